@@ -1,0 +1,99 @@
+"""The seam between controllers and a robot, simulated or real (ST-22).
+
+`Observation` is what the shared memory of the robot holds; `Command` is what its
+device manager accepts; a `Controller` turns the one into torque limits. Ground truth
+(the engine's state) is no part of it.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import Robot
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observation:
+    """What the sensors say, and what was last commanded.
+
+    Arrays are fresh copies: a controller may keep them.
+    """
+
+    time_s: float
+    """Time since the start, in s."""
+    q: FloatArray
+    """(n_joints,) joint angles as the encoders read them, in rad."""
+    v: FloatArray
+    """(n_joints,) joint velocities derived from the encoders, in rad/s."""
+    target: FloatArray
+    """(n_joints,) position set-points in force, in rad."""
+    stiffness: FloatArray
+    """(n_joints,) stiffness in force, in [0, 1]."""
+    current: FloatArray
+    """(n_motors,) motor currents, in A, signed as the torque."""
+    temperature: FloatArray
+    """(n_motors,) reported temperatures, in °C."""
+    gyro: FloatArray
+    """(3,) angular velocity in the IMU frame, in rad/s."""
+    accelerometer: FloatArray
+    """(3,) specific force in the IMU frame, in m/s²; +g upward at rest."""
+    fsr: FloatArray
+    """(n_force_sensors,) normal forces, in N."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What a stiffness controller decides: never set-points, only limits."""
+
+    stiffness: FloatArray
+    """(n_joints,) fraction of the effort limit that a joint may use, in [0, 1]."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
+    """What a robot accepts; None leaves the present value."""
+
+    target: FloatArray | None = None
+    """(n_joints,) position set-points, in rad."""
+    stiffness: FloatArray | None = None
+    """(n_joints,) in [0, 1]."""
+
+
+class RobotInterface(Protocol):
+    """A robot that can be read, commanded and stepped."""
+
+    @property
+    def robot(self) -> Robot:
+        """The description that the arrays follow."""
+
+    def read(self) -> Observation:
+        """Return the newest sensor values."""
+
+    def write(self, command: Command) -> None:
+        """Put set-points and stiffness in force from the next tick on.
+
+        Raises:
+            BadInput: a value is not finite, or a stiffness is outside [0, 1].
+        """
+
+    def step(self, ticks: int) -> None:
+        """Let `ticks` periods of the servo (1 ms) pass."""
+
+    def close(self) -> None:
+        """Release what the robot holds; may be called twice."""
+
+
+class Controller(Protocol):
+    """Turns observations into torque limits, every 20 ms."""
+
+    name: str
+
+    def reset(self, robot: Robot) -> None:
+        """Prepare for a run on `robot`; called before the first `step`."""
+
+    def step(self, observation: Observation) -> Limits:
+        """Return the limits that hold until the next call."""

@@ -1,0 +1,40 @@
+"""Robot descriptions as data, and the loader that validates them."""
+
+from models.errors import BadInput, RobotDataError, TestbedError, UnknownName
+from models.robot import (
+    Battery,
+    ContactPoint,
+    ForceSensor,
+    Imu,
+    Joint,
+    LedGroup,
+    Link,
+    Motor,
+    OneNodeHeating,
+    Posture,
+    Robot,
+    SensorRates,
+    Speaker,
+    TwoNodeHeating,
+)
+
+__all__ = [
+    "BadInput",
+    "Battery",
+    "ContactPoint",
+    "ForceSensor",
+    "Imu",
+    "Joint",
+    "LedGroup",
+    "Link",
+    "Motor",
+    "OneNodeHeating",
+    "Posture",
+    "Robot",
+    "RobotDataError",
+    "SensorRates",
+    "Speaker",
+    "TestbedError",
+    "TwoNodeHeating",
+    "UnknownName",
+]

@@ -1,0 +1,45 @@
+"""Errors of the project: one class for each reaction of the caller.
+
+Every message says what is wrong, the value, what is accepted and what to do.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+
+class TestbedError(Exception):
+    """Base class of every error that this project raises on purpose."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+
+class BadInput(TestbedError):
+    """A value given by the user cannot be used; the command exits with 2."""
+
+
+class UnknownName(BadInput):
+    """A name is not among the known ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], where: str) -> None:
+        """Say which `kind` of thing is called `name`, and what `where` knows."""
+        self.kind = kind
+        self.name = name
+        self.known = tuple(known)
+        close = get_close_matches(name, self.known, n=1, cutoff=0.6)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        super().__init__(
+            f"{kind} {name!r} is not in {where}.{hint} Known: {', '.join(self.known)}."
+        )
+
+
+class RobotDataError(BadInput):
+    """A file of a robot folder is wrong; the message begins with `file:line`."""
+
+    def __init__(self, path: Path, line: int | None, problem: str) -> None:
+        """Put the place before the problem."""
+        self.path = path
+        self.line = line
+        self.problem = problem
+        place = f"{path}:{line}" if line is not None else f"{path}"
+        super().__init__(f"{place}: {problem}")
