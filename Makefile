@@ -1,0 +1,100 @@
+# `make run` shows the heat experiment, `make test` checks everything. Each first makes
+# .venv from requirements.lock; nothing else than Python 3.11 and make is needed.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+LOCKED := $(VENV)/.locked
+READY := $(VENV)/.ready
+PIP_QUIET := --quiet --disable-pip-version-check
+PACKAGES := models controllers sim experiments
+CHECKED := $(wildcard $(PACKAGES) tests docs examples)
+NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+JOBS ?= 2
+# Where `make run` puts its run; give another one to keep several.
+OUT ?= runs/heat
+
+# The matrices are small: threads inside numpy only get in the way of two processes.
+export OMP_NUM_THREADS ?= 1
+export PYTHONHASHSEED ?= 0
+
+# Sets the shell variable `python` to a Python 3.11, or says what to do.
+define FIND_PYTHON
+python=""; for candidate in $${PYTHON:-python3.11 python3 python}; do \
+    if "$$candidate" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
+        2>/dev/null; then python=$$candidate; break; fi; \
+done; \
+if [ -z "$$python" ]; then \
+    echo "No Python 3.11 here (python3 is: $$(python3 --version 2>&1 || true))." >&2; \
+    echo "nao-testbed needs 3.11, the last Python with PyBullet wheels. Install it," >&2; \
+    echo "or name it: make PYTHON=/path/to/python3.11 ..." >&2; \
+    exit 1; \
+fi
+endef
+
+.PHONY: help run test format lint types unit docs lock clean
+
+help:  ## say what can be made
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+run: $(READY)  ## two robots stand for 15 minutes; prints the table, draws the figures
+	@$(BIN)/nao-testbed heat --out $(OUT)
+
+test: $(READY)  ## format, lint, types, documents, tests, notebooks, examples
+	@$(MAKE) -j$(JOBS) --output-sync=target lint types
+	@$(MAKE) unit
+	@echo "== all checks passed"
+
+lint: $(READY)  ## check format and style, and that generated documents are fresh
+	@echo "== format and style"
+	@$(BIN)/ruff format --quiet --diff $(CHECKED)
+	@$(BIN)/ruff check --quiet $(CHECKED)
+	@$(BIN)/python docs/make_requirements.py --check
+
+types: $(READY)  ## mypy, strict
+	@echo "== types"
+	@$(BIN)/mypy --no-error-summary $(CHECKED)
+
+unit: $(READY)  ## tests, examples and notebooks, with coverage
+	@echo "== tests, examples and notebooks, $(JOBS) processes"
+	@$(BIN)/pytest --quiet --numprocesses=$(JOBS) --dist=worksteal \
+	    --cov --cov-report=term:skip-covered --nbmake tests $(NOTEBOOKS)
+
+format: $(READY)  ## rewrite in the project's format
+	@$(BIN)/ruff check --quiet --fix $(CHECKED) || true
+	@$(BIN)/ruff format --quiet $(CHECKED)
+
+docs: $(READY)  ## write docs/requirements.md from the markers of the tests
+	@$(BIN)/python docs/make_requirements.py
+
+lock:  ## pin anew, in requirements.lock, what pyproject.toml asks for
+	@tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
+	$(FIND_PYTHON); $$python -m venv "$$tools"; \
+	"$$tools/bin/pip" install --quiet --disable-pip-version-check pip-tools; \
+	CUSTOM_COMPILE_COMMAND="make lock" "$$tools/bin/pip-compile" --quiet --upgrade \
+	    --all-extras --strip-extras --no-emit-options --no-emit-index-url \
+	    --no-emit-find-links --no-emit-trusted-host \
+	    --output-file=requirements.lock pyproject.toml
+
+clean:  ## remove .venv and what tools leave; runs/ stays
+	@rm -rf $(VENV) dist build htmlcov .coverage* .*_cache .hypothesis
+	@find $(CHECKED) -name __pycache__ -prune -exec rm -rf {} +
+
+# The packages of the lock; a half-made .venv has no stamp, so the next call begins anew.
+$(LOCKED): requirements.lock
+	@$(FIND_PYTHON); \
+	echo "== making $(VENV) with $$($$python --version) (once, one or two minutes)"; \
+	rm -rf $(VENV); \
+	$$python -m venv $(VENV)
+	@$(BIN)/python -m pip install $(PIP_QUIET) -r requirements.lock
+	@touch $@
+
+# The project itself, from this folder.
+$(READY): $(LOCKED) pyproject.toml
+	@$(BIN)/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation --editable .
+	@touch $@
