@@ -1,6 +1,7 @@
 """Robot descriptions as data, and the loader that validates them."""
 
 from models.errors import BadInput, RobotDataError, TestbedError, UnknownName
+from models.loader import default_robot_folder, load_robot
 from models.robot import (
     Battery,
     ContactPoint,
@@ -37,4 +38,6 @@ __all__ = [
     "TestbedError",
     "TwoNodeHeating",
     "UnknownName",
+    "default_robot_folder",
+    "load_robot",
 ]

@@ -1,0 +1,266 @@
+"""Read a robot from its folder: `robot.yaml`, a URDF and the tables beside it.
+
+Every error is a `RobotDataError` whose message begins with `file:line`. The tables:
+`joints.csv`, `motors.csv`, `motor_types.csv`, `heating_one_node.csv`,
+`heating_two_node.csv`, `force_sensors.csv`, `contacts.csv`, `postures.csv` and, for a
+robot with lights, `leds.csv`. `models.rows` and `models.robot_yaml` hold their columns.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from models.errors import BadInput, UnknownName
+from models.load_motors import load_motors
+from models.load_postures import load_postures
+from models.robot import (
+    Battery,
+    ContactPoint,
+    ForceSensor,
+    Imu,
+    Joint,
+    LedGroup,
+    Robot,
+    SensorRates,
+    Speaker,
+)
+from models.robot_yaml import RobotFile
+from models.rows import ContactRow, ForceSensorRow, JointRow, LedRow
+from models.tables import Table, YamlFile, read_table, read_yaml
+from models.urdf_tree import UrdfTree, read_urdf
+
+ATOL_MASS = 1e-3  # kg; a stated total is rounded to the gram
+ATOL_LIMIT = 1e-6  # rad; six printed digits
+
+
+def default_robot_folder() -> Path:
+    """Return the folder of the NAO that comes with the package."""
+    return Path(__file__).resolve().parent / "nao"
+
+
+def load_robot(folder: Path | str) -> Robot:
+    """Return the robot of a folder, fully checked.
+
+    Raises:
+        BadInput: there is no such folder.
+        RobotDataError: a file of it is wrong; the message says where and why.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise BadInput(
+            f"Robot folder {str(folder)!r} is not a directory; give a folder that "
+            "holds robot.yaml and its tables."
+        )
+    file = read_yaml(folder / "robot.yaml", RobotFile)
+    settings = file.value
+    urdf = read_urdf((folder / settings.urdf).resolve())
+    _check_body(file, urdf)
+    joints = _load_joints(folder, urdf)
+    motors = load_motors(folder, joints)
+    sensors = _load_force_sensors(folder, urdf)
+    contacts = _load_contacts(folder, urdf, sensors)
+    effectors = tuple(dict.fromkeys(point.effector for point in contacts))
+    postures = load_postures(folder, file, joints, effectors)
+    _check_devices(file, urdf, effectors)
+    return Robot(
+        name=settings.name,
+        folder=folder.resolve(),
+        urdf=urdf.path,
+        base_link=settings.base_link,
+        links=urdf.links,
+        joints=tuple(_joint(row, urdf) for row in joints),
+        motors=motors,
+        contact_points=contacts,
+        feet=settings.feet,
+        contact_threshold=settings.contact_threshold,
+        force_sensors=sensors,
+        imu=Imu(**settings.imu.model_dump()),
+        sensor_rates=SensorRates(**settings.sensor_rates.model_dump()),
+        groups=_load_groups(file, joints),
+        postures=postures,
+        leds=_load_leds(folder, urdf),
+        speakers=tuple(Speaker(**item.model_dump()) for item in settings.speakers),
+        battery=Battery(**settings.battery.model_dump()),
+    )
+
+
+def _check_body(file: YamlFile[RobotFile], urdf: UrdfTree) -> None:
+    settings = file.value
+    if settings.base_link != urdf.root:
+        file.fail(
+            f"base_link is {settings.base_link!r}; the root link of {urdf.path.name} "
+            f"is {urdf.root!r}.",
+            "base_link",
+        )
+    total = sum(link.mass for link in urdf.links)
+    if abs(total - settings.total_mass) > ATOL_MASS:
+        file.fail(
+            f"total_mass is {settings.total_mass} kg; the links of {urdf.path.name} "
+            f"sum to {total:.5f} kg, accepted is a difference of {ATOL_MASS} kg. "
+            "Correct the one or the other.",
+            "total_mass",
+        )
+
+
+def _load_joints(folder: Path, urdf: UrdfTree) -> Table[JointRow]:
+    table = read_table(folder / "joints.csv", JointRow, "name", "joint")
+    moving = urdf.moving
+    for row in table:
+        if row.name not in moving:
+            unknown = UnknownName("Joint", row.name, moving, urdf.path.name)
+            table.fail(row.name, str(unknown))
+        if row.lower >= row.upper:
+            table.fail(
+                row.name,
+                f"joint {row.name!r} has lower limit {row.lower} and upper limit "
+                f"{row.upper} rad; the lower one must be the smaller.",
+            )
+        joint = moving[row.name]
+        for side, here, there in (
+            ("lower", row.lower, joint.lower),
+            ("upper", row.upper, joint.upper),
+        ):
+            if abs(here - there) > ATOL_LIMIT:
+                table.fail(
+                    row.name,
+                    f"{side} limit of joint {row.name!r} is {here} rad here and "
+                    f"{there} rad in {urdf.path.name}:{joint.element.line}; make them "
+                    "equal.",
+                )
+        _check_coupling(table, row, joint.mimics)
+    missing = [name for name in moving if name not in table.rows]
+    if missing:
+        moving[missing[0]].element.fail(
+            f"joint {missing[0]!r} has no row in {table.path.name}."
+        )
+    return table
+
+
+def _check_coupling(table: Table[JointRow], row: JointRow, mimics: str | None) -> None:
+    """Joints share a motor where the URDF couples them, and nowhere else."""
+    expected = mimics or row.name
+    if row.motor != expected:
+        table.fail(
+            row.name,
+            f"joint {row.name!r} has motor {row.motor!r}; the URDF says "
+            + (f"that it follows {mimics!r}" if mimics else "that it moves on its own")
+            + f", so its motor must be {expected!r}.",
+        )
+
+
+def _joint(row: JointRow, urdf: UrdfTree) -> Joint:
+    joint = urdf.joints[row.name]
+    numbers = row.model_dump(exclude={"source", "status", "servo_status", "note"})
+    return Joint(parent=joint.parent, link=joint.child, **numbers)
+
+
+def _check_link(table: Table[Any], key: str, link: str, urdf: UrdfTree) -> None:
+    names = [item.name for item in urdf.links]
+    if link not in names:
+        table.fail(key, str(UnknownName("Link", link, names, urdf.path.name)))
+
+
+def _load_force_sensors(folder: Path, urdf: UrdfTree) -> tuple[ForceSensor, ...]:
+    path = folder / "force_sensors.csv"
+    table = read_table(path, ForceSensorRow, "name", "force sensor")
+    for row in table:
+        _check_link(table, row.name, row.link, urdf)
+    return tuple(
+        ForceSensor(
+            name=row.name,
+            link=row.link,
+            position=(row.x, row.y, row.z),
+            range_newton=row.range_newton,
+            step_newton=row.step_newton,
+            noise_newton=row.noise_newton,
+        )
+        for row in table
+    )
+
+
+def _load_contacts(
+    folder: Path, urdf: UrdfTree, sensors: tuple[ForceSensor, ...]
+) -> tuple[ContactPoint, ...]:
+    table = read_table(folder / "contacts.csv", ContactRow, "name", "contact point")
+    by_name = {sensor.name: sensor for sensor in sensors}
+    for row in table:
+        _check_link(table, row.name, row.link, urdf)
+        if row.fsr is None:
+            continue
+        if row.fsr not in by_name:
+            unknown = UnknownName("Sensor", row.fsr, by_name, "force_sensors.csv")
+            table.fail(row.name, str(unknown))
+        sensor = by_name[row.fsr]
+        if (row.link, (row.x, row.y, row.z)) != (sensor.link, sensor.position):
+            table.fail(
+                row.name,
+                f"contact point {row.name!r} is at {row.x} {row.y} {row.z} on "
+                f"{row.link!r}; its sensor {sensor.name!r} is elsewhere. Give both "
+                "the same place.",
+            )
+    return tuple(
+        ContactPoint(
+            name=row.name,
+            link=row.link,
+            position=(row.x, row.y, row.z),
+            effector=row.effector,
+            fsr=row.fsr,
+        )
+        for row in table
+    )
+
+
+def _load_leds(folder: Path, urdf: UrdfTree) -> tuple[LedGroup, ...]:
+    path = folder / "leds.csv"
+    if not path.exists():
+        return ()
+    table = read_table(path, LedRow, "name", "LED group")
+    for row in table:
+        _check_link(table, row.name, row.link, urdf)
+    return tuple(
+        LedGroup(
+            name=row.name,
+            link=row.link,
+            count=row.count,
+            channels=row.channels,
+            levels=row.levels,
+        )
+        for row in table
+    )
+
+
+def _load_groups(
+    file: YamlFile[RobotFile], joints: Table[JointRow]
+) -> dict[str, tuple[str, ...]]:
+    groups: dict[str, tuple[str, ...]] = {}
+    for name, members in file.value.groups.items():
+        if name in joints.rows:
+            file.fail(f"group {name!r} has the name of a joint.", "groups", name)
+        found: list[str] = []
+        for member in members:
+            if member not in joints.rows and member not in groups:
+                known = [*joints.rows, *groups]
+                unknown = UnknownName("Joint", member, known, "joints or groups above")
+                file.fail(f"group {name!r}: {unknown}", "groups", name)
+            found += groups.get(member, (member,))
+        if len(set(found)) != len(found):
+            file.fail(f"group {name!r} has a joint twice.", "groups", name)
+        groups[name] = tuple(found)
+    return groups
+
+
+def _check_devices(
+    file: YamlFile[RobotFile], urdf: UrdfTree, effectors: tuple[str, ...]
+) -> None:
+    links = [link.name for link in urdf.links]
+    settings = file.value
+    if settings.imu.link not in links:
+        unknown = UnknownName("Link", settings.imu.link, links, urdf.path.name)
+        file.fail(str(unknown), "imu", "link")
+    for i, speaker in enumerate(settings.speakers):
+        if speaker.link not in links:
+            unknown = UnknownName("Link", speaker.link, links, urdf.path.name)
+            file.fail(str(unknown), "speakers", i, "link")
+    for foot in settings.feet:
+        if foot not in effectors:
+            unknown = UnknownName("Effector", foot, effectors, "contacts.csv")
+            file.fail(str(unknown), "feet")

@@ -1,0 +1,177 @@
+"""CSV tables and YAML files as validated rows, each knowing its file and line."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, NoReturn, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedBase
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from models.errors import RobotDataError
+
+RowT = TypeVar("RowT", bound=BaseModel)
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(Generic[RowT]):
+    """Rows by their key, in the order of the file."""
+
+    path: Path
+    kind: str
+    """What a row is, for messages: `joint`, `motor`."""
+    rows: dict[str, RowT]
+    lines: dict[str, int]
+
+    def __iter__(self) -> Iterator[RowT]:
+        """Go through the rows in the order of the file."""
+        return iter(self.rows.values())
+
+    def fail(self, key: str, problem: str) -> NoReturn:
+        """Raise an error at the line of a row."""
+        raise RobotDataError(self.path, self.lines[key], problem)
+
+
+def read_text(path: Path) -> str:
+    """Return a file's text.
+
+    Raises:
+        RobotDataError: it is missing, unreadable or no UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise RobotDataError(path, None, "file is missing.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RobotDataError(path, None, f"cannot be read: {error}.") from error
+
+
+def read_cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line number and the cells of each row of a CSV file.
+
+    Raises:
+        RobotDataError: no header, a column twice, or a row of another length.
+    """
+    reader = csv.reader(io.StringIO(read_text(path)))
+    header = next(reader, None)
+    if not header:
+        raise RobotDataError(path, 1, "the table has no header.")
+    double = sorted({column for column in header if header.count(column) > 1})
+    if double:
+        raise RobotDataError(path, 1, f"column {double[0]!r} appears twice.")
+    for cells in reader:
+        if not cells:
+            continue
+        if len(cells) != len(header):
+            raise RobotDataError(
+                path,
+                reader.line_num,
+                f"row has {len(cells)} cells; the header has {len(header)}.",
+            )
+        yield reader.line_num, dict(zip(header, cells, strict=True))
+
+
+def read_table(path: Path, row_type: type[RowT], key: str, kind: str) -> Table[RowT]:
+    """Read and validate a table whose rows are told apart by column `key`.
+
+    Raises:
+        RobotDataError: columns are missing or unknown, a cell is wrong, or a key
+            appears twice.
+    """
+    rows: dict[str, RowT] = {}
+    lines: dict[str, int] = {}
+    for line, cells in read_cells(path):
+        check_columns(path, set(cells), row_type)
+        try:
+            row = row_type.model_validate(cells)
+        except ValidationError as error:
+            first = error.errors()[0]
+            column = str(first["loc"][0])
+            problem = f"{column} is {cells.get(column)!r}: {_message(first)}."
+            raise RobotDataError(path, line, problem) from error
+        name = str(getattr(row, key)) if key else str(line)
+        if name in rows:
+            problem = f"{kind} {name!r} appears twice, first in line {lines[name]}."
+            raise RobotDataError(path, line, problem)
+        rows[name] = row
+        lines[name] = line
+    return Table(path=path, kind=kind, rows=rows, lines=lines)
+
+
+def check_columns(path: Path, found: set[str], row_type: type[BaseModel]) -> None:
+    """Refuse a header with columns too many or too few."""
+    fields = row_type.model_fields
+    needed = {name for name, field in fields.items() if field.is_required()}
+    if missing := sorted(needed - found):
+        raise RobotDataError(path, 1, f"columns are missing: {', '.join(missing)}.")
+    if extra := sorted(found - set(fields)):
+        known = ", ".join(fields)
+        problem = f"unknown columns: {', '.join(extra)}. Accepted: {known}."
+        raise RobotDataError(path, 1, problem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class YamlFile(Generic[ModelT]):
+    """A validated YAML file that still knows the line of each of its keys."""
+
+    path: Path
+    value: ModelT
+    tree: Any
+
+    def line(self, *place: str | int) -> int | None:
+        """Return the line of the key or item at `place`, or of its nearest parent."""
+        return _yaml_line(self.tree, place)
+
+    def fail(self, problem: str, *place: str | int) -> NoReturn:
+        """Raise an error at the line of `place`."""
+        raise RobotDataError(self.path, self.line(*place), problem)
+
+
+def read_yaml(path: Path, model: type[ModelT]) -> YamlFile[ModelT]:
+    """Read and validate a YAML 1.2 file; duplicate keys are refused.
+
+    Raises:
+        RobotDataError: the file is no YAML, or a value is missing, unknown or wrong.
+    """
+    text = read_text(path)
+    try:
+        tree = YAML(typ="rt").load(text)
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        problem = str(error.problem).strip().splitlines()[0]
+        raise RobotDataError(path, line, f"{problem}.") from error
+    except YAMLError as error:
+        raise RobotDataError(path, None, f"is no YAML: {error}.") from error
+    try:
+        value = model.model_validate(tree)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = tuple(first["loc"])
+        where = ".".join(str(part) for part in place)
+        given = "" if first["type"] == "missing" else f" is {first['input']!r}"
+        raise RobotDataError(
+            path, _yaml_line(tree, place), f"{where}{given}: {_message(first)}."
+        ) from error
+    return YamlFile(path=path, value=value, tree=tree)
+
+
+def _message(error: Any) -> str:
+    text = str(error["msg"]).removeprefix("Value error, ")
+    return text[:1].lower() + text[1:]
+
+
+def _yaml_line(tree: Any, place: tuple[str | int, ...]) -> int | None:
+    line = tree.lc.line + 1 if isinstance(tree, CommentedBase) else 1
+    for part in place:
+        try:
+            known = tree.lc.data[part][0] + 1
+            tree = tree[part]
+        except (AttributeError, KeyError, IndexError, TypeError):
+            return line
+        line = known
+    return line
