@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _tests_in(
     body: Sequence[ast.stmt], path: str, inherited: Mapping[str, None], prefix: str = ""
 ) -> Iterator[MarkedTest]:
-    """Yield the marked tests of a module or class, with the marks that it hands down."""
+    """Yield the marked tests of a module or class, with the marks it hands down."""
     for node in body:
         if isinstance(node, ast.ClassDef):
             ids = {**inherited, **_ids_of_markers(node.decorator_list)}

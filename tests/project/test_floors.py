@@ -1,0 +1,103 @@
+"""The floors of the house: who may import whom, read from the source.
+
+models < controllers < sim < experiments; a package imports itself and those below.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLOORS = ("models", "controllers", "sim", "experiments")
+ENGINE = Path("sim/engine.py")
+IMPURE_MODULES = {"pybullet", "time", "datetime", "asyncio", "threading", "socket"}
+IMPURE_CALLS = {"print", "open", "input"}
+IMPURE_METHODS = {"open", "read_text", "write_text", "read_bytes", "write_bytes"}
+
+
+def modules(package: str) -> Iterator[Path]:
+    """Yield the source files of a package, relative to the root."""
+    for path in sorted((ROOT / package).rglob("*.py")):
+        yield path.relative_to(ROOT)
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """Return the top-level names that a module imports, wherever in it."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute here, so that floors show"
+            names.add((node.module or "").partition(".")[0])
+    return names
+
+
+def impurities(tree: ast.Module) -> Iterator[str]:
+    """Yield what ties a module to a clock, a file, a screen or the engine."""
+    yield from sorted(imported(tree) & IMPURE_MODULES)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        if isinstance(node.func, ast.Name) and node.func.id in IMPURE_CALLS:
+            yield f"{node.func.id}(), line {node.lineno}"
+        if isinstance(node.func, ast.Attribute) and node.func.attr in IMPURE_METHODS:
+            yield f".{node.func.attr}(), line {node.lineno}"
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_a_floor_imports_only_from_below(package: str) -> None:
+    above = set(FLOORS[FLOORS.index(package) + 1 :]) | {"tests", "docs", "examples"}
+    wrong = {str(path): imported(tree_of(path)) & above for path in modules(package)}
+    assert not {path: names for path, names in wrong.items() if names}
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_every_floor_has_modules(package: str) -> None:
+    assert len(list(modules(package))) > 1, (
+        "nothing was walked: the laws hold for naught"
+    )
+
+
+@pytest.mark.requirement("ST-26")
+def test_only_the_engine_module_imports_pybullet() -> None:
+    importers = {
+        path
+        for package in FLOORS
+        for path in modules(package)
+        if "pybullet" in imported(tree_of(path))
+    }
+    assert importers == {ENGINE}
+
+
+@pytest.mark.requirement("ST-22")
+def test_controllers_touch_no_engine_clock_file_or_screen() -> None:
+    wrong = {
+        str(path): list(impurities(tree_of(path))) for path in modules("controllers")
+    }
+    assert not {path: found for path, found in wrong.items() if found}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import pybullet as p",
+        "def f():\n    from time import perf_counter",
+        "print(1)",
+        "with open('x') as file: pass",
+        "path.read_text()",
+    ],
+)
+def test_an_impure_controller_is_noticed(source: str) -> None:
+    assert list(impurities(ast.parse(source)))
+
+
+def test_an_import_inside_a_function_is_noticed() -> None:
+    source = "def f():\n    import sim.engine\n    from experiments.cli import main"
+    assert imported(ast.parse(source)) == {"sim", "experiments"}

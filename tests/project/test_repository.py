@@ -1,0 +1,154 @@
+"""The files of the project fit together and speak of no particular machine."""
+
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A package comes from where the user's pip takes it: no file names an index or a place
+# on a disk. (This file is left out: it must name them to look for them.)
+MACHINE = re.compile(
+    r"(?P<index>pypi\.org/simple|files\.pythonhosted\.org|--(extra-)?index-url"
+    r"|--find-links|--trusted-host|artifactory|nexus)"
+    r"|(?P<path>file://|(?<![\w.$~}*-])/(home|root|work|opt|Users)/\w)"
+    r"|(?P<hash>--hash=)"
+)
+# A key of REFERENCES.md in brackets: `[nao-v5-urdf]`, `[xu2012]`, `[ES2659053T3 ¶320]`.
+KEY = re.compile(
+    r"(?<!ignore)\[((?:[a-z][a-z0-9]*-[a-z0-9-]+|[a-z]+(?:19|20)\d\d|ES\d{7}T3))"
+    r"(?:[ ,¶][^\]]*)?\](?![(\[])"
+)
+
+
+def tracked(*suffixes: str) -> Iterator[Path]:
+    """Yield the text files of the project that git would take, with these suffixes."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        path = ROOT / name
+        if path.is_file() and (not suffixes or path.suffix in suffixes):
+            yield path
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        table: dict[str, Any] = tomllib.load(file)["project"]
+    return table
+
+
+@pytest.fixture(scope="module")
+def wanted(project: dict[str, Any]) -> dict[str, Requirement]:
+    """What pyproject.toml asks for, by canonical name."""
+    lines = list(project["dependencies"])
+    for extra in project["optional-dependencies"].values():
+        lines += extra
+    return {canonicalize_name(r.name): r for r in map(Requirement, lines)}
+
+
+@pytest.fixture(scope="module")
+def pinned() -> dict[str, Version]:
+    """What requirements.lock pins, by canonical name."""
+    pins: dict[str, Version] = {}
+    for line in (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines():
+        if line and not line.lstrip().startswith("#"):
+            requirement = Requirement(line)
+            (specifier,) = requirement.specifier
+            assert specifier.operator == "==", f"{line!r} is not pinned"
+            pins[canonicalize_name(requirement.name)] = Version(specifier.version)
+    return pins
+
+
+def test_no_file_names_an_index_or_a_place_on_a_disk() -> None:
+    found = []
+    for path in tracked():
+        if path == Path(__file__).resolve():
+            continue
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError:
+            continue  # a picture
+        found += [
+            f"{path.relative_to(ROOT)}:{number}: {match[0]}"
+            for number, line in enumerate(lines, start=1)
+            if (match := MACHINE.search(line))
+        ]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--index-url https://example.org/simple",
+        "nao-testbed @ file:///tmp/x",
+        "see /home/someone/nao",
+        'path = "/opt/wheels"',
+        "    --hash=sha256:00",
+    ],
+)
+def test_a_machine_in_a_file_is_noticed(line: str) -> None:
+    assert MACHINE.search(line)
+
+
+@pytest.mark.parametrize("line", ["a/work/b", "https://pypi.org", "/usr/bin/env bash"])
+def test_an_innocent_line_is_not_noticed(line: str) -> None:
+    assert not MACHINE.search(line)
+
+
+def test_lock_pins_all_that_the_project_asks_for(
+    wanted: dict[str, Requirement], pinned: dict[str, Version]
+) -> None:
+    assert not set(wanted) - set(pinned), "run `make lock`"
+    for name, requirement in wanted.items():
+        assert requirement.specifier.contains(pinned[name]), "run `make lock`"
+
+
+def test_build_tool_is_in_the_lock(pinned: dict[str, Version]) -> None:
+    """Else `pip install --no-build-isolation` in the Makefile would need a network."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        needed = tomllib.load(file)["build-system"]["requires"]
+    for requirement in map(Requirement, needed):
+        assert requirement.specifier.contains(pinned[requirement.name])
+
+
+def test_every_dependency_has_its_reason(wanted: dict[str, Requirement]) -> None:
+    text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| ([a-z0-9.-]+) \| (.{10,}) \|$", text, flags=re.MULTILINE)
+    assert {canonicalize_name(name) for name, _ in named} == set(wanted)
+
+
+def test_python_version_is_the_same_everywhere(project: dict[str, Any]) -> None:
+    assert project["requires-python"] == ">=3.11,<3.12"
+    assert "!= (3, 11)" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_every_cited_source_is_in_the_references() -> None:
+    references = (ROOT / "REFERENCES.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"\*\*\[([^\]]+)\]\*\*", references))
+    unknown = {
+        f"{path.relative_to(ROOT)}: [{key}]"
+        for path in tracked(".py", ".csv", ".yaml", ".urdf", ".md")
+        for key in KEY.findall(path.read_text(encoding="utf-8"))
+        if key not in listed and path != Path(__file__).resolve()
+    }
+    assert not unknown, "add these keys to REFERENCES.md"
+
+
+def test_ci_runs_what_make_test_runs() -> None:
+    script = ROOT / ".ci" / "run"
+    assert script.stat().st_mode & 0o100, "not executable"
+    assert script.read_text(encoding="utf-8").rstrip().endswith("make test")

@@ -1,0 +1,86 @@
+"""docs/make_requirements.py reads the markers of the tests as pytest does."""
+
+from pathlib import Path
+
+import pytest
+
+from docs.make_requirements import (
+    MarkedTest,
+    Requirement,
+    complaints,
+    find_tests,
+    render,
+)
+
+CATALOGUE = (
+    Requirement(id="ST-1", place="fig. 1", claim="It stands."),
+    Requirement(id="ST-2", place="fig. 2", claim="It heats up."),
+)
+BOTH = (
+    MarkedTest(path="tests/test_a.py", name="test_it", requirements=("ST-1", "ST-2")),
+)
+
+
+def marked_in(folder: Path, source: str) -> tuple[MarkedTest, ...]:
+    (folder / "tests" / "deep").mkdir(parents=True)
+    file = folder / "tests" / "deep" / "test_sample.py"
+    file.write_text(f"import pytest\n{source}", encoding="utf-8")
+    return find_tests(folder)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            '@pytest.mark.requirement("ST-1", "ST-2")\ndef test_f(): ...',
+            [("test_f", ("ST-1", "ST-2"))],
+        ),
+        (
+            '@pytest.mark.slow\n@pytest.mark.requirement("ST-1")\n'
+            '@pytest.mark.requirement("ST-2")\ndef test_f(): ...',
+            [("test_f", ("ST-1", "ST-2"))],
+        ),
+        (
+            'pytestmark = [pytest.mark.slow, pytest.mark.requirement("ST-1")]\n'
+            "def test_f(): ...\n"
+            '@pytest.mark.requirement("ST-2")\ndef test_g(): ...',
+            [("test_f", ("ST-1",)), ("test_g", ("ST-1", "ST-2"))],
+        ),
+        (
+            '@pytest.mark.requirement("ST-1")\nclass TestC:\n'
+            "    def test_f(self): ...\n    def helper(self): ...",
+            [("TestC.test_f", ("ST-1",))],
+        ),
+        ('def test_f():\n    """Holds ST-1."""', []),
+        ('@pytest.mark.requirement("ST-1")\ndef helper(): ...', []),
+    ],
+)
+def test_markers_are_found(
+    tmp_path: Path, source: str, expected: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    found = marked_in(tmp_path, source)
+    assert [(test.name, test.requirements) for test in found] == expected
+    assert all(test.path == "tests/deep/test_sample.py" for test in found)
+
+
+def test_a_fresh_and_complete_document_passes() -> None:
+    assert not list(complaints(CATALOGUE, BOTH, render(CATALOGUE, BOTH)))
+
+
+@pytest.mark.parametrize("text", [None, "old"])
+def test_a_stale_document_is_named(text: str | None) -> None:
+    (complaint,) = complaints(CATALOGUE, BOTH, text)
+    assert "make docs" in complaint
+
+
+def test_a_requirement_without_test_is_named() -> None:
+    tests = (MarkedTest(path="t.py", name="test_it", requirements=("ST-1",)),)
+    (complaint,) = complaints(CATALOGUE, tests, render(CATALOGUE, tests))
+    assert complaint.startswith("ST-2 has no test: It heats up.")
+
+
+def test_an_unknown_requirement_is_named() -> None:
+    tests = (*BOTH, MarkedTest(path="t.py", name="test_x", requirements=("ST-9",)))
+    (complaint,) = complaints(CATALOGUE, tests, render(CATALOGUE, tests))
+    assert "t.py" in complaint
+    assert "'ST-9'" in complaint

@@ -1,0 +1,75 @@
+"""The wheel holds what an installed `nao-testbed` needs, and nothing else."""
+
+import subprocess
+import sys
+import tomllib
+from email.parser import Parser
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("models", "controllers", "sim", "experiments")
+NEEDLESS = {".pyc", ".pyo"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel as an installer would, but with the tools already here."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
+    built = subprocess.run(
+        [*command, "--outdir", str(folder), str(ROOT)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def members(wheel: Path) -> set[str]:
+    with ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if ".dist-info/" not in name}
+
+
+def metadata(wheel: Path, name: str) -> str:
+    with ZipFile(wheel) as archive:
+        (path,) = (n for n in archive.namelist() if n.endswith(f".dist-info/{name}"))
+        return archive.read(path).decode()
+
+
+def test_wheel_holds_every_file_of_the_packages(members: set[str]) -> None:
+    """A data file that `.gitignore` happens to match would be left out in silence."""
+    on_disk = {
+        path.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.is_file()
+        and path.suffix not in NEEDLESS
+        and not {"__pycache__", "nbi"} & set(path.parts)
+    }
+    assert members == on_disk
+
+
+def test_wheel_holds_the_robot(members: set[str]) -> None:
+    assert "models/urdf/nao.urdf" in members
+    assert any(name.startswith("models/nao/") for name in members)
+
+
+def test_wheel_says_version_python_and_licence(wheel: Path) -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    fields = Parser().parsestr(metadata(wheel, "METADATA"))
+    assert fields["Name"] == "nao-testbed"
+    assert fields["Version"] == project["version"]
+    assert set(fields["Requires-Python"].split(",")) == {">=3.11", "<3.12"}
+    assert fields["License-Expression"] == "Apache-2.0"
+    assert "Apache License" in metadata(wheel, "licenses/LICENSE")
+
+
+def test_wheel_installs_the_command(wheel: Path) -> None:
+    assert "nao-testbed = experiments.cli:main" in metadata(wheel, "entry_points.txt")
