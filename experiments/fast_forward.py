@@ -1,0 +1,75 @@
+"""Integrate heat without stepping the physics while a robot stands still.
+
+Heat changes over minutes, a standing robot's torques do not change at all once they
+have settled. The physics therefore runs in blocks of one second. When the mean
+squared torque of every motor has stayed within a bound over three blocks in a row,
+the heating model alone is advanced with their mean, until something may change:
+
+- a temperature reaches a threshold of the protection (or 80 °C, to be reported),
+- the longest jump is over: then the physics runs for one block, and the fast-forward
+  goes on only if that block still lies within the bound of the last ones (a limit
+  that drifts with its sensors shows up here).
+
+The bound is on heat, not on torque: a motor whose mean square changes by less than
+`bound` N²m² a block would end, if all of it were wrong, off by bound · 14 K after
+15 minutes (NAO's pitch joints).
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FastForwardCfg:
+    """When to stop stepping the physics, and for how long."""
+
+    block_s: float = 1.0
+    """Length of a block of physics in s."""
+    blocks: int = 3
+    """Blocks in a row that must agree."""
+    bound: float = 0.02
+    """Largest spread of a motor's mean squared torque over these blocks, in N²m²."""
+    relative_bound: float = 0.02
+    """And as a fraction of its mean, whichever is larger."""
+    not_before_s: float = 5.0
+    """Time for taking the posture and settling, in s."""
+    longest_jump_s: float = 60.0
+    """Longest time without physics, in s."""
+
+
+class Steadiness:
+    """Watches the blocks and tells when the torques are steady."""
+
+    def __init__(self, cfg: FastForwardCfg) -> None:
+        """Start with no block seen."""
+        self._cfg = cfg
+        self._blocks: deque[FloatArray] = deque(maxlen=cfg.blocks)
+
+    def add(self, mean_square: FloatArray) -> None:
+        """Take the mean squared torques (n_motors,) of a block, in N²m²."""
+        self._blocks.append(mean_square.copy())
+
+    def mean(self) -> FloatArray:
+        """Return the mean over the last blocks, (n_motors,) in N²m²."""
+        mean: FloatArray = np.mean(list(self._blocks), axis=0)
+        return mean
+
+    def worst(self) -> float:
+        """Return the largest spread over its bound: steady where at most 1."""
+        if len(self._blocks) < self._cfg.blocks:
+            return float("inf")
+        blocks = np.array(list(self._blocks))
+        spread = np.ptp(blocks, axis=0)
+        bound = np.maximum(
+            self._cfg.bound, self._cfg.relative_bound * blocks.mean(axis=0)
+        )
+        return float((spread / bound).max())
+
+    def is_steady(self) -> bool:
+        """Are all motors within the bound?"""
+        return self.worst() <= 1.0

@@ -1,0 +1,96 @@
+"""The closed loop: every 20 ms read, decide, write, then let the physics run.
+
+    observation -> controller -> limits -> robot
+
+The loop owns nothing but the order of these steps and the set-points of the posture,
+which are approached from wherever the robot is.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.robot_interface import Command, Controller, Observation
+from sim.simulated_robot import SimulatedRobot
+from sim.ticks import ticks_of
+
+FloatArray = NDArray[np.float64]
+
+CONTROL_PERIOD = 0.02
+"""Cycle of the controllers in s (ST-2)."""
+APPROACH_TIME = 2.0
+"""Time to take a posture, in s: the speed of a slow `goToPosture`."""
+
+
+def approach(start: FloatArray, goal: FloatArray, time_s: float) -> FloatArray:
+    """Return the set-points on the way to a posture, (n_joints,) in rad.
+
+    Straight in joint space with a smooth start and end:
+    s = 3 u² - 2 u³, u = t / T.
+    """
+    u = min(max(time_s / APPROACH_TIME, 0.0), 1.0)
+    s = u * u * (3.0 - 2.0 * u)
+    return (1.0 - s) * start + s * goal
+
+
+class Loop:
+    """One robot under one controller, holding one posture.
+
+    Call `cycle` as often as there are control periods. Visitors see every cycle's
+    observation after the physics ran, and change nothing.
+    """
+
+    def __init__(
+        self,
+        sim: SimulatedRobot,
+        controller: Controller,
+        goal: FloatArray,
+        control_period: float = CONTROL_PERIOD,
+    ) -> None:
+        """Reset the controller; the posture is approached from the set-points.
+
+        Args:
+            sim: the robot, at rest.
+            controller: decides the limits.
+            goal: (n_joints,) set-points of the posture in rad.
+            control_period: cycle in s, a multiple of the physics step.
+        """
+        self.sim = sim
+        self.controller = controller
+        self.period = control_period
+        self._ticks = ticks_of("control period", control_period, sim.dt)
+        self._start = sim.read().target
+        self._goal = goal
+        self._begin_s = sim.time_s
+        self._holds = False
+        controller.reset(sim.robot)
+
+    def cycle(self) -> Observation:
+        """Run one control period and return the observation it began with."""
+        observation = self.sim.read()
+        limits = self.controller.step(observation)
+        self.sim.write(Command(target=self._target(), stiffness=limits.stiffness))
+        self.sim.step(self._ticks)
+        return observation
+
+    def _target(self) -> FloatArray | None:
+        if self._holds:
+            return None
+        time_s = self.sim.time_s - self._begin_s + self.period
+        self._holds = time_s >= APPROACH_TIME
+        robot = self.sim.robot
+        way = approach(self._start, self._goal, time_s)
+        # A joint at its stop may read a little beyond it at the start.
+        return np.clip(way, robot.lower, robot.upper)
+
+
+def run_for(
+    loop: Loop, duration_s: float, visit: Callable[[Observation], None] | None = None
+) -> None:
+    """Run whole cycles until `duration_s` more seconds have passed."""
+    end = loop.sim.time_s + duration_s - 0.5 * loop.period
+    while loop.sim.time_s < end:
+        observation = loop.cycle()
+        if visit is not None:
+            visit(observation)

@@ -1,0 +1,91 @@
+"""What a heat experiment found: plain data, and the JSON that `--json` writes."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from experiments.published import LEG_JOINTS, PUBLISHED
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointResult:
+    """One joint of one robot over a run."""
+
+    start_degc: float
+    end_degc: float
+    rise_k: float
+    mean_abs_effort_nm: float
+    """Mean of the motor's |torque| on the joint side, gear friction included."""
+    joule_loss_j: float
+    """Heat made in the winding over the run."""
+    time_to_80_degc_s: float | None
+    """First time at 80 °C; None where it was not reached in the run."""
+    steady_degc: float
+    """Where the temperature would end if the last torques stayed for ever."""
+    forecast_80_degc_s: float | None
+    """As `time_to_80_degc_s`, run on with the last torques; None for never."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmResult:
+    """One robot under one controller. `failure` says why a run ended early."""
+
+    controller: str
+    joints: dict[str, JointResult]
+    left_leg_rise_k: float | None
+    right_leg_rise_k: float | None
+    fell: bool
+    failure: str | None
+    sim_s: float
+    wall_s: float
+    physics_s: float
+    """Simulated time in which the physics was stepped; the rest was fast-forward."""
+    flags: dict[str, int] = field(default_factory=dict)
+    """How often the controller fell back, by flag."""
+    folder: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatResult:
+    """A whole experiment."""
+
+    minutes: float
+    posture: str
+    seed: int
+    misalignment_deg: dict[str, float]
+    arms: dict[str, ArmResult]
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Every other setting of the run, as given."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the contract of `--json`."""
+        arms = {}
+        for name, arm in self.arms.items():
+            row = asdict(arm)
+            del row["controller"]
+            arms[name] = row
+        return {
+            "experiment": "heat",
+            "minutes": self.minutes,
+            "posture": self.posture,
+            "seed": self.seed,
+            "misalignment_deg": self.misalignment_deg,
+            "settings": self.settings,
+            "arms": arms,
+            "published": {name: asdict(p) for name, p in PUBLISHED.items()},
+        }
+
+
+def leg_rise(joints: dict[str, JointResult], side: str) -> float | None:
+    """Return the sum of the rises of a leg's five joints in K.
+
+    Args:
+        joints: by joint name.
+        side: `L` or `R`.
+
+    Returns:
+        The sum, or None where the robot has no such leg.
+    """
+    names = [side + joint for joint in LEG_JOINTS]
+    if not all(name in joints for name in names):
+        return None
+    return sum(joints[name].rise_k for name in names)

@@ -1,0 +1,147 @@
+"""The robot's URDF as PyBullet needs it: with the rotor inertias in the links.
+
+PyBullet has no rotor inertia ("armature"), and light joints chatter without it. The
+reflected inertia J N² of the motor is therefore added to the link that the joint
+moves, about the joint's axis a:
+
+    I' = I + J N² a aᵀ
+
+which is exact for the joint's own motion. Such a tensor is not that of a rigid body
+(one moment exceeds the sum of the others), and the URDF loader would set it to zero.
+So the file carries the principal *frame* of I' with harmless moments, and the engine
+sets the true moments after loading.
+"""
+
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import Robot
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PrincipalInertia:
+    """Principal moments of a link's inertia, rotor included."""
+
+    moments: tuple[float, float, float]
+    """In kg·m², about the axes of the frame that the file holds."""
+
+
+def write_bullet_urdf(
+    robot: Robot, folder: str
+) -> tuple[Path, dict[str, PrincipalInertia]]:
+    """Write the URDF with principal frames of the rotor-loaded inertias.
+
+    Returns:
+        The path of the file in `folder`, and the moments of each link with mass.
+    """
+    tree = ET.parse(robot.urdf)
+    root = tree.getroot()
+    armature = _armature_of_link(robot, root)
+    inertias: dict[str, PrincipalInertia] = {}
+    for link in root.findall("link"):
+        inertial = link.find("inertial")
+        if inertial is None:
+            continue
+        name = link.attrib["name"]
+        inertia = _inertia_in_link_axes(inertial) + armature.get(name, 0.0)
+        moments, axes = np.linalg.eigh(inertia)
+        if np.linalg.det(axes) < 0.0:
+            axes[:, 0] *= -1.0
+        inertias[name] = PrincipalInertia(tuple(moments.tolist()))
+        _write_frame(inertial, axes, float(moments.max()))
+    for joint in root.findall("joint"):
+        for mimic in joint.findall("mimic"):
+            joint.remove(mimic)  # the servo couples the joints, see sim.servo
+    path = Path(folder) / robot.urdf.name
+    tree.write(path)
+    return path, inertias
+
+
+def _armature_of_link(robot: Robot, root: ET.Element) -> dict[str, FloatArray]:
+    """Return J N² a aᵀ for each moved link; coupled joints share one rotor."""
+    share = {
+        name: motor.armature / len(motor.joints)
+        for motor in robot.motors
+        for name in motor.joints
+    }
+    tensors: dict[str, FloatArray] = {}
+    for joint in root.findall("joint"):
+        child = joint.find("child")
+        axis = joint.find("axis")
+        if joint.attrib["name"] not in share or child is None:
+            continue
+        a = _vector(axis.attrib["xyz"] if axis is not None else "1 0 0")
+        a = a / np.linalg.norm(a)
+        tensors[child.attrib["link"]] = share[joint.attrib["name"]] * np.outer(a, a)
+    return tensors
+
+
+def _inertia_in_link_axes(inertial: ET.Element) -> FloatArray:
+    element = inertial.find("inertia")
+    if element is None:
+        return np.zeros((3, 3))
+    i = {key: float(value) for key, value in element.attrib.items()}
+    tensor = np.array(
+        [
+            [i["ixx"], i["ixy"], i["ixz"]],
+            [i["ixy"], i["iyy"], i["iyz"]],
+            [i["ixz"], i["iyz"], i["izz"]],
+        ]
+    )
+    origin = inertial.find("origin")
+    if origin is None:
+        return tensor
+    R = rotation_from_rpy(_vector(origin.attrib.get("rpy", "0 0 0")))
+    rotated: FloatArray = R @ tensor @ R.T
+    return rotated
+
+
+def _write_frame(inertial: ET.Element, axes: FloatArray, moment: float) -> None:
+    origin = inertial.find("origin")
+    if origin is None:
+        origin = ET.SubElement(inertial, "origin", {"xyz": "0 0 0"})
+    origin.attrib["rpy"] = " ".join(f"{x:.17g}" for x in rpy_from_rotation(axes))
+    element = inertial.find("inertia")
+    if element is None:
+        element = ET.SubElement(inertial, "inertia")
+    for key in ("ixy", "ixz", "iyz"):
+        element.attrib[key] = "0"
+    for key in ("ixx", "iyy", "izz"):
+        element.attrib[key] = f"{moment:.17g}"
+
+
+def _vector(text: str) -> FloatArray:
+    return np.array([float(x) for x in text.split()])
+
+
+def rotation_from_rpy(rpy: FloatArray) -> FloatArray:
+    """Return R = Rz(yaw) Ry(pitch) Rx(roll), URDF's fixed-axis convention."""
+    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def rpy_from_rotation(R: FloatArray) -> FloatArray:
+    """Return roll, pitch, yaw in rad of a rotation matrix."""
+    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+    if abs(np.cos(pitch)) < 1e-9:  # gimbal lock: put all of it into roll
+        roll = np.arctan2(-R[1, 2], R[1, 1])
+        return np.array([roll, pitch, 0.0])
+    return np.array(
+        [
+            np.arctan2(R[2, 1], R[2, 2]),
+            pitch,
+            np.arctan2(R[1, 0], R[0, 0]),
+        ]
+    )

@@ -1,0 +1,431 @@
+"""The one place that speaks to PyBullet: a world, a ground, a robot.
+
+Frames: everything that leaves this module is in the world frame (x forward, y left,
+z up), link poses are those of the *link* frame and not of PyBullet's inertial frame,
+quaternions are x y z w. Joint arrays follow `Robot.joints`.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import BadInput, Robot
+from sim.bullet_urdf import PrincipalInertia, write_bullet_urdf
+
+FloatArray = NDArray[np.float64]
+
+
+@contextlib.contextmanager
+def _stdout_to_stderr() -> Iterator[None]:
+    """Send what C code prints on descriptor 1 to descriptor 2 for a while.
+
+    PyBullet prints its build time at import, its loader prints while it reads a
+    URDF: both would break `--json -`.
+    """
+    sys.stdout.flush()
+    saved = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop what C code prints on descriptors 1 and 2 for a while."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = os.dup(1), os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+        yield
+    finally:
+        os.dup2(saved[0], 1)
+        os.dup2(saved[1], 2)
+        for descriptor in (*saved, null):
+            os.close(descriptor)
+
+
+with _quiet():
+    import pybullet as p
+
+ENGINE_VERSION = f"pybullet 3.2.7 (API {p.getAPIVersion()})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldCfg:
+    """The world around the robot."""
+
+    physics_dt: float = 1e-3
+    """Physics and servo period in s."""
+    gravity: float = 9.81
+    """In m/s²."""
+    slope_deg: float = 0.0
+    """Ground rises by this angle towards +x (uphill ahead of the robot)."""
+    friction: float = 0.7
+    """Coulomb coefficient between soles and ground (estimate: rubber on a hard floor)."""
+    solver_iterations: int = 50
+    """Sweeps of the contact solver; PyBullet's default."""
+    gui: bool = False
+    """Open PyBullet's window."""
+
+    def __post_init__(self) -> None:
+        """Refuse what the engine would take in silence."""
+        if not (np.isfinite(self.physics_dt) and 0.0 < self.physics_dt <= 0.01):
+            raise BadInput(
+                f"physics_dt is {self.physics_dt} s; give a value in (0, 0.01] s."
+            )
+        if not (np.isfinite(self.slope_deg) and abs(self.slope_deg) <= 30.0):
+            raise BadInput(
+                f"slope is {self.slope_deg} degrees; give a value in [-30, 30]."
+            )
+        if not (np.isfinite(self.friction) and 0.0 <= self.friction <= 5.0):
+            raise BadInput(
+                f"ground friction is {self.friction}; give a value in [0, 5]."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """One point at which a link touches the ground."""
+
+    link: str
+    position: tuple[float, float, float]
+    """In the world, in m."""
+    force: FloatArray
+    """(3,) force of the ground on the robot, in the world, in N."""
+    normal_force: float
+    """Part of it along the ground's normal, in N."""
+
+
+class Engine:
+    """A PyBullet client with a ground and one robot.
+
+    Use: `place` once, then for every tick `read_joints`, `apply_torques`, `step`.
+    """
+
+    def __init__(self, robot: Robot, cfg: WorldCfg) -> None:
+        """Start a client of its own and load the robot.
+
+        Raises:
+            BadInput: the window was asked for where there is no display.
+        """
+        if cfg.gui and not os.environ.get("DISPLAY"):
+            raise BadInput(
+                "--gui needs a display and DISPLAY is not set; run without --gui."
+            )
+        self.robot = robot
+        self.cfg = cfg
+        with _stdout_to_stderr():
+            self._client = p.connect(p.GUI if cfg.gui else p.DIRECT)
+        self._set_engine_parameters()
+        self._ground = self._load_ground()
+        self._body = self._load_robot()
+        self._n = len(robot.joints)
+        self.ground_normal = self._ground_rotation()[:, 2]
+
+    # -- set-up ---------------------------------------------------------------
+
+    def _set_engine_parameters(self) -> None:
+        """Set all that matters: a reset client would keep older values."""
+        c = self._client
+        p.setGravity(0.0, 0.0, -self.cfg.gravity, physicsClientId=c)
+        p.setPhysicsEngineParameter(
+            fixedTimeStep=self.cfg.physics_dt,
+            numSolverIterations=self.cfg.solver_iterations,
+            numSubSteps=0,
+            deterministicOverlappingPairs=1,
+            enableFileCaching=0,
+            physicsClientId=c,
+        )
+
+    def _ground_quaternion(self) -> tuple[float, float, float, float]:
+        half = -np.deg2rad(self.cfg.slope_deg) / 2.0  # nose up: minus about y
+        return (0.0, float(np.sin(half)), 0.0, float(np.cos(half)))
+
+    def _ground_rotation(self) -> FloatArray:
+        return rotation_from_quaternion(self._ground_quaternion())
+
+    def _load_ground(self) -> int:
+        c = self._client
+        shape = p.createCollisionShape(p.GEOM_PLANE, physicsClientId=c)
+        ground: int = p.createMultiBody(
+            baseCollisionShapeIndex=shape,
+            baseOrientation=self._ground_quaternion(),
+            physicsClientId=c,
+        )
+        p.changeDynamics(
+            ground,
+            -1,
+            lateralFriction=self.cfg.friction,
+            restitution=0.0,
+            physicsClientId=c,
+        )
+        return ground
+
+    def _load_robot(self) -> int:
+        c = self._client
+        with TemporaryDirectory() as folder, _stdout_to_stderr():
+            path, inertias = write_bullet_urdf(self.robot, folder)
+            body: int = p.loadURDF(
+                str(path),
+                flags=p.URDF_USE_INERTIA_FROM_FILE,
+                physicsClientId=c,
+            )
+        info = [
+            p.getJointInfo(body, i, physicsClientId=c)
+            for i in range(p.getNumJoints(body, physicsClientId=c))
+        ]
+        joint_index = {row[1].decode(): int(row[0]) for row in info}
+        self._link_index = {row[12].decode(): int(row[0]) for row in info}
+        self._link_index[self.robot.base_link] = -1
+        self._link_name = {i: name for name, i in self._link_index.items()}
+        self._indices = [joint_index[name] for name in self.robot.joint_names]
+        self._set_link_dynamics(body, inertias)
+        self._disable_motors(body)
+        # One origin for all frames: PyBullet's base is the inertial frame.
+        dynamics = p.getDynamicsInfo(body, -1, physicsClientId=c)
+        self._base_inertial = (dynamics[3], dynamics[4])
+        return body
+
+    def _set_link_dynamics(
+        self, body: int, inertias: dict[str, PrincipalInertia]
+    ) -> None:
+        """No hidden damping, ground friction from the ground, exact inertias."""
+        for name, index in self._link_index.items():
+            p.changeDynamics(
+                body,
+                index,
+                linearDamping=0.0,
+                angularDamping=0.0,
+                jointDamping=0.0,
+                lateralFriction=1.0,
+                restitution=0.0,
+                physicsClientId=self._client,
+            )
+            if name in inertias:
+                p.changeDynamics(
+                    body,
+                    index,
+                    localInertiaDiagonal=inertias[name].moments,
+                    physicsClientId=self._client,
+                )
+
+    def _disable_motors(self, body: int) -> None:
+        p.setJointMotorControlArray(
+            body,
+            self._indices,
+            p.VELOCITY_CONTROL,
+            forces=[0.0] * len(self._indices),
+            physicsClientId=self._client,
+        )
+
+    # -- state ------------------------------------------------------------------
+
+    def place(
+        self, q: FloatArray, base_position: FloatArray, base_quaternion: FloatArray
+    ) -> None:
+        """Put the robot at rest in a pose.
+
+        Args:
+            q: (n_joints,) joint angles in rad.
+            base_position: (3,) origin of the base link in the world, in m.
+            base_quaternion: (4,) orientation of the base link, x y z w.
+        """
+        c = self._client
+        for index, angle in zip(self._indices, q, strict=True):
+            p.resetJointState(self._body, index, float(angle), 0.0, physicsClientId=c)
+        position, quaternion = p.multiplyTransforms(
+            list(base_position), list(base_quaternion), *self._base_inertial
+        )
+        p.resetBasePositionAndOrientation(
+            self._body, position, quaternion, physicsClientId=c
+        )
+        p.resetBaseVelocity(
+            self._body, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], physicsClientId=c
+        )
+
+    def clearance(self) -> float:
+        """Return the smallest distance of the robot's shapes to the ground, in m.
+
+        Negative where a shape sinks in; `inf` when nothing is within 5 m.
+        """
+        c = self._client
+        p.performCollisionDetection(physicsClientId=c)
+        points = p.getClosestPoints(self._body, self._ground, 5.0, physicsClientId=c)
+        return min((point[8] for point in points), default=float("inf"))
+
+    def base_pose(self) -> tuple[FloatArray, FloatArray]:
+        """Return position (3,) in m and quaternion (4,) of the base link frame."""
+        position, quaternion = p.getBasePositionAndOrientation(
+            self._body, physicsClientId=self._client
+        )
+        inverse = p.invertTransform(*self._base_inertial)
+        position, quaternion = p.multiplyTransforms(position, quaternion, *inverse)
+        return np.array(position), np.array(quaternion)
+
+    def link_pose(self, link: str) -> tuple[FloatArray, FloatArray]:
+        """Return position (3,) in m and rotation (3, 3) of a link frame."""
+        index = self._link_index[link]
+        if index < 0:
+            position, quaternion = self.base_pose()
+            return position, rotation_from_quaternion(quaternion)
+        state = p.getLinkState(
+            self._body, index, computeForwardKinematics=1, physicsClientId=self._client
+        )
+        return np.array(state[4]), rotation_from_quaternion(state[5])
+
+    def link_twist(self, link: str) -> tuple[FloatArray, FloatArray]:
+        """Return velocity (3,) of a link's centre of mass in m/s and angular (3,)."""
+        index = self._link_index[link]
+        if index < 0:
+            linear, angular = p.getBaseVelocity(
+                self._body, physicsClientId=self._client
+            )
+        else:
+            state = p.getLinkState(
+                self._body,
+                index,
+                computeLinkVelocity=1,
+                physicsClientId=self._client,
+            )
+            linear, angular = state[6], state[7]
+        return np.array(linear), np.array(angular)
+
+    def contacts(self) -> list[Contact]:
+        """Return where the robot touches the ground, with the force on the robot."""
+        points = p.getContactPoints(
+            self._body, self._ground, physicsClientId=self._client
+        )
+        return [
+            Contact(
+                self._link_name[row[3]],
+                row[5],
+                row[9] * np.array(row[7])
+                + row[10] * np.array(row[11])
+                + row[12] * np.array(row[13]),
+                row[9],
+            )
+            for row in points
+        ]
+
+    def normal_load(self, link: str) -> tuple[float, FloatArray]:
+        """Return the ground's normal load on a link.
+
+        Returns:
+            Sum F of the normal forces in N, and sum of F_i p_i (3,) in N·m with the
+            contact points p_i in the world: its ratio is the centre of pressure.
+        """
+        force = 0.0
+        x = y = z = 0.0
+        for row in p.getContactPoints(
+            self._body,
+            self._ground,
+            self._link_index[link],
+            physicsClientId=self._client,
+        ):
+            f = row[9]
+            px, py, pz = row[5]
+            force += f
+            x += f * px
+            y += f * py
+            z += f * pz
+        return force, np.array([x, y, z])
+
+    # -- the loop ---------------------------------------------------------------
+
+    def read_joints(self, q: FloatArray, v: FloatArray) -> None:
+        """Write joint angles in rad and velocities in rad/s into q and v."""
+        states = p.getJointStates(
+            self._body, self._indices, physicsClientId=self._client
+        )
+        q[:] = [state[0] for state in states]
+        v[:] = [state[1] for state in states]
+
+    def read_motor_torques(self, tau: FloatArray) -> None:
+        """Write the torques that PyBullet's own motors gave in the last step."""
+        states = p.getJointStates(
+            self._body, self._indices, physicsClientId=self._client
+        )
+        tau[:] = [state[3] for state in states]
+
+    def apply_torques(self, tau: Sequence[float]) -> None:
+        """Set the joint torques in N·m of the next step (and only of that one)."""
+        p.setJointMotorControlArray(
+            self._body,
+            self._indices,
+            p.TORQUE_CONTROL,
+            forces=tau,
+            physicsClientId=self._client,
+        )
+
+    def apply_position_targets(
+        self,
+        target: Sequence[float],
+        limit: Sequence[float],
+        position_gain: float,
+        velocity_gain: float,
+    ) -> None:
+        """Set the targets in rad and torque limits in N·m of PyBullet's own motors."""
+        p.setJointMotorControlArray(
+            self._body,
+            self._indices,
+            p.POSITION_CONTROL,
+            targetPositions=target,
+            targetVelocities=[0.0] * self._n,
+            forces=limit,
+            positionGains=[position_gain] * self._n,
+            velocityGains=[velocity_gain] * self._n,
+            physicsClientId=self._client,
+        )
+
+    def push(self, link: str, force: FloatArray, position: FloatArray) -> None:
+        """Push a link with a force (N) at a world position (m) in the next step."""
+        p.applyExternalForce(
+            self._body,
+            self._link_index[link],
+            list(force),
+            list(position),
+            p.WORLD_FRAME,
+            physicsClientId=self._client,
+        )
+
+    def step(self) -> None:
+        """Advance the physics by one period."""
+        p.stepSimulation(physicsClientId=self._client)
+
+    # -- snapshots, pictures, end -----------------------------------------------
+
+    def save(self) -> int:
+        """Keep the engine's state in memory and return its number."""
+        number: int = p.saveState(physicsClientId=self._client)
+        return number
+
+    def restore(self, number: int) -> None:
+        """Return to a kept state."""
+        p.restoreState(stateId=number, physicsClientId=self._client)
+
+    def forget(self, number: int) -> None:
+        """Release a kept state."""
+        p.removeState(number, physicsClientId=self._client)
+
+    def close(self) -> None:
+        """Disconnect; may be called twice."""
+        if self._client >= 0:
+            p.disconnect(physicsClientId=self._client)
+            self._client = -1
+
+
+def rotation_from_quaternion(quaternion: Sequence[float] | FloatArray) -> FloatArray:
+    """Return the (3, 3) rotation matrix of a quaternion x y z w."""
+    return np.array(p.getMatrixFromQuaternion(list(quaternion))).reshape(3, 3)

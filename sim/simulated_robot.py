@@ -1,0 +1,447 @@
+"""The simulated robot behind the robot interface: engine, servos, sensors, heat.
+
+One tick is one physics step. In each: read the true joint state, let the servos
+compute torques from it, step the engine, sample the sensors that are due. Heat is
+integrated every 20 ms with the mean squared torque of the ticks in between.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.robot_interface import Command, Observation
+from models import BadInput, Robot, TestbedError
+from sim.engine import Contact, Engine, WorldCfg, rotation_from_quaternion
+from sim.heating import HeatingCfg, make_heating
+from sim.placement import resting_normal, rotation_to_normal
+from sim.protection import make_protection
+from sim.sensors import SensorCfg, Sensors
+from sim.servo import Servo, ServoCfg
+from sim.ticks import ticks_of
+
+FloatArray = NDArray[np.float64]
+
+HEAT_PERIOD = 0.02
+"""Period of the heating model in s: the controllers' cycle."""
+FALL_TILT = np.cos(np.deg2rad(45.0))
+"""A robot whose base turned by more than 45 degrees has fallen."""
+POSITION_GAIN, VELOCITY_GAIN = 0.2, 1.0
+"""Gains of PyBullet's own motors, in its units (fraction of the error a step)."""
+
+
+class SimulationDiverged(TestbedError):
+    """A number in the engine is not finite any more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationCfg:
+    """All that defines a simulated robot beside the robot itself."""
+
+    world: WorldCfg = field(default_factory=WorldCfg)
+    servo: ServoCfg = field(default_factory=ServoCfg)
+    sensors: SensorCfg = field(default_factory=SensorCfg)
+    heating: HeatingCfg = field(default_factory=HeatingCfg)
+    protection: str = "none"
+    """`none`, `nao` or `document`: what a temperature does to the stiffness."""
+    misalignment_deg: Mapping[str, float] = field(default_factory=dict)
+    """Joint to calibration error in degrees: true angle minus measured angle."""
+    start_degc: float | Mapping[str, float] = 30.0
+    """Temperature of all motors at the start, or by joint (others 30), in °C."""
+    seed: int = 0
+    """Seed of all noise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """The engine's state: for tests and reports, never for controllers."""
+
+    time_s: float
+    q: FloatArray
+    """(n_joints,) true angles in rad."""
+    v: FloatArray
+    """(n_joints,) true velocities in rad/s."""
+    joint_torque: FloatArray
+    """(n_joints,) torque on the link, gear friction taken off, in N·m."""
+    motor_torque: FloatArray
+    """(n_motors,) joint-side motor torque, gear friction included, in N·m."""
+    base_position: FloatArray
+    base_quaternion: FloatArray
+    """x y z w."""
+    base_velocity: FloatArray
+    """(6,) linear velocity of the base's centre of mass and angular, world."""
+    contacts: tuple[Contact, ...]
+    temperature: FloatArray
+    """(n_motors,) in °C."""
+    has_fallen: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """A complete state to return to; made by `SimulatedRobot.snapshot`."""
+
+    engine: int
+    tick: int
+    arrays: tuple[FloatArray, ...]
+    sensors: tuple[FloatArray, ...]
+    rng: Mapping[str, object]
+    heating: object
+    protection: object
+
+
+class SimulatedRobot:
+    """A robot in PyBullet; implements `RobotInterface`.
+
+    Use: construct (the robot stands in the posture, set-points at its encoder
+    readings, stiffness 1), then `write`, `step`, `read` in turn; `close` at the end.
+    """
+
+    def __init__(self, robot: Robot, cfg: SimulationCfg, posture: str) -> None:
+        """Build the world and place the robot in a posture.
+
+        Raises:
+            BadInput: a value of the configuration cannot be used.
+        """
+        self._robot = robot
+        self.cfg = cfg
+        self.dt = cfg.world.physics_dt
+        self._misalignment = misalignment_of(robot, cfg.misalignment_deg)
+        self._heat_ticks = ticks_of("heating period", HEAT_PERIOD, self.dt)
+        self.heating = make_heating(robot, cfg.heating)
+        self.heating.reset(start_temperatures(robot, cfg.start_degc))
+        self.protection = make_protection(cfg.protection, robot)
+        self._engine = Engine(robot, cfg.world)
+        self._rng = np.random.default_rng(cfg.seed)
+        self._servo = Servo(robot, cfg.servo, self.dt, self._misalignment)
+        self._sensors = Sensors(
+            robot, self._engine, cfg.sensors, self._misalignment, self._rng
+        )
+        self._uses_engine_motors = cfg.servo.kind == "pybullet"
+        self.tick = 0
+        self._q = robot.posture(posture).angles.copy()
+        self._v = np.zeros_like(self._q)
+        self._stiffness = np.ones_like(self._q)
+        self._heat_from = 0
+        self._place(posture)
+        self._start_up = self._up_in_base()
+        self._sensors.start(self._q, self.heating.temperature)
+        # As on the robot: without stiffness the set-point follows the encoder.
+        self._servo.target[:] = self._sensors.q
+        self._apply_stiffness()
+
+    # -- the robot interface ------------------------------------------------------
+
+    @property
+    def robot(self) -> Robot:
+        """The description that the arrays follow."""
+        return self._robot
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time in s."""
+        return self.tick * self.dt
+
+    def read(self) -> Observation:
+        """Return the newest sensor readings."""
+        sensors = self._sensors
+        return Observation(
+            time_s=self.tick * self.dt,
+            q=sensors.q.copy(),
+            v=sensors.v.copy(),
+            target=self._servo.target.copy(),
+            stiffness=self._stiffness.copy(),
+            current=sensors.current.copy(),
+            temperature=sensors.temperature.copy(),
+            gyro=sensors.gyro.copy(),
+            accelerometer=sensors.accelerometer.copy(),
+            fsr=sensors.fsr.copy(),
+        )
+
+    def write(self, command: Command) -> None:
+        """Put set-points and stiffness in force.
+
+        Raises:
+            BadInput: a value is not finite, a stiffness outside [0, 1], a set-point
+                outside the joint's range.
+        """
+        if command.target is not None:
+            _check("set-point", command.target, self._robot, "rad", *self._range())
+            self._servo.target[:] = command.target
+        if command.stiffness is not None:
+            _check("stiffness", command.stiffness, self._robot, "", 0.0, 1.0)
+            self._stiffness[:] = command.stiffness
+            self._apply_stiffness()
+
+    def step(self, ticks: int) -> None:
+        """Let `ticks` periods pass.
+
+        Raises:
+            SimulationDiverged: a torque is not finite; the state is left as it is.
+        """
+        engine, servo, sensors = self._engine, self._servo, self._sensors
+        q, v = self._q, self._v
+        for _ in range(ticks):
+            if self._uses_engine_motors:
+                self._step_engine_motors()
+            else:
+                if not servo.step(q, v):
+                    raise SimulationDiverged(self._divergence())
+                engine.apply_torques(servo.joint_torque.tolist())
+                engine.step()
+                engine.read_joints(q, v)
+            self.tick += 1
+            sensors.sample(self.tick, q, servo.motor_torque)
+            if self.tick % self._heat_ticks == 0:
+                self._heat()
+
+    def close(self) -> None:
+        """Release the engine."""
+        self._engine.close()
+
+    # -- beyond the interface -------------------------------------------------------
+
+    def truth(self) -> Truth:
+        """Return the engine's own state."""
+        position, quaternion = self._engine.base_pose()
+        return Truth(
+            time_s=self.time_s,
+            q=self._q.copy(),
+            v=self._v.copy(),
+            joint_torque=self._servo.joint_torque.copy(),
+            motor_torque=self._servo.motor_torque.copy(),
+            base_position=position,
+            base_quaternion=quaternion,
+            base_velocity=np.concatenate(
+                self._engine.link_twist(self._robot.base_link)
+            ),
+            contacts=tuple(self._engine.contacts()),
+            temperature=self.heating.temperature.copy(),
+            has_fallen=self.has_fallen(),
+        )
+
+    def has_fallen(self) -> bool:
+        """Has the base turned by more than 45 degrees since the start?"""
+        return bool(self._up_in_base() @ self._start_up < FALL_TILT)
+
+    def snapshot(self) -> Snapshot:
+        """Keep the whole state; `restore` returns to it, `forget` releases it."""
+        return Snapshot(
+            engine=self._engine.save(),
+            tick=self.tick,
+            arrays=tuple(array.copy() for array in self._arrays()),
+            sensors=self._sensors.state(),
+            rng=self._rng.bit_generator.state,
+            heating=self.heating.state(),
+            protection=self.protection.state(),
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a kept state: the run goes on as it did, bit for bit."""
+        self._engine.restore(snapshot.engine)
+        self.tick = snapshot.tick
+        for array, kept in zip(self._arrays(), snapshot.arrays, strict=True):
+            array[:] = kept
+        self._sensors.restore(snapshot.sensors)
+        self._rng.bit_generator.state = dict(snapshot.rng)
+        self.heating.restore(snapshot.heating)
+        self.protection.restore(snapshot.protection)
+
+    def forget(self, snapshot: Snapshot) -> None:
+        """Release the memory of a kept state."""
+        self._engine.forget(snapshot.engine)
+
+    def advance_heat(self, mean_square: FloatArray, duration_s: float) -> None:
+        """Let time pass for heat and clock alone, the body standing still.
+
+        Args:
+            mean_square: (n_motors,) mean squared motor torque, joint side, N²m².
+            duration_s: a whole number of heating periods, in s.
+        """
+        self.tick += ticks_of("duration", duration_s, self._heat_ticks * self.dt) * (
+            self._heat_ticks
+        )
+        self._servo.square_sum[:] = 0.0
+        self.heating.advance(mean_square, duration_s)
+        self._take_temperature()
+
+    def push(self, link: str, force: FloatArray) -> None:
+        """Push the origin of a link with a force in N (world) during the next tick."""
+        position, _ = self._engine.link_pose(link)
+        self._engine.push(link, force, position)
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _place(self, posture: str) -> None:
+        engine, robot = self._engine, self._robot
+        origin, upright = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+        engine.place(self._q, origin, upright)
+        frames = {link.name: engine.link_pose(link.name) for link in robot.links}
+        points = np.array(
+            [
+                frames[c.link][0] + frames[c.link][1] @ np.array(c.position)
+                for c in robot.contact_points
+            ]
+        )
+        mass = sum(link.mass for link in robot.links)
+        com = (
+            np.sum(
+                [
+                    link.mass
+                    * (frames[link.name][0] + frames[link.name][1] @ np.array(link.com))
+                    for link in robot.links
+                ],
+                axis=0,
+            )
+            / mass
+        )
+        normal = resting_normal(robot, robot.posture(posture), points, com)
+        up = engine.ground_normal
+        quaternion = rotation_to_normal(normal, up)
+        engine.place(self._q, 0.5 * up, quaternion)
+        engine.place(self._q, (0.5 - engine.clearance()) * up, quaternion)
+
+    def _up_in_base(self) -> FloatArray:
+        _, quaternion = self._engine.base_pose()
+        up: FloatArray = rotation_from_quaternion(quaternion)[2]
+        return up
+
+    def _range(self) -> tuple[FloatArray, FloatArray]:
+        return self._robot.lower, self._robot.upper
+
+    def _apply_stiffness(self) -> None:
+        """Stiffness, cut by the protection, times the effort limit (ST-3, ST-4)."""
+        allowed = self.protection.apply(self._stiffness, self._sensors.temperature)
+        np.multiply(allowed, self._robot.effort_limit, out=self._servo.limit)
+
+    def _heat(self) -> None:
+        servo = self._servo
+        ticks = self.tick - self._heat_from
+        self.heating.advance(servo.square_sum / ticks, ticks * self.dt)
+        servo.square_sum[:] = 0.0
+        self._heat_from = self.tick
+        if self.tick % self._sensors.temperature_ticks == 0:
+            self._take_temperature()
+
+    def _take_temperature(self) -> None:
+        self._heat_from = self.tick
+        self._sensors.read_temperature(self.heating.temperature)
+        self._apply_stiffness()
+
+    def _step_engine_motors(self) -> None:
+        """One tick with PyBullet's own motors, for comparison (see docs)."""
+        engine, servo = self._engine, self._servo
+        engine.apply_position_targets(
+            (servo.target + self._misalignment).tolist(),
+            servo.limit.tolist(),
+            POSITION_GAIN,
+            VELOCITY_GAIN,
+        )
+        engine.step()
+        engine.read_joints(self._q, self._v)
+        engine.read_motor_torques(servo.joint_torque)
+        if not np.isfinite(servo.joint_torque.sum()):
+            raise SimulationDiverged(self._divergence())
+        servo.motor_torque[:] = np.bincount(
+            self._robot.motor_of_joint, servo.joint_torque
+        )
+        servo.square_sum += servo.motor_torque**2
+
+    def _divergence(self) -> str:
+        bad = [
+            name
+            for name, angle, torque in zip(
+                self._robot.joint_names, self._q, self._servo.joint_torque, strict=True
+            )
+            if not (np.isfinite(angle) and np.isfinite(torque))
+        ]
+        return (
+            f"at {self.time_s:.3f} s the torque of {', '.join(bad)} is not finite; "
+            "the last second is kept in the run folder."
+        )
+
+    def _arrays(self) -> tuple[FloatArray, ...]:
+        servo = self._servo
+        return (
+            self._q,
+            self._v,
+            self._stiffness,
+            servo.target,
+            servo.limit,
+            servo.presliding,
+            servo.joint_torque,
+            servo.motor_torque,
+            servo.square_sum,
+        )
+
+
+def misalignment_of(robot: Robot, degrees: Mapping[str, float]) -> FloatArray:
+    """Return calibration errors (n_joints,) in rad from joint names and degrees.
+
+    Raises:
+        BadInput: an unknown joint, or an error beyond the joint's range.
+    """
+    errors = np.zeros(len(robot.joints))
+    for name, value in degrees.items():
+        joint = robot.joints[robot.joint_index(name)]
+        span = np.rad2deg(joint.upper - joint.lower)
+        if not (np.isfinite(value) and abs(value) <= span):
+            raise BadInput(
+                f"misalignment of {name} is {value} degrees; its range from "
+                f"{np.rad2deg(joint.lower):.1f} to {np.rad2deg(joint.upper):.1f} "
+                f"allows at most ±{span:.1f} degrees."
+            )
+        errors[robot.joint_index(name)] = np.deg2rad(value)
+    return errors
+
+
+def start_temperatures(
+    robot: Robot, start_degc: float | Mapping[str, float], default: float = 30.0
+) -> FloatArray:
+    """Return start temperatures (n_motors,) in °C.
+
+    Raises:
+        BadInput: an unknown joint, or a temperature outside [-20, 150] °C.
+    """
+    temperatures = np.full(len(robot.motors), default)
+    if isinstance(start_degc, Mapping):
+        for name, value in start_degc.items():
+            motor = robot.motor_of_joint[robot.joint_index(name)]
+            temperatures[motor] = value
+    else:
+        temperatures[:] = start_degc
+    for name, value in zip(robot.motor_names, temperatures, strict=True):
+        if not (np.isfinite(value) and -20.0 <= value <= 150.0):
+            raise BadInput(
+                f"start temperature of {name} is {value} °C; give one in [-20, 150]."
+            )
+    return temperatures
+
+
+def with_robot_limits(cfg: SimulationCfg, **changes: object) -> SimulationCfg:
+    """Return the configuration with some fields changed."""
+    return dataclasses.replace(cfg, **changes)  # type: ignore[arg-type]
+
+
+def _check(
+    what: str,
+    values: FloatArray,
+    robot: Robot,
+    unit: str,
+    lower: FloatArray | float,
+    upper: FloatArray | float,
+) -> None:
+    n = len(robot.joints)
+    if values.shape != (n,):
+        raise BadInput(f"{what} has shape {values.shape}; give ({n},), one a joint.")
+    inside = (values >= lower) & (values <= upper)  # false for NaN
+    if inside.all():
+        return
+    j = int(np.argmin(inside))
+    low = np.broadcast_to(lower, (n,))[j]
+    high = np.broadcast_to(upper, (n,))[j]
+    raise BadInput(
+        f"{what} of {robot.joint_names[j]} is {values[j]:g} {unit}; "
+        f"accepted: {low:g} to {high:g} {unit}".rstrip() + "."
+    )
