@@ -7,24 +7,27 @@ robot with lights, `leds.csv`. `models.rows` and `models.robot_yaml` hold their 
 """
 
 from pathlib import Path
-from typing import Any
 
 from models.errors import BadInput, UnknownName
+from models.load_devices import (
+    check_devices,
+    load_contacts,
+    load_force_sensors,
+    load_groups,
+    load_leds,
+)
 from models.load_motors import load_motors
 from models.load_postures import load_postures
 from models.robot import (
     Battery,
-    ContactPoint,
-    ForceSensor,
     Imu,
     Joint,
-    LedGroup,
     Robot,
     SensorRates,
     Speaker,
 )
 from models.robot_yaml import RobotFile
-from models.rows import ContactRow, ForceSensorRow, JointRow, LedRow
+from models.rows import JointRow
 from models.tables import Table, YamlFile, read_table, read_yaml
 from models.urdf_tree import UrdfTree, read_urdf
 
@@ -56,11 +59,11 @@ def load_robot(folder: Path | str) -> Robot:
     _check_body(file, urdf)
     joints = _load_joints(folder, urdf)
     motors = load_motors(folder, joints)
-    sensors = _load_force_sensors(folder, urdf)
-    contacts = _load_contacts(folder, urdf, sensors)
+    sensors = load_force_sensors(folder, urdf)
+    contacts = load_contacts(folder, urdf, sensors)
     effectors = tuple(dict.fromkeys(point.effector for point in contacts))
     postures = load_postures(folder, file, joints, effectors)
-    _check_devices(file, urdf, effectors)
+    check_devices(file, urdf, effectors)
     return Robot(
         name=settings.name,
         folder=folder.resolve(),
@@ -75,9 +78,9 @@ def load_robot(folder: Path | str) -> Robot:
         force_sensors=sensors,
         imu=Imu(**settings.imu.model_dump()),
         sensor_rates=SensorRates(**settings.sensor_rates.model_dump()),
-        groups=_load_groups(file, joints),
+        groups=load_groups(file, joints),
         postures=postures,
-        leds=_load_leds(folder, urdf),
+        leds=load_leds(folder, urdf),
         speakers=tuple(Speaker(**item.model_dump()) for item in settings.speakers),
         battery=Battery(**settings.battery.model_dump()),
     )
@@ -151,116 +154,3 @@ def _joint(row: JointRow, urdf: UrdfTree) -> Joint:
     joint = urdf.joints[row.name]
     numbers = row.model_dump(exclude={"source", "status", "servo_status", "note"})
     return Joint(parent=joint.parent, link=joint.child, **numbers)
-
-
-def _check_link(table: Table[Any], key: str, link: str, urdf: UrdfTree) -> None:
-    names = [item.name for item in urdf.links]
-    if link not in names:
-        table.fail(key, str(UnknownName("Link", link, names, urdf.path.name)))
-
-
-def _load_force_sensors(folder: Path, urdf: UrdfTree) -> tuple[ForceSensor, ...]:
-    path = folder / "force_sensors.csv"
-    table = read_table(path, ForceSensorRow, "name", "force sensor")
-    for row in table:
-        _check_link(table, row.name, row.link, urdf)
-    return tuple(
-        ForceSensor(
-            name=row.name,
-            link=row.link,
-            position=(row.x, row.y, row.z),
-            range_newton=row.range_newton,
-            step_newton=row.step_newton,
-            noise_newton=row.noise_newton,
-        )
-        for row in table
-    )
-
-
-def _load_contacts(
-    folder: Path, urdf: UrdfTree, sensors: tuple[ForceSensor, ...]
-) -> tuple[ContactPoint, ...]:
-    table = read_table(folder / "contacts.csv", ContactRow, "name", "contact point")
-    by_name = {sensor.name: sensor for sensor in sensors}
-    for row in table:
-        _check_link(table, row.name, row.link, urdf)
-        if row.fsr is None:
-            continue
-        if row.fsr not in by_name:
-            unknown = UnknownName("Sensor", row.fsr, by_name, "force_sensors.csv")
-            table.fail(row.name, str(unknown))
-        sensor = by_name[row.fsr]
-        if (row.link, (row.x, row.y, row.z)) != (sensor.link, sensor.position):
-            table.fail(
-                row.name,
-                f"contact point {row.name!r} is at {row.x} {row.y} {row.z} on "
-                f"{row.link!r}; its sensor {sensor.name!r} is elsewhere. Give both "
-                "the same place.",
-            )
-    return tuple(
-        ContactPoint(
-            name=row.name,
-            link=row.link,
-            position=(row.x, row.y, row.z),
-            effector=row.effector,
-            fsr=row.fsr,
-        )
-        for row in table
-    )
-
-
-def _load_leds(folder: Path, urdf: UrdfTree) -> tuple[LedGroup, ...]:
-    path = folder / "leds.csv"
-    if not path.exists():
-        return ()
-    table = read_table(path, LedRow, "name", "LED group")
-    for row in table:
-        _check_link(table, row.name, row.link, urdf)
-    return tuple(
-        LedGroup(
-            name=row.name,
-            link=row.link,
-            count=row.count,
-            channels=row.channels,
-            levels=row.levels,
-        )
-        for row in table
-    )
-
-
-def _load_groups(
-    file: YamlFile[RobotFile], joints: Table[JointRow]
-) -> dict[str, tuple[str, ...]]:
-    groups: dict[str, tuple[str, ...]] = {}
-    for name, members in file.value.groups.items():
-        if name in joints.rows:
-            file.fail(f"group {name!r} has the name of a joint.", "groups", name)
-        found: list[str] = []
-        for member in members:
-            if member not in joints.rows and member not in groups:
-                known = [*joints.rows, *groups]
-                unknown = UnknownName("Joint", member, known, "joints or groups above")
-                file.fail(f"group {name!r}: {unknown}", "groups", name)
-            found += groups.get(member, (member,))
-        if len(set(found)) != len(found):
-            file.fail(f"group {name!r} has a joint twice.", "groups", name)
-        groups[name] = tuple(found)
-    return groups
-
-
-def _check_devices(
-    file: YamlFile[RobotFile], urdf: UrdfTree, effectors: tuple[str, ...]
-) -> None:
-    links = [link.name for link in urdf.links]
-    settings = file.value
-    if settings.imu.link not in links:
-        unknown = UnknownName("Link", settings.imu.link, links, urdf.path.name)
-        file.fail(str(unknown), "imu", "link")
-    for i, speaker in enumerate(settings.speakers):
-        if speaker.link not in links:
-            unknown = UnknownName("Link", speaker.link, links, urdf.path.name)
-            file.fail(str(unknown), "speakers", i, "link")
-    for foot in settings.feet:
-        if foot not in effectors:
-            unknown = UnknownName("Effector", foot, effectors, "contacts.csv")
-            file.fail(str(unknown), "feet")

@@ -148,7 +148,7 @@ def read_yaml(path: Path, model: type[ModelT]) -> YamlFile[ModelT]:
     except YAMLError as error:
         raise RobotDataError(path, None, f"is no YAML: {error}.") from error
     try:
-        value = model.model_validate(tree)
+        value = model.model_validate({} if tree is None else tree)
     except ValidationError as error:
         first = error.errors()[0]
         place = tuple(first["loc"])
