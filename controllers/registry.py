@@ -1,0 +1,105 @@
+"""Controllers by name, ours and those of other packages.
+
+A third-party package registers a controller under the entry-point group
+`nao_testbed.controllers`; the entry point is a callable that takes the text behind the
+colon, or None, and returns a `Controller`.
+"""
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import cast
+
+from controllers.plain import ConstantStiffness, FixedStiffness
+from controllers.robot_interface import Controller
+from controllers.stiffness import ProductPolicy, SmartStiffness, SmartStiffnessCfg
+from models import BadInput, UnknownName
+
+ENTRY_POINT_GROUP = "nao_testbed.controllers"
+ControllerFactory = Callable[[str | None], Controller]
+
+
+def _fixed(argument: str | None) -> Controller:
+    _no_argument("fixed", argument)
+    return FixedStiffness()
+
+
+def _constant(argument: str | None) -> Controller:
+    try:
+        value = float(argument or "")
+    except ValueError:
+        raise BadInput(
+            f"controller 'constant:{argument or ''}' has no number; give a stiffness "
+            "from 0 to 1, as in 'constant:0.6'."
+        ) from None
+    return ConstantStiffness(value, name=f"constant:{argument}")
+
+
+def _smart(argument: str | None) -> Controller:
+    _no_argument("smart", argument)
+    return SmartStiffness()
+
+
+def _smart_full(argument: str | None) -> Controller:
+    _no_argument("smart-full", argument)
+    return SmartStiffness(
+        SmartStiffnessCfg(name="smart-full", model="full", add_friction=True)
+    )
+
+
+def _smart_product(argument: str | None) -> Controller:
+    _no_argument("smart-product", argument)
+    return SmartStiffness(
+        SmartStiffnessCfg(name="smart-product", policy=ProductPolicy())
+    )
+
+
+BUILT_IN: Mapping[str, ControllerFactory] = {
+    "fixed": _fixed,
+    "constant": _constant,
+    "smart": _smart,
+    "smart-full": _smart_full,
+    "smart-product": _smart_product,
+}
+"""Our controllers: no limit but the motor's; one value; the document's simplified and
+full models; the simplified model under the product's rules."""
+
+
+def controller_names() -> tuple[str, ...]:
+    """Return the names that `make_controller` knows, ours first."""
+    others = sorted(entry_points(group=ENTRY_POINT_GROUP).names - BUILT_IN.keys())
+    return (*BUILT_IN, *others)
+
+
+def make_controller(spec: str) -> Controller:
+    """Make the controller that `spec` names; call its `reset(robot)` before use.
+
+    Args:
+        spec: a name, or `name:argument` as in `constant:0.6`. Our names go before those
+            of other packages.
+
+    Raises:
+        UnknownName: no controller has this name.
+        BadInput: the argument does not fit, or another package's controller fails to
+            load.
+    """
+    name, colon, text = spec.strip().partition(":")
+    argument = text if colon else None
+    if name in BUILT_IN:
+        return BUILT_IN[name](argument)
+    found = entry_points(group=ENTRY_POINT_GROUP, name=name)
+    if not found:
+        raise UnknownName("Controller", name, controller_names(), "this installation")
+    (point, *_) = found
+    try:
+        factory = cast(ControllerFactory, point.load())
+    except (ImportError, AttributeError) as error:
+        raise BadInput(
+            f"controller {name!r} ({point.value}) cannot be loaded: {error}. "
+            "Reinstall the package that brings it."
+        ) from error
+    return factory(argument)
+
+
+def _no_argument(name: str, argument: str | None) -> None:
+    if argument is not None:
+        raise BadInput(f"controller {name!r} takes no argument; got {argument!r}.")

@@ -1,0 +1,130 @@
+"""Which candidate points touch the ground (step 650, fig. 7: 710, 720, 730).
+
+Three things may tell, in any combination [ES2659053T3 ¶650, claim 5]:
+
+- distance: heights above the virtual plane (710), the lowest point (720), and all
+  within the robot's threshold of it (730);
+- sensor: the force sensors, on or off, for the points that have one;
+- both, either, or - the default - the sensor where there is one and the distance
+  elsewhere. A lifted robot has a lowest point too: only a sensor can tell that it does
+  not touch; and buttocks and elbows have no sensor.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+ContactCriterion = Literal["distance", "sensor", "both", "either", "sensor-first"]
+SensorScope = Literal["effector", "point"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContactCfg:
+    """How contacts are told."""
+
+    criterion: ContactCriterion = "sensor-first"
+    """`distance`, `sensor` (points without a sensor never touch), `both` (and),
+    `either` (or), or `sensor-first`: the sensor where there is one, else the
+    distance."""
+    sensor_scope: SensorScope = "effector"
+    """A point is on when its whole body part is pressed (`effector`), or only its own
+    sensor (`point`). Cheap force sensors under a stiff sole often show a corner
+    unloaded that is on the ground."""
+    on_newton: float = 1.5
+    """Force on a body part (or point) from which its sensor state is on, in N."""
+    off_newton: float = 0.8
+    """Force below which it is off again: 2 steps of the sensor [nao6-datasheet]."""
+    threshold_m: float | None = None
+    """Distance to the lowest point (730), in m; None for the robot's own."""
+
+    def __post_init__(self) -> None:
+        """Refuse words and numbers without meaning."""
+        for name, value, accepted in (
+            ("criterion", self.criterion, get_args(ContactCriterion)),
+            ("sensor_scope", self.sensor_scope, get_args(SensorScope)),
+        ):
+            if value not in accepted:
+                raise BadInput(f"{name} {value!r}; give one of {', '.join(accepted)}.")
+        if not 0.0 <= self.off_newton <= self.on_newton:
+            raise BadInput(
+                f"off_newton = {self.off_newton} N and on_newton = {self.on_newton} N; "
+                "give 0 <= off <= on."
+            )
+        if self.threshold_m is not None and not self.threshold_m >= 0.0:
+            raise BadInput(f"threshold_m = {self.threshold_m} m; give 0 or more.")
+
+
+def heights_above_lowest(positions: FloatArray, up: FloatArray) -> FloatArray:
+    """Return how far each point is above the lowest one (710, 720).
+
+    Args:
+        positions: (n, 3) in the base frame, in m.
+        up: (3,) unit normal of the virtual plane.
+
+    Returns:
+        (n,) in m, 0 for the lowest.
+    """
+    height = positions @ up
+    return np.asarray(height - height.min())
+
+
+class ContactDetector:
+    """Tells the touching candidates of one robot; keeps the on/off sensor states."""
+
+    def __init__(self, robot: Robot, cfg: ContactCfg) -> None:
+        """Prepare the tables of `robot`."""
+        self._cfg = cfg
+        points, sensors = robot.contact_points, robot.force_sensors
+        own = np.array([[s.name == p.fsr for s in sensors] for p in points])
+        own = own.reshape(len(points), len(sensors))
+        self._has_sensor: BoolArray = own.any(axis=1)
+        if cfg.sensor_scope == "effector":
+            part = np.array(
+                [[a.effector == b.effector for b in points] for a in points]
+            )
+            own = (part @ own) & self._has_sensor[:, None]
+        self._pressing: FloatArray = own.astype(np.float64)
+        self._threshold = (
+            robot.contact_threshold if cfg.threshold_m is None else cfg.threshold_m
+        )
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the sensor states."""
+        self._is_on: BoolArray = np.zeros(len(self._has_sensor), dtype=np.bool_)
+
+    def detect(
+        self, positions: FloatArray, up: FloatArray, fsr: FloatArray
+    ) -> BoolArray:
+        """Return which candidates touch.
+
+        Args:
+            positions: (n_points, 3) of the candidates, base frame, in m.
+            up: (3,) unit normal of the virtual plane.
+            fsr: (n_force_sensors,) in N.
+
+        Returns:
+            (n_points,) booleans.
+        """
+        force = self._pressing @ fsr  # (n_points,)
+        self._is_on = np.where(
+            self._is_on, force >= self._cfg.off_newton, force >= self._cfg.on_newton
+        )
+        sensed = self._is_on & self._has_sensor
+        criterion = self._cfg.criterion
+        if criterion == "sensor":
+            return sensed
+        near = heights_above_lowest(positions, up) <= self._threshold
+        if criterion == "distance":
+            return np.asarray(near)
+        if criterion == "either":
+            return np.asarray(sensed | near)
+        if criterion == "both":
+            return np.asarray(near & (sensed | ~self._has_sensor))
+        return np.where(self._has_sensor, sensed, near)

@@ -1,0 +1,252 @@
+"""Rigid-body terms of the robot in the frame of its base (steps 620, 640, 670).
+
+The equation of the document [ES2659053T3 ¶fig.6] in its own letters is
+
+    M̃(q) (Ṫ - G) + N(q, q̇) T = L τ + Cᵗ(q) W,      M̃(q) = Cᵗ(q) M C(q),
+
+T = [base velocity (linear, angular); q̇], G the gravity acceleration in the same
+coordinates, L = [0; I], W the forces of the world **on** the robot. M holds one constant
+6 x 6 inertia per body and is read from the URDF once, when the robot is built.
+
+Everything is expressed in the base frame: the base sits at the origin, unturned, and
+the gravity vector is turned instead. So nothing here depends on the position or the
+heading of the robot, which no sensor of it could tell.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from models import Robot, UnknownName
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+GRAVITY = 9.81
+"""Acceleration of gravity in m/s²."""
+
+
+class BodyPoint(Protocol):
+    """A named point fixed to a link, such as a `models.ContactPoint`."""
+
+    @property
+    def name(self) -> str:
+        """Name of the point."""
+
+    @property
+    def link(self) -> str:
+        """Link that it is fixed to."""
+
+    @property
+    def position(self) -> tuple[float, float, float]:
+        """Position in the link frame, in m."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseMotion:
+    """How the base moves, as an inertial unit measures it; base frame.
+
+    The equations of motion are the same for every observer in uniform motion, so the
+    linear velocity of the base is not needed.
+    """
+
+    proper_acceleration: FloatArray
+    """(3,) acceleration minus gravity of the base origin, in m/s²; +g up at rest."""
+    angular_velocity: FloatArray
+    """(3,) in rad/s."""
+    angular_acceleration: FloatArray
+    """(3,) in rad/s²."""
+
+
+class Dynamics:
+    """Rigid-body terms of one robot at one configuration.
+
+    Built once per robot. `update(q)` sets the configuration; the other methods then
+    answer for it. Coupled joints (the two hip yaw-pitch joints of a NAO) stay separate
+    degrees of freedom: what one motor makes of them is decided in `stiffness.py`.
+    """
+
+    def __init__(self, robot: Robot, points: Sequence[BodyPoint] = ()) -> None:
+        """Read the URDF of `robot`; `points` are those whose positions are wanted."""
+        self._model = pin.buildModelFromUrdf(
+            str(robot.urdf), pin.JointModelFreeFlyer(), mimic=False
+        )
+        self._data = self._model.createData()
+        joints = [self._joint_id(name, robot) for name in robot.joint_names]
+        self._iq: IndexArray = np.array([self._model.idx_qs[j] for j in joints])
+        self._iv: IndexArray = np.array([self._model.idx_vs[j] for j in joints])
+        self._q: FloatArray = pin.neutral(self._model)
+        self.n_joints = len(joints)
+        self.mass: float = float(pin.computeTotalMass(self._model))
+
+        bodies, body_of_point, local = self._attach(points)
+        self._body_of_point = body_of_point  # (n_points,) into the placements below
+        self._local: FloatArray = local[:, None, :]  # (n_points, 1, 3)
+        # Views into Pinocchio's data: they follow every update.
+        self._R = [self._data.oMi[j].rotation for j in bodies]
+        self._p = [self._data.oMi[j].translation for j in bodies]
+        self._supports = np.array(  # (n_points, n_joints): does joint i carry point k
+            [
+                [j in self._model.supports[bodies[b]] for j in joints]
+                for b in body_of_point
+            ]
+        ).reshape(len(points), self.n_joints)
+        self._position: FloatArray = np.empty((len(points), 3))
+        self.update(np.zeros(self.n_joints))
+
+    def update(self, q: FloatArray) -> None:
+        """Set the configuration to the joint angles `q`, (n_joints,) in rad."""
+        self._q[self._iq] = q
+        pin.computeJointJacobians(self._model, self._data, self._q)
+        self._com: FloatArray = pin.centerOfMass(
+            self._model, self._data, self._q, False
+        ).copy()
+        if self._R:
+            R = np.array(self._R)[self._body_of_point]  # (n_points, 3, 3)
+            p = np.array(self._p)[self._body_of_point]  # (n_points, 3)
+            self._position = p + (R * self._local).sum(axis=2)
+
+    @property
+    def com(self) -> FloatArray:
+        """(3,) centre of mass in the base frame, in m."""
+        return self._com
+
+    @property
+    def point_positions(self) -> FloatArray:
+        """(n_points, 3) positions of the points in the base frame, in m."""
+        return self._position
+
+    def link_rotation(self, link: str) -> FloatArray:
+        """Return R_BL, (3, 3), which turns vectors of a link frame into the base's."""
+        frame = self._model.frames[self._frame_id(link)]
+        placement = self._data.oMi[frame.parentJoint] * frame.placement
+        return np.array(placement.rotation)
+
+    def gravity_term(self, gravity: FloatArray) -> FloatArray:
+        """Return the joint rows of -M̃(q) G, step 640.
+
+        The torques that hold the robot against gravity with its base held by a hand.
+
+        Args:
+            gravity: (3,) gravity acceleration in the base frame, in m/s²; downward.
+
+        Returns:
+            (n_joints,) in N·m.
+        """
+        self._model.gravity.linear = gravity
+        term = pin.computeGeneralizedGravity(self._model, self._data, self._q)
+        return np.asarray(term[self._iv])
+
+    def contact_matrix(self, points: IndexArray, up: FloatArray) -> FloatArray:
+        """Return the columns of Cᵗ(q) for unit forces along `up`, step 670.
+
+        With J_i = [linear; angular] the motion of the robot about the base origin
+        that joint i causes, and w_k = [up; p_k x up] the wrench of a unit force at p_k,
+        entry (i, k) is J_i · w_k where joint i carries point k, else 0.
+
+        Args:
+            points: (n,) indices of the points.
+            up: (3,) unit vector in the base frame.
+
+        Returns:
+            (n_joints, n) in m: joint torque per N of contact force.
+        """
+        x, y, z = up.tolist()
+        skew = np.array(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))
+        # p x u = -[u]x p = [u]xᵀ p; as rows: pᵀ [u]x.
+        J = self._data.J[:, self._iv]  # (6, n_joints)
+        moment = self._position[points] @ skew  # (n, 3) rows p_k x up
+        column = (up @ J[:3])[:, None] + J[3:].T @ moment.T
+        return np.asarray(column * self._supports[points].T)
+
+    def inverse_dynamics(
+        self, v: FloatArray, a: FloatArray, base: BaseMotion
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return M̃(q) (Ṫ - G) + N(q, q̇) T, the left side of the full model (ST-5).
+
+        Gravity needs no separate term: an accelerometer measures Ṫ - G of its place.
+
+        Args:
+            v: (n_joints,) joint velocities in rad/s.
+            a: (n_joints,) joint accelerations in rad/s².
+            base: motion of the base.
+
+        Returns:
+            (6,) the base rows [force; moment about the base origin] in N, N·m, and
+            (n_joints,) the joint rows in N·m.
+        """
+        T, T_dot = np.zeros(self._model.nv), np.zeros(self._model.nv)
+        T[3:6], T[self._iv] = base.angular_velocity, v
+        T_dot[:3], T_dot[3:6] = base.proper_acceleration, base.angular_acceleration
+        T_dot[self._iv] = a
+        self._model.gravity.linear = np.zeros(3)
+        left = pin.rnea(self._model, self._data, self._q, T, T_dot)
+        return left[:6].copy(), np.asarray(left[self._iv])
+
+    def inertia_matrix(self) -> FloatArray:
+        """Return M̃(q), (6 + n_joints, 6 + n_joints): base rows, then joint rows."""
+        M = np.array(pin.crba(self._model, self._data, self._q))
+        M = np.triu(M) + np.triu(M, 1).T
+        order = np.concatenate((np.arange(6), self._iv))
+        return np.asarray(M[np.ix_(order, order)])
+
+    def body_inertias(self) -> FloatArray:
+        """Return the constant diagonal blocks of M, (n_bodies, 6, 6).
+
+        Each is [m I₃, 0; 0, I_c]: mass, and inertia about the body's own centre of
+        mass in its own axes. Bodies joined rigidly count as one; the first is the root.
+        """
+        blocks = np.zeros((self._model.njoints - 1, 6, 6))
+        for block, inertia in zip(blocks, self._model.inertias[1:], strict=True):
+            block[:3, :3] = inertia.mass * np.eye(3)
+            block[3:, 3:] = inertia.inertia
+        return blocks
+
+    def kinematic_jacobian(self) -> FloatArray:
+        """Return C(q), (6 n_bodies, 6 + n_joints): body velocities from T.
+
+        Six rows a body, in the order of `body_inertias`: velocity of its centre of mass
+        and angular velocity, both in its own axes.
+        """
+        order = np.concatenate((np.arange(6), self._iv))
+        rows = []
+        for j in range(1, self._model.njoints):
+            C = pin.getJointJacobian(self._model, self._data, j, pin.LOCAL)
+            lever = pin.SE3(np.eye(3), self._model.inertias[j].lever)
+            rows.append(lever.inverse().action @ C)
+        return np.asarray(np.vstack(rows)[:, order])
+
+    def _attach(
+        self, points: Sequence[BodyPoint]
+    ) -> tuple[list[int], IndexArray, FloatArray]:
+        """Move the points from link frames to those of the moving bodies."""
+        bodies: list[int] = []
+        body_of_point, local = [], []
+        for point in points:
+            frame = self._model.frames[self._frame_id(point.link)]
+            if frame.parentJoint not in bodies:
+                bodies.append(frame.parentJoint)
+            body_of_point.append(bodies.index(frame.parentJoint))
+            local.append(frame.placement.act(np.array(point.position)))
+        return (
+            bodies,
+            np.array(body_of_point, dtype=np.intp),
+            np.array(local).reshape(len(points), 3),
+        )
+
+    def _frame_id(self, link: str) -> int:
+        if not self._model.existFrame(link, pin.BODY):
+            known = [f.name for f in self._model.frames if f.type == pin.BODY]
+            raise UnknownName("Link", link, known, "the URDF")
+        return int(self._model.getFrameId(link, pin.BODY))
+
+    def _joint_id(self, name: str, robot: Robot) -> int:
+        if not self._model.existJointName(name):
+            raise UnknownName(
+                "Joint", name, list(self._model.names)[2:], str(robot.urdf)
+            )
+        return int(self._model.getJointId(name))

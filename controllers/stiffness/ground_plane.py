@@ -1,0 +1,150 @@
+"""The virtual ground plane and the doubt about the inertial unit (610, ST-7, ST-9).
+
+The plane is normal to gravity as the inertial unit shows it. The contact pattern gives
+a second opinion: the pressed points under the soles lie in one plane, and kinematics
+says how that plane is turned against the torso. On level ground both are the same.
+**On a slope they differ by its angle, and rightly so**: the virtual plane stays level,
+the soles do not. So a difference up to `doubt_rad`, which must exceed the slopes that
+the robot walks on, is taken for a slope (or a small tilt error, which nothing on board
+can tell from one) and the inertial unit is used. A larger one, or an accelerometer
+that shows nothing like gravity (dead, saturated, upside down), throws doubt on the
+inertial unit: a flag is raised and the kinematic vertical is used (`on_doubt`).
+
+A robot that tips over an edge of its soles must not be taken for an upright one with a
+broken sensor. Then only points along that edge are pressed, and points on a line give no
+plane: there is no second opinion, and the inertial unit is believed.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from math import acos
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.stiffness.flags import StiffnessFlag
+from controllers.stiffness.gravity_filter import GravityFilterCfg
+from models import BadInput
+
+FloatArray = NDArray[np.float64]
+
+
+class VerticalSource(Enum):
+    """Where the vertical in use comes from."""
+
+    IMU = "imu"
+    KINEMATICS = "kinematics"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroundPlaneCfg:
+    """Numbers of the ground plane and of its cross-check."""
+
+    filter: GravityFilterCfg = field(default_factory=GravityFilterCfg)
+    doubt_rad: float = 0.26
+    """Angle (15°) between the two verticals from which the inertial unit is doubted;
+    above the steepest slope of use (10°) and the play of the leg joints (3°)."""
+    doubt_ends: float = 0.8
+    """Share of `doubt_rad` below which the doubt ends."""
+    on_doubt: Literal["kinematics", "imu"] = "kinematics"
+    """Which vertical is used while in doubt; the flag is raised either way."""
+    pressed_newton: float = 0.6
+    """Force from which a point under a sole counts as pressed: above one step of the
+    sensor, 40 g [nao6-datasheet]."""
+    narrowest_m: float = 0.01
+    """Least spread (standard deviation) of the pressed points across their longest
+    direction; narrower patterns give no plane."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning."""
+        if not 0.0 < self.doubt_rad <= np.pi:
+            raise BadInput(f"doubt_rad = {self.doubt_rad} rad; give 0 to π.")
+        if not 0.0 < self.doubt_ends <= 1.0:
+            raise BadInput(f"doubt_ends = {self.doubt_ends}; give 0 to 1.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroundPlane:
+    """The virtual plane: its normal, and how sure it is."""
+
+    up: FloatArray
+    """(3,) unit normal in the base frame, against gravity."""
+    source: VerticalSource
+    difference_rad: float | None
+    """Angle between the two verticals; None where the contacts give no plane."""
+    flags: int
+    """`StiffnessFlag` bits."""
+
+
+def fit_sole_plane(
+    pressed: FloatArray, com: FloatArray, narrowest_m: float
+) -> FloatArray | None:
+    """Return the normal of the plane through pressed sole points, towards the body.
+
+    The direction of least spread: the eigenvector of the smallest eigenvalue of the
+    points' covariance.
+
+    Args:
+        pressed: (n, 3) positions in the base frame, in m.
+        com: (3,) centre of mass of the robot, in m: the normal points to its side.
+        narrowest_m: least standard deviation along the second direction, in m.
+
+    Returns:
+        (3,) unit vector, or None where the points do not span a plane.
+    """
+    if len(pressed) < 3:
+        return None
+    centre = pressed.sum(axis=0) / len(pressed)
+    spread = pressed - centre
+    variances, directions = np.linalg.eigh(spread.T @ spread / len(pressed))
+    if variances[1] < narrowest_m**2:
+        return None
+    normal = directions[:, 0]
+    return np.asarray(normal if normal @ (com - centre) > 0.0 else -normal)
+
+
+class GroundPlaneJudge:
+    """Chooses between the two verticals; remembers only whether it doubts."""
+
+    def __init__(self, cfg: GroundPlaneCfg) -> None:
+        """Start without a doubt."""
+        self._cfg = cfg
+        self._in_doubt = False
+
+    def reset(self) -> None:
+        """Forget the doubt."""
+        self._in_doubt = False
+
+    def judge(
+        self, imu_up: FloatArray, imu_trusted: bool, sole_up: FloatArray | None
+    ) -> GroundPlane:
+        """Return the plane to use.
+
+        Args:
+            imu_up: (3,) unit vector up by the inertial unit, base frame.
+            imu_trusted: False when no believable reading supports it.
+            sole_up: (3,) unit normal of the pressed soles, base frame, or None.
+        """
+        flags = 0 if imu_trusted else int(StiffnessFlag.IMU_UNTRUSTED)
+        if sole_up is None:
+            self._in_doubt = False
+            return GroundPlane(
+                up=imu_up, source=VerticalSource.IMU, difference_rad=None, flags=flags
+            )
+        cosine = float(imu_up @ sole_up)
+        difference = acos(min(1.0, max(-1.0, cosine)))
+        threshold = self._cfg.doubt_rad
+        if self._in_doubt:
+            threshold *= self._cfg.doubt_ends
+        self._in_doubt = difference > threshold
+        if self._in_doubt:
+            flags |= int(StiffnessFlag.IMU_DISAGREES)
+        doubted = self._in_doubt or not imu_trusted
+        use_soles = doubted and self._cfg.on_doubt == "kinematics"
+        return GroundPlane(
+            up=sole_up if use_soles else imu_up,
+            source=VerticalSource.KINEMATICS if use_soles else VerticalSource.IMU,
+            difference_rad=difference,
+            flags=flags,
+        )

@@ -1,0 +1,197 @@
+"""The offset of step 320: a constant, a table by posture, or a law (ST-19).
+
+It stands for what the model leaves out. The document found 0.25 good for an upright robot
+and suggests 0.1 when no foot is on the ground [ES2659053T3 ¶320]; it allows a constant,
+values tabulated by posture or context of use, or a variable with an evolution law.
+Laws nest: `ApproachOffset(inner=PostureOffset(...))` moves from one tabulated value to
+the next without a jump.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import exp
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import BadInput, Posture, Robot
+
+FloatArray = NDArray[np.float64]
+Offset = float | FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OffsetContext:
+    """What an offset may depend on."""
+
+    dt_s: float
+    """Time since the last step, in s; 0 at the first."""
+    posture: Posture | None
+    """The closest typical posture, if there is one."""
+    is_foot_on_ground: bool
+    joint_temperature: FloatArray
+    """(n_joints,) reported temperature of the motor of each joint, in °C."""
+
+
+class OffsetLaw(Protocol):
+    """Gives the offset at each step."""
+
+    def reset(self, robot: Robot) -> None:
+        """Prepare for a run on `robot`.
+
+        Raises:
+            BadInput: the law does not fit the robot.
+        """
+
+    def step(self, context: OffsetContext) -> Offset:
+        """Return the offset: one number, or one a joint, (n_joints,)."""
+
+
+@dataclass(kw_only=True)
+class ConstantOffset:
+    """The same offset always, for all joints or one a joint by name."""
+
+    value: float
+    by_joint: Mapping[str, float] = field(default_factory=dict)
+    """Joints with an offset of their own."""
+
+    def __post_init__(self) -> None:
+        """Refuse offsets outside [0, 1]."""
+        _check("value", self.value)
+        for name, value in self.by_joint.items():
+            _check(f"offset of {name}", value)
+        self._offset: Offset = self.value
+
+    def reset(self, robot: Robot) -> None:
+        """Put the offsets in joint order."""
+        if not self.by_joint:
+            return
+        offset = np.full(len(robot.joints), self.value)
+        for name, value in self.by_joint.items():
+            offset[robot.joint_index(name)] = value
+        self._offset = offset
+
+    def step(self, context: OffsetContext) -> Offset:
+        """Return the constant."""
+        return self._offset
+
+
+@dataclass(frozen=True, kw_only=True)
+class FootOffset:
+    """The two values of the document: with a foot on the ground, and without."""
+
+    on_ground: float = 0.25
+    """[ES2659053T3 ¶320]"""
+    airborne: float = 0.1
+    """[ES2659053T3 ¶320]"""
+
+    def __post_init__(self) -> None:
+        """Refuse offsets outside [0, 1]."""
+        _check("on_ground", self.on_ground)
+        _check("airborne", self.airborne)
+
+    def reset(self, robot: Robot) -> None:
+        """Nothing to prepare."""
+
+    def step(self, context: OffsetContext) -> Offset:
+        """Return the one that holds."""
+        return self.on_ground if context.is_foot_on_ground else self.airborne
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostureOffset:
+    """A table by posture: given here, else the robot's own, else another law."""
+
+    table: Mapping[str, float] = field(default_factory=dict)
+    """Posture name to offset; goes before the robot's data."""
+    otherwise: OffsetLaw = field(default_factory=FootOffset)
+    """For postures without a value, and where no typical posture is close."""
+
+    def __post_init__(self) -> None:
+        """Refuse offsets outside [0, 1]."""
+        for name, value in self.table.items():
+            _check(f"offset of {name}", value)
+
+    def reset(self, robot: Robot) -> None:
+        """Check that the postures of the table exist."""
+        for name in self.table:
+            robot.posture(name)
+        self.otherwise.reset(robot)
+
+    def step(self, context: OffsetContext) -> Offset:
+        """Return the offset of the posture."""
+        otherwise = self.otherwise.step(context)
+        if context.posture is None:
+            return otherwise
+        tabulated = self.table.get(context.posture.name, context.posture.offset)
+        return otherwise if tabulated is None else tabulated
+
+
+@dataclass(kw_only=True)
+class ApproachOffset:
+    """An evolution law: the offset goes to that of `inner` as 1 - exp(-t / T)."""
+
+    inner: OffsetLaw = field(default_factory=PostureOffset)
+    time_constant_s: float = 1.0
+    """T in s."""
+
+    def __post_init__(self) -> None:
+        """Refuse a time constant that is not positive."""
+        if not self.time_constant_s > 0.0:
+            raise BadInput(
+                f"time_constant_s = {self.time_constant_s} s; give a number above 0."
+            )
+        self._value: Offset | None = None
+
+    def reset(self, robot: Robot) -> None:
+        """Start at the first value of `inner`."""
+        self.inner.reset(robot)
+        self._value = None
+
+    def step(self, context: OffsetContext) -> Offset:
+        """Return the offset on its way."""
+        goal = self.inner.step(context)
+        if self._value is None:
+            self._value = goal
+        share = 1.0 - exp(-context.dt_s / self.time_constant_s)
+        self._value = self._value + share * (goal - self._value)
+        return self._value
+
+
+@dataclass(kw_only=True)
+class WarmJointOffset:
+    """An evolution law: a joint gives up its offset as it warms.
+
+    The offset of `inner` is multiplied by 1 up to `begin_degc`, by 0 from `end_degc`, and
+    linearly in between: a hot joint keeps only what equilibrium needs.
+    """
+
+    inner: OffsetLaw = field(default_factory=PostureOffset)
+    begin_degc: float = 50.0
+    """In °C; estimate: well below the 76 °C at which a NAO reduces torque by itself."""
+    end_degc: float = 70.0
+    """In °C; estimate: a NAO releases that reduction at 70 °C."""
+
+    def __post_init__(self) -> None:
+        """Refuse a range that does not rise."""
+        if not self.begin_degc < self.end_degc:
+            raise BadInput(
+                f"begin_degc = {self.begin_degc} °C, end_degc = {self.end_degc} °C; "
+                "give begin below end."
+            )
+
+    def reset(self, robot: Robot) -> None:
+        """Prepare `inner`."""
+        self.inner.reset(robot)
+
+    def step(self, context: OffsetContext) -> Offset:
+        """Return one offset a joint, (n_joints,)."""
+        span = self.end_degc - self.begin_degc
+        share = (self.end_degc - context.joint_temperature) / span
+        return np.asarray(self.inner.step(context) * np.clip(share, 0.0, 1.0))
+
+
+def _check(name: str, value: float) -> None:
+    if not 0.0 <= value <= 1.0:
+        raise BadInput(f"{name} = {value}; an offset is a share of 1: give 0 to 1.")

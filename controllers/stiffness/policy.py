@@ -1,0 +1,124 @@
+"""What becomes of the computed stiffness: switch, user's values, product rules (ST-20).
+
+Two policies. The document's: the computed stiffness is in force, in every posture and in
+motion. The product's, as its maker published it for NAOqi [naoqi-smart-stiffness]: only
+in static postures; the user's value caps the computed one; and while a joint moves, the
+user's stiffness is in force for all joints (an older text says: for that joint).
+"""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.robot_interface import Observation
+from controllers.stiffness.flags import StiffnessFlag
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostureTuning:
+    """What a user changes in one posture: stiffness' = clip(stiffness + extra)."""
+
+    extra: float = 0.0
+    """Added to the computed stiffness; may be negative."""
+    minimum: float = 0.0
+    """Lower bound."""
+    maximum: float = 1.0
+    """Upper bound."""
+
+    def __post_init__(self) -> None:
+        """Refuse bounds outside [0, 1] or in the wrong order."""
+        if not -1.0 <= self.extra <= 1.0:
+            raise BadInput(f"extra = {self.extra}; give -1 to 1.")
+        if not 0.0 <= self.minimum <= self.maximum <= 1.0:
+            raise BadInput(
+                f"minimum = {self.minimum}, maximum = {self.maximum}; "
+                "give 0 <= minimum <= maximum <= 1."
+            )
+
+    def apply(self, stiffness: FloatArray) -> FloatArray:
+        """Return the tuned stiffness, (n_joints,)."""
+        return np.asarray(np.clip(stiffness + self.extra, self.minimum, self.maximum))
+
+
+class StiffnessPolicy(Protocol):
+    """Decides which stiffness is in force."""
+
+    def reset(self, robot: Robot) -> None:
+        """Prepare for a run on `robot`."""
+
+    def step(
+        self, computed: FloatArray, user: FloatArray, observation: Observation
+    ) -> tuple[FloatArray, int]:
+        """Return the stiffness in force, (n_joints,), and `StiffnessFlag` bits.
+
+        Args:
+            computed: (n_joints,) from step 320.
+            user: (n_joints,) the user's stiffness.
+            observation: the sensor values.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentPolicy:
+    """The computed stiffness is in force."""
+
+    def reset(self, robot: Robot) -> None:
+        """Nothing to prepare."""
+
+    def step(
+        self, computed: FloatArray, user: FloatArray, observation: Observation
+    ) -> tuple[FloatArray, int]:
+        """Return the computed stiffness."""
+        return computed, 0
+
+
+@dataclass(kw_only=True)
+class ProductPolicy:
+    """The published rules of the product [naoqi-smart-stiffness]."""
+
+    while_moving: Literal["all", "joint"] = "all"
+    """Which joints get the user's stiffness while one moves."""
+    moving_rad_s: float = 0.15
+    """Speed from which a joint moves: two encoder steps in a cycle; estimate."""
+    hold_s: float = 0.2
+    """Time for which a joint counts as moving after its last motion; estimate."""
+
+    def __post_init__(self) -> None:
+        """Refuse words and numbers without meaning."""
+        if self.while_moving not in ("all", "joint"):
+            raise BadInput(
+                f"while_moving {self.while_moving!r}; give 'all' or 'joint'."
+            )
+        if not (self.moving_rad_s > 0.0 and self.hold_s >= 0.0):
+            raise BadInput(
+                f"moving_rad_s = {self.moving_rad_s}, hold_s = {self.hold_s}; give a "
+                "speed above 0 and a time of 0 or more."
+            )
+
+    def reset(self, robot: Robot) -> None:
+        """All joints rest."""
+        self._last_motion = np.full(len(robot.joints), -np.inf)
+        self._target: FloatArray | None = None
+
+    def step(
+        self, computed: FloatArray, user: FloatArray, observation: Observation
+    ) -> tuple[FloatArray, int]:
+        """Return the capped stiffness, or the user's where a joint moves."""
+        moves = np.abs(observation.v) > self.moving_rad_s
+        if self._target is not None:
+            moves |= observation.target != self._target
+        self._target = observation.target
+        self._last_motion[moves] = observation.time_s
+        moving = observation.time_s - self._last_motion <= self.hold_s
+        capped = np.minimum(computed, user)
+        if not moving.any():
+            return capped, 0
+        flag = int(StiffnessFlag.JOINT_MOVING)
+        if self.while_moving == "all":
+            return user.copy(), flag
+        return np.where(moving, user, capped), flag
