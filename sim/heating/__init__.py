@@ -44,6 +44,7 @@ def motor_torque(robot: Robot, effort: FloatArray) -> FloatArray:
 __all__ = [
     "COPPER_COEFFICIENT",
     "MELTING_DEGC",
+    "FloatArray",
     "Heating",
     "HeatingCfg",
     "HeatingModel",

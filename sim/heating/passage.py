@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 from scipy.optimize import brentq
 
+LONGEST_S = 1e12
+"""What has not happened by then never does; motors settle within hours."""
+
 
 class TwoModes(NamedTuple):
     """x(t) = weight₁ t φ₁(s₁ t) + weight₂ t φ₁(s₂ t), with x(0) = 0 and s₁ > s₂."""
@@ -23,14 +26,6 @@ class TwoModes(NamedTuple):
         if self.weight1 == 0.0 or -self.weight2 / self.weight1 <= 1.0:
             return math.inf
         return math.log(-self.weight2 / self.weight1) / (self.s1 - self.s2)
-
-    def final(self) -> float:
-        """Return x(∞), which is ±inf when a mode that takes part grows."""
-        return sum(
-            -weight / s if s < 0.0 else math.copysign(math.inf, weight)
-            for weight, s in ((self.weight1, self.s1), (self.weight2, self.s2))
-            if weight != 0.0
-        )
 
 
 def first_passage(curve: TwoModes, way: float) -> float:
@@ -53,12 +48,10 @@ def first_passage(curve: TwoModes, way: float) -> float:
     if math.isfinite(turn) and _is_beyond(curve.at(turn), way):
         return _root(curve, way, 0.0, turn)
     start = turn if math.isfinite(turn) else 0.0
-    if not _is_beyond(curve.final(), way):
-        return math.inf
     span = 1.0
     while not _is_beyond(curve.at(start + span), way):
         span *= 2.0
-        if span > 1e12:  # so close to its end that rounding hides the passage
+        if span > LONGEST_S:
             return math.inf
     return _root(curve, way, start, start + span)
 
