@@ -1,6 +1,6 @@
 """Engine-free control: the robot interface and the controllers behind it."""
 
-from controllers.errors import SensorFault
+from controllers.errors import SensorError
 from controllers.plain import ConstantStiffness, FixedStiffness
 from controllers.registry import (
     ENTRY_POINT_GROUP,
@@ -31,7 +31,7 @@ __all__ = [
     "Limits",
     "Observation",
     "RobotInterface",
-    "SensorFault",
+    "SensorError",
     "SmartStiffness",
     "SmartStiffnessCfg",
     "StiffnessFlag",

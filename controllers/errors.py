@@ -3,7 +3,7 @@
 from models import TestbedError
 
 
-class SensorFault(TestbedError):
+class SensorError(TestbedError):
     """An observation holds a value that no sensor can mean; the run must stop."""
 
     def __init__(self, field: str, index: int, value: float, time_s: float) -> None:

@@ -13,8 +13,8 @@ takes the one that makes
 
     ½ ‖A Y - B‖²_Q + ½ ‖Y‖²_R,    Y >= 0,
 
-least. With Q and R diagonal that is the nonnegative least squares problem of the stacked
-matrix [√Q A; √R] against [√Q B; 0], solved by the method of Lawson and Hanson
+least. With Q and R diagonal that is the nonnegative least squares problem of the
+stacked matrix [√Q A; √R] against [√Q B; 0], solved by the method of Lawson and Hanson
 [lawson1974]. The same problem answers soundly where A Y = B cannot hold: the force row
 weighs most, so the forces still sum to the weight while the moments are only as good as
 the contacts allow, and a flag says so. `build_*` and `solve_*` are two functions, so
@@ -118,6 +118,7 @@ def build_contact_problem(
     points: FloatArray,
     com: FloatArray,
     up: FloatArray,
+    *,
     weight: float,
     cfg: ContactForceCfg,
     load_points: FloatArray | None = None,
@@ -165,7 +166,7 @@ def solve_contact_problem(problem: ContactProblem) -> ContactSolution:
         return ContactSolution(forces=np.zeros(n), residual=-B, flags=flag)
     flags = _shape_flags(problem)
     if n == 3 and not flags:
-        Y = np.linalg.solve(A, B)
+        Y = np.asarray(np.linalg.solve(A, B), dtype=np.float64)
         if Y.min() >= 0.0:
             return ContactSolution(forces=Y, residual=A @ Y - B, flags=0)
         flags |= int(StiffnessFlag.INVERSE_NEGATIVE)
@@ -201,9 +202,9 @@ def _shape_flags(problem: ContactProblem) -> int:
         return int(StiffnessFlag.ONE_CONTACT)
     if n == 2:
         return int(StiffnessFlag.TWO_CONTACTS)
-    x, y = problem.A[1:]
-    x, y = x - x.sum() / n, y - y.sum() / n
-    xx, yy, xy = float(x @ x) / n, float(y @ y) / n, float(x @ y) / n
+    # Mean and second moments of x and y at once, as the first row of A is all ones.
+    (_, mx, my), (_, xx, xy), (_, _, yy) = (problem.A @ problem.A.T / n).tolist()
+    xx, yy, xy = xx - mx * mx, yy - my * my, xy - mx * my
     # Smaller eigenvalue of the 2 x 2 covariance: the squared width of the support.
     width_squared = 0.5 * (xx + yy - sqrt((xx - yy) ** 2 + 4.0 * xy * xy))
     if width_squared < problem.tolerance_m**2:

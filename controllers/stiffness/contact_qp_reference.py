@@ -1,9 +1,12 @@
 """The QP of step 930 written as one reads it; for tests and study, not for the loop.
 
-CVXPY [cvxpy] turns this into a conic program: about 4 ms a solve, where the loop's nonnegative
-least squares takes 10 µs. With a small R the forces are weakly determined: compare A Y
-and the objective of two solvers, not Y.
+CVXPY [cvxpy] turns this into a conic program: about 4 ms a solve, where the loop's
+nonnegative least squares takes 10 µs. With a small R the forces are weakly determined:
+compare A Y and the objective of two solvers, not Y.
 """
+
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +31,8 @@ def solve_reference(problem: ContactProblem) -> FloatArray:
     Raises:
         RuntimeError: the solver did not reach the optimum.
     """
-    import cvxpy as cp  # noqa: PLC0415 - takes 2 s to import; only wanted here
+    # Imported here, as it takes 2 s; its star imports hide its names from type checkers.
+    cp: Any = import_module("cvxpy")
 
     n = problem.A.shape[1]
     if n == 0:

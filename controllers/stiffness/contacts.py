@@ -33,9 +33,13 @@ class ContactCfg:
     `either` (or), or `sensor-first`: the sensor where there is one, else the
     distance."""
     sensor_scope: SensorScope = "effector"
-    """A point is on when its whole body part is pressed (`effector`), or only its own
-    sensor (`point`). Cheap force sensors under a stiff sole often show a corner
+    """A point is on when its body part is pressed (`effector`), or only when its own
+    sensor is (`point`). Cheap force sensors under a stiff sole often show a corner
     unloaded that is on the ground."""
+    part_reach_m: float = 0.03
+    """With `effector`: how far above the lowest sensor of its part a point may be, in
+    m. A sole that lies flat on a slope of 10° spans 18 mm; the toes of one that stands
+    on its heel are farther up, and not on."""
     on_newton: float = 1.5
     """Force on a body part (or point) from which its sensor state is on, in N."""
     off_newton: float = 0.8
@@ -56,6 +60,8 @@ class ContactCfg:
                 f"off_newton = {self.off_newton} N and on_newton = {self.on_newton} N; "
                 "give 0 <= off <= on."
             )
+        if not self.part_reach_m >= 0.0:
+            raise BadInput(f"part_reach_m = {self.part_reach_m} m; give 0 or more.")
         if self.threshold_m is not None and not self.threshold_m >= 0.0:
             raise BadInput(f"threshold_m = {self.threshold_m} m; give 0 or more.")
 
@@ -89,6 +95,10 @@ class ContactDetector:
                 [[a.effector == b.effector for b in points] for a in points]
             )
             own = (part @ own) & self._has_sensor[:, None]
+            part = part[np.ix_(self._has_sensor, self._has_sensor)]
+            self._other_part = np.where(
+                part, 0.0, np.inf
+            )  # (n, n) of those with sensor
         self._pressing: FloatArray = own.astype(np.float64)
         self._threshold = (
             robot.contact_threshold if cfg.threshold_m is None else cfg.threshold_m
@@ -113,14 +123,18 @@ class ContactDetector:
             (n_points,) booleans.
         """
         force = self._pressing @ fsr  # (n_points,)
-        self._is_on = np.where(
-            self._is_on, force >= self._cfg.off_newton, force >= self._cfg.on_newton
-        )
+        needed = np.where(self._is_on, self._cfg.off_newton, self._cfg.on_newton)
+        self._is_on = np.greater_equal(force, needed)
         sensed = self._is_on & self._has_sensor
+        height = heights_above_lowest(positions, up)
+        if self._cfg.sensor_scope == "effector":
+            own = height[self._has_sensor]
+            lowest = (own + self._other_part).min(axis=1, initial=np.inf)
+            sensed[self._has_sensor] &= own <= lowest + self._cfg.part_reach_m
         criterion = self._cfg.criterion
         if criterion == "sensor":
             return sensed
-        near = heights_above_lowest(positions, up) <= self._threshold
+        near = height <= self._threshold
         if criterion == "distance":
             return np.asarray(near)
         if criterion == "either":

@@ -7,14 +7,14 @@ shared memory and writing to the device manager (ST-22).
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.errors import SensorFault
+from controllers.errors import SensorError
 from controllers.robot_interface import Limits, Observation
 from controllers.stiffness.contact_forces import (
     ContactForceCfg,
@@ -23,8 +23,8 @@ from controllers.stiffness.contact_forces import (
     solve_contact_problem,
 )
 from controllers.stiffness.contacts import ContactCfg, ContactDetector
-from controllers.stiffness.dynamics import GRAVITY, Dynamics
-from controllers.stiffness.flags import StiffnessFlag, flag_names
+from controllers.stiffness.dynamics import GRAVITY, BodyPoint, Dynamics
+from controllers.stiffness.flags import DEGENERATE_CONTACTS, StiffnessFlag, flag_names
 from controllers.stiffness.gravity_filter import GravityFilter
 from controllers.stiffness.ground_plane import (
     GroundPlane,
@@ -191,7 +191,7 @@ class SmartStiffness:
             UnknownName: the robot has no such link.
         """
         robot = self._require_robot()
-        points = (*robot.contact_points, *robot.force_sensors, *loads)
+        points: list[BodyPoint] = [*robot.contact_points, *robot.force_sensors, *loads]
         self._dynamics = Dynamics(robot, points)
         first = self._sensors.stop
         self._loads: IndexArray = np.arange(first, first + len(loads))
@@ -210,7 +210,7 @@ class SmartStiffness:
         """Return the stiffness that holds until the next call.
 
         Raises:
-            SensorFault: a sensor value that is used is not finite.
+            SensorError: a sensor value that is used is not finite.
         """
         robot = self._require_robot()
         _check_finite(observation)
@@ -220,11 +220,13 @@ class SmartStiffness:
         dynamics.update(observation.q)  # 620
         plane = self._find_plane(robot, observation)  # 610, 630
         posture = self._matcher.closest(observation.q)
-        contacts, flags = self._find_contacts(plane.up, posture, observation.fsr)  # 650
         left = self._left_side(observation, plane.up)  # 640
-        solution = self._solve_forces(contacts, left, plane.up)  # 660
+        touching = self._detector.detect(  # 650
+            dynamics.point_positions[self._candidates], plane.up, observation.fsr
+        )
+        contacts, solution = self._balance(touching, posture, left, plane.up)  # 660
         torques = self._torques(left, contacts, solution, plane.up)  # 670 to 690
-        flags |= plane.flags | solution.flags
+        flags = plane.flags | solution.flags
 
         share = self._law.share_of_limit(  # 320
             np.abs(torques.tau) + self._friction
@@ -282,21 +284,6 @@ class SmartStiffness:
         sole_up = fit_sole_plane(pressed, self._dynamics.com, cfg.narrowest_m)
         return self._judge.judge(up, self._vertical.is_trusted, sole_up)
 
-    def _find_contacts(
-        self, up: FloatArray, posture: Posture | None, fsr: FloatArray
-    ) -> tuple[IndexArray, int]:
-        """Step 650: touching candidates, filtered by the posture's list."""
-        positions = self._dynamics.point_positions[self._candidates]
-        touching = self._detector.detect(positions, up, fsr)
-        if posture is not None:
-            listed = touching & self._matcher.listed(posture)
-            if listed.any():
-                return np.flatnonzero(listed), 0
-            if touching.any():
-                flag = int(StiffnessFlag.POSTURE_CONTRADICTED)
-                return np.flatnonzero(touching), flag
-        return np.flatnonzero(touching), 0
-
     def _left_side(self, observation: Observation, up: FloatArray) -> "_LeftSide":
         """Step 640: what contacts and motors must provide together."""
         dynamics = self._dynamics
@@ -320,6 +307,31 @@ class SmartStiffness:
             centre = (np.cross(up, moment) + ground * along) / weight
         return _LeftSide(joints=joints, weight=weight, centre=centre)
 
+    def _balance(
+        self,
+        touching: NDArray[np.bool_],
+        posture: Posture | None,
+        left: "_LeftSide",
+        up: FloatArray,
+    ) -> tuple[IndexArray, ContactSolution]:
+        """Steps 650 (filter) and 660: contacts in use, and their forces.
+
+        The posture's list is applied unless it takes away what carries the robot: a
+        robot that fell over keeps the angles of its posture.
+        """
+        (contacts,) = touching.nonzero()
+        if posture is None:
+            return contacts, self._solve_forces(contacts, left, up)
+        (listed,) = (touching & self._matcher.listed(posture)).nonzero()
+        solution = self._solve_forces(listed, left, up)
+        if len(listed) == len(contacts) or not solution.flags & DEGENERATE_CONTACTS:
+            return listed, solution
+        unfiltered = self._solve_forces(contacts, left, up)
+        if len(listed) and unfiltered.flags & DEGENERATE_CONTACTS:
+            return listed, solution
+        flags = unfiltered.flags | int(StiffnessFlag.POSTURE_CONTRADICTED)
+        return contacts, replace(unfiltered, flags=flags)
+
     def _solve_forces(
         self, contacts: IndexArray, left: "_LeftSide", up: FloatArray
     ) -> ContactSolution:
@@ -329,10 +341,10 @@ class SmartStiffness:
             position[contacts],
             left.centre,
             up,
-            left.weight,
-            self.cfg.forces,
-            position[self._loads] if len(self._loads) else None,
-            self._load_forces if len(self._loads) else None,
+            weight=left.weight,
+            cfg=self.cfg.forces,
+            load_points=position[self._loads] if len(self._loads) else None,
+            load_forces=self._load_forces if len(self._loads) else None,
         )
         return solve_contact_problem(problem)
 
@@ -376,11 +388,11 @@ def _armature(robot: Robot) -> FloatArray:
 
 
 def _check_finite(observation: Observation) -> None:
-    """Raise `SensorFault` where a sensor value is not finite."""
+    """Raise `SensorError` where a sensor value is not finite."""
     fields = ("q", "v", "gyro", "accelerometer", "fsr", "temperature")
     values = [getattr(observation, name) for name in fields]
-    if isfinite(sum(float(value.sum()) for value in values)):
+    if isfinite(sum(float(x @ x) for x in values)):  # NaN and inf go through
         return
     for name, value in zip(fields, values, strict=True):
         for index in np.flatnonzero(~np.isfinite(value)):
-            raise SensorFault(name, int(index), float(value[index]), observation.time_s)
+            raise SensorError(name, int(index), float(value[index]), observation.time_s)

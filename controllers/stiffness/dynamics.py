@@ -5,8 +5,8 @@ The equation of the document [ES2659053T3 ¶fig.6] in its own letters is
     M̃(q) (Ṫ - G) + N(q, q̇) T = L τ + Cᵗ(q) W,      M̃(q) = Cᵗ(q) M C(q),
 
 T = [base velocity (linear, angular); q̇], G the gravity acceleration in the same
-coordinates, L = [0; I], W the forces of the world **on** the robot. M holds one constant
-6 x 6 inertia per body and is read from the URDF once, when the robot is built.
+coordinates, L = [0; I], W the forces of the world **on** the robot. M holds one
+constant 6 x 6 inertia per body and is read from the URDF once, when the robot is built.
 
 Everything is expressed in the base frame: the base sits at the origin, unturned, and
 the gravity vector is turned instead. So nothing here depends on the position or the
@@ -85,7 +85,7 @@ class Dynamics:
 
         bodies, body_of_point, local = self._attach(points)
         self._body_of_point = body_of_point  # (n_points,) into the placements below
-        self._local: FloatArray = local[:, None, :]  # (n_points, 1, 3)
+        self._local: FloatArray = local[:, :, None]  # (n_points, 3, 1)
         # Views into Pinocchio's data: they follow every update.
         self._R = [self._data.oMi[j].rotation for j in bodies]
         self._p = [self._data.oMi[j].translation for j in bodies]
@@ -106,9 +106,9 @@ class Dynamics:
             self._model, self._data, self._q, False
         ).copy()
         if self._R:
-            R = np.array(self._R)[self._body_of_point]  # (n_points, 3, 3)
-            p = np.array(self._p)[self._body_of_point]  # (n_points, 3)
-            self._position = p + (R * self._local).sum(axis=2)
+            R = np.array(self._R).take(self._body_of_point, axis=0)  # (n_points, 3, 3)
+            p = np.array(self._p).take(self._body_of_point, axis=0)  # (n_points, 3)
+            self._position = p + (R @ self._local)[:, :, 0]
 
     @property
     def com(self) -> FloatArray:

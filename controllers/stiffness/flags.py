@@ -23,7 +23,8 @@ class StiffnessFlag(IntFlag):
     IMU_UNTRUSTED = 128
     """No believable accelerometer reading for a while; the vertical is old."""
     POSTURE_CONTRADICTED = 256
-    """The closest typical posture lists none of the contacts; it was not applied."""
+    """The contacts that the closest typical posture lists are none, or cannot balance
+    the robot as the unfiltered ones can: its list was not applied."""
     DISABLED = 512
     """Switched off: the user's stiffness is in force (ST-20)."""
     JOINT_MOVING = 1024

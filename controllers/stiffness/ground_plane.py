@@ -11,8 +11,8 @@ that shows nothing like gravity (dead, saturated, upside down), throws doubt on 
 inertial unit: a flag is raised and the kinematic vertical is used (`on_doubt`).
 
 A robot that tips over an edge of its soles must not be taken for an upright one with a
-broken sensor. Then only points along that edge are pressed, and points on a line give no
-plane: there is no second opinion, and the inertial unit is believed.
+broken sensor. Then only points along that edge are pressed, and points on a line give
+no plane: there is no second opinion, and the inertial unit is believed.
 """
 
 from dataclasses import dataclass, field

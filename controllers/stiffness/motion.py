@@ -6,9 +6,10 @@ differentiated by filtered differences: with a low pass of time constant T,
     v̂ ← v̂ + k (v - v̂),    a ← (v̂ - v̂_before) / dt,    k = 1 - exp(-dt / T).
 
 The base acceleration comes from the accelerometer, which measures Ṫ - G of its own
-place. Its gain is wrong by up to 10 % [nao6-datasheet], which at rest would look like an
-acceleration of 1 m/s²; so the reading is scaled by what the same sensor shows on
-average, which is g, and turned so that its average is along the vertical in use.
+place. Its gain is wrong by up to 10 % [nao6-datasheet], which at rest would look like
+an acceleration of 1 m/s²; so the reading is divided by the gain that the same sensor
+shows on average, and its low-passed difference to g along the vertical in use is taken
+for the acceleration.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,10 @@
 """The offset of step 320: a constant, a table by posture, or a law (ST-19).
 
-It stands for what the model leaves out. The document found 0.25 good for an upright robot
-and suggests 0.1 when no foot is on the ground [ES2659053T3 ¶320]; it allows a constant,
-values tabulated by posture or context of use, or a variable with an evolution law.
-Laws nest: `ApproachOffset(inner=PostureOffset(...))` moves from one tabulated value to
-the next without a jump.
+It stands for what the model leaves out. The document found 0.25 good for an upright
+robot and suggests 0.1 when no foot is on the ground [ES2659053T3 ¶320]; it allows a
+constant, values tabulated by posture or context of use, or a variable with an
+evolution law. Laws nest: `ApproachOffset(inner=PostureOffset(...))` moves from one
+tabulated value to the next without a jump.
 """
 
 from collections.abc import Mapping
@@ -72,7 +72,7 @@ class ConstantOffset:
             offset[robot.joint_index(name)] = value
         self._offset = offset
 
-    def step(self, context: OffsetContext) -> Offset:
+    def step(self, context: OffsetContext) -> Offset:  # noqa: ARG002 - a law's signature
         """Return the constant."""
         return self._offset
 
@@ -163,8 +163,8 @@ class ApproachOffset:
 class WarmJointOffset:
     """An evolution law: a joint gives up its offset as it warms.
 
-    The offset of `inner` is multiplied by 1 up to `begin_degc`, by 0 from `end_degc`, and
-    linearly in between: a hot joint keeps only what equilibrium needs.
+    The offset of `inner` is multiplied by 1 up to `begin_degc`, by 0 from `end_degc`,
+    and linearly in between: a hot joint keeps only what equilibrium needs.
     """
 
     inner: OffsetLaw = field(default_factory=PostureOffset)

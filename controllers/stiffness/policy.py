@@ -1,9 +1,10 @@
 """What becomes of the computed stiffness: switch, user's values, product rules (ST-20).
 
-Two policies. The document's: the computed stiffness is in force, in every posture and in
-motion. The product's, as its maker published it for NAOqi [naoqi-smart-stiffness]: only
-in static postures; the user's value caps the computed one; and while a joint moves, the
-user's stiffness is in force for all joints (an older text says: for that joint).
+Two policies. The document's: the computed stiffness is in force, in every posture and
+in motion. The product's, as its maker published it for NAOqi [naoqi-smart-stiffness]:
+only in static postures; the user's value caps the computed one; and while a joint
+moves, the user's stiffness is in force for all joints (an older text says: for that
+joint).
 """
 
 from dataclasses import dataclass
@@ -71,7 +72,10 @@ class DocumentPolicy:
         """Nothing to prepare."""
 
     def step(
-        self, computed: FloatArray, user: FloatArray, observation: Observation
+        self,
+        computed: FloatArray,
+        user: FloatArray,  # noqa: ARG002 - a policy's signature
+        observation: Observation,  # noqa: ARG002 - likewise
     ) -> tuple[FloatArray, int]:
         """Return the computed stiffness."""
         return computed, 0

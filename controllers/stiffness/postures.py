@@ -62,7 +62,7 @@ class PostureMatcher:
         }
 
     def closest(self, q: FloatArray) -> Posture | None:
-        """Return the most similar typical posture to `q` (n_joints,), if there is one."""
+        """Return the typical posture most like `q`, (n_joints,), if there is one."""
         if not self._postures:
             return None
         difference = self._angles - q

@@ -3,14 +3,14 @@
     stiffness_i = |τ_i| / τ_max,i + offset_i,    clipped to [0, 1].
 
 τ_max is the torque that the joint gives at stiffness 1 (`robot.effort_limit`), so that
-stiffness · τ_max covers the torque that equilibrium needs and the offset is the share of
-τ_max kept for what the model leaves out: acceleration, friction, disturbances
+stiffness · τ_max covers the torque that equilibrium needs and the offset is the share
+of τ_max kept for what the model leaves out: acceleration, friction, disturbances
 [ES2659053T3 ¶320, claim 9].
 
 Joints that share a motor share its limit: the two hip yaw-pitch joints of a NAO turn by
 the same angle, so by virtual work their motor gives the sum of their torques. Both
-joints get the larger of their own stiffness and that of the sum: enough for one motor on
-both, and for a simulation that drives them one by one.
+joints get the larger of their own stiffness and that of the sum: enough for one motor
+on both, and for a simulation that drives them one by one.
 """
 
 import numpy as np
