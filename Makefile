@@ -15,13 +15,13 @@ PIP_QUIET := --quiet --disable-pip-version-check
 PACKAGES := models controllers sim experiments
 CHECKED := $(wildcard $(PACKAGES) tests docs examples)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+LINTED := $(CHECKED) $(NOTEBOOKS)
 JOBS ?= 2
 # Where `make run` puts its run; give another one to keep several.
 OUT ?= runs/heat
 
 # The matrices are small: threads inside numpy only get in the way of two processes.
 export OMP_NUM_THREADS ?= 1
-export PYTHONHASHSEED ?= 0
 
 # Sets the shell variable `python` to a Python 3.11, or says what to do.
 define FIND_PYTHON
@@ -46,14 +46,14 @@ run: $(READY)  ## two robots stand for 15 minutes; prints the table, draws the f
 	@$(BIN)/nao-testbed heat --out $(OUT)
 
 test: $(READY)  ## format, lint, types, documents, tests, notebooks, examples
-	@$(MAKE) -j$(JOBS) --output-sync=target lint types
+	@$(MAKE) --keep-going --jobs=$(JOBS) --output-sync=target lint types
 	@$(MAKE) unit
 	@echo "== all checks passed"
 
 lint: $(READY)  ## check format and style, and that generated documents are fresh
 	@echo "== format and style"
-	@$(BIN)/ruff format --quiet --diff $(CHECKED)
-	@$(BIN)/ruff check --quiet $(CHECKED)
+	@$(BIN)/ruff format --quiet --diff $(LINTED)
+	@$(BIN)/ruff check --quiet $(LINTED)
 	@$(BIN)/python docs/make_requirements.py --check
 
 types: $(READY)  ## mypy, strict
@@ -66,8 +66,8 @@ unit: $(READY)  ## tests, examples and notebooks, with coverage
 	    --cov --cov-report=term:skip-covered --nbmake tests $(NOTEBOOKS)
 
 format: $(READY)  ## rewrite in the project's format
-	@$(BIN)/ruff check --quiet --fix $(CHECKED) || true
-	@$(BIN)/ruff format --quiet $(CHECKED)
+	@$(BIN)/ruff check --quiet --fix $(LINTED) || true
+	@$(BIN)/ruff format --quiet $(LINTED)
 
 docs: $(READY)  ## write docs/requirements.md from the markers of the tests
 	@$(BIN)/python docs/make_requirements.py
