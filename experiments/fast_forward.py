@@ -48,6 +48,7 @@ class Steadiness:
     def __init__(self, cfg: FastForwardCfg) -> None:
         """Start with no block seen."""
         self._cfg = cfg
+        self.block_s = cfg.block_s
         self._blocks: deque[FloatArray] = deque(maxlen=cfg.blocks)
 
     def add(self, mean_square: FloatArray) -> None:

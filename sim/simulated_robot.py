@@ -123,6 +123,8 @@ class SimulatedRobot:
         self._q = robot.posture(posture).angles.copy()
         self._v = np.zeros_like(self._q)
         self._stiffness = np.ones_like(self._q)
+        self.mean_square = np.zeros(len(robot.motors))
+        """(n_motors,) mean squared motor torque of the last 20 ms, in N²m²."""
         self._heat_from = 0
         self._place(posture)
         self._start_up = self._up_in_base()
@@ -142,6 +144,11 @@ class SimulatedRobot:
     def time_s(self) -> float:
         """Simulated time in s."""
         return self.tick * self.dt
+
+    @property
+    def motor_torque(self) -> FloatArray:
+        """(n_motors,) joint-side motor torques of the last tick in N·m (a view)."""
+        return self._servo.motor_torque
 
     def read(self) -> Observation:
         """Return the newest sensor readings."""
@@ -318,7 +325,8 @@ class SimulatedRobot:
     def _heat(self) -> None:
         servo = self._servo
         ticks = self.tick - self._heat_from
-        self.heating.advance(servo.square_sum / ticks, ticks * self.dt)
+        np.divide(servo.square_sum, ticks, out=self.mean_square)
+        self.heating.advance(self.mean_square, ticks * self.dt)
         servo.square_sum[:] = 0.0
         self._heat_from = self.tick
         if self.tick % self._sensors.temperature_ticks == 0:
@@ -373,6 +381,7 @@ class SimulatedRobot:
             servo.joint_torque,
             servo.motor_torque,
             servo.square_sum,
+            self.mean_square,
         )
 
 

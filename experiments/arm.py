@@ -1,0 +1,201 @@
+"""One arm of the heat experiment: one robot, one controller, one run folder.
+
+    take the posture -> hold it, block by block -> result
+
+Between blocks the arm looks whether the robot fell, whether a temperature crossed a
+line, and whether the torques are steady enough to leave the physics alone for a while
+(`experiments.fast_forward`).
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.registry import make_controller
+from controllers.robot_interface import Controller, Observation
+from experiments.fast_forward import FastForwardCfg, Steadiness
+from experiments.heat_meter import HeatMeter
+from experiments.loop import CONTROL_PERIOD, Loop
+from experiments.recording import RunRecording
+from experiments.results import ArmResult, leg_rise
+from models import Robot, load_robot
+from sim.simulated_robot import SimulatedRobot, SimulationCfg, SimulationDiverged
+
+FloatArray = NDArray[np.float64]
+
+PROGRESS_PERIOD_S = 0.2
+"""Wall time between two reports of progress, in s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmCfg:
+    """All that one arm needs to run, in another process if need be."""
+
+    controller: str
+    """As `controllers.registry.make_controller` takes it."""
+    robot_folder: Path
+    effort_limits: Mapping[str, float] = field(default_factory=dict)
+    """Joint to torque at stiffness 1 in N·m, where it is not the robot's own."""
+    posture: str
+    duration_s: float
+    simulation: SimulationCfg
+    fast_forward: FastForwardCfg | None
+    """None steps the physics all the time."""
+    control_period: float = CONTROL_PERIOD
+    folder: Path | None = None
+    """The run folder; None records nothing."""
+    meta: Mapping[str, object] = field(default_factory=dict)
+    """What the run folder's `meta.json` shall say beside the arm's own settings."""
+
+    def load_robot(self) -> Robot:
+        """Return the robot with its effort limits in force."""
+        return load_robot(self.robot_folder).with_effort_limits(self.effort_limits)
+
+
+def run_arm(cfg: ArmCfg, on_progress: Callable[[float], None]) -> ArmResult:
+    """Run one arm to its end, its fall or its failure, and keep its data.
+
+    Args:
+        cfg: the arm.
+        on_progress: told the simulated time in s now and then.
+
+    Raises:
+        BadInput: a value of the configuration cannot be used.
+        KeyboardInterrupt: after the run folder was closed.
+    """
+    robot = cfg.load_robot()
+    controller = make_controller(cfg.controller)
+    sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
+    recording = RunRecording.open(cfg, sim)
+    try:
+        result = Arm(cfg, sim, controller, recording, on_progress).run()
+    except BaseException as error:
+        recording.close(f"failed: {type(error).__name__}: {error}")
+        raise
+    finally:
+        sim.close()
+    return result
+
+
+class Arm:
+    """The course of one arm; `run` once."""
+
+    def __init__(
+        self,
+        cfg: ArmCfg,
+        sim: SimulatedRobot,
+        controller: Controller,
+        recording: RunRecording,
+        on_progress: Callable[[float], None],
+    ) -> None:
+        """Take over the robot, which stands in its posture."""
+        self._cfg = cfg
+        self._sim = sim
+        self._controller = controller
+        self._recording = recording
+        self._on_progress = on_progress
+        goal = sim.robot.posture(cfg.posture).angles
+        self._loop = Loop(sim, controller, goal, cfg.control_period)
+        self._meter = HeatMeter(sim)
+        self._fast = cfg.fast_forward
+        self._steadiness = Steadiness(cfg.fast_forward or FastForwardCfg())
+        self._mean_square = np.zeros(len(sim.robot.motors))
+        self._physics_s = 0.0
+        self._reported = 0.0
+
+    def run(self) -> ArmResult:
+        """Run to the end of the time, the fall, or a number that is not finite."""
+        begin = time.perf_counter()
+        failure: str | None = None
+        try:
+            while failure is None and self._left_s() > 0.5 * self._cfg.control_period:
+                self._physics_block()
+                if self._sim.has_fallen():
+                    failure = f"fell at {self._sim.time_s:.2f} s"
+                elif self._may_jump():
+                    self._jump()
+        except SimulationDiverged as error:
+            failure = str(error)
+            self._recording.save_last_second()
+        self._recording.close(f"failed: {failure}" if failure else "done")
+        joints = self._meter.results(self._mean_square)
+        return ArmResult(
+            controller=self._cfg.controller,
+            joints=joints,
+            left_leg_rise_k=leg_rise(joints, "L"),
+            right_leg_rise_k=leg_rise(joints, "R"),
+            fell=failure is not None and failure.startswith("fell"),
+            failure=failure,
+            sim_s=self._sim.time_s,
+            wall_s=time.perf_counter() - begin,
+            physics_s=self._physics_s,
+            flags=dict(getattr(self._controller, "flag_counts", {})),
+            folder=str(self._cfg.folder) if self._cfg.folder else None,
+        )
+
+    def _left_s(self) -> float:
+        return self._cfg.duration_s - self._sim.time_s
+
+    def _physics_block(self) -> None:
+        """Run one block with physics and note its mean squared torques."""
+        sim, period = self._sim, self._cfg.control_period
+        block_s = min(self._steadiness.block_s, self._left_s())
+        cycles = max(1, round(block_s / period))
+        total = np.zeros_like(self._mean_square)
+        for _ in range(cycles):
+            observation = self._loop.cycle()
+            total += sim.mean_square
+            self._note(observation, np.abs(sim.motor_torque))
+        self._physics_s += cycles * period
+        self._mean_square = total / cycles
+        self._steadiness.add(self._mean_square)
+
+    def _may_jump(self) -> bool:
+        fast = self._fast
+        return (
+            fast is not None
+            and self._sim.time_s >= fast.not_before_s
+            and self._steadiness.is_steady()
+        )
+
+    def _jump(self) -> None:
+        """Advance heat second by second until something may change."""
+        if self._fast is None:
+            return
+        sim = self._sim
+        mean_square = self._steadiness.mean()
+        mean_abs = np.sqrt(mean_square)
+        end = min(sim.time_s + self._fast.longest_jump_s, self._cfg.duration_s)
+        begin = sim.time_s
+        while end - sim.time_s >= 1.0 - 1e-9:
+            sim.advance_heat(mean_square, 1.0)
+            if self._note(sim.read(), mean_abs):
+                break
+        self._recording.event("fast-forward", sim.time_s, begin_s=begin)
+
+    def _note(self, observation: Observation, mean_abs: FloatArray) -> bool:
+        """Record and measure; True when a line was crossed."""
+        sim = self._sim
+        self._recording.row(sim, observation)
+        reached = self._meter.add(mean_abs)
+        for name in reached:
+            self._recording.event("reached 80 °C", sim.time_s, motor=name)
+        changes = sim.protection.take_events()
+        for change in changes:
+            self._recording.event(
+                "protection",
+                sim.time_s,
+                motor=change.motor,
+                before=change.before,
+                status=change.status,
+                temperature_degc=change.temperature_degc,
+            )
+        now = time.perf_counter()
+        if now - self._reported > PROGRESS_PERIOD_S:
+            self._reported = now
+            self._on_progress(sim.time_s)
+        return bool(reached or changes)
