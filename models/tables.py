@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -150,14 +151,25 @@ def read_yaml(path: Path, model: type[ModelT]) -> YamlFile[ModelT]:
     try:
         value = model.model_validate({} if tree is None else tree)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = tuple(first["loc"])
-        where = ".".join(str(part) for part in place)
-        given = "" if first["type"] == "missing" else f" is {first['input']!r}"
-        raise RobotDataError(
-            path, _yaml_line(tree, place), f"{where}{given}: {_message(first)}."
-        ) from error
+        place, problem = _first_problem(error)
+        raise RobotDataError(path, _yaml_line(tree, place), problem) from error
     return YamlFile(path=path, value=value, tree=tree)
+
+
+def _first_problem(error: ValidationError) -> tuple[tuple[str | int, ...], str]:
+    """Return place and words; unknown keys first, they explain the missing ones."""
+    problems = error.errors()
+    missing = [str(p["loc"][-1]) for p in problems if p["type"] == "missing"]
+    first = min(problems, key=lambda p: p["type"] != "extra_forbidden")
+    place = tuple(first["loc"])
+    where = ".".join(str(part) for part in place)
+    if first["type"] == "extra_forbidden":
+        close = get_close_matches(str(place[-1]), missing, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else " Remove it."
+        return place, f"unknown key {where!r}.{hint}"
+    if first["type"] == "missing":
+        return place, f"key {where!r} is missing."
+    return place, f"{where} is {first['input']!r}: {_message(first)}."
 
 
 def _message(error: Any) -> str:
