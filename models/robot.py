@@ -283,7 +283,9 @@ class Robot:
     def motor_of_joint(self) -> NDArray[np.intp]:
         """(n_joints,) index of the motor that drives each joint."""
         index = {name: i for i, name in enumerate(self.motor_names)}
-        return _read_only(np.array([index[j.motor] for j in self.joints], dtype=np.intp))
+        return _read_only(
+            np.array([index[j.motor] for j in self.joints], dtype=np.intp)
+        )
 
     @cached_property
     def lower(self) -> NDArray[np.float64]:

@@ -26,7 +26,8 @@ def placements(robot: Robot, posture: Posture) -> dict[str, pin.SE3]:
         q[model.idx_qs[model.getJointId(name)]] = angle
     pin.framesForwardKinematics(model, data, q)
     names = (link.name for link in robot.links)
-    found = {n: data.oMf[model.getFrameId(n, pin.BODY)] for n in names}
+    at = {n: data.oMf[model.getFrameId(n, pin.BODY)] for n in names}
+    found = {n: pin.SE3(T.rotation.copy(), T.translation.copy()) for n, T in at.items()}
     found = {
         n: pin.SE3(at.rotation.copy(), at.translation.copy()) for n, at in found.items()
     }
