@@ -106,12 +106,12 @@ def plane_axes(up: FloatArray) -> FloatArray:
     """
     x, y, z = up.tolist()
     if abs(x) < 0.9:
-        ex = np.array((1.0 - x * x, -x * y, -x * z)) / sqrt(1.0 - x * x)
+        a, b, c = 1.0 - x * x, -x * y, -x * z  # e_x - (e_x · up) up
     else:
-        ex = np.array((-z * x, -z * y, 1.0 - z * z)) / sqrt(1.0 - z * z)
-    a, b, c = ex.tolist()
-    ey = (y * c - z * b, z * a - x * c, x * b - y * a)  # up x e_x
-    return np.array((ex, ey))
+        a, b, c = -z * x, -z * y, 1.0 - z * z
+    length = sqrt(a * a + b * b + c * c)
+    a, b, c = a / length, b / length, c / length
+    return np.array(((a, b, c), (y * c - z * b, z * a - x * c, x * b - y * a)))
 
 
 def build_contact_problem(
@@ -179,9 +179,16 @@ def solve_contact_problem(problem: ContactProblem) -> ContactSolution:
 
 
 def _solve_qp(problem: ContactProblem) -> FloatArray:
-    """Minimise ½ ‖A Y - B‖²_Q + ½ ‖Y‖²_R over Y >= 0."""
+    """Minimise ½ ‖A Y - B‖²_Q + ½ ‖Y‖²_R over Y >= 0.
+
+    Without the bounds the minimum has a closed form, and where that pulls nowhere it is
+    also the minimum with them.
+    """
     A, B = problem.A, problem.B
     n = A.shape[1]
+    Y = _solve_unbounded(problem)
+    if Y.min() >= 0.0:
+        return Y
     root_Q = np.sqrt(problem.Q)
     stacked = np.zeros((3 + n, n))
     stacked[:3] = root_Q[:, None] * A
@@ -193,6 +200,14 @@ def _solve_qp(problem: ContactProblem) -> FloatArray:
     except RuntimeError:  # iteration limit: an equal share is sound, and flagged
         Y = np.full(n, B[0] / n)
     return np.asarray(Y)
+
+
+def _solve_unbounded(problem: ContactProblem) -> FloatArray:
+    """Return Y = R⁻¹ Aᵀ (A R⁻¹ Aᵀ + Q⁻¹)⁻¹ B, the minimum over all Y."""
+    A_over_R = problem.A / problem.R
+    S = A_over_R @ problem.A.T
+    S.flat[::4] += 1.0 / problem.Q
+    return np.asarray(np.linalg.solve(S, problem.B) @ A_over_R, dtype=np.float64)
 
 
 def _shape_flags(problem: ContactProblem) -> int:

@@ -31,7 +31,7 @@ def solve_reference(problem: ContactProblem) -> FloatArray:
     Raises:
         RuntimeError: the solver did not reach the optimum.
     """
-    # Imported here, as it takes 2 s; its star imports hide its names from type checkers.
+    # Imported here, as it takes 2 s; star imports hide its names from type checkers.
     cp: Any = import_module("cvxpy")
 
     n = problem.A.shape[1]

@@ -87,19 +87,19 @@ class ContactDetector:
         """Prepare the tables of `robot`."""
         self._cfg = cfg
         points, sensors = robot.contact_points, robot.force_sensors
-        own = np.array([[s.name == p.fsr for s in sensors] for p in points])
-        own = own.reshape(len(points), len(sensors))
-        self._has_sensor: BoolArray = own.any(axis=1)
+        names = [sensor.name for sensor in sensors]
+        with_sensor = [(k, p) for k, p in enumerate(points) if p.fsr in names]
+        self._sensed = np.array([k for k, _ in with_sensor], dtype=np.intp)  # (n,)
+        n = len(with_sensor)
+        own = np.array([[name == p.fsr for name in names] for _, p in with_sensor])
+        same = np.array(
+            [[a.effector == b.effector for _, b in with_sensor] for _, a in with_sensor]
+        ).reshape(n, n)
+        self._other_part: FloatArray = np.where(same, 0.0, np.inf)
+        # (n, n_force_sensors): which sensors tell about each of those points.
+        self._pressing: FloatArray = own.reshape(n, len(sensors)).astype(np.float64)
         if cfg.sensor_scope == "effector":
-            part = np.array(
-                [[a.effector == b.effector for b in points] for a in points]
-            )
-            own = (part @ own) & self._has_sensor[:, None]
-            part = part[np.ix_(self._has_sensor, self._has_sensor)]
-            self._other_part = np.where(
-                part, 0.0, np.inf
-            )  # (n, n) of those with sensor
-        self._pressing: FloatArray = own.astype(np.float64)
+            self._pressing = same @ self._pressing
         self._threshold = (
             robot.contact_threshold if cfg.threshold_m is None else cfg.threshold_m
         )
@@ -107,7 +107,7 @@ class ContactDetector:
 
     def reset(self) -> None:
         """Forget the sensor states."""
-        self._is_on: BoolArray = np.zeros(len(self._has_sensor), dtype=np.bool_)
+        self._is_on: BoolArray = np.zeros(len(self._sensed), dtype=np.bool_)
 
     def detect(
         self, positions: FloatArray, up: FloatArray, fsr: FloatArray
@@ -122,23 +122,26 @@ class ContactDetector:
         Returns:
             (n_points,) booleans.
         """
-        force = self._pressing @ fsr  # (n_points,)
-        needed = np.where(self._is_on, self._cfg.off_newton, self._cfg.on_newton)
-        self._is_on = np.greater_equal(force, needed)
-        sensed = self._is_on & self._has_sensor
+        on = self._read_sensors(fsr)  # (n,) of the points with a sensor
         height = heights_above_lowest(positions, up)
         if self._cfg.sensor_scope == "effector":
-            own = height[self._has_sensor]
+            own = height[self._sensed]
             lowest = (own + self._other_part).min(axis=1, initial=np.inf)
-            sensed[self._has_sensor] &= own <= lowest + self._cfg.part_reach_m
+            on = on & (own <= lowest + self._cfg.part_reach_m)
         criterion = self._cfg.criterion
+        touching = np.less_equal(height, self._threshold)  # 730
         if criterion == "sensor":
-            return sensed
-        near = height <= self._threshold
-        if criterion == "distance":
-            return np.asarray(near)
-        if criterion == "either":
-            return np.asarray(sensed | near)
+            touching[:] = False
         if criterion == "both":
-            return np.asarray(near & (sensed | ~self._has_sensor))
-        return np.where(self._has_sensor, sensed, near)
+            touching[self._sensed] &= on
+        elif criterion == "either":
+            touching[self._sensed] |= on
+        elif criterion != "distance":
+            touching[self._sensed] = on
+        return np.asarray(touching)
+
+    def _read_sensors(self, fsr: FloatArray) -> BoolArray:
+        """Return the on/off states, with hysteresis, of the points with a sensor."""
+        needed = np.where(self._is_on, self._cfg.off_newton, self._cfg.on_newton)
+        self._is_on = np.greater_equal(self._pressing @ fsr, needed)
+        return self._is_on

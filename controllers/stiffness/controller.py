@@ -391,7 +391,8 @@ def _check_finite(observation: Observation) -> None:
     """Raise `SensorError` where a sensor value is not finite."""
     fields = ("q", "v", "gyro", "accelerometer", "fsr", "temperature")
     values = [getattr(observation, name) for name in fields]
-    if isfinite(sum(float(x @ x) for x in values)):  # NaN and inf go through
+    together = np.concatenate(values)
+    if isfinite(together @ together):  # NaN and inf go through
         return
     for name, value in zip(fields, values, strict=True):
         for index in np.flatnonzero(~np.isfinite(value)):

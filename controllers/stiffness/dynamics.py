@@ -89,12 +89,10 @@ class Dynamics:
         # Views into Pinocchio's data: they follow every update.
         self._R = [self._data.oMi[j].rotation for j in bodies]
         self._p = [self._data.oMi[j].translation for j in bodies]
-        self._supports = np.array(  # (n_points, n_joints): does joint i carry point k
-            [
-                [j in self._model.supports[bodies[b]] for j in joints]
-                for b in body_of_point
-            ]
-        ).reshape(len(points), self.n_joints)
+        supports = self._model.supports
+        carries = [[j in supports[bodies[b]] for b in body_of_point] for j in joints]
+        self._carries: FloatArray = np.array(carries, dtype=np.float64)
+        self._carries.shape = (len(joints), len(points))  # 1 where i carries k, else 0
         self._position: FloatArray = np.empty((len(points), 3))
         self.update(np.zeros(self.n_joints))
 
@@ -161,7 +159,7 @@ class Dynamics:
         J = self._data.J[:, self._iv]  # (6, n_joints)
         moment = self._position[points] @ skew  # (n, 3) rows p_k x up
         column = (up @ J[:3])[:, None] + J[3:].T @ moment.T
-        return np.asarray(column * self._supports[points].T)
+        return np.asarray(column * self._carries[:, points])
 
     def inverse_dynamics(
         self, v: FloatArray, a: FloatArray, base: BaseMotion

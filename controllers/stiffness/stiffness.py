@@ -27,21 +27,22 @@ class StiffnessLaw:
     def __init__(self, robot: Robot) -> None:
         """Take the torque limits and the shared motors of `robot`."""
         self._tau_max: FloatArray = robot.effort_limit
-        self._shared = [
-            [robot.joint_index(name) for name in motor.joints]
-            for motor in robot.motors
-            if len(motor.joints) > 1
-        ]
+        motor = robot.motor_of_joint
+        self._same_motor = (motor[:, None] == motor).astype(np.float64)
+        self._most_joints = int(self._same_motor.sum(axis=1).max(initial=0.0))
+        # The next joint of the same motor, round and round; itself for most joints.
+        self._next = np.arange(len(motor))
+        for m in range(len(robot.motors)):
+            (joints,) = np.nonzero(motor == m)
+            self._next[joints] = np.roll(joints, -1)
 
     def share_of_limit(self, tau: FloatArray) -> FloatArray:
         """Return |τ_i| / τ_max,i, (n_joints,), with joints of one motor as one."""
-        share = np.abs(tau) / self._tau_max
-        for joints in self._shared:
-            together = abs(sum(tau[i] for i in joints)) / min(
-                self._tau_max[i] for i in joints
-            )
-            share[joints] = max(together, *(share[i] for i in joints))
-        return share
+        of_motor = self._same_motor @ tau
+        share = np.maximum(np.abs(tau), np.abs(of_motor)) / self._tau_max
+        for _ in range(self._most_joints - 1):
+            share = np.maximum(share, share[self._next])
+        return np.asarray(share)
 
     def stiffness(
         self, share: FloatArray, offset: float | FloatArray
