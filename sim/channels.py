@@ -1,0 +1,118 @@
+"""What a recording holds: named vectors, each element one column with a unit.
+
+The column of member `LKneePitch` of channel `q` is called `q.LKneePitch`; a channel
+without members is one column of its own name.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+StoredType = Literal["float32", "float64"]
+
+TIME_COLUMN = "time_s"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Channel:
+    """A vector that is recorded as a whole."""
+
+    name: str
+    """First part of its columns' names."""
+    unit: str
+    """Such as `rad`, `N·m`, `degC`; `1` for what has none."""
+    members: tuple[str, ...] = ()
+    """Names of the elements; empty for a single number."""
+    stored: StoredType = "float32"
+    """Type in the file: seven digits are more than any sensor has."""
+
+    def __post_init__(self) -> None:
+        """Refuse what a file cannot hold.
+
+        Raises:
+            BadInput: the type is unknown.
+        """
+        if self.stored not in get_args(StoredType):
+            raise BadInput(
+                f"channel {self.name!r} is stored as {self.stored!r}; choose float32 "
+                f"or float64."
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of its columns."""
+        if not self.members:
+            return (self.name,)
+        return tuple(f"{self.name}.{member}" for member in self.members)
+
+
+def observation_channels(robot: Robot) -> tuple[Channel, ...]:
+    """Return the channels that every run of a robot records, in this order.
+
+    `q`, `v`, `target`, `effort`, `stiffness` by joint; `temperature` and `current` by
+    motor; `fsr` by force sensor.
+    """
+    joints, motors = robot.joint_names, robot.motor_names
+    sensors = tuple(sensor.name for sensor in robot.force_sensors)
+    return (
+        Channel(name="q", unit="rad", members=joints),
+        Channel(name="v", unit="rad/s", members=joints),
+        Channel(name="target", unit="rad", members=joints),
+        Channel(name="effort", unit="N·m", members=joints),
+        Channel(name="stiffness", unit="1", members=joints),
+        Channel(name="temperature", unit="degC", members=motors),
+        Channel(name="current", unit="A", members=motors),
+        Channel(name="fsr", unit="N", members=sensors),
+    )
+
+
+class Layout:
+    """Where the vectors of some channels lie in one row of numbers."""
+
+    def __init__(self, channels: Sequence[Channel]) -> None:
+        """Lay the channels side by side.
+
+        Raises:
+            BadInput: there is none, or two columns have the same name.
+        """
+        self.channels = tuple(channels)
+        self.columns = tuple(name for c in self.channels for name in c.columns)
+        seen = {TIME_COLUMN}
+        for name in self.columns:
+            if name in seen:
+                raise BadInput(
+                    f"column {name!r} is recorded twice; give every channel and member "
+                    f"its own name ({TIME_COLUMN!r} is taken by the time)."
+                )
+            seen.add(name)
+        if not self.columns:
+            raise BadInput("a recording without columns; give at least one channel.")
+        ends = np.cumsum([len(c.columns) for c in self.channels]).tolist()
+        starts = [0, *ends[:-1]]
+        self.slices = tuple(slice(a, b) for a, b in zip(starts, ends, strict=True))
+        self.units = {name: c.unit for c in self.channels for name in c.columns}
+        self.stored = tuple(c.stored for c in self.channels for _ in c.columns)
+
+    def fill(self, row: FloatArray, values: Sequence[FloatArray | float]) -> None:
+        """Write one vector a channel into a row.
+
+        Args:
+            row: (n_columns,) written to.
+            values: in the order of the channels.
+
+        Raises:
+            BadInput: there are more or fewer values than channels.
+        """
+        if len(values) != len(self.slices):
+            raise BadInput(
+                f"{len(values)} values for {len(self.slices)} channels; give one each, "
+                f"in this order: {', '.join(c.name for c in self.channels)}."
+            )
+        for place, value in zip(self.slices, values, strict=True):
+            row[place] = value

@@ -1,0 +1,63 @@
+"""The last second of a run at full rate, kept for the day when a NaN appears."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sim.channels import Channel, FloatArray, Layout
+from sim.part_file import write_part
+
+LAST_SECOND_FILE = "last_second.parquet"
+
+
+class LastSecond:
+    """A ring of rows; `push` at every tick, `save` when the run must stop."""
+
+    def __init__(self, channels: Sequence[Channel], rows: int = 1000) -> None:
+        """Reserve the ring.
+
+        Args:
+            channels: what a row holds, in the order of `push`.
+            rows: how many are kept: 1000 are a second at 1 kHz.
+
+        Raises:
+            BadInput: two columns have the same name.
+        """
+        self._layout = Layout(channels)
+        self._time = np.empty(rows)
+        self._block = np.empty((rows, len(self._layout.columns)))
+        self._n_pushed = 0
+
+    def push(self, time_s: float, *values: FloatArray | float) -> None:
+        """Keep a row and forget the oldest.
+
+        Args:
+            time_s: simulated time in s.
+            values: one a channel, in their order; they are copied.
+        """
+        place = self._n_pushed % len(self._time)
+        self._layout.fill(self._block[place], values)
+        self._time[place] = time_s
+        self._n_pushed += 1
+
+    def culprits(self) -> tuple[str, ...]:
+        """Return the columns of the newest row that are not finite."""
+        if self._n_pushed == 0:
+            return ()
+        newest = self._block[(self._n_pushed - 1) % len(self._time)]
+        return tuple(
+            self._layout.columns[i] for i in np.flatnonzero(~np.isfinite(newest))
+        )
+
+    def save(self, folder: Path) -> Path:
+        """Write the rows, oldest first, beside the parts of a run; return the file.
+
+        Raises:
+            RecordingError: the file system refuses.
+        """
+        n_kept = min(self._n_pushed, len(self._time))
+        order = np.arange(self._n_pushed - n_kept, self._n_pushed) % len(self._time)
+        path = folder / LAST_SECOND_FILE
+        write_part(path, self._layout, self._time[order], self._block[order])
+        return path

@@ -1,0 +1,195 @@
+"""Writes a run to its folder so that nothing is lost when the process is killed.
+
+    with Recorder(create_run_folder(Path("runs"), "heat"), channels, meta) as recorder:
+        recorder.append(time_s, q, target, effort)      # every 20 ms
+        recorder.event("protection", time_s, motor="LAnklePitch", status=1)
+
+The folder holds `meta.json`, whose state goes from `running` to `done` or `failed:
+why`; `events.jsonl`, a line an event, written at once; and `part-00000.parquet` and so
+on, one for at most 30 s of simulated time, complete or absent. What is younger than
+the last part is in memory, and lost on kill -9.
+"""
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from models import BadInput
+from sim.channels import Channel, FloatArray, Layout
+from sim.part_file import RecordingError, write_part
+from sim.run_meta import META_FILE, RunMeta, plain, write_meta
+
+PART_S = 30.0
+"""A part holds at most this much simulated time, in s."""
+
+WALL_S = 30.0
+"""A row waits at most this long for its part, in s of the wall clock."""
+
+EVENTS_FILE = "events.jsonl"
+
+_ROWS = 2048
+"""A part holds at most this many rows; 30 s at 50 Hz are 1500."""
+
+
+class Recorder:
+    """Takes a row of numbers at a time, and events; see the module for the use."""
+
+    def __init__(
+        self, folder: Path, channels: Sequence[Channel], meta: RunMeta
+    ) -> None:
+        """Start a recording.
+
+        Args:
+            folder: an empty one, from `create_run_folder`.
+            channels: what a row holds, in the order of `append`.
+            meta: description of the run; its columns and state are filled in.
+
+        Raises:
+            BadInput: the folder holds a run already, or two columns the same name.
+            RecordingError: the file system refuses.
+        """
+        self._layout = Layout(channels)
+        self._folder = folder
+        if (folder / META_FILE).exists():
+            raise BadInput(f"{folder} holds a run already; record into a new folder.")
+        self._meta = dataclasses.replace(
+            meta, state="running", columns={"time_s": "s", **self._layout.units}
+        )
+        try:
+            write_meta(folder, self._meta)
+            self._events = (folder / EVENTS_FILE).open(
+                "a", buffering=1, encoding="utf-8"
+            )
+        except OSError as error:
+            raise RecordingError(
+                f"cannot record into {folder}: {error.strerror or error}."
+            ) from error
+        # Held as long as this process lives: tells readers that the run goes on. A file
+        # system without locks makes them say `interrupted` too early, no more.
+        with contextlib.suppress(OSError):
+            fcntl.flock(self._events, fcntl.LOCK_EX)
+        self._time = np.empty(_ROWS)
+        self._block = np.empty((_ROWS, len(self._layout.columns)))
+        self._n_rows = 0
+        self._n_parts = 0
+        self._first_s = 0.0
+        self._last_s = -np.inf
+        self._deadline = np.inf
+        self._is_closed = False
+
+    @property
+    def folder(self) -> Path:
+        """Where the run is written."""
+        return self._folder
+
+    def append(self, time_s: float, *values: FloatArray | float) -> None:
+        """Add a row.
+
+        Args:
+            time_s: simulated time in s, later than that of the row before.
+            values: one a channel, in their order; they are copied.
+
+        Raises:
+            BadInput: the time does not advance, or values are missing.
+            RecordingError: the file system refuses.
+        """
+        if not time_s > self._last_s:
+            raise BadInput(
+                f"row at {time_s} s after one at {self._last_s} s; rows must advance "
+                f"in time. Start another run after going back to a snapshot."
+            )
+        n = self._n_rows
+        if n and (
+            time_s - self._first_s >= PART_S
+            or n == _ROWS
+            or time.monotonic() >= self._deadline
+        ):
+            self.flush()
+            n = 0
+        self._layout.fill(self._block[n], values)
+        self._time[n] = time_s
+        if n == 0:
+            self._first_s = time_s
+            self._deadline = time.monotonic() + WALL_S
+        self._last_s = time_s
+        self._n_rows = n + 1
+
+    def event(self, kind: str, time_s: float, **data: object) -> None:
+        """Write an event at once.
+
+        Args:
+            kind: what has happened.
+            time_s: simulated time in s.
+            data: numbers, text, arrays, dataclasses.
+
+        Raises:
+            RecordingError: the file system refuses.
+        """
+        record = {"kind": kind, "time_s": time_s, "data": data}
+        line = json.dumps(plain(record), ensure_ascii=False, allow_nan=False)
+        try:
+            self._events.write(line + "\n")
+        except OSError as error:
+            raise RecordingError(
+                f"cannot write an event into {self._folder}: {error.strerror}."
+            ) from error
+
+    def flush(self) -> None:
+        """Write the waiting rows as a part.
+
+        Raises:
+            RecordingError: the file system refuses; the rows keep waiting.
+        """
+        n = self._n_rows
+        if n == 0:
+            return
+        path = self._folder / f"part-{self._n_parts:05d}.parquet"
+        write_part(path, self._layout, self._time[:n], self._block[:n])
+        # Interrupted between these two, the rows are written twice; readers drop that.
+        self._n_parts += 1
+        self._n_rows = 0
+
+    def close(self, reason: str = "done") -> None:
+        """Write what is waiting, and how the run ended; may be called twice.
+
+        Args:
+            reason: `done`, or `failed: why`.
+
+        Raises:
+            RecordingError: the file system refuses.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            self.flush()
+        except RecordingError as error:
+            reason = f"failed: {error}"
+            raise
+        finally:
+            write_meta(self._folder, dataclasses.replace(self._meta, state=reason))
+            self._events.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        elif issubclass(kind, KeyboardInterrupt):
+            self.close("failed: stopped by the user (Ctrl-C)")
+        else:
+            self.close(f"failed: {error or kind.__name__}")

@@ -1,0 +1,161 @@
+"""Makes the folder of a new run, and opens that of an old one.
+
+    frame = read_run(Path("runs/heat")).frame
+
+A folder opens whatever became of its process: killed, it lacks the rows since the last
+complete part, and its state is `interrupted`.
+"""
+
+import fcntl
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models import BadInput, UnknownName
+from sim.channels import TIME_COLUMN
+from sim.last_second import LAST_SECOND_FILE
+from sim.recorder import EVENTS_FILE
+from sim.run_meta import RunMeta, read_meta
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_RUNS_OF_A_NAME = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happened in a run."""
+
+    kind: str
+    time_s: float
+    """Simulated time in s."""
+    data: Mapping[str, object]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """A recorded run, read when it is asked for."""
+
+    folder: Path
+    meta: RunMeta
+    state: str
+    """`done`, `failed: why`, `running`, or `interrupted`: ended without a word."""
+    events: tuple[Event, ...]
+    """In the order in which they happened."""
+
+    @cached_property
+    def frame(self) -> "pd.DataFrame":
+        """All rows: index simulated time in s, columns such as `q.LKneePitch`."""
+        frames = [
+            _read_part(path) for path in sorted(self.folder.glob("part-*.parquet"))
+        ]
+        return _join(frames, tuple(self.meta.columns))
+
+    @cached_property
+    def last_second(self) -> "pd.DataFrame | None":
+        """The rows at full rate before a failure, or None when there was none."""
+        path = self.folder / LAST_SECOND_FILE
+        return _read_part(path) if path.exists() else None
+
+    def channel(self, name: str) -> "pd.DataFrame":
+        """Return the columns of one channel, under the names of its members.
+
+        Raises:
+            UnknownName: the run has no such channel.
+        """
+        prefix = f"{name}."
+        columns = [c for c in self.frame.columns if c == name or c.startswith(prefix)]
+        if not columns:
+            known = dict.fromkeys(c.partition(".")[0] for c in self.frame.columns)
+            raise UnknownName("Channel", name, known, f"run {self.folder}")
+        return self.frame[columns].rename(columns=lambda c: c.removeprefix(prefix))
+
+
+def create_run_folder(base: Path, name: str) -> Path:
+    """Make the folder of a new run, `base/name`, or `base/name-2` and so on.
+
+    An existing folder is never used again.
+
+    Raises:
+        BadInput: the name is no plain name, or the folder cannot be made.
+    """
+    if name in {"", ".", ".."} or Path(name).name != name or "\0" in name:
+        raise BadInput(f"run name is {name!r}; give a plain name without slashes.")
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        for i in range(1, _MOST_RUNS_OF_A_NAME):
+            folder = base / (name if i == 1 else f"{name}-{i}")
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            return folder
+    except OSError as error:
+        raise BadInput(
+            f"output folder {base / name} cannot be written: "
+            f"{error.strerror or error}. Give another by --out."
+        ) from error
+    raise BadInput(f"{base} holds {_MOST_RUNS_OF_A_NAME} runs called {name!r}.")
+
+
+def read_run(folder: Path | str) -> Run:
+    """Open a run folder.
+
+    Args:
+        folder: as `create_run_folder` returned it.
+
+    Raises:
+        BadInput: it is no run folder.
+    """
+    folder = Path(folder)
+    meta = read_meta(folder)
+    state = meta.state
+    if state == "running" and not _is_locked(folder / EVENTS_FILE):
+        meta = read_meta(folder)  # it may have ended in between
+        state = "interrupted" if meta.state == "running" else meta.state
+    events = _read_events(folder / EVENTS_FILE)
+    return Run(folder=folder, meta=meta, state=state, events=events)
+
+
+def _is_locked(path: Path) -> bool:
+    """Whether a living recorder holds the file."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _read_events(path: Path) -> tuple[Event, ...]:
+    """Read whole lines; the last one may have been cut by the end of the process."""
+    if not path.exists():
+        return ()
+    text = path.read_bytes().decode("utf-8", errors="replace")
+    whole = text[: text.rfind("\n") + 1].splitlines()
+    return tuple(Event(**json.loads(line)) for line in whole)
+
+
+def _read_part(path: Path) -> "pd.DataFrame":
+    import pyarrow.parquet as pq  # noqa: PLC0415  # slow, and few commands read runs
+
+    frame: pd.DataFrame = pq.read_table(path).to_pandas()
+    return frame.set_index(TIME_COLUMN)
+
+
+def _join(frames: "list[pd.DataFrame]", columns: tuple[str, ...]) -> "pd.DataFrame":
+    import pandas as pd  # noqa: PLC0415  # slow, and few commands read runs
+
+    if not frames:
+        index = pd.Index([], dtype="float64", name=TIME_COLUMN)
+        names = [c for c in columns if c != TIME_COLUMN]
+        return pd.DataFrame(index=index, columns=names, dtype="float32")
+    frame = pd.concat(frames)
+    # A stop in the middle of `Recorder.flush` may have written rows twice.
+    return frame[~frame.index.duplicated()]

@@ -1,0 +1,164 @@
+"""What is known about a run beside its numbers: the file `meta.json`."""
+
+import dataclasses
+import importlib.metadata
+import json
+import math
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+
+import numpy as np
+
+from models import BadInput
+
+FORMAT = 1
+"""Version of the layout of a run folder."""
+
+META_FILE = "meta.json"
+
+_PACKAGES = ("nao-testbed", "numpy", "scipy", "pybullet", "pin", "numba", "pyarrow")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunMeta:
+    """Enough to do the run again; make it by `describe_run`."""
+
+    experiment: str
+    """Such as `heat`."""
+    robot: str
+    """Name of the robot."""
+    seed: int
+    """Of every random number in the run."""
+    config: Mapping[str, object]
+    """The configuration, field by field."""
+    command: tuple[str, ...]
+    """The command line; empty when it was not started by one."""
+    versions: Mapping[str, str]
+    """Of Python and of the packages that the numbers depend on."""
+    commit: str | None
+    """Commit of the source, with `-dirty` where it was changed; None if unknown."""
+    started_utc: str
+    """ISO 8601."""
+    state: str = "running"
+    """`running`, `done`, or `failed: why`."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Unit of each column."""
+    format: int = FORMAT
+
+
+def describe_run(
+    *,
+    experiment: str,
+    robot: str,
+    seed: int,
+    config: object,
+    command: Sequence[str] = (),
+) -> RunMeta:
+    """Return the description of a run that starts now.
+
+    Args:
+        experiment: such as `heat`.
+        robot: name of the robot.
+        seed: of the run.
+        config: a dataclass; nested ones, arrays, enums and paths become plain.
+        command: the command line.
+    """
+    plain_config = plain(config)
+    return RunMeta(
+        experiment=experiment,
+        robot=robot,
+        seed=seed,
+        config=plain_config if isinstance(plain_config, dict) else {},
+        command=tuple(command),
+        versions=_versions(),
+        commit=_commit(),
+        started_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def write_meta(folder: Path, meta: RunMeta) -> None:
+    """Replace `meta.json` in one move."""
+    unfinished = folder / f"{META_FILE}.tmp"
+    text = json.dumps(plain(meta), indent=2, ensure_ascii=False, allow_nan=False)
+    unfinished.write_text(text + "\n", encoding="utf-8")
+    unfinished.replace(folder / META_FILE)
+
+
+def read_meta(folder: Path) -> RunMeta:
+    """Read `meta.json`.
+
+    Raises:
+        BadInput: there is none, or it is not of a run of this format.
+    """
+    path = folder / META_FILE
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadInput(
+            f"{folder} is no run folder: it has no {META_FILE}. Give the folder that a "
+            f"run has written, with {META_FILE} and part-00000.parquet in it."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path} cannot be read: {error}.") from error
+    known = {f.name for f in dataclasses.fields(RunMeta)}
+    if not isinstance(data, dict) or set(data) != known or data["format"] != FORMAT:
+        raise BadInput(
+            f"{path} is not the description of a run in format {FORMAT}; its fields "
+            f"must be {', '.join(sorted(known))}."
+        )
+    return RunMeta(**{**data, "command": tuple(data["command"])})
+
+
+def plain(value: object) -> object:
+    """Return a value as JSON can hold it.
+
+    Dataclasses and mappings become dicts, arrays and sequences lists; a number that is
+    not finite becomes `nan`, `inf` or `-inf` in quotes, anything else its text.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    elif isinstance(value, Enum):
+        value = value.value
+    elif isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    is_finite = not isinstance(value, float) or math.isfinite(value)
+    if is_finite and (value is None or isinstance(value, bool | int | float | str)):
+        return value
+    return str(value)
+
+
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version(), "machine": platform.platform()}
+    for name in _PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue  # run from a source tree, or without this package
+    return versions
+
+
+def _commit() -> str | None:
+    root = Path(__file__).resolve().parents[1]
+    if not (root / ".git").exists():  # installed: the repository around is not ours
+        return None
+    try:
+        answer = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=5.0,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip() or None
