@@ -14,6 +14,7 @@ from models.rows import ShapeRow
 from models.tables import read_table
 from models.write_urdf import mirrored
 
+RESTING = ("StandInit", "StandZero", "Stand", "PoseInit", "Crouch", "Sit", "Gorilla")
 SINK = 0.005  # m; in Sit the listed points are not quite in one plane (4.1 mm)
 
 
@@ -115,9 +116,7 @@ def test_upright_postures_are_mirror_symmetric(nao: Robot, name: str) -> None:
         assert angles["R" + left[1:]] == pytest.approx(image, abs=1e-5), left
 
 
-@pytest.mark.parametrize(
-    "name", ["StandInit", "StandZero", "Stand", "PoseInit", "Crouch", "Sit", "Gorilla"]
-)
+@pytest.mark.parametrize("name", RESTING)
 def test_no_part_sinks_below_the_ground_of_a_posture(nao: Robot, name: str) -> None:
     posture = nao.posture(name)
     place = placements(nao, posture)
@@ -148,10 +147,23 @@ def lowest(shape: ShapeRow, place: pin.SE3, n: NDArray[np.float64]) -> float:
     return float(n @ frame.translation) - reach
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["StandInit", "StandZero", "Stand", "PoseInit", "Crouch", "Sit", "Gorilla"],
-)
+@pytest.mark.requirement("ST-13")
+@pytest.mark.parametrize("name", RESTING)
+def test_every_listed_effector_touches_the_ground(nao: Robot, name: str) -> None:
+    """ST-13: each is within the contact threshold of the plane through all of them."""
+    posture = nao.posture(name)
+    place = placements(nao, posture)
+    n, d = ground(nao, posture)
+    for effector in posture.effectors:
+        height = min(
+            float(n @ place[p.link].act(np.array(p.position))) - d
+            for p in nao.contact_points
+            if p.effector == effector
+        )
+        assert abs(height) < nao.contact_threshold, effector
+
+
+@pytest.mark.parametrize("name", RESTING)
 def test_centre_of_mass_is_over_the_carrying_points(nao: Robot, name: str) -> None:
     """ST-14's forces exist: the projected centre of mass is a convex combination."""
     posture = nao.posture(name)
