@@ -89,9 +89,9 @@ def test_the_total_of_the_robot_shuts_it_down_too(robot: Robot) -> None:
     protection = DocumentProtection(robot, DocumentProtectionCfg(mean_degc=55.0))
     ones = np.ones(len(robot.joints))
     assert protection.thresholds().mean_rise_degc == 55.0
-    n = len(robot.motors)
-    assert protection.apply(ones, np.full(n, 54.9)).all()
-    assert not protection.apply(ones, np.full(n, 55.0)).any()
+    uneven = np.linspace(-20.0, 20.0, len(robot.motors))
+    assert protection.apply(ones, 54.9 + uneven).all()
+    assert not protection.apply(ones, 55.1 + uneven).any()
     assert [event.motor for event in protection.take_events()] == ["Body"]
     assert np.isinf(protection.thresholds().mean_rise_degc)
     assert np.isinf(protection.thresholds().rise_degc).all()
@@ -168,16 +168,46 @@ def test_a_protection_never_adds_stiffness_and_holds_between_thresholds(
         assert np.array_equal(protection.apply(commanded, inside), left)
 
 
-@pytest.mark.parametrize("name", ["none", "nao", "document"])
-def test_restore_continues_from_the_same_status(robot: Robot, name: str) -> None:
-    protection = make_protection(name, robot)
+def test_restore_continues_from_the_same_status(robot: Robot) -> None:
     ones = np.ones(len(robot.joints))
-    protection.apply(ones, _temperatures(robot, RHipPitch=82.0))
-    saved, warm = protection.state(), _temperatures(robot, RHipPitch=75.0)
-    first = protection.apply(ones, warm)
-    protection.apply(ones, _temperatures(robot, RHipPitch=99.0))
-    protection.restore(saved)
-    assert np.array_equal(protection.apply(ones, warm), first)
+    nao = make_protection("nao", robot)
+    nao.apply(ones, _temperatures(robot, RHipPitch=77.0))
+    at_status_1 = nao.state()
+    between = _temperatures(robot, RHipPitch=75.0)
+    first = nao.apply(ones, between)
+    nao.apply(ones, _temperatures(robot, RHipPitch=82.0))
+    assert not np.array_equal(nao.apply(ones, between), first)
+    nao.restore(at_status_1)
+    assert np.array_equal(nao.apply(ones, between), first)
+
+    document = make_protection("document", robot)
+    upright = document.state()
+    document.apply(ones, _temperatures(robot, RHipPitch=82.0))
+    shut_down = document.state()
+    document.restore(upright)
+    assert document.apply(ones, between).all()
+    document.restore(shut_down)
+    assert not document.apply(ones, between).any()
+
+
+@pytest.mark.parametrize(
+    ("temperature", "fall", "rise"),
+    [
+        (60.0, -np.inf, 76.0),
+        (77.0, 70.0, 80.0),
+        (85.0, 74.0, 90.0),
+        (95.0, 84.0, np.inf),
+    ],
+)
+def test_thresholds_are_the_next_onset_and_the_release(
+    robot: Robot, temperature: float, fall: float, rise: float
+) -> None:
+    protection = make_protection("nao", robot)
+    ones = np.ones(len(robot.joints))
+    protection.apply(ones, _temperatures(robot, LHipRoll=temperature))
+    limits = protection.thresholds()
+    motor = robot.motor_names.index("LHipRoll")
+    assert (limits.fall_degc[motor], limits.rise_degc[motor]) == (fall, rise)
 
 
 def test_the_time_until_it_acts_is_foretold(robot: Robot) -> None:
