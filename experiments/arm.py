@@ -48,8 +48,8 @@ class ArmCfg:
     control_period: float = CONTROL_PERIOD
     folder: Path | None = None
     """The run folder; None records nothing."""
-    meta: Mapping[str, object] = field(default_factory=dict)
-    """What the run folder's `meta.json` shall say beside the arm's own settings."""
+    command: tuple[str, ...] = ()
+    """The command line, kept in the run folder."""
 
     def load_robot(self) -> Robot:
         """Return the robot with its effort limits in force."""
@@ -70,15 +70,23 @@ def run_arm(cfg: ArmCfg, on_progress: Callable[[float], None]) -> ArmResult:
     robot = cfg.load_robot()
     controller = make_controller(cfg.controller)
     sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
-    recording = RunRecording.open(cfg, sim)
+    recording = RunRecording.open(
+        cfg.folder,
+        robot,
+        seed=cfg.simulation.seed,
+        config=cfg,
+        command=cfg.command,
+    )
     try:
-        result = Arm(cfg, sim, controller, recording, on_progress).run()
-    except BaseException as error:
-        recording.close(f"failed: {type(error).__name__}: {error}")
+        return Arm(cfg, sim, controller, recording, on_progress).run()
+    except KeyboardInterrupt:
+        recording.close("failed: stopped by the user (Ctrl-C)")
+        raise
+    except Exception as error:
+        recording.close(f"failed: {error}")
         raise
     finally:
         sim.close()
-    return result
 
 
 class Arm:
@@ -120,7 +128,9 @@ class Arm:
                     self._jump()
         except SimulationDiverged as error:
             failure = str(error)
-            self._recording.save_last_second()
+            self._recording.save_last_second(self._sim)
+        flags = dict(getattr(self._controller, "flag_counts", {}))
+        self._recording.counts("controller flags", self._sim.time_s, flags)
         self._recording.close(f"failed: {failure}" if failure else "done")
         joints = self._meter.results(self._mean_square)
         return ArmResult(
@@ -133,7 +143,7 @@ class Arm:
             sim_s=self._sim.time_s,
             wall_s=time.perf_counter() - begin,
             physics_s=self._physics_s,
-            flags=dict(getattr(self._controller, "flag_counts", {})),
+            flags=flags,
             folder=str(self._cfg.folder) if self._cfg.folder else None,
         )
 

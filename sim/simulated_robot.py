@@ -5,7 +5,6 @@ compute torques from it, step the engine, sample the sensors that are due. Heat 
 integrated every 20 ms with the mean squared torque of the ticks in between.
 """
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -14,8 +13,10 @@ from numpy.typing import NDArray
 
 from controllers.robot_interface import Command, Observation
 from models import BadInput, Robot, TestbedError
+from sim.channels import Channel
 from sim.engine import Contact, Engine, WorldCfg, rotation_from_quaternion
 from sim.heating import HeatingCfg, make_heating
+from sim.last_second import LastSecond
 from sim.placement import resting_normal, rotation_to_normal
 from sim.protection import make_protection
 from sim.sensors import SensorCfg, Sensors
@@ -48,8 +49,10 @@ class SimulationCfg:
     """`none`, `nao` or `document`: what a temperature does to the stiffness."""
     misalignment_deg: Mapping[str, float] = field(default_factory=dict)
     """Joint to calibration error in degrees: true angle minus measured angle."""
-    start_degc: float | Mapping[str, float] = 30.0
-    """Temperature of all motors at the start, or by joint (others 30), in °C."""
+    start_degc: Mapping[str, float] = field(default_factory=dict)
+    """Joint to temperature of its motor at the start, in °C."""
+    other_start_degc: float = 30.0
+    """Start temperature of all other motors, in °C."""
     seed: int = 0
     """Seed of all noise."""
 
@@ -110,7 +113,9 @@ class SimulatedRobot:
         self._misalignment = misalignment_of(robot, cfg.misalignment_deg)
         self._heat_ticks = ticks_of("heating period", HEAT_PERIOD, self.dt)
         self.heating = make_heating(robot, cfg.heating)
-        self.heating.reset(start_temperatures(robot, cfg.start_degc))
+        self.heating.reset(
+            start_temperatures(robot, cfg.start_degc, cfg.other_start_degc)
+        )
         self.protection = make_protection(cfg.protection, robot)
         self._engine = Engine(robot, cfg.world)
         self._rng = np.random.default_rng(cfg.seed)
@@ -126,6 +131,16 @@ class SimulatedRobot:
         self.mean_square = np.zeros(len(robot.motors))
         """(n_motors,) mean squared motor torque of the last 20 ms, in N²m²."""
         self._heat_from = 0
+        names = robot.joint_names
+        self.last_second = LastSecond(
+            (
+                Channel(name="q", unit="rad", members=names, stored="float64"),
+                Channel(name="v", unit="rad/s", members=names, stored="float64"),
+                Channel(name="effort", unit="N·m", members=names, stored="float64"),
+            ),
+            rows=round(1.0 / self.dt),
+        )
+        """The last second of true angles, velocities and joint torques, each tick."""
         self._place(posture)
         self._start_up = self._up_in_base()
         self._sensors.start(self._q, self.heating.temperature)
@@ -144,6 +159,11 @@ class SimulatedRobot:
     def time_s(self) -> float:
         """Simulated time in s."""
         return self.tick * self.dt
+
+    @property
+    def joint_torque(self) -> FloatArray:
+        """(n_joints,) torques on the links in the last tick in N·m (a view)."""
+        return self._servo.joint_torque
 
     @property
     def motor_torque(self) -> FloatArray:
@@ -188,12 +208,14 @@ class SimulatedRobot:
             SimulationDiverged: a torque is not finite; the state is left as it is.
         """
         engine, servo, sensors = self._engine, self._servo, self._sensors
-        q, v = self._q, self._v
+        q, v, push = self._q, self._v, self.last_second.push
         for _ in range(ticks):
             if self._uses_engine_motors:
                 self._step_engine_motors()
             else:
-                if not servo.step(q, v):
+                finite = servo.step(q, v)
+                push(self.tick * self.dt, q, v, servo.joint_torque)
+                if not finite:
                     raise SimulationDiverged(self._divergence())
                 engine.apply_torques(servo.joint_torque.tolist())
                 engine.step()
@@ -406,31 +428,22 @@ def misalignment_of(robot: Robot, degrees: Mapping[str, float]) -> FloatArray:
 
 
 def start_temperatures(
-    robot: Robot, start_degc: float | Mapping[str, float], default: float = 30.0
+    robot: Robot, start_degc: Mapping[str, float], other_degc: float
 ) -> FloatArray:
     """Return start temperatures (n_motors,) in °C.
 
     Raises:
         BadInput: an unknown joint, or a temperature outside [-20, 150] °C.
     """
-    temperatures = np.full(len(robot.motors), default)
-    if isinstance(start_degc, Mapping):
-        for name, value in start_degc.items():
-            motor = robot.motor_of_joint[robot.joint_index(name)]
-            temperatures[motor] = value
-    else:
-        temperatures[:] = start_degc
+    temperatures = np.full(len(robot.motors), other_degc)
+    for name, value in start_degc.items():
+        temperatures[robot.motor_of_joint[robot.joint_index(name)]] = value
     for name, value in zip(robot.motor_names, temperatures, strict=True):
         if not (np.isfinite(value) and -20.0 <= value <= 150.0):
             raise BadInput(
                 f"start temperature of {name} is {value} °C; give one in [-20, 150]."
             )
     return temperatures
-
-
-def with_robot_limits(cfg: SimulationCfg, **changes: object) -> SimulationCfg:
-    """Return the configuration with some fields changed."""
-    return dataclasses.replace(cfg, **changes)  # type: ignore[arg-type]
 
 
 def _check(

@@ -1,0 +1,208 @@
+"""The command `nao-testbed`: reads the command line, calls the experiment, prints.
+
+Data goes to stdout or files, messages and progress to stderr. Exit status: 0 done, 1
+the run ended in a stated failure, 2 bad input. Heavy imports wait until a command
+needs them.
+"""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from models import BadInput, TestbedError
+
+app = typer.Typer(
+    help="A physics testbed for humanoid robots: heat, stiffness, shared resources.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+RobotOption = Annotated[
+    Optional[Path],  # noqa: UP045  # typer reads this annotation
+    typer.Option("--robot", metavar="DIR", help="Folder of a robot; default: NAO."),
+]
+
+
+def main() -> None:
+    """Run the command line; every error of ours becomes one message."""
+    try:
+        app()
+    except BadInput as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except TestbedError as error:
+        print(f"failed: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("stopped; the run folder holds what was recorded.", file=sys.stderr)
+        sys.exit(130)
+
+
+def pairs(option: str, items: Iterable[str]) -> dict[str, float]:
+    """Return `Joint=number` texts as a mapping.
+
+    Raises:
+        BadInput: a text is not of that form, or a joint comes twice.
+    """
+    found: dict[str, float] = {}
+    for item in items:
+        name, equals, text = item.partition("=")
+        try:
+            value = float(text)
+        except ValueError:
+            equals = ""
+            value = 0.0
+        if not (name and equals):
+            raise BadInput(
+                f"{option} {item!r} is not of the form Joint=number, such as "
+                f"{option} LAnklePitch=2.0."
+            )
+        if name in found:
+            raise BadInput(f"{option} names {name} twice; give it once.")
+        found[name] = value
+    return found
+
+
+@app.command()
+def heat(
+    minutes: Annotated[float, typer.Option(help="Simulated time in minutes.")] = 15.0,
+    posture: Annotated[str, typer.Option(help="Stored posture to hold.")] = "PoseInit",
+    controllers: Annotated[
+        str,
+        typer.Option(
+            help="Comma-separated: fixed, smart, smart-full, smart-product, "
+            "constant:VALUE; one robot each."
+        ),
+    ] = "fixed,smart",
+    misalign: Annotated[
+        Optional[list[str]],  # noqa: UP045  # typer reads this annotation
+        typer.Option(
+            metavar="JOINT=DEG",
+            help="Calibration error of a joint in degrees; repeatable.",
+        ),
+    ] = None,
+    start: Annotated[
+        Optional[list[str]],  # noqa: UP045  # typer reads this annotation
+        typer.Option(
+            metavar="JOINT=DEGC",
+            help="Start temperature of a joint in °C (others 30); repeatable.",
+        ),
+    ] = None,
+    preset: Annotated[
+        Optional[str],  # noqa: UP045  # typer reads this annotation
+        typer.Option(
+            help="Named setting; 'document' reproduces the published experiment."
+        ),
+    ] = None,
+    slope: Annotated[float, typer.Option(help="Ground slope in degrees.")] = 0.0,
+    servo: Annotated[
+        str, typer.Option(help="torque, or pybullet for the engine's own motors.")
+    ] = "torque",
+    gear_friction: Annotated[
+        float, typer.Option(help="Factor on all gear friction; 0 is none.")
+    ] = 1.0,
+    heating: Annotated[str, typer.Option(help="one-node or two-node.")] = "one-node",
+    copper: Annotated[
+        bool, typer.Option(help="Winding resistance grows with temperature.")
+    ] = False,
+    ambient: Annotated[
+        Optional[float],  # noqa: UP045  # typer reads this annotation
+        typer.Option(help="Air temperature in °C; default: the motors' own."),
+    ] = None,
+    protection: Annotated[
+        str, typer.Option(help="none, nao (statuses 0-3) or document (80 °C).")
+    ] = "none",
+    seed: Annotated[int, typer.Option(help="Seed of all sensor noise.")] = 0,
+    robot: RobotOption = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Step the physics all the time.")
+    ] = False,
+    control_period: Annotated[
+        float, typer.Option(help="Cycle of the controllers in s.")
+    ] = 0.02,
+    physics_dt: Annotated[float, typer.Option(help="Physics step in s.")] = 0.001,
+    out: Annotated[
+        Path, typer.Option(help="Run folder; an existing one is never overwritten.")
+    ] = Path("runs/heat"),
+    json_file: Annotated[
+        Optional[str],  # noqa: UP045  # typer reads this annotation
+        typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
+    ] = None,
+    gui: Annotated[
+        bool, typer.Option("--gui", help="Open PyBullet's window (one controller).")
+    ] = False,
+) -> None:
+    """Let identical robots stand, one for each controller, and compare their heat."""
+    from experiments.heat import HeatCfg  # noqa: PLC0415  # heavy
+    from experiments.heat_command import run_heat_command  # noqa: PLC0415  # heavy
+
+    optional = {} if robot is None else {"robot": robot}
+    cfg = HeatCfg(
+        minutes=minutes,
+        posture=posture,
+        controllers=tuple(name.strip() for name in controllers.split(",")),
+        misalignment_deg=pairs("--misalign", misalign or ()),
+        start_degc=pairs("--start", start or ()),
+        preset=preset,
+        slope_deg=slope,
+        servo=servo,
+        gear_friction=gear_friction,
+        heating=heating,
+        copper=copper,
+        ambient_degc=ambient,
+        protection=protection,
+        seed=seed,
+        full=full,
+        control_period=control_period,
+        physics_dt=physics_dt,
+        gui=gui,
+        command=tuple(sys.argv),
+        **optional,
+    )
+    raise typer.Exit(run_heat_command(cfg, out, json_file))
+
+
+@app.command(name="robot")
+def describe_robot(robot: RobotOption = None) -> None:
+    """Say what a robot is: joints, limits, masses, motors, postures, sensors."""
+    from rich.console import Console  # noqa: PLC0415  # heavy
+
+    from models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
+    from models.describe import describe  # noqa: PLC0415  # heavy
+
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    for table in describe(load_robot(robot or default_robot_folder())):
+        console.print(table)
+
+
+@app.command()
+def bench(
+    seconds: Annotated[
+        float, typer.Option(help="Simulated seconds of each measured loop.")
+    ] = 5.0,
+    json_file: Annotated[
+        Optional[str],  # noqa: UP045  # typer reads this annotation
+        typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
+    ] = None,
+) -> None:
+    """Measure the loop, the controller and fast-forward, side by side, as ratios."""
+    from experiments.bench import run_bench_command  # noqa: PLC0415  # heavy
+
+    raise typer.Exit(run_bench_command(seconds, json_file))
+
+
+@app.command(name="preset-search")
+def preset_search(
+    out: Annotated[Path, typer.Option(help="File to write, such as document.yaml.")],
+    generations: Annotated[int, typer.Option(help="Generations of 40 trials.")] = 25,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+) -> None:
+    """Find the preset 'document' from the published column 'without' alone."""
+    from experiments.preset_command import run_preset_search  # noqa: PLC0415  # heavy
+
+    raise typer.Exit(run_preset_search(out, generations, seed))

@@ -1,0 +1,213 @@
+"""The heat experiment: identical robots stand, one a controller, and heat up.
+
+    HeatCfg -> plan_arms -> run_side_by_side -> HeatResult -> table, figures, JSON
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from controllers.registry import make_controller
+from experiments.arm import ArmCfg
+from experiments.fast_forward import FastForwardCfg
+from experiments.loop import CONTROL_PERIOD
+from experiments.presets import load_preset
+from experiments.results import ArmResult, HeatResult
+from experiments.side_by_side import Progress, run_side_by_side
+from models import BadInput, default_robot_folder, load_robot
+from sim.engine import WorldCfg
+from sim.heating import COPPER_COEFFICIENT, HeatingCfg
+from sim.protection import make_protection
+from sim.servo import ServoCfg
+from sim.simulated_robot import (
+    SimulationCfg,
+    misalignment_of,
+    start_temperatures,
+)
+from sim.ticks import ticks_of
+
+LONGEST_MINUTES = 24.0 * 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatCfg:
+    """What a person asks for; see `nao-testbed heat --help`."""
+
+    minutes: float = 15.0
+    posture: str = "PoseInit"
+    controllers: tuple[str, ...] = ("fixed", "smart")
+    preset: str | None = None
+    misalignment_deg: Mapping[str, float] = field(default_factory=dict)
+    """Joint to degrees; adds to the preset's, and replaces its value of a joint."""
+    start_degc: Mapping[str, float] = field(default_factory=dict)
+    """Joint to °C; likewise."""
+    slope_deg: float = 0.0
+    servo: str = "torque"
+    gear_friction: float = 1.0
+    """Factor on every joint's gear friction."""
+    heating: str = "one-node"
+    copper: bool = False
+    """Let the winding's resistance grow with its temperature."""
+    ambient_degc: float | None = None
+    protection: str = "none"
+    seed: int = 0
+    robot: Path = field(default_factory=default_robot_folder)
+    full: bool = False
+    """Step the physics all the time, without fast-forward."""
+    control_period: float = CONTROL_PERIOD
+    physics_dt: float = 1e-3
+    gui: bool = False
+    command: tuple[str, ...] = ()
+    """The command line, for the record."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """The experiment after the preset was laid under what was asked for."""
+
+    misalignment_deg: dict[str, float]
+    start_degc: dict[str, float]
+    other_start_degc: float
+    effort_limits: dict[str, float]
+
+
+def settle_setting(cfg: HeatCfg) -> Setting:
+    """Return preset and request as one.
+
+    Raises:
+        UnknownName: there is no such preset.
+    """
+    if cfg.preset is None:
+        return Setting(
+            misalignment_deg=dict(cfg.misalignment_deg),
+            start_degc=dict(cfg.start_degc),
+            other_start_degc=30.0,
+            effort_limits={},
+        )
+    preset = load_preset(cfg.preset)
+    return Setting(
+        misalignment_deg=preset.misalignment_deg | dict(cfg.misalignment_deg),
+        start_degc=preset.start_degc | dict(cfg.start_degc),
+        other_start_degc=preset.other_start_degc,
+        effort_limits=dict(preset.effort_limits),
+    )
+
+
+def simulation_cfg(cfg: HeatCfg, setting: Setting) -> SimulationCfg:
+    """Return the simulated robot's configuration, the same for every arm."""
+    return SimulationCfg(
+        world=WorldCfg(
+            physics_dt=cfg.physics_dt, slope_deg=cfg.slope_deg, gui=cfg.gui
+        ),
+        servo=ServoCfg(kind=cfg.servo, friction_scale=cfg.gear_friction),
+        heating=HeatingCfg(
+            model=cfg.heating,  # type: ignore[arg-type]  # checked by HeatingCfg
+            copper_coefficient=COPPER_COEFFICIENT if cfg.copper else 0.0,
+            ambient_degc=cfg.ambient_degc,
+        ),
+        protection=cfg.protection,
+        misalignment_deg=setting.misalignment_deg,
+        start_degc=setting.start_degc,
+        other_start_degc=setting.other_start_degc,
+        seed=cfg.seed,
+    )
+
+
+def plan_arms(cfg: HeatCfg) -> list[ArmCfg]:
+    """Check everything that was asked for and return one arm a controller.
+
+    Raises:
+        BadInput: a value cannot be used; nothing has been started or written yet.
+    """
+    if not (np.isfinite(cfg.minutes) and 0.0 < cfg.minutes <= LONGEST_MINUTES):
+        raise BadInput(
+            f"minutes is {cfg.minutes}; give a number above 0, at most "
+            f"{LONGEST_MINUTES:g}."
+        )
+    if len(set(cfg.controllers)) != len(cfg.controllers) or not cfg.controllers:
+        raise BadInput(
+            f"controllers are {', '.join(cfg.controllers) or 'none'}; name each "
+            "controller once."
+        )
+    if cfg.gui and len(cfg.controllers) > 1:
+        raise BadInput("--gui shows one robot; give one controller, as in "
+                       f"--controllers {cfg.controllers[-1]}.")
+    for controller in cfg.controllers:
+        make_controller(controller)
+    setting = settle_setting(cfg)
+    simulation = simulation_cfg(cfg, setting)
+    ticks_of("control period", cfg.control_period, cfg.physics_dt)
+    robot = load_robot(cfg.robot).with_effort_limits(setting.effort_limits)
+    robot.posture(cfg.posture)
+    misalignment_of(robot, setting.misalignment_deg)
+    start_temperatures(robot, setting.start_degc, setting.other_start_degc)
+    make_protection(cfg.protection, robot)
+    return [
+        ArmCfg(
+            controller=controller,
+            robot_folder=Path(cfg.robot),
+            effort_limits=setting.effort_limits,
+            posture=cfg.posture,
+            duration_s=60.0 * cfg.minutes,
+            simulation=simulation,
+            fast_forward=None if cfg.full else FastForwardCfg(),
+            control_period=cfg.control_period,
+            command=cfg.command,
+        )
+        for controller in cfg.controllers
+    ]
+
+
+def run_heat(
+    cfg: HeatCfg, arms: list[ArmCfg], on_progress: Progress
+) -> HeatResult:
+    """Run the planned arms and put their results together.
+
+    Args:
+        cfg: what was asked for.
+        arms: from `plan_arms`, with run folders filled in if wanted.
+        on_progress: told the number and simulated time of an arm, now and then.
+    """
+    results = run_side_by_side(arms, on_progress)
+    return HeatResult(
+        minutes=cfg.minutes,
+        posture=cfg.posture,
+        seed=cfg.seed,
+        misalignment_deg=dict(arms[0].simulation.misalignment_deg),
+        arms={arm.controller: result for arm, result in zip(arms, results, strict=True)},
+        settings=_settings(cfg, arms[0]),
+    )
+
+
+def failures(result: HeatResult) -> dict[str, str]:
+    """Return why arms ended early, by controller; empty when none did."""
+    return {
+        name: arm.failure
+        for name, arm in result.arms.items()
+        if arm.failure is not None
+    }
+
+
+def hottest(arm: ArmResult) -> str:
+    """Return the joint with the highest temperature at the end."""
+    return max(arm.joints, key=lambda name: arm.joints[name].end_degc)
+
+
+def _settings(cfg: HeatCfg, arm: ArmCfg) -> dict[str, Any]:
+    return {
+        "robot": arm.load_robot().name,
+        "preset": cfg.preset,
+        "slope_deg": cfg.slope_deg,
+        "servo": cfg.servo,
+        "gear_friction": cfg.gear_friction,
+        "heating": cfg.heating,
+        "copper": cfg.copper,
+        "protection": cfg.protection,
+        "full": cfg.full,
+        "control_period_s": cfg.control_period,
+        "physics_dt_s": cfg.physics_dt,
+        "effort_limits_nm": dict(arm.effort_limits),
+    }

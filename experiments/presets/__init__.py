@@ -1,0 +1,58 @@
+"""Presets: misalignments, limits and starts of an experiment, kept as data.
+
+A preset file says what it was fitted to and the command that found it.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from models import UnknownName
+from models.tables import read_yaml
+
+FOLDER = Path(__file__).parent
+
+Degrees = Annotated[float, Field(ge=-4.0, le=4.0, allow_inf_nan=False)]
+Celsius = Annotated[float, Field(ge=25.0, le=45.0, allow_inf_nan=False)]
+Torque = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+
+
+class Preset(BaseModel):
+    """What a preset file says."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    about: str
+    """What it reproduces, and what was assumed."""
+    fitted_to: str
+    """The only numbers that the search saw."""
+    found_by: str
+    """The command that found it."""
+    posture: str
+    minutes: float
+    effort_limits: dict[str, Torque]
+    """Joint to torque at stiffness 1, in N·m."""
+    misalignment_deg: dict[str, Degrees]
+    """Joint to calibration error, in degrees."""
+    start_degc: dict[str, Celsius]
+    """Joint to start temperature, in °C: an assumption, not a published value."""
+    other_start_degc: Celsius
+    """Start temperature of all other joints, in °C."""
+
+
+def preset_names() -> tuple[str, ...]:
+    """Return the names of the presets that come with the testbed."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+
+
+def load_preset(name: str) -> Preset:
+    """Read a preset by its name.
+
+    Raises:
+        UnknownName: there is none of this name.
+        RobotDataError: the file is wrong; the message says file and line.
+    """
+    if name not in preset_names():
+        raise UnknownName("Preset", name, preset_names(), "the testbed")
+    return read_yaml(FOLDER / f"{name}.yaml", Preset).value
