@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from models import BadInput, Robot
 from sim.bullet_urdf import PrincipalInertia, write_bullet_urdf
+from sim.camera import Camera, Rendering
 
 FloatArray = NDArray[np.float64]
 
@@ -405,6 +406,41 @@ class Engine:
         p.stepSimulation(physicsClientId=self._client)
 
     # -- snapshots, pictures, end -----------------------------------------------
+
+    def render(self, camera: Camera) -> Rendering:
+        """Return what a camera sees of the robot, drawn in software (no display)."""
+        height, width = camera.height, camera.width
+        image = p.getCameraImage(
+            width,
+            height,
+            viewMatrix=camera.view_matrix().T.ravel().tolist(),
+            projectionMatrix=camera.projection_matrix().T.ravel().tolist(),
+            lightDirection=camera.light,
+            lightColor=(1.0, 1.0, 1.0),
+            lightDistance=2.0,
+            shadow=0,
+            lightAmbientCoeff=camera.ambient,
+            lightDiffuseCoeff=camera.diffuse,
+            lightSpecularCoeff=camera.specular,
+            renderer=p.ER_TINY_RENDERER,
+            flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
+            physicsClientId=self._client,
+        )
+        rgba = np.reshape(image[2], (height, width, 4))
+        buffer = np.reshape(image[3], (height, width)).astype(np.float64)
+        seen = np.reshape(image[4], (height, width))
+        # Body in the lower 24 bits, link + 1 above; -1 where nothing is.
+        is_robot = (seen >= 0) & ((seen & 0xFFFFFF) == self._body)
+        link = np.where(is_robot, seen >> 24, -1).astype(np.int32)
+        near, far = camera.near, camera.far
+        depth = far * near / (far - (far - near) * buffer)
+        return Rendering(
+            camera=camera,
+            rgb=rgba[..., :3].astype(np.uint8),
+            depth=np.where(is_robot, depth, np.inf),
+            link=link,
+            links=tuple(self._link_name[i] for i in sorted(self._link_name)),
+        )
 
     def save(self) -> int:
         """Keep the engine's state in memory and return its number."""
