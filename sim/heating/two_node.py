@@ -1,7 +1,7 @@
 """Winding and housing of each motor as two thermal nodes.
 
 With the shaft torque τ_m = τ / N, P₀ = k τ_m², k = R / Kt² at 25 °C, and temperatures
-w (winding), h (housing) above the ambient Tₐ [nao-thermal §7]:
+w (winding), h (housing) above the ambient Tₐ [pr2-motors]:
 
     C_w dw/dt = P₀ (1 + α (Tₐ + w - 25)) - (w - h) / R_wh
     C_h dh/dt = (w - h) / R_wh - h / R_ha

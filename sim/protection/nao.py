@@ -1,6 +1,6 @@
 """NAO's statuses 0 to 3, each with its share of the commanded stiffness.
 
-What is published [nao-thermal §4]: from 76 °C on the stiffness starts to be reduced
+What is published [nao-lola] [hulk]: from 76 °C on the stiffness starts to be reduced
 (status 1) until the joint is below 70 °C again; at status 2 it is reduced by more than
 30 %; at status 3 it is 0. Everything else is an estimate: status 2 from 80 °C, status
 3 from 90 °C, and release 6 K below the onset there too, as for status 1.

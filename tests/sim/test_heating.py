@@ -1,4 +1,4 @@
-"""Joint heating against closed forms, an ODE solver and published check values."""
+"""Joint heating against closed forms, an ODE solver and check values."""
 
 import dataclasses
 import math
@@ -208,14 +208,14 @@ def test_a_misaligned_ankle_rises_by_47_kelvin_in_15_minutes() -> None:
         (2, 1.0, 2.61, (99, 81), 346),
     ],
 )
-def test_two_node_reproduces_the_published_check_values(
+def test_two_node_reproduces_the_derived_check_values(
     motor: int,
     tau: float,
     power: float,
     ends: tuple[float, float],
     time_to_76: float | None,
 ) -> None:
-    """One hour at 25 °C with copper feedback [nao-thermal §7]."""
+    """One hour at 25 °C with copper feedback [nao-thermal]."""
     heating = _heating("two-node", 0.00393)
     square = np.full(N, tau**2)
     assert heating.joule_power(square)[motor] == pytest.approx(power, abs=0.006)
@@ -384,7 +384,7 @@ def test_steady_state_is_where_a_long_time_leads(
 
 
 def test_copper_feedback_runs_away_beyond_its_torque() -> None:
-    """The pitch motor has no equilibrium above about 4.4 N·m [nao-thermal §7]."""
+    """The pitch motor has no equilibrium above about 4.4 N·m [nao-thermal]."""
     heating = _heating("two-node", COPPER_COEFFICIENT)
     d = LEG_MOTOR
     total = d.resistance_winding_housing + d.resistance_housing_ambient

@@ -110,7 +110,7 @@ def test_the_total_of_the_robot_shuts_it_down_too(robot: Robot) -> None:
 def test_statuses_rise_at_their_onset_and_fall_below_their_release(
     robot: Robot, course: tuple[float, ...], statuses: list[int]
 ) -> None:
-    """76 °C on and 70 °C off are published, the rest estimated [nao-thermal §4]."""
+    """76 °C on and 70 °C off are published, the rest estimated [hulk]."""
     protection = make_protection("nao", robot)
     assert _statuses(protection, robot, "RKneePitch", course) == statuses
     changes = [(event.before, event.status) for event in protection.take_events()]
