@@ -108,10 +108,12 @@ class Servo:
         speed = np.array([motor.no_load_speed for motor in robot.motors]) / ratio
         self._stall = stall * scale if cfg.torque_speed else np.full(m, big)
         self._slope = stall / speed if cfg.torque_speed else np.zeros(m)
-        self._friction = cfg.friction_scale * np.array(
-            [joint.friction for joint in robot.joints]
-        )
-        self._gear = np.array([joint.presliding_stiffness for joint in robot.joints])
+        # Joints on one motor share its brushes, bearings and gear.
+        sharing = np.bincount(robot.motor_of_joint)[robot.motor_of_joint]
+        friction = np.array([joint.friction for joint in robot.joints])
+        self._friction = cfg.friction_scale * friction / sharing
+        gear = np.array([joint.presliding_stiffness for joint in robot.joints])
+        self._gear = gear / sharing
 
     def step(self, q: FloatArray, v: FloatArray) -> bool:
         """Compute the torques of one tick from true angles and velocities.
