@@ -5,8 +5,8 @@ encoder, the measured angle is θ = mean(q_j - δ_j), counted in steps of the
 motor-side encoder, and with ω = mean(v_j):
 
     τ  = kp (θ* - θ) - kd ω
-    τ  clipped to ± stiffness · effort_limit                    (ST-3)
     τ  clipped to ± τ_stall U/U_n - (τ_stall/ω_0) ω             (torque-speed line)
+    τ  clipped to ± stiffness · effort_limit                    (ST-3)
 
 and each joint gets its share of τ less what sticks in its gear:
 
@@ -213,8 +213,8 @@ def _servo(  # noqa: PLR0912  # one branch a law, as in the module docstring
         if step[m] > 0.0:
             theta = np.rint(theta / step[m]) * step[m]
         tau = kp[m] * (target[a] - theta) - kd[m] * omega
-        tau = min(max(tau, -limit[a]), limit[a])
         tau = min(max(tau, -stall[m] - slope[m] * omega), stall[m] - slope[m] * omega)
+        tau = min(max(tau, -limit[a]), limit[a])
         motor_torque[m] = tau
         square_sum[m] += tau * tau
         for j, sign in ((a, -1.0), (b, 1.0)):

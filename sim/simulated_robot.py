@@ -87,6 +87,7 @@ class Snapshot:
 
     engine: int
     tick: int
+    heat_from: int
     arrays: tuple[FloatArray, ...]
     sensors: tuple[FloatArray, ...]
     rng: Mapping[str, object]
@@ -128,6 +129,7 @@ class SimulatedRobot:
         self._q = robot.posture(posture).angles.copy()
         self._v = np.zeros_like(self._q)
         self._stiffness = np.ones_like(self._q)
+        self._in_force = np.ones_like(self._q)
         self.mean_square = np.zeros(len(robot.motors))
         """(n_motors,) mean squared motor torque of the last 20 ms, in N²m²."""
         self._heat_from = 0
@@ -178,7 +180,7 @@ class SimulatedRobot:
             q=sensors.q.copy(),
             v=sensors.v.copy(),
             target=self._servo.target.copy(),
-            stiffness=self._stiffness.copy(),
+            stiffness=self._in_force.copy(),
             current=sensors.current.copy(),
             temperature=sensors.temperature.copy(),
             gyro=sensors.gyro.copy(),
@@ -187,7 +189,7 @@ class SimulatedRobot:
         )
 
     def write(self, command: Command) -> None:
-        """Put set-points and stiffness in force.
+        """Put set-points and stiffness in force, all of a command or nothing.
 
         Raises:
             BadInput: a value is not finite, a stiffness outside [0, 1], a set-point
@@ -195,9 +197,11 @@ class SimulatedRobot:
         """
         if command.target is not None:
             _check("set-point", command.target, self._robot, "rad", *self._range())
-            self._servo.target[:] = command.target
         if command.stiffness is not None:
             _check("stiffness", command.stiffness, self._robot, "", 0.0, 1.0)
+        if command.target is not None:
+            self._servo.target[:] = command.target
+        if command.stiffness is not None:
             self._stiffness[:] = command.stiffness
             self._apply_stiffness()
 
@@ -259,6 +263,7 @@ class SimulatedRobot:
         return Snapshot(
             engine=self._engine.save(),
             tick=self.tick,
+            heat_from=self._heat_from,
             arrays=tuple(array.copy() for array in self._arrays()),
             sensors=self._sensors.state(),
             rng=self._rng.bit_generator.state,
@@ -270,6 +275,7 @@ class SimulatedRobot:
         """Return to a kept state: the run goes on as it did, bit for bit."""
         self._engine.restore(snapshot.engine)
         self.tick = snapshot.tick
+        self._heat_from = snapshot.heat_from
         for array, kept in zip(self._arrays(), snapshot.arrays, strict=True):
             array[:] = kept
         self._sensors.restore(snapshot.sensors)
@@ -288,10 +294,11 @@ class SimulatedRobot:
             mean_square: (n_motors,) mean squared motor torque, joint side, N²m².
             duration_s: a whole number of heating periods, in s.
         """
-        self.tick += ticks_of("duration", duration_s, self._heat_ticks * self.dt) * (
-            self._heat_ticks
-        )
-        self._servo.square_sum[:] = 0.0
+        periods = ticks_of("duration", duration_s, self._heat_ticks * self.dt)
+        if self.tick > self._heat_from:  # what the physics did is not lost
+            self._heat()
+        self.tick += periods * self._heat_ticks
+        self._heat_from = self.tick
         self.heating.advance(mean_square, duration_s)
         self._take_temperature()
 
@@ -341,8 +348,10 @@ class SimulatedRobot:
 
     def _apply_stiffness(self) -> None:
         """Stiffness, cut by the protection, times the effort limit (ST-3, ST-4)."""
-        allowed = self.protection.apply(self._stiffness, self._sensors.temperature)
-        np.multiply(allowed, self._robot.effort_limit, out=self._servo.limit)
+        self._in_force[:] = self.protection.apply(
+            self._stiffness, self._sensors.temperature
+        )
+        np.multiply(self._in_force, self._robot.effort_limit, out=self._servo.limit)
 
     def _heat(self) -> None:
         servo = self._servo
@@ -355,7 +364,6 @@ class SimulatedRobot:
             self._take_temperature()
 
     def _take_temperature(self) -> None:
-        self._heat_from = self.tick
         self._sensors.read_temperature(self.heating.temperature)
         self._apply_stiffness()
 
@@ -397,6 +405,7 @@ class SimulatedRobot:
             self._q,
             self._v,
             self._stiffness,
+            self._in_force,
             servo.target,
             servo.limit,
             servo.presliding,
