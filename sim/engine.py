@@ -74,7 +74,7 @@ class WorldCfg:
     slope_deg: float = 0.0
     """Ground rises by this angle towards +x (uphill ahead of the robot)."""
     friction: float = 0.7
-    """Coulomb coefficient between soles and ground (estimate: rubber on a hard floor)."""
+    """Coulomb coefficient of soles on the ground (estimate: rubber, hard floor)."""
     solver_iterations: int = 50
     """Sweeps of the contact solver; PyBullet's default."""
     gui: bool = False
@@ -93,6 +93,14 @@ class WorldCfg:
         if not (np.isfinite(self.friction) and 0.0 <= self.friction <= 5.0):
             raise BadInput(
                 f"ground friction is {self.friction}; give a value in [0, 5]."
+            )
+        if not (np.isfinite(self.gravity) and self.gravity >= 0.0):
+            raise BadInput(
+                f"gravity is {self.gravity} m/s²; give a number >= 0, such as 9.81."
+            )
+        if self.solver_iterations < 1:
+            raise BadInput(
+                f"solver_iterations is {self.solver_iterations}; give 1 or more."
             )
 
 

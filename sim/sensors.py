@@ -191,9 +191,10 @@ class Sensors:
 class _Sole:
     """The force sensors under one link: share of each in the load of the sole.
 
-    The sole is a plate on its sensors. Of all forces f with the right sum and the
-    right moments about the sensors' plane, the one of least norm is taken (equal
-    springs, a plate that stays flat), negative shares are cut and the sum kept.
+    The sole is a plate on its sensors and feels the load along its own normal: nothing
+    when the foot lies on its side. Of all forces f with the right sum and the right
+    moments about the sensors' plane, the one of least norm is taken (equal springs, a
+    plate that stays flat), negative shares are cut and the sum kept.
     """
 
     def __init__(self, robot: Robot, link: str) -> None:
@@ -217,6 +218,9 @@ class _Sole:
         """Write the readings of this sole in N into its places of `fsr`."""
         position, R = engine.link_pose(self.link)
         force, moment = engine.normal_load(self.link)
+        along_normal = max(float(engine.ground_normal @ R[:, 2]), 0.0)
+        force *= along_normal
+        moment *= along_normal
         load = np.zeros(3)
         load[0] = force
         load[1:] = ((moment - force * position) @ R)[:2]  # F x, F y in the link frame

@@ -63,6 +63,13 @@ class ServoCfg:
             raise BadInput(
                 f"friction_scale is {self.friction_scale}; give a number >= 0."
             )
+        if self.battery_volt is not None and not (
+            np.isfinite(self.battery_volt) and self.battery_volt > 0.0
+        ):
+            raise BadInput(
+                f"battery_volt is {self.battery_volt} V; give a positive voltage, or "
+                "none for the nominal one."
+            )
 
 
 SERVOS = ("torque", "pybullet")
@@ -100,8 +107,8 @@ class Servo:
         self._kp = np.array([joint.kp for joint in lead])
         self._kd = np.array([joint.kd for joint in lead])
         self._step = np.array([j.servo_step if cfg.encoder else 0.0 for j in lead])
-        volt = cfg.battery_volt or robot.battery.nominal_volt
-        scale = volt / robot.battery.nominal_volt
+        nominal = robot.battery.nominal_volt
+        scale = (cfg.battery_volt or nominal) / nominal
         big = np.inf
         ratio = np.array([motor.gear_ratio for motor in robot.motors])
         stall = np.array([motor.stall_torque for motor in robot.motors]) * ratio
@@ -176,7 +183,7 @@ def _pairs(robot: Robot) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]  # numba ships no types
-def _servo(  # noqa: PLR0912  # one branch a law, as in the module docstring
+def _servo(
     q: FloatArray,
     v: FloatArray,
     target: FloatArray,

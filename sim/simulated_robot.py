@@ -379,7 +379,10 @@ class SimulatedRobot:
         engine.step()
         engine.read_joints(self._q, self._v)
         engine.read_motor_torques(servo.joint_torque)
-        if not np.isfinite(servo.joint_torque.sum()):
+        self.last_second.push(
+            self.tick * self.dt, self._q, self._v, servo.joint_torque
+        )
+        if not np.isfinite(servo.joint_torque.sum() + self._q.sum()):
             raise SimulationDiverged(self._divergence())
         servo.motor_torque[:] = np.bincount(
             self._robot.motor_of_joint, servo.joint_torque
