@@ -157,9 +157,7 @@ class Sensors:
             self._imu.accelerometer_range,
             out=self.accelerometer,
         )
-        np.clip(
-            self.gyro, -self._imu.gyro_range, self._imu.gyro_range, out=self.gyro
-        )
+        np.clip(self.gyro, -self._imu.gyro_range, self._imu.gyro_range, out=self.gyro)
 
     def _read_fsr(self) -> None:
         for sole in self._soles:

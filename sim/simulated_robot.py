@@ -15,10 +15,10 @@ from controllers.robot_interface import Command, Observation
 from models import BadInput, Robot, TestbedError
 from sim.channels import Channel
 from sim.engine import Contact, Engine, WorldCfg, rotation_from_quaternion
-from sim.heating import HeatingCfg, make_heating
+from sim.heating import HeatingCfg, HeatingState, make_heating
 from sim.last_second import LastSecond
 from sim.placement import resting_normal, rotation_to_normal
-from sim.protection import make_protection
+from sim.protection import ProtectionState, make_protection
 from sim.sensors import SensorCfg, Sensors
 from sim.servo import Servo, ServoCfg
 from sim.ticks import ticks_of
@@ -91,8 +91,8 @@ class Snapshot:
     arrays: tuple[FloatArray, ...]
     sensors: tuple[FloatArray, ...]
     rng: Mapping[str, object]
-    heating: object
-    protection: object
+    heating: HeatingState
+    protection: ProtectionState
 
 
 class SimulatedRobot:
@@ -196,7 +196,7 @@ class SimulatedRobot:
                 outside the joint's range.
         """
         if command.target is not None:
-            _check("set-point", command.target, self._robot, "rad", *self._range())
+            _check("set-point", command.target, self._robot, " rad", *self._range())
         if command.stiffness is not None:
             _check("stiffness", command.stiffness, self._robot, "", 0.0, 1.0)
         if command.target is not None:
@@ -379,9 +379,7 @@ class SimulatedRobot:
         engine.step()
         engine.read_joints(self._q, self._v)
         engine.read_motor_torques(servo.joint_torque)
-        self.last_second.push(
-            self.tick * self.dt, self._q, self._v, servo.joint_torque
-        )
+        self.last_second.push(self.tick * self.dt, self._q, self._v, servo.joint_torque)
         if not np.isfinite(servo.joint_torque.sum() + self._q.sum()):
             raise SimulationDiverged(self._divergence())
         servo.motor_torque[:] = np.bincount(
@@ -476,6 +474,6 @@ def _check(
     low = np.broadcast_to(lower, (n,))[j]
     high = np.broadcast_to(upper, (n,))[j]
     raise BadInput(
-        f"{what} of {robot.joint_names[j]} is {values[j]:g} {unit}; "
-        f"accepted: {low:g} to {high:g} {unit}".rstrip() + "."
+        f"{what} of {robot.joint_names[j]} is {values[j]:g}{unit}; "
+        f"accepted: {low:g} to {high:g}{unit}."
     )
