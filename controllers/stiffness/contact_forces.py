@@ -38,7 +38,7 @@ FloatArray = NDArray[np.float64]
 class ContactForceCfg:
     """Weights of the QP and the tolerances of its flags."""
 
-    force_weight: float = 100.0
+    force_weight: float = 1000.0
     """Q of the force row in 1/N². Well above that of the moments, so that the weight
     is carried even where the moments cannot be balanced."""
     moment_weight: float = 1.0

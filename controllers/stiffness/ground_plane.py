@@ -62,6 +62,8 @@ class GroundPlaneCfg:
             raise BadInput(f"doubt_rad = {self.doubt_rad} rad; give 0 to π.")
         if not 0.0 < self.doubt_ends <= 1.0:
             raise BadInput(f"doubt_ends = {self.doubt_ends}; give 0 to 1.")
+        if self.on_doubt not in ("kinematics", "imu"):
+            raise BadInput(f"on_doubt {self.on_doubt!r}; give 'kinematics' or 'imu'.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

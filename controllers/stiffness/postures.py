@@ -68,7 +68,7 @@ class PostureMatcher:
         difference = self._angles - q
         mean_square = (difference * difference) @ self._weight
         best = int(mean_square.argmin())
-        if mean_square[best] > self._cfg.threshold_rad**2:
+        if mean_square[best] >= self._cfg.threshold_rad**2:
             return None
         return self._postures[best]
 

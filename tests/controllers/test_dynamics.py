@@ -1,0 +1,244 @@
+"""Rigid-body terms against PyBullet, finite differences and Pinocchio's Jacobians."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from controllers.stiffness import GRAVITY, BaseMotion, Dynamics, ExternalLoad
+from models import Robot, UnknownName
+
+FloatArray = NDArray[np.float64]
+ATOL_TORQUE = 1e-6  # N·m, the bound that is promised; both sides reach 1e-10
+SEEDS = range(20)
+
+
+def random_case(robot: Robot, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return joint angles inside the stops, a unit vector up and a quaternion."""
+    rng = np.random.default_rng(seed)
+    q = rng.uniform(robot.lower, robot.upper)
+    up, quaternion = rng.normal(size=3), rng.normal(size=4)
+    return q, up / np.linalg.norm(up), quaternion / np.linalg.norm(quaternion)
+
+
+@pytest.fixture(scope="module")
+def dynamics(nao: Robot) -> Dynamics:
+    return Dynamics(nao, nao.contact_points)
+
+
+@pytest.mark.requirement("ST-10", "ST-6")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gravity_term_agrees_with_the_engine(nao, dynamics, engine, seed):
+    q, up, _ = random_case(nao, seed)
+    zeros = np.zeros_like(q)
+    dynamics.update(q)
+    expected = engine.torques(q, zeros, zeros, -GRAVITY * up)
+    np.testing.assert_allclose(
+        dynamics.gravity_term(-GRAVITY * up), expected, atol=ATOL_TORQUE
+    )
+
+
+@pytest.mark.requirement("ST-10")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gravity_term_agrees_with_the_engine_whose_base_is_turned(
+    nao, dynamics, engine, seed
+):
+    q, _, quaternion = random_case(nao, seed)
+    inertial_to_world = pin.Quaternion(quaternion).toRotationMatrix()
+    base_to_world = inertial_to_world @ engine.to_inertial
+    dynamics.update(q)
+    ours = dynamics.gravity_term(base_to_world.T @ (0.0, 0.0, -GRAVITY))
+    theirs = engine.turned_gravity_torques(q, inertial_to_world, quaternion.tolist())
+    np.testing.assert_allclose(ours, theirs, atol=ATOL_TORQUE)
+
+
+@pytest.mark.requirement("ST-10", "ST-8")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gravity_term_is_the_slope_of_potential_energy(nao, dynamics, seed):
+    q, up, _ = random_case(nao, seed)
+    step = 1e-5  # rad: error of the central difference about 1e-10 relative
+
+    def energy(angles: FloatArray) -> float:
+        dynamics.update(angles)
+        return float(dynamics.mass * GRAVITY * (dynamics.com @ up))
+
+    slope = [
+        (energy(q + step * e) - energy(q - step * e)) / (2.0 * step)
+        for e in np.eye(len(q))
+    ]
+    dynamics.update(q)
+    np.testing.assert_allclose(
+        dynamics.gravity_term(-GRAVITY * up), slope, atol=ATOL_TORQUE
+    )
+
+
+@pytest.mark.requirement("ST-17")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_contact_matrix_is_the_slope_of_the_height_of_a_point(nao, dynamics, seed):
+    """Virtual work: a unit vertical force does the work that its point rises."""
+    q, up, _ = random_case(nao, seed)
+    points = np.arange(len(nao.contact_points))
+    step = 1e-6
+
+    def heights(angles: FloatArray) -> FloatArray:
+        dynamics.update(angles)
+        return dynamics.point_positions @ up
+
+    slope = [
+        (heights(q + step * e) - heights(q - step * e)) / (2.0 * step)
+        for e in np.eye(len(q))
+    ]
+    dynamics.update(q)
+    np.testing.assert_allclose(
+        dynamics.contact_matrix(points, up), slope, atol=1e-8, err_msg="m per rad"
+    )
+
+
+@pytest.mark.requirement("ST-17")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_contact_term_agrees_with_pinocchio_frame_jacobians(nao, dynamics, seed):
+    q, up, _ = random_case(nao, seed)
+    rng = np.random.default_rng(seed)
+    chosen = rng.choice(len(nao.contact_points), size=6, replace=False)
+    forces = rng.uniform(0.0, 30.0, size=6)
+    model = pin.buildModelFromUrdf(str(nao.urdf), pin.JointModelFreeFlyer())
+    ids = []
+    for k in chosen:
+        point = nao.contact_points[k]
+        link = model.frames[model.getFrameId(point.link, pin.BODY)]
+        place = link.placement * pin.SE3(np.eye(3), np.array(point.position))
+        frame = pin.Frame(point.name, link.parentJoint, place, pin.OP_FRAME)
+        ids.append(model.addFrame(frame))
+    data = model.createData()
+    full = pin.neutral(model)
+    columns = []
+    for name, angle in zip(nao.joint_names, q, strict=True):
+        joint = model.getJointId(name)
+        full[model.idx_qs[joint]] = angle
+        columns.append(model.idx_vs[joint])
+    pin.computeJointJacobians(model, data, full)
+    pin.updateFramePlacements(model, data)
+    expected = np.zeros(len(q))
+    for frame_id, force in zip(ids, forces, strict=True):
+        J = pin.getFrameJacobian(model, data, frame_id, pin.LOCAL_WORLD_ALIGNED)
+        expected += J[:3, columns].T @ (force * up)
+    dynamics.update(q)
+    ours = dynamics.contact_matrix(chosen, up) @ forces
+    np.testing.assert_allclose(ours, expected, atol=ATOL_TORQUE)
+
+
+@pytest.mark.requirement("ST-5")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_full_model_agrees_with_the_engine(nao, dynamics, engine, seed):
+    """M̃ (Ṫ - G) + N T, with joints and base moving in every way at once."""
+    q, up, _ = random_case(nao, seed)
+    rng = np.random.default_rng(seed + 1000)
+    v, a = rng.normal(size=(2, len(q)))
+    w, w_dot, linear_v, linear_a = rng.normal(size=(4, 3))
+    expected = engine.torques(
+        q,
+        v,
+        a,
+        -GRAVITY * up,
+        base_v=np.concatenate((w, linear_v)),
+        base_a=np.concatenate((w_dot, linear_a)),
+    )
+    # The engine's linear acceleration is that of the base's centre of mass c; ours
+    # that of its origin: a_o = a_c - ẇ x c - w x (w x c).
+    c = engine.com_of_base
+    a_origin = linear_a - np.cross(w_dot, c) - np.cross(w, np.cross(w, c))
+    dynamics.update(q)
+    _, ours = dynamics.inverse_dynamics(
+        v,
+        a,
+        BaseMotion(
+            proper_acceleration=a_origin + GRAVITY * up,
+            angular_velocity=w,
+            angular_acceleration=w_dot,
+        ),
+    )
+    np.testing.assert_allclose(ours, expected, atol=ATOL_TORQUE)
+
+
+@pytest.mark.requirement("ST-5")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_full_model_at_rest_is_the_simplified_one(nao, dynamics, seed):
+    q, up, _ = random_case(nao, seed)
+    rest = BaseMotion(
+        proper_acceleration=GRAVITY * up,
+        angular_velocity=np.zeros(3),
+        angular_acceleration=np.zeros(3),
+    )
+    dynamics.update(q)
+    zeros = np.zeros_like(q)
+    base, joints = dynamics.inverse_dynamics(zeros, zeros, rest)
+    weight = dynamics.mass * GRAVITY
+    np.testing.assert_allclose(joints, dynamics.gravity_term(-GRAVITY * up), atol=1e-9)
+    np.testing.assert_allclose(base[:3], weight * up, atol=1e-9)
+    np.testing.assert_allclose(base[3:], np.cross(dynamics.com, weight * up), atol=1e-9)
+
+
+@pytest.mark.requirement("ST-8", "ST-5")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_inertia_matrix_is_the_body_inertias_seen_through_c(nao, dynamics, seed):
+    """M̃(q) = Cᵗ M C with the constant M, against Pinocchio's composite bodies."""
+    q, _, _ = random_case(nao, seed)
+    dynamics.update(q)
+    C = dynamics.kinematic_jacobian()
+    M = np.zeros((len(C), len(C)))
+    for i, block in enumerate(dynamics.body_inertias()):
+        M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = block
+    np.testing.assert_allclose(C.T @ M @ C, dynamics.inertia_matrix(), atol=1e-9)
+
+
+@pytest.mark.requirement("ST-8")
+def test_body_inertias_are_positive_and_sum_to_the_mass(nao, dynamics):
+    blocks = dynamics.body_inertias()
+    assert len(blocks) == len(nao.links)
+    assert np.linalg.eigvalsh(blocks).min() > 0.0
+    np.testing.assert_allclose(blocks[:, 0, 0].sum(), nao.total_mass, rtol=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.floats(-3.0, 3.0), min_size=3, max_size=3))
+def test_gravity_term_is_linear_in_gravity(posed, vector):
+    dynamics, q = posed
+    norm = np.linalg.norm(vector)
+    up = np.array(vector) / norm if norm > 1e-3 else np.array((0.0, 0.0, 1.0))
+    dynamics.update(q)
+    term = dynamics.gravity_term(-GRAVITY * up)
+    np.testing.assert_allclose(dynamics.gravity_term(GRAVITY * up), -term, atol=1e-9)
+    twice = dynamics.gravity_term(-2.0 * GRAVITY * up)
+    np.testing.assert_allclose(twice, 2.0 * term, atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def posed(nao):
+    return Dynamics(nao, nao.contact_points), random_case(nao, 3)[0]
+
+
+@pytest.mark.requirement("ST-26")
+def test_another_robot_needs_no_other_code(two_leg):
+    dynamics = Dynamics(two_leg, two_leg.contact_points)
+    dynamics.update(two_leg.posture("Stand").angles)
+    assert dynamics.mass == pytest.approx(two_leg.total_mass)
+    under_soles = [point.effector in two_leg.feet for point in two_leg.contact_points]
+    heights = dynamics.point_positions[under_soles, 2]
+    assert np.ptp(heights) < 1e-9, "both soles lie flat in this posture"
+
+
+def test_rotation_of_the_base_is_none_and_of_others_follows_the_joints(nao, dynamics):
+    q = np.zeros(len(nao.joints))
+    q[nao.joint_index("HeadYaw")] = 0.5
+    dynamics.update(q)
+    np.testing.assert_allclose(dynamics.link_rotation("torso"), np.eye(3), atol=1e-15)
+    ahead = dynamics.link_rotation("Head") @ (1.0, 0.0, 0.0)
+    np.testing.assert_allclose(ahead, (np.cos(0.5), np.sin(0.5), 0.0), atol=1e-12)
+
+
+def test_point_on_an_unknown_link_is_refused_by_name(nao):
+    load = ExternalLoad(name="tray", link="LeftHand", upward_newton=-1.0)
+    with pytest.raises(UnknownName, match="Link 'LeftHand' is not in"):
+        Dynamics(nao, (load,))

@@ -1,0 +1,274 @@
+"""The vertical: the filter, the second opinion of the soles, and who is believed."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from controllers import SmartStiffness, flag_names
+from controllers.stiffness import (
+    GravityFilter,
+    GravityFilterCfg,
+    GroundPlaneCfg,
+    SmartStiffnessCfg,
+    StiffnessFlag,
+    VerticalSource,
+)
+from controllers.stiffness.ground_plane import GroundPlaneJudge, fit_sole_plane
+from models import BadInput
+
+G = 9.81
+DT = 0.02  # s, the controller's cycle
+UP = np.array((0.0, 0.0, 1.0))
+STILL = np.zeros(3)
+direction = st.tuples(*[st.floats(-1.0, 1.0)] * 3).filter(
+    lambda v: np.linalg.norm(v) > 0.1
+)
+
+
+def angle(a, b) -> float:
+    return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
+
+
+def tilted(roll_deg: float, pitch_deg: float = 0.0) -> np.ndarray:
+    turn = Rotation.from_euler("xy", (roll_deg, pitch_deg), degrees=True)
+    return np.asarray(turn.apply(UP))
+
+
+@pytest.mark.requirement("ST-9")
+@settings(deadline=None, max_examples=50)
+@given(direction)
+def test_at_rest_the_vertical_is_the_accelerometers_from_the_first_reading(vector):
+    up = np.array(vector) / np.linalg.norm(vector)
+    estimate = GravityFilter(GravityFilterCfg())
+    for k in range(5):
+        np.testing.assert_allclose(estimate.step(k * DT, STILL, G * up), up, atol=1e-9)
+    assert estimate.is_trusted
+
+
+@pytest.mark.requirement("ST-9")
+@settings(deadline=None, max_examples=30)
+@given(direction, st.floats(0.2, 3.0))
+def test_the_gyroscope_carries_the_vertical_when_gravity_is_not_felt(axis, rate):
+    """A robot that turns while it falls free: the accelerometer shows nothing."""
+    omega = rate * np.array(axis) / np.linalg.norm(axis)
+    cfg = GravityFilterCfg()
+    estimate, dt = GravityFilter(cfg), 0.001
+    up = estimate.step(0.0, omega, G * UP)
+    for k in range(1, 501):
+        up = estimate.step(k * dt, omega, np.zeros(3))
+    base_to_world = Rotation.from_rotvec(omega * 0.5)  # ω is constant in both frames
+    expected = base_to_world.inv().apply(UP)
+    # First-order integration at 1 kHz: error below rate² dt t / 2.
+    assert angle(up, expected) < 0.5 * rate**2 * dt * 0.5 + 1e-6
+
+
+@pytest.mark.requirement("ST-9")
+@settings(deadline=None, max_examples=30)
+@given(direction, direction)
+def test_the_accelerometer_corrects_with_its_time_constant(start, goal):
+    """The error falls as exp(-t / T) once it is small."""
+    u0, u1 = (np.array(v) / np.linalg.norm(v) for v in (start, goal))
+    assume(0.05 < angle(u0, u1) < 2.5)
+    cfg = GravityFilterCfg()
+    estimate = GravityFilter(cfg)
+    estimate.step(0.0, STILL, G * u0)
+    errors = []
+    for k in range(1, 400):
+        errors.append(angle(estimate.step(k * DT, STILL, G * u1), u1))
+    assert all(b < a + 1e-9 for a, b in pairwise(errors))
+    late = [e for e in errors if 1e-6 < e < 0.05]
+    ratio = np.exp(-DT / cfg.time_constant_s)
+    np.testing.assert_allclose(
+        np.array(late[1:]) / np.array(late[:-1]), ratio, rtol=0.01
+    )
+
+
+@pytest.mark.requirement("ST-9")
+def test_a_push_is_not_taken_for_gravity():
+    estimate = GravityFilter(GravityFilterCfg())
+    estimate.step(0.0, STILL, G * UP)
+    for k in range(1, 10):
+        up = estimate.step(k * DT, STILL, G * UP + (12.0, 0.0, 0.0))
+    np.testing.assert_allclose(up, UP, atol=1e-12)
+    assert estimate.is_trusted, "it was only short"
+
+
+@pytest.mark.requirement("ST-9")
+def test_gyro_bias_tilts_the_vertical_by_no_more_than_bias_times_time_constant():
+    cfg = GravityFilterCfg()
+    estimate, bias = GravityFilter(cfg), np.array((0.02, 0.0, 0.0))
+    for k in range(500):
+        up = estimate.step(k * DT, bias, G * UP)
+    assert 0.0 < angle(up, UP) < 1.05 * 0.02 * cfg.time_constant_s
+
+
+def test_a_dead_accelerometer_is_called_untrusted_after_a_while():
+    cfg = GravityFilterCfg()
+    estimate = GravityFilter(cfg)
+    estimate.step(0.0, STILL, G * UP)
+    seen = []
+    for k in range(1, 100):
+        estimate.step(k * DT, STILL, np.zeros(3))
+        seen.append(estimate.is_trusted)
+    assert seen[0]
+    assert seen.index(False) * DT == pytest.approx(cfg.stale_after_s, abs=2 * DT)
+    estimate.step(2.0, STILL, G * UP)
+    assert estimate.is_trusted, "and believed again when it is back"
+
+
+def test_dead_from_the_start_gives_the_imu_axis_and_no_trust():
+    estimate = GravityFilter(GravityFilterCfg())
+    np.testing.assert_array_equal(estimate.step(0.0, STILL, np.zeros(3)), UP)
+    assert not estimate.is_trusted
+
+
+@pytest.mark.parametrize("time_s", [-1.0, 10.0])
+def test_a_gap_in_time_starts_the_filter_anew(time_s):
+    estimate = GravityFilter(GravityFilterCfg())
+    estimate.step(0.0, STILL, G * UP)
+    goal = tilted(30.0)
+    np.testing.assert_allclose(estimate.step(time_s, STILL, G * goal), goal)
+
+
+def test_opposite_directions_do_not_stick():
+    """u and a exactly opposite cancel; the filter starts again instead."""
+    estimate = GravityFilter(GravityFilterCfg(time_constant_s=DT / np.log(2.0)))
+    estimate.step(0.0, STILL, G * UP)
+    np.testing.assert_allclose(estimate.step(DT, STILL, -G * UP), -UP, atol=1e-12)
+
+
+@pytest.mark.requirement("ST-7")
+@settings(deadline=None, max_examples=50)
+@given(direction)
+def test_soles_show_the_plane_they_lie_in(normal):
+    up = np.array(normal) / np.linalg.norm(normal)
+    axes = np.linalg.svd(up[None])[2][1:]
+    corners = np.array(((0.07, 0.05), (0.07, -0.05), (-0.03, 0.05), (-0.03, -0.05)))
+    points = corners @ axes - 0.2 * up
+    np.testing.assert_allclose(fit_sole_plane(points, STILL, 0.01), up, atol=1e-9)
+    above = -0.4 * up  # the body on the other side: the plane is turned to it
+    np.testing.assert_allclose(fit_sole_plane(points, above, 0.01), -up, atol=1e-9)
+
+
+@pytest.mark.requirement("ST-7")
+def test_an_edge_of_the_soles_gives_no_plane():
+    """A robot that tips over its toes presses points on one line only."""
+    front = np.array([(0.07, y, -0.3) for y in (0.08, 0.03, -0.03, -0.08)])
+    assert fit_sole_plane(front, STILL, 0.01) is None
+    assert fit_sole_plane(front[:2], STILL, 0.01) is None
+
+
+def smart(nao, **ground) -> SmartStiffness:
+    controller = SmartStiffness(SmartStiffnessCfg(ground=GroundPlaneCfg(**ground)))
+    controller.reset(nao)
+    return controller
+
+
+@pytest.mark.requirement("ST-7", "ST-9")
+@pytest.mark.parametrize(
+    ("accelerometer", "flag"),
+    [
+        (-G * UP, "IMU_DISAGREES"),
+        (G * tilted(0.0, 90.0), "IMU_DISAGREES"),
+        (G * tilted(20.0), "IMU_DISAGREES"),
+        (STILL, "IMU_UNTRUSTED"),
+        (50.0 * UP, "IMU_UNTRUSTED"),
+    ],
+    ids=["upside down", "swapped axes", "biased by 20°", "dead", "saturated"],
+)
+def test_a_doubtful_imu_is_flagged_and_the_soles_are_used(
+    nao, observe, accelerometer, flag
+):
+    healthy, doubtful = smart(nao), smart(nao)
+    expected = healthy.step(observe(nao)).stiffness
+    stiffness = doubtful.step(observe(nao, accelerometer=accelerometer)).stiffness
+    report = doubtful.report
+    assert flag_names(report.flags) == (flag,)
+    assert report.gravity_source is VerticalSource.KINEMATICS
+    np.testing.assert_allclose(report.plane.up, UP, atol=1e-6)
+    np.testing.assert_allclose(stiffness, expected, atol=1e-6)
+    assert doubtful.flag_counts == {flag: 1}
+
+
+@pytest.mark.requirement("ST-7")
+@pytest.mark.parametrize("slope_deg", [2.0, 5.0, 10.0])
+def test_on_a_slope_the_imu_is_believed_and_the_difference_reported(
+    nao, observe, slope_deg
+):
+    """Soles flat on a slope: gravity is not their normal, and that is no fault."""
+    controller = smart(nao)
+    up = tilted(0.0, slope_deg)
+    controller.step(observe(nao, up=up))
+    report = controller.report
+    assert report.gravity_source is VerticalSource.IMU
+    assert not report.flags & StiffnessFlag.IMU_DISAGREES
+    assert np.degrees(report.plane.difference_rad) == pytest.approx(slope_deg, abs=0.01)
+    np.testing.assert_allclose(report.plane.up, up, atol=1e-9)
+
+
+@pytest.mark.requirement("ST-7")
+def test_a_tipping_robot_is_not_taken_for_one_with_a_broken_imu(nao, observe):
+    controller = smart(nao)
+    up = tilted(0.0, -25.0)
+    toes = ("LFsrF", "RFsrF")
+    controller.step(observe(nao, up=up, pressed=toes))
+    assert controller.report.gravity_source is VerticalSource.IMU
+    assert controller.report.plane.difference_rad is None
+    np.testing.assert_allclose(controller.report.plane.up, up, atol=1e-9)
+
+
+@pytest.mark.requirement("ST-7")
+def test_one_loaded_foot_is_enough_for_the_second_opinion(nao, observe):
+    controller = smart(nao)
+    controller.step(observe(nao, up=tilted(40.0), pressed=("LFsr",)))
+    assert controller.report.gravity_source is VerticalSource.KINEMATICS
+
+
+@pytest.mark.requirement("ST-7")
+def test_a_lifted_robot_has_no_second_opinion(nao, observe):
+    controller = smart(nao)
+    up = tilted(70.0)
+    controller.step(observe(nao, up=up, pressed=()))
+    assert controller.report.plane.difference_rad is None
+    np.testing.assert_allclose(controller.report.plane.up, up, atol=1e-9)
+
+
+@pytest.mark.requirement("ST-7")
+def test_the_user_may_prefer_the_imu_and_still_sees_the_flag(nao, observe):
+    controller = smart(nao, on_doubt="imu")
+    controller.step(observe(nao, up=tilted(40.0)))
+    assert controller.report.gravity_source is VerticalSource.IMU
+    assert "IMU_DISAGREES" in flag_names(controller.report.flags)
+
+
+@pytest.mark.requirement("ST-7")
+def test_doubt_has_hysteresis():
+    cfg = GroundPlaneCfg(doubt_rad=np.radians(10.0), doubt_ends=0.8)
+    judge = GroundPlaneJudge(cfg)
+    seen = [
+        judge.judge(tilted(deg), True, UP).source is VerticalSource.KINEMATICS
+        for deg in (9.0, 11.0, 9.0, 7.0, 9.0)
+    ]
+    assert seen == [False, True, True, False, False]
+    judge.judge(tilted(11.0), True, UP)
+    judge.reset()
+    assert judge.judge(tilted(9.0), True, UP).source is VerticalSource.IMU
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: GroundPlaneCfg(doubt_rad=0.0), "doubt_rad = 0.0 rad"),
+        (lambda: GroundPlaneCfg(doubt_ends=2.0), "doubt_ends = 2.0"),
+        (lambda: GroundPlaneCfg(on_doubt="soles"), "on_doubt 'soles'; give"),
+        (lambda: GravityFilterCfg(time_constant_s=0.0), "time_constant_s = 0.0"),
+        (lambda: GravityFilterCfg(trust_fraction=-0.1), "trust_fraction = -0.1"),
+    ],
+)
+def test_meaningless_numbers_are_refused(make, match):
+    with pytest.raises(BadInput, match=match):
+        make()
