@@ -182,7 +182,7 @@ def _pairs(robot: Robot) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return np.array(lead, dtype=np.intp), np.array(follow, dtype=np.intp)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]  # numba ships no types
+@numba.njit(cache=True)
 def _servo(
     q: FloatArray,
     v: FloatArray,

@@ -29,6 +29,8 @@ HEAT_PERIOD = 0.02
 """Period of the heating model in s: the controllers' cycle."""
 FALL_TILT = np.cos(np.deg2rad(45.0))
 """A robot whose base turned by more than 45 degrees has fallen."""
+TOUCH_DOWN_S = 0.1
+"""Time before the start in which the placed robot settles on its soles, in s."""
 POSITION_GAIN, VELOCITY_GAIN = 0.2, 1.0
 """Gains of PyBullet's own motors, in its units (fraction of the error a step)."""
 
@@ -145,9 +147,10 @@ class SimulatedRobot:
         """The last second of true angles, velocities and joint torques, each tick."""
         self._place(posture)
         self._start_up = self._up_in_base()
-        self._sensors.start(self._q, self.heating.temperature)
         # As on the robot: without stiffness the set-point follows the encoder.
-        self._servo.target[:] = self._sensors.q
+        self._servo.target[:] = self._q - self._misalignment
+        self._touch_down()
+        self._sensors.start(self._q, self.heating.temperature)
         self._apply_stiffness()
 
     # -- the robot interface ------------------------------------------------------
@@ -211,21 +214,11 @@ class SimulatedRobot:
         Raises:
             SimulationDiverged: a torque is not finite; the state is left as it is.
         """
-        engine, servo, sensors = self._engine, self._servo, self._sensors
-        q, v, push = self._q, self._v, self.last_second.push
+        sample, torque, q = self._sensors.sample, self._servo.motor_torque, self._q
         for _ in range(ticks):
-            if self._uses_engine_motors:
-                self._step_engine_motors()
-            else:
-                finite = servo.step(q, v)
-                push(self.tick * self.dt, q, v, servo.joint_torque)
-                if not finite:
-                    raise SimulationDiverged(self._divergence())
-                engine.apply_torques(servo.joint_torque.tolist())
-                engine.step()
-                engine.read_joints(q, v)
+            self._tick()
             self.tick += 1
-            sensors.sample(self.tick, q, servo.motor_torque)
+            sample(self.tick, q, torque)
             if self.tick % self._heat_ticks == 0:
                 self._heat()
 
@@ -338,6 +331,12 @@ class SimulatedRobot:
         engine.place(self._q, 0.5 * up, quaternion)
         engine.place(self._q, (0.5 - engine.clearance()) * up, quaternion)
 
+    def _touch_down(self) -> None:
+        """Let the ground take the weight before the clock starts."""
+        for _ in range(round(TOUCH_DOWN_S / self.dt)):
+            self._tick()
+        self._servo.square_sum[:] = 0.0
+
     def _up_in_base(self) -> FloatArray:
         _, quaternion = self._engine.base_pose()
         up: FloatArray = rotation_from_quaternion(quaternion)[2]
@@ -367,7 +366,21 @@ class SimulatedRobot:
         self._sensors.read_temperature(self.heating.temperature)
         self._apply_stiffness()
 
-    def _step_engine_motors(self) -> None:
+    def _tick(self) -> None:
+        """One tick of servos and physics."""
+        if self._uses_engine_motors:
+            self._tick_engine_motors()
+            return
+        engine, servo, q, v = self._engine, self._servo, self._q, self._v
+        finite = servo.step(q, v)
+        self.last_second.push(self.tick * self.dt, q, v, servo.joint_torque)
+        if not finite:
+            raise SimulationDiverged(self._divergence())
+        engine.apply_torques(servo.joint_torque.tolist())
+        engine.step()
+        engine.read_joints(q, v)
+
+    def _tick_engine_motors(self) -> None:
         """One tick with PyBullet's own motors, for comparison (see docs)."""
         engine, servo = self._engine, self._servo
         engine.apply_position_targets(

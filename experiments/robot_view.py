@@ -1,0 +1,270 @@
+"""A standing robot seen once, to be painted with temperatures again and again.
+
+    view = view_robot(robot, "PoseInit")
+    image = view.painted({"LAnklePitch": 80.0, ...})
+
+The engine draws the robot dressed for it (`sim.picture_urdf`): smooth, grey, a drum at
+every joint. Light falls from the front left; what a second camera in the place of the
+light does not see lies in shadow, softened by a blur.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter, map_coordinates
+
+from models import Robot
+from sim.camera import Camera, Rendering
+from sim.engine import Engine, WorldCfg
+from sim.picture_urdf import drum_of, write_picture_urdf
+from sim.simulated_robot import SimulatedRobot, SimulationCfg
+
+FloatArray = NDArray[np.float64]
+
+COLDEST_DEGC, HOTTEST_DEGC = 25.0, 80.0
+"""Ends of the colour scale."""
+FROM = np.array([1.0, 0.5, 0.16])
+"""Direction from the robot to the camera: ahead, a little to its left and above."""
+LIGHT = np.array([0.7, 0.75, 1.5])
+"""Direction from the robot to the light."""
+BACKGROUND = np.array([0.955, 0.96, 0.965])
+OVERSAMPLING = 2
+"""Pixels drawn for one shown, in each direction."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RobotView:
+    """The picture without temperatures, at several pixels for each one shown."""
+
+    rendering: Rendering
+    brightness: FloatArray
+    """(height, width, 3) of the grey robot and the ground, 0 to 1."""
+    light: FloatArray
+    """(height, width) on a white body, 0 to 1."""
+    drums: Mapping[str, NDArray[np.bool_]]
+    """Joint to the pixels (height, width) that show its drum."""
+    centres: Mapping[str, tuple[float, float]]
+    """Joint to column and row of its drum in the painted image."""
+
+    def painted(self, temperatures: Mapping[str, float]) -> NDArray[np.uint8]:
+        """Return the image (h, w, 3) with the drums in the colours of the scale.
+
+        Args:
+            temperatures: joint to °C; joints without one stay grey.
+        """
+        image = self.brightness.copy()
+        for joint, degc in temperatures.items():
+            if joint in self.drums:
+                pixels = self.drums[joint]
+                colour = np.array(colour_of(degc))
+                image[pixels] = colour * (0.45 + 0.55 * self.light[pixels][:, None])
+        n = OVERSAMPLING
+        height, width, _ = image.shape
+        small = image.reshape(height // n, n, width // n, n, 3).mean(axis=(1, 3))
+        return (255.0 * small.clip(0.0, 1.0)).round().astype(np.uint8)
+
+
+def colour_of(degc: float) -> tuple[float, float, float]:
+    """Return red, green, blue of a temperature on the scale."""
+    scale = (degc - COLDEST_DEGC) / (HOTTEST_DEGC - COLDEST_DEGC)
+    red, green, blue, _ = colour_map()(float(np.clip(scale, 0.0, 1.0)))
+    return red, green, blue
+
+
+def colour_map() -> "Colormap":
+    """Return the scale: inferno without its ends, which are black and nearly white."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["inferno"](np.linspace(0.14, 0.84, 256)))
+
+
+def view_robot(robot: Robot, posture: str, height: int = 900) -> RobotView:
+    """Draw a robot in a posture, seen from the front left.
+
+    Args:
+        robot: any robot; every joint gets a drum.
+        posture: one of its postures.
+        height: of the painted images, in pixels.
+
+    Raises:
+        UnknownName: the robot has no such posture.
+    """
+    engine = _dressed(robot, posture)
+    try:
+        camera = _framed(engine, height * OVERSAMPLING)
+        rendering = engine.render(camera)
+        seen = rendering.positions()[rendering.link >= 0]
+        sun = engine.render(_lamp(seen, LIGHT))
+        sky = engine.render(_lamp(seen, np.array([1e-3, 0.0, 1.0])))
+    finally:
+        engine.close()
+    return _lit(robot, rendering, sun, sky)
+
+
+def _dressed(robot: Robot, posture: str) -> Engine:
+    """Return an engine with the dressed robot in its posture, at rest on the ground."""
+    sim = SimulatedRobot(robot, SimulationCfg(), posture)
+    truth = sim.truth()
+    sim.close()
+    pose = (truth.q, truth.base_position, truth.base_quaternion)
+    plain = Engine(robot, WorldCfg())
+    plain.place(*pose)
+    frames = {link.name: plain.link_pose(link.name) for link in robot.links}
+    plain.close()
+    with TemporaryDirectory() as folder:
+        dressed = write_picture_urdf(robot, frames, robot.joint_names, Path(folder))
+        engine = Engine(dressed, WorldCfg())
+    engine.place(*pose)
+    return engine
+
+
+def _framed(engine: Engine, height: int) -> Camera:
+    """Return a camera that has the whole robot in its picture, and little else."""
+    middle, _ = engine.base_pose()
+    out = FROM / np.linalg.norm(FROM)
+    wide = Camera(
+        eye=_vector(middle + 4.0 * out),
+        target=_vector(middle),
+        fov_deg=40.0,
+        width=240,
+        height=240,
+    )
+    first = engine.render(wide)
+    seen = first.positions()[first.link >= 0] - middle
+    right, up, _ = wide.rotation()
+    x, y = seen @ right, seen @ up
+    target = middle + (x.max() + x.min()) / 2.0 * right + (y.max() + y.min()) / 2 * up
+    across = 1.16 * np.ptp(x)
+    tall = max(1.1 * np.ptp(y), across / 1.8)
+    distance = 3.6 * max(tall, across)
+    width = int(height * max(across / tall, 0.55)) // OVERSAMPLING * OVERSAMPLING
+    return dataclasses.replace(
+        wide,
+        eye=_vector(target + distance * out),
+        target=_vector(target),
+        fov_deg=float(2 * np.rad2deg(np.arctan(tall / 2.0 / distance))),
+        width=width,
+        height=height,
+        near=0.3 * distance,
+        far=3.0 * distance,
+        light=_vector(LIGHT),
+        ambient=0.55,
+        diffuse=0.42,
+        specular=0.03,
+    )
+
+
+def _lamp(seen: FloatArray, direction: FloatArray) -> Camera:
+    """Return a camera far off in the place of a light."""
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    middle, size = (low + high) / 2.0, float(np.linalg.norm(high - low))
+    return Camera(
+        eye=_vector(middle + 12.0 * size * direction / np.linalg.norm(direction)),
+        target=_vector(middle),
+        fov_deg=float(2 * np.rad2deg(np.arctan(0.75 / 12.0))),
+        width=420,
+        height=420,
+        near=10.0 * size,
+        far=15.0 * size,
+    )
+
+
+def _lit(
+    robot: Robot, rendering: Rendering, sun: Rendering, sky: Rendering
+) -> RobotView:
+    """Put the robot on a ground that catches its shadow."""
+    is_robot = rendering.link >= 0
+    camera = rendering.camera
+    rays = camera.rays()
+    with np.errstate(divide="ignore"):
+        to_ground = -camera.eye[2] / rays[..., 2]
+    is_ground = ~is_robot & (to_ground > 0.0) & (to_ground < 2.0 * camera.far)
+    shown = np.where(is_robot, rendering.depth, np.where(is_ground, to_ground, 1.0))
+    points = np.array(camera.eye) + rays * shown[..., None]
+    size = float(np.ptp(sun.positions()[sun.link >= 0][:, 2]))
+    on_body = _hidden(points, sun, 0.03 * size)
+    on_ground = _covered(points, sun, 5.0)
+    beneath = _covered(points, sky, 12.0)
+
+    grey = rendering.rgb[..., 0] / 255.0
+    # A blur within the robot's outline, so that the ground's light stays outside.
+    weight = gaussian_filter(is_robot.astype(float), 5.0)
+    softened = gaussian_filter(np.where(is_robot, on_body, 0.0), 5.0)
+    on_body = softened / np.maximum(weight, 1e-3)
+    body = (1.12 * grey * (1.0 - 0.16 * on_body)).clip(0.0, 1.0)
+    ground = (1.0 - 0.12 * on_ground) * (1.0 - 0.2 * beneath)
+    ground = 1.0 - (1.0 - ground) * is_ground * _fade(*grey.shape)
+    image = np.where(
+        is_robot[..., None], body[..., None], ground[..., None] * BACKGROUND
+    )
+    drums = {name: rendering.sees(drum_of(name)) for name in robot.joint_names}
+    return RobotView(
+        rendering=rendering,
+        brightness=image,
+        light=body,
+        drums=drums,
+        centres={n: _centre(mask) for n, mask in drums.items() if mask.any()},
+    )
+
+
+def _fade(height: int, width: int) -> FloatArray:
+    """Return (height, width): 1 in the picture, falling to 0 at its edges."""
+
+    def ramp(n: int, part: float) -> FloatArray:
+        place = (np.arange(n) + 0.5) / n
+        u = np.minimum(np.minimum(place, 1.0 - place) / part, 1.0)
+        smooth: FloatArray = u * u * (3.0 - 2.0 * u)
+        return smooth
+
+    return np.outer(ramp(height, 0.04), ramp(width, 0.14))
+
+
+def _hidden(points: FloatArray, lamp: Rendering, margin: float) -> FloatArray:
+    """Return (h, w): 1 where a body stands between the lamp and a point, else 0.
+
+    Args:
+        points: (h, w, 3) in m.
+        lamp: what the lamp sees.
+        margin: a body this close before the point is the point's own, in m.
+    """
+    pixel, distance = lamp.camera.project(points)
+    depth = np.where(np.isfinite(lamp.depth), lamp.depth, lamp.camera.far)
+    first = _at(depth, pixel, order=0)
+    hidden: FloatArray = (first < distance - margin).astype(float)
+    return hidden
+
+
+def _covered(points: FloatArray, lamp: Rendering, blur: float) -> FloatArray:
+    """Return (h, w): how much of the lamp's light a point on the ground lacks, 0 to 1.
+
+    Points and lamp as in `_hidden`; `blur` is a standard deviation in the lamp's
+    pixels.
+    """
+    outline = gaussian_filter((lamp.link >= 0).astype(float), blur)
+    return _at(outline, lamp.camera.project(points)[0], order=1)
+
+
+def _at(image: FloatArray, pixel: FloatArray, order: int) -> FloatArray:
+    """Return an image (m, n) at pixels (h, w, 2) of column and row."""
+    place = np.stack([pixel[..., 1] - 0.5, pixel[..., 0] - 0.5])
+    values: FloatArray = map_coordinates(image, place, order=order, mode="nearest")
+    return values
+
+
+def _centre(mask: NDArray[np.bool_]) -> tuple[float, float]:
+    rows, columns = np.nonzero(mask)
+    return (
+        float(columns.mean()) / OVERSAMPLING,
+        float(rows.mean()) / OVERSAMPLING,
+    )
+
+
+def _vector(array: FloatArray) -> tuple[float, float, float]:
+    x, y, z = array.tolist()
+    return (x, y, z)
