@@ -1,0 +1,108 @@
+"""Pinocchio on the plain URDF of a robot: the oracle for PyBullet's world.
+
+Nothing here comes from `sim`: the rotor inertias are added to Pinocchio's own bodies.
+Velocities are those of Pinocchio: base linear and angular in the base frame, then the
+joints; `v_of_joint` says where each joint of `Robot.joints` is.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from models import Robot
+
+FloatArray = NDArray[np.float64]
+
+
+class Oracle:
+    """A robot in Pinocchio, with a floating base."""
+
+    def __init__(self, robot: Robot, rotors: bool = False) -> None:
+        """Read the URDF; `rotors` adds J N² a aᵀ to each moved body."""
+        self.robot = robot
+        self.model = pin.buildModelFromUrdf(str(robot.urdf), pin.JointModelFreeFlyer())
+        ids = [self.model.getJointId(name) for name in robot.joint_names]
+        self.q_of_joint = np.array([self.model.idx_qs[i] for i in ids])
+        self.v_of_joint = np.array([self.model.idx_vs[i] for i in ids])
+        self._ids = ids
+        self.data = self.model.createData()
+        if rotors:
+            for i, inertia in zip(ids, self.rotor_tensors(), strict=True):
+                body = self.model.inertias[i]
+                self.model.inertias[i] = pin.Inertia(
+                    body.mass, body.lever, body.inertia + inertia
+                )
+            self.data = self.model.createData()
+
+    def armature(self) -> FloatArray:
+        """Return (n_joints,) rotor inertia of each joint; coupled joints share it."""
+        motors = [self.robot.motors[m] for m in self.robot.motor_of_joint]
+        return np.array([motor.armature / len(motor.joints) for motor in motors])
+
+    def axis(self, joint: int) -> FloatArray:
+        """Return the (3,) axis of a joint in the frame of its link."""
+        q = pin.neutral(self.model)
+        pin.computeJointJacobians(self.model, self.data, q)
+        J = pin.getJointJacobian(self.model, self.data, self._ids[joint], pin.LOCAL)
+        axis: FloatArray = J[3:, self.v_of_joint[joint]].copy()
+        return axis
+
+    def rotor_tensors(self) -> list[FloatArray]:
+        """Return J N² a aᵀ (3, 3) of each joint, in the frame of its link."""
+        return [
+            armature * np.outer(self.axis(j), self.axis(j))
+            for j, armature in enumerate(self.armature())
+        ]
+
+    def configuration(
+        self, joints: FloatArray, position: FloatArray, quaternion: FloatArray
+    ) -> FloatArray:
+        """Return Pinocchio's (nq,) configuration."""
+        q: FloatArray = pin.neutral(self.model)
+        q[:3] = position
+        q[3:7] = quaternion
+        q[self.q_of_joint] = joints
+        return q
+
+    def frame(self, link: str) -> int:
+        """Return the number of a link's frame."""
+        frame: int = self.model.getFrameId(link, pin.BODY)
+        return frame
+
+    def mass_matrix(self, q: FloatArray) -> FloatArray:
+        """Return (nv, nv)."""
+        upper = np.triu(pin.crba(self.model, self.data, q))
+        return upper + np.triu(upper, 1).T
+
+    def energy(self, q: FloatArray, v: FloatArray) -> float:
+        """Return kinetic plus potential energy in J."""
+        kinetic: float = pin.computeKineticEnergy(self.model, self.data, q, v)
+        potential: float = pin.computePotentialEnergy(self.model, self.data, q)
+        return kinetic + potential
+
+    def static_torques(
+        self, q: FloatArray, contacts: Iterable[tuple[str, FloatArray, FloatArray]]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return what holds the body still: S τ = g(q) - Σ Jᵀ f.
+
+        Args:
+            q: configuration.
+            contacts: link, point in the world (3,), force on the robot (3,).
+
+        Returns:
+            The (6,) wrench missing at the base (zero at rest), and the (n_joints,)
+            torques.
+        """
+        model, data = self.model, self.data
+        gravity = pin.computeGeneralizedGravity(model, data, q)
+        pin.computeJointJacobians(model, data, q)
+        pin.updateFramePlacements(model, data)
+        tau = np.array(gravity)
+        for link, point, force in contacts:
+            frame = self.frame(link)
+            J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
+            arm = np.asarray(point) - data.oMf[frame].translation
+            tau -= J[:3].T @ force + J[3:].T @ np.cross(arm, force)
+        return tau[:6], tau[self.v_of_joint]
