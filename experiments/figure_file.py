@@ -17,11 +17,19 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7
 """Told apart by colour-blind people too (Okabe and Ito's palette)."""
 
 
-def new_figure(width: float, height: float) -> "Figure":
-    """Return an empty figure of a size in inches; it belongs to no window."""
-    from matplotlib.figure import Figure
+def new_figure(width: float, height: float, gap: float = 0.05) -> "Figure":
+    """Return an empty figure that belongs to no window.
 
-    return Figure(figsize=(width, height), facecolor="white", layout="constrained")
+    Args:
+        width: in inches.
+        height: in inches.
+        gap: space around each panel in inches.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415  # heavy
+    from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415  # heavy
+
+    layout = ConstrainedLayoutEngine(w_pad=gap, h_pad=0.05, wspace=gap, hspace=gap)
+    return Figure(figsize=(width, height), facecolor="white", layout=layout)
 
 
 def settings_of(result: HeatResult) -> dict[str, object]:

@@ -52,14 +52,13 @@ def draw_robot_picture(
 
 def robot_figure(view: RobotView, arms: Mapping[str, Mapping[str, float]]) -> "Figure":
     """Return the figure: a panel for each arm, and the colour scale."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
+    from matplotlib.cm import ScalarMappable  # noqa: PLC0415  # heavy
+    from matplotlib.colors import Normalize  # noqa: PLC0415  # heavy
 
     height, width, _ = view.painted({}).shape
     panel_width = max(2.6, PANEL_HEIGHT * width / height)
-    figure = new_figure(panel_width * len(arms) + 0.9, PANEL_HEIGHT + 0.5)
+    figure = new_figure(panel_width * len(arms) + 0.9, PANEL_HEIGHT + 0.5, gap=0.0)
     figure.set_facecolor(tuple(BACKGROUND))
-    figure.get_layout_engine().set(w_pad=0.0, h_pad=0.05, wspace=0.0)  # type: ignore[union-attr]
     panels = figure.subplots(1, len(arms), squeeze=False)[0]
     for axes, (name, temperatures) in zip(panels, arms.items(), strict=True):
         _draw_arm(axes, view, name, temperatures)
@@ -74,7 +73,7 @@ def robot_figure(view: RobotView, arms: Mapping[str, Mapping[str, float]]) -> "F
     )
     bar.set_label("motor temperature in °C", color=SOFT_INK, fontsize=8)
     bar.ax.tick_params(labelsize=8, colors=SOFT_INK, length=0)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     return figure
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ from sim.camera import Camera, Rendering
 from sim.engine import Engine, WorldCfg
 from sim.picture_urdf import drum_of, write_picture_urdf
 from sim.simulated_robot import SimulatedRobot, SimulationCfg
+
+if TYPE_CHECKING:
+    from matplotlib.colors import Colormap
 
 FloatArray = NDArray[np.float64]
 
@@ -60,13 +64,14 @@ class RobotView:
         image = self.brightness.copy()
         for joint, degc in temperatures.items():
             if joint in self.drums:
-                pixels = self.drums[joint]
+                seen = self.drums[joint]
                 colour = np.array(colour_of(degc))
-                image[pixels] = colour * (0.45 + 0.55 * self.light[pixels][:, None])
+                image[seen] = colour * (0.45 + 0.55 * self.light[seen][:, None])
         n = OVERSAMPLING
         height, width, _ = image.shape
         small = image.reshape(height // n, n, width // n, n, 3).mean(axis=(1, 3))
-        return (255.0 * small.clip(0.0, 1.0)).round().astype(np.uint8)
+        pixels: NDArray[np.uint8] = (255.0 * small).round().astype(np.uint8)
+        return pixels
 
 
 def colour_of(degc: float) -> tuple[float, float, float]:
@@ -78,13 +83,13 @@ def colour_of(degc: float) -> tuple[float, float, float]:
 
 def colour_map() -> "Colormap":
     """Return the scale: inferno without its ends, which are black and nearly white."""
-    from matplotlib import colormaps
-    from matplotlib.colors import ListedColormap
+    from matplotlib import colormaps  # noqa: PLC0415  # heavy
+    from matplotlib.colors import ListedColormap  # noqa: PLC0415  # heavy
 
     return ListedColormap(colormaps["inferno"](np.linspace(0.14, 0.84, 256)))
 
 
-def view_robot(robot: Robot, posture: str, height: int = 900) -> RobotView:
+def view_robot(robot: Robot, posture: str, height: int = 760) -> RobotView:
     """Draw a robot in a posture, seen from the front left.
 
     Args:
@@ -142,7 +147,7 @@ def _framed(engine: Engine, height: int) -> Camera:
     target = middle + (x.max() + x.min()) / 2.0 * right + (y.max() + y.min()) / 2 * up
     across = 1.16 * np.ptp(x)
     tall = max(1.1 * np.ptp(y), across / 1.8)
-    distance = 3.6 * max(tall, across)
+    distance = 5.0 * max(tall, across)
     width = int(height * max(across / tall, 0.55)) // OVERSAMPLING * OVERSAMPLING
     return dataclasses.replace(
         wide,
