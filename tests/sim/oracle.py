@@ -76,11 +76,65 @@ class Oracle:
         upper = np.triu(pin.crba(self.model, self.data, q))
         return upper + np.triu(upper, 1).T
 
-    def energy(self, q: FloatArray, v: FloatArray) -> float:
-        """Return kinetic plus potential energy in J."""
-        kinetic: float = pin.computeKineticEnergy(self.model, self.data, q, v)
-        potential: float = pin.computePotentialEnergy(self.model, self.data, q)
-        return kinetic + potential
+    def rotor_mass_matrix(self, q: FloatArray) -> FloatArray:
+        """Return (nv, nv): Σ J N² w wᵀ with w = aᵀ Jω, the turning of each link."""
+        pin.computeJointJacobians(self.model, self.data, q)
+        added = np.zeros((self.model.nv, self.model.nv))
+        for j, armature in enumerate(self.armature()):
+            J = pin.getJointJacobian(self.model, self.data, self._ids[j], pin.LOCAL)
+            a = J[3:, self.v_of_joint[j]]
+            w = a @ J[3:]
+            added += armature * np.outer(w, w)
+        return added
+
+    def velocity(
+        self, joints: FloatArray, R_WB: FloatArray, linear: FloatArray, w: FloatArray
+    ) -> FloatArray:
+        """Return Pinocchio's (nv,) velocity.
+
+        Args:
+            joints: (n_joints,) in rad/s.
+            R_WB: (3, 3) base to world.
+            linear: (3,) velocity of the base's centre of mass, world axes.
+            w: (3,) angular velocity of the base, world axes.
+        """
+        v = np.zeros(self.model.nv)
+        v[3:6] = R_WB.T @ w
+        com = self.model.inertias[1].lever
+        v[:3] = R_WB.T @ linear - np.cross(v[3:6], com)
+        v[self.v_of_joint] = joints
+        return v
+
+    def energies(self, q: FloatArray, v: FloatArray) -> tuple[float, float]:
+        """Return kinetic and potential energy in J."""
+        kinetic = pin.computeKineticEnergy(self.model, self.data, q, v)
+        return kinetic, pin.computePotentialEnergy(self.model, self.data, q)
+
+    def place(self, q: FloatArray) -> None:
+        """Compute all frames for `link_pose` and `com`."""
+        pin.framesForwardKinematics(self.model, self.data, q)
+
+    def link_pose(self, link: str) -> tuple[FloatArray, FloatArray]:
+        """Return position (3,) and rotation (3, 3) of a link frame in the world."""
+        pose = self.data.oMf[self.frame(link)]
+        return pose.translation.copy(), pose.rotation.copy()
+
+    def mass(self, link: str) -> float:
+        """Return the mass of a link in kg."""
+        return self._body(link).mass
+
+    def inertia(self, link: str) -> FloatArray:
+        """Return (3, 3) about the centre of mass, in link axes."""
+        return self._body(link).inertia.copy()
+
+    def com(self, link: str) -> FloatArray:
+        """Return the (3,) centre of mass of a link in the world."""
+        position, R = self.link_pose(link)
+        com: FloatArray = position + R @ self._body(link).lever
+        return com
+
+    def _body(self, link: str) -> pin.Inertia:
+        return self.model.inertias[self.model.frames[self.frame(link)].parentJoint]
 
     def static_torques(
         self, q: FloatArray, contacts: Iterable[tuple[str, FloatArray, FloatArray]]
