@@ -99,9 +99,14 @@ class FootOffset:
         return self.on_ground if context.is_foot_on_ground else self.airborne
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class PostureOffset:
-    """A table by posture: given here, else the robot's own, else another law."""
+    """A table by posture: given here, else the robot's own, else another law.
+
+    Joint angles alone do not say that a robot stands: a posture that is carried by feet
+    holds only while a foot is on the ground, so that a robot lifted in an upright
+    posture gets the other law's offset.
+    """
 
     table: Mapping[str, float] = field(default_factory=dict)
     """Posture name to offset; goes before the robot's data."""
@@ -117,14 +122,22 @@ class PostureOffset:
         """Check that the postures of the table exist."""
         for name in self.table:
             robot.posture(name)
+        self._carried_by_feet = {
+            name
+            for name, posture in robot.postures.items()
+            if set(posture.effectors) & set(robot.feet)
+        }
         self.otherwise.reset(robot)
 
     def step(self, context: OffsetContext) -> Offset:
         """Return the offset of the posture."""
         otherwise = self.otherwise.step(context)
-        if context.posture is None:
+        posture = context.posture
+        if posture is None:
             return otherwise
-        tabulated = self.table.get(context.posture.name, context.posture.offset)
+        if posture.name in self._carried_by_feet and not context.is_foot_on_ground:
+            return otherwise
+        tabulated = self.table.get(posture.name, posture.offset)
         return otherwise if tabulated is None else tabulated
 
 

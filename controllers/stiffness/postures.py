@@ -27,8 +27,9 @@ class PostureCfg:
     """The similarity criterion."""
 
     threshold_rad: float = 0.3
-    """Largest root mean square difference to a typical posture, in rad. The published
-    upright postures lie 0.05 to 0.6 apart, standing and sitting 0.7 or more."""
+    """Root mean square difference below which a typical posture is close, in rad; 0 for
+    never. The typical postures of the NAO are 0.38 or more apart, but for StandInit and
+    PoseInit (0.04), whose effectors are the same."""
     ignored_joints: tuple[str, ...] = ("LHand", "RHand", "LWristYaw", "RWristYaw")
     """Joints that do not count; names that the robot does not have are skipped."""
 

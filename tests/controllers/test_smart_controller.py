@@ -1,0 +1,398 @@
+"""The whole controller: one step from sensors to limits, and how it fails."""
+
+import dataclasses
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controllers import (
+    SensorError,
+    SmartStiffness,
+    SmartStiffnessCfg,
+    StiffnessFlag,
+    flag_names,
+)
+from controllers.stiffness import (
+    GRAVITY,
+    ConstantOffset,
+    ContactCfg,
+    Dynamics,
+    ExternalLoad,
+    GravityFilterCfg,
+    GroundPlaneCfg,
+    MotionCfg,
+)
+from models import BadInput, TestbedError, UnknownName
+
+UP = np.array((0.0, 0.0, 1.0))
+DT = 0.02
+
+
+def make(robot, **cfg) -> SmartStiffness:
+    controller = SmartStiffness(SmartStiffnessCfg(**cfg))
+    controller.reset(robot)
+    return controller
+
+
+@pytest.mark.requirement("ST-6", "ST-17", "ST-18", "ST-19")
+def test_torques_of_a_standing_robot_agree_with_the_engine(nao, observe, engine):
+    """τ = gravity - Cᵗ W: PyBullet's gravity, forces by virtual work on the heights."""
+    controller = make(nao)
+    observation = observe(nao)
+    stiffness = controller.step(observation).stiffness
+    report = controller.report
+    q, zeros = observation.q, np.zeros(26)
+    gravity = engine.torques(q, zeros, zeros, -GRAVITY * UP)
+
+    points = [p for p in nao.contact_points if p.name in report.contact_names]
+    dynamics = Dynamics(nao, points)
+
+    def work(angles) -> float:
+        dynamics.update(angles)
+        return float(report.contact_forces @ dynamics.point_positions @ UP)
+
+    step = 1e-6
+    contact = [
+        (work(q + step * e) - work(q - step * e)) / (2 * step) for e in np.eye(26)
+    ]
+    expected = gravity - contact
+    np.testing.assert_allclose(report.torques.tau, expected, atol=1e-6)
+    motor = expected.copy()
+    pair = [nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")]
+    motor[pair] = expected[pair].sum()
+    np.testing.assert_allclose(
+        stiffness, np.abs(motor) / nao.effort_limit + 0.25, atol=1e-6
+    )
+
+
+@pytest.mark.requirement("ST-6", "ST-17")
+def test_contacts_and_motors_together_balance_the_free_base(nao, observe):
+    """The base has no motor: contact forces alone must hold it, in all directions."""
+    controller = make(nao)
+    controller.step(observe(nao, "Crouch", up=(0.054, 0.0, 0.9985)))
+    report = controller.report
+    up, f = report.plane.up, report.contact_forces
+    dynamics = Dynamics(nao, nao.contact_points)
+    dynamics.update(nao.posture("Crouch").angles)
+    names = [p.name for p in nao.contact_points]
+    p = dynamics.point_positions[[names.index(n) for n in report.contact_names]]
+    weight = -dynamics.mass * GRAVITY * up
+    np.testing.assert_allclose(f.sum() * up + weight, 0.0, atol=2e-3)
+    moment = np.cross(p, np.outer(f, up)).sum(axis=0) + np.cross(dynamics.com, weight)
+    np.testing.assert_allclose(moment, 0.0, atol=2e-3)
+
+
+@pytest.mark.requirement("ST-6")
+def test_a_mirrored_robot_gets_mirrored_torques(nao, observe):
+    controller = make(nao)
+    controller.step(observe(nao))
+    tau = controller.report.torques.tau
+    for name in nao.joint_names:
+        if name[0] == "L":
+            left, right = nao.joint_index(name), nao.joint_index("R" + name[1:])
+            sign = -1.0 if name.endswith(("Roll", "ElbowYaw", "WristYaw")) else 1.0
+            if not name.endswith("Hand"):
+                assert tau[left] == pytest.approx(sign * tau[right], abs=1e-6), name
+
+
+@pytest.mark.requirement("ST-19")
+def test_a_lifted_robot_gets_the_small_offset_and_only_its_own_weight(nao, observe):
+    controller = make(nao)
+    stiffness = controller.step(observe(nao, pressed=())).stiffness
+    report = controller.report
+    assert flag_names(report.flags) == ("NO_CONTACT",)
+    assert report.contact_names == ()
+    assert float(report.offset) == 0.1
+    np.testing.assert_array_equal(report.torques.contact_term, 0.0)
+    assert stiffness[nao.joint_index("LAnklePitch")] < 0.15
+
+
+@pytest.mark.requirement("ST-14", "ST-15")
+@settings(deadline=None, max_examples=150)
+@given(st.integers(0, 2**32 - 1))
+def test_any_posture_in_any_attitude_gets_sound_limits(nao, observe, seed):
+    """Random joints, attitude and pressed sensors: never an exception, NaN or pull."""
+    rng = np.random.default_rng(seed)
+    controller = make(nao)
+    for k in range(3):
+        stiffness = controller.step(
+            observe(
+                nao,
+                time_s=k * DT,
+                up=rng.normal(size=3),
+                q=rng.uniform(nao.lower, nao.upper),
+                fsr=rng.uniform(0.0, 25.0, size=8) * rng.integers(0, 2, size=8),
+            )
+        ).stiffness
+        report = controller.report
+        assert ((stiffness >= 0.0) & (stiffness <= 1.0)).all()
+        assert (report.contact_forces >= 0.0).all()
+        assert len(report.contact_forces) == len(report.contact_names)
+        no_contact = bool(report.flags & StiffnessFlag.NO_CONTACT)
+        assert no_contact == (len(report.contact_names) == 0)
+        if not no_contact:
+            weight = nao.total_mass * GRAVITY
+            assert report.contact_forces.sum() == pytest.approx(weight, rel=2e-3)
+
+
+@pytest.mark.requirement("ST-15")
+def test_fallbacks_are_counted_by_name(nao, observe):
+    controller = make(nao, contacts=ContactCfg(sensor_scope="point"))
+    one = ("LFsrFL",)
+    for k, pressed in enumerate([one, one, (), ("LFsr", "RFsr")]):
+        controller.step(observe(nao, time_s=k * DT, pressed=pressed))
+    assert controller.flag_counts == {
+        "ONE_CONTACT": 2,
+        "COM_OUTSIDE_SUPPORT": 2,
+        "NO_CONTACT": 1,
+        "CLIPPED": 2,  # all the weight on one corner of one foot
+    }
+    controller.reset(nao)
+    assert not controller.flag_counts
+
+
+def test_a_joint_that_needs_more_than_its_limit_is_flagged(nao, observe):
+    controller = make(nao.with_effort_limits({"LKneePitch": 0.1}))
+    stiffness = controller.step(observe(nao)).stiffness
+    assert stiffness[nao.joint_index("LKneePitch")] == 1.0
+    assert flag_names(controller.report.flags) == ("CLIPPED",)
+
+
+@pytest.mark.requirement("ST-16")
+def test_a_stated_load_adds_the_torques_of_a_body_of_that_weight(nao, observe):
+    """A weight in the hand against the same weight as part of the hand's link."""
+    controller = make(nao)
+    hand = nao.posture("PoseInit")
+    link = next(link for link in nao.links if link.name == "l_wrist")
+    controller.set_loads(
+        ExternalLoad(name="cup", link="l_wrist", position=link.com, upward_newton=-2.0)
+    )
+    controller.step(observe(nao))
+    loaded = controller.report
+    controller.set_loads()
+    controller.step(observe(nao))
+    bare = controller.report
+    assert loaded.contact_forces.sum() == pytest.approx(
+        bare.contact_forces.sum() + 2.0, abs=0.01
+    )
+    # Raising the hand's weight: slope of its height, by finite differences.
+    dynamics = Dynamics(
+        nao,
+        (ExternalLoad(name="c", link="l_wrist", position=link.com, upward_newton=0.0),),
+    )
+    step = 1e-6
+    slope = []
+    for e in np.eye(26):
+        dynamics.update(hand.angles + step * e)
+        above = dynamics.point_positions[0, 2]
+        dynamics.update(hand.angles - step * e)
+        slope.append((above - dynamics.point_positions[0, 2]) / (2 * step))
+    shoulder = [
+        nao.joint_index(n) for n in ("LShoulderPitch", "LElbowRoll", "LElbowYaw")
+    ]
+    change = loaded.torques.tau - bare.torques.tau
+    np.testing.assert_allclose(
+        change[shoulder], 2.0 * np.array(slope)[shoulder], atol=1e-6
+    )
+
+
+def test_a_load_on_an_unknown_link_or_without_a_number_is_refused(nao):
+    with pytest.raises(UnknownName, match="Link 'LHandLink'"):
+        make(nao).set_loads(
+            ExternalLoad(name="cup", link="LHandLink", upward_newton=-1.0)
+        )
+    with pytest.raises(BadInput, match="load 'cup': force nan N"):
+        ExternalLoad(name="cup", link="l_wrist", upward_newton=float("nan"))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "field", ["q", "v", "gyro", "accelerometer", "fsr", "temperature"]
+)
+def test_a_value_that_is_not_finite_stops_the_controller(nao, observe, field, value):
+    controller = make(nao)
+    observation = observe(nao, time_s=1.5)
+    spoiled = getattr(observation, field).copy()
+    spoiled[2] = value
+    with pytest.raises(SensorError, match=rf"{field}\[2\] is {value} at t = 1.500 s"):
+        controller.step(dataclasses.replace(observation, **{field: spoiled}))
+    assert issubclass(SensorError, TestbedError)
+
+
+def test_a_step_before_reset_is_refused(nao, observe):
+    with pytest.raises(BadInput, match=r"call reset\(robot\) first"):
+        SmartStiffness().step(observe(nao))
+
+
+def test_an_unknown_model_is_refused():
+    with pytest.raises(BadInput, match="model 'half'"):
+        SmartStiffnessCfg(model="half")
+
+
+def test_the_same_observations_give_the_same_limits_bit_for_bit(nao, observe):
+    rng = np.random.default_rng(2)
+    seen = [
+        observe(
+            nao,
+            time_s=k * DT,
+            q=nao.posture("PoseInit").angles + rng.normal(scale=0.01, size=26),
+            gyro=rng.normal(scale=0.1, size=3),
+        )
+        for k in range(20)
+    ]
+    first, second = make(nao), make(nao)
+    a = [first.step(o).stiffness for o in seen]
+    b = [second.step(o).stiffness for o in seen]
+    first.reset(nao)
+    c = [first.step(o).stiffness for o in seen]
+    np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(a, c)
+
+
+@pytest.mark.requirement("ST-22")
+def test_the_controller_reads_sensors_and_returns_limits_only(nao, observe):
+    """It neither changes what it reads nor hands out what it keeps."""
+    controller = make(nao)
+    observation = observe(nao)
+    before = dataclasses.asdict(observation)
+    limits = controller.step(observation)
+    after = dataclasses.asdict(observation)
+    for name, value in before.items():
+        np.testing.assert_array_equal(after[name], value, err_msg=name)
+    limits.stiffness[:] = 9.0
+    assert controller.report.stiffness.max() <= 1.0
+
+
+@pytest.mark.requirement("ST-26")
+def test_the_method_works_on_another_robot_without_other_code(two_leg, observe):
+    controller = make(two_leg)
+    stiffness = controller.step(observe(two_leg, "Stand")).stiffness
+    tau = controller.report.torques.tau
+    np.testing.assert_allclose(tau[:3], tau[3:], atol=1e-6, err_msg="left and right")
+    offset = two_leg.posture("Stand").offset
+    np.testing.assert_allclose(
+        stiffness, np.abs(tau) / two_leg.effort_limit + offset, atol=1e-12
+    )
+
+
+@pytest.mark.requirement("ST-9", "ST-26")
+def test_an_imu_on_another_link_is_turned_to_the_base(nao, observe):
+    on_head = dataclasses.replace(nao, imu=dataclasses.replace(nao.imu, link="Head"))
+    q = nao.posture("PoseInit").angles.copy()
+    q[nao.joint_index("HeadPitch")] = 0.4
+    controller, turned = make(nao), make(on_head)
+    in_head = np.array((-np.sin(0.4), 0.0, np.cos(0.4))) * GRAVITY
+    expected = controller.step(observe(nao, q=q)).stiffness
+    got = turned.step(observe(nao, q=q, accelerometer=in_head)).stiffness
+    np.testing.assert_allclose(got, expected, atol=1e-9)
+    with pytest.raises(
+        BadInput, match="full model needs the inertial unit on the base"
+    ):
+        make(on_head, model="full")
+
+
+@pytest.mark.requirement("ST-5")
+def test_full_model_at_rest_gives_the_simplified_torques(nao, observe):
+    full, simple = make(nao, model="full"), make(nao)
+    for k in range(5):
+        full.step(observe(nao, time_s=k * DT))
+    simple.step(observe(nao))
+    np.testing.assert_allclose(
+        full.report.torques.tau, simple.report.torques.tau, atol=1e-6
+    )
+
+
+@pytest.mark.requirement("ST-5")
+def test_full_model_ignores_a_wrong_gain_of_the_accelerometer_at_rest(nao, observe):
+    """The data sheet allows 10 %: at rest that is no acceleration."""
+    full, simple = make(nao, model="full"), make(nao)
+    for k in range(50):
+        full.step(observe(nao, time_s=k * DT, accelerometer=1.1 * GRAVITY * UP))
+    simple.step(observe(nao))
+    np.testing.assert_allclose(
+        full.report.torques.tau, simple.report.torques.tau, atol=1e-6
+    )
+
+
+@pytest.mark.requirement("ST-5")
+def test_full_model_feels_a_lift_that_speeds_up(nao, observe):
+    """Upward at 1 m/s²: the ground gives m (g + 1)."""
+    full = make(nao, model="full", motion=MotionCfg(gain_time_constant_s=1e6))
+    for k in range(50):
+        up = 1.0 if k > 20 else 0.0
+        full.step(observe(nao, time_s=k * DT, accelerometer=(GRAVITY + up) * UP))
+    force = full.report.contact_forces.sum()
+    assert force == pytest.approx(nao.total_mass * (GRAVITY + 1.0), rel=1e-3)
+
+
+@pytest.mark.requirement("ST-5")
+def test_full_model_in_motion_agrees_with_the_engine(nao, observe, engine):
+    """Joints speed up steadily: the estimates settle, torques are the engine's."""
+    rng = np.random.default_rng(4)
+    a = rng.uniform(-2.0, 2.0, size=26)
+    a[[nao.joint_index(n) for n in nao.joint_names if "Hip" in n or "Kn" in n]] = 0.0
+    full = make(nao, model="full")
+    q0 = nao.posture("PoseInit").angles
+    for k in range(60):
+        t = k * DT
+        full.step(observe(nao, time_s=t, q=q0 + 0.02 * a * t**2, v=0.04 * a * t))
+    report = full.report
+    lag = MotionCfg().time_constant_s
+    v = 0.04 * a * (59 * DT - lag)  # a filtered ramp lags by its time constant
+    q = q0 + 0.02 * a * (59 * DT) ** 2
+    expected = engine.torques(q, v, 0.04 * a, -GRAVITY * UP)
+    motors = [nao.motors[m] for m in nao.motor_of_joint]
+    expected += [m.armature / len(m.joints) for m in motors] * (0.04 * a)
+    np.testing.assert_allclose(report.torques.gravity_term, expected, atol=1e-4)
+
+
+@pytest.mark.requirement("ST-5")
+def test_full_model_presses_where_the_moving_body_needs_it(nao, observe):
+    """Forward acceleration moves the needed centre of pressure back by h a / g."""
+    full = make(
+        nao,
+        model="full",
+        motion=MotionCfg(gain_time_constant_s=1e6),
+        ground=GroundPlaneCfg(filter=GravityFilterCfg(time_constant_s=1e6)),
+    )
+    forward = 0.4
+    for k in range(50):
+        a = forward if k > 20 else 0.0
+        force = np.array((a, 0.0, GRAVITY))
+        full.step(observe(nao, time_s=k * DT, accelerometer=force))
+    report = full.report
+    dynamics = Dynamics(nao, nao.contact_points)
+    dynamics.update(nao.posture("PoseInit").angles)
+    names = [p.name for p in nao.contact_points]
+    p = dynamics.point_positions[[names.index(n) for n in report.contact_names]]
+    pressure = report.contact_forces @ p / report.contact_forces.sum()
+    height = dynamics.com[2] - p[:, 2].min()
+    expected = dynamics.com[0] - height * forward / GRAVITY
+    assert pressure[0] == pytest.approx(expected, abs=1e-4)  # m
+
+
+@pytest.mark.requirement("ST-5")
+def test_friction_is_left_to_the_offset_or_added(nao, observe):
+    none = ConstantOffset(value=0.0)
+    plain, added = make(nao, offset=none), make(nao, offset=none, add_friction=True)
+    difference = added.step(observe(nao)).stiffness - plain.step(observe(nao)).stiffness
+    friction = np.array([joint.friction for joint in nao.joints]) / nao.effort_limit
+    single = [i for i, n in enumerate(nao.joint_names) if "HipYawPitch" not in n]
+    np.testing.assert_allclose(difference[single], friction[single], atol=1e-12)
+
+
+@pytest.mark.requirement("ST-21")
+def test_a_step_costs_a_small_part_of_its_cycle(nao, observe):
+    """3 % of 20 ms is 600 µs; the loop of the testbed aims at 150 µs."""
+    controller = make(nao)
+    observations = [observe(nao, time_s=k * DT) for k in range(300)]
+    spent = []
+    for observation in observations:
+        begin = perf_counter()
+        controller.step(observation)
+        spent.append(perf_counter() - begin)
+    assert median(spent) < 600e-6

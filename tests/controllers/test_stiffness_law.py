@@ -1,0 +1,167 @@
+"""Step 320: torque to stiffness, the offset and its laws."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controllers.stiffness import (
+    ApproachOffset,
+    ConstantOffset,
+    FootOffset,
+    OffsetContext,
+    PostureOffset,
+    StiffnessLaw,
+    WarmJointOffset,
+)
+from models import BadInput, UnknownName
+
+TORQUE = st.lists(st.floats(-6.0, 6.0), min_size=26, max_size=26)
+DT = 0.02
+
+
+def context(nao, **changes) -> OffsetContext:
+    values = {
+        "dt_s": DT,
+        "posture": nao.posture("PoseInit"),
+        "is_foot_on_ground": True,
+        "joint_temperature": np.full(26, 30.0),
+    }
+    return OffsetContext(**(values | changes))
+
+
+@pytest.mark.requirement("ST-18")
+@settings(deadline=None)
+@given(TORQUE, st.floats(0.0, 1.0))
+def test_stiffness_is_torque_over_limit_plus_offset_clipped(nao, torque, offset):
+    tau = np.array(torque)
+    law = StiffnessLaw(nao)
+    stiffness, is_clipped = law.stiffness(law.share_of_limit(tau), offset)
+    assert ((stiffness >= 0.0) & (stiffness <= 1.0)).all()
+    for i, name in enumerate(nao.joint_names):
+        if "HipYawPitch" not in name:
+            expected = min(1.0, abs(tau[i]) / nao.joints[i].effort_limit + offset)
+            assert stiffness[i] == pytest.approx(expected, rel=1e-12)
+    alone = np.abs(tau) / nao.effort_limit
+    assert not (is_clipped and alone.max() * 2 < 1.0)
+    assert is_clipped or alone.max() <= 1.0
+
+
+@pytest.mark.requirement("ST-18", "ST-3")
+@settings(deadline=None)
+@given(TORQUE)
+def test_the_limit_never_cuts_what_equilibrium_needs_and_a_joint_can_give(nao, torque):
+    tau = np.array(torque)
+    law = StiffnessLaw(nao)
+    stiffness, _ = law.stiffness(law.share_of_limit(tau), 0.0)
+    limit = stiffness * nao.effort_limit
+    assert (limit >= np.minimum(np.abs(tau), nao.effort_limit) - 1e-12).all()
+
+
+@pytest.mark.requirement("ST-18")
+@pytest.mark.parametrize(
+    ("left", "right", "needed"), [(0.5, 0.5, 1.0), (0.5, -0.5, 0.5), (0.2, -0.9, 0.9)]
+)
+def test_joints_of_one_motor_share_its_limit(nao, left, right, needed):
+    """The hip yaw-pitch motor gives the sum; each joint alone must be held too."""
+    pair = [nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")]
+    tau = np.zeros(26)
+    tau[pair] = left, right
+    share = StiffnessLaw(nao).share_of_limit(tau)
+    np.testing.assert_allclose(share[pair], needed / nao.effort_limit[pair])
+    assert np.count_nonzero(share) == 2
+
+
+@pytest.mark.requirement("ST-3", "ST-18")
+def test_the_documents_limit_for_the_legs_enters_as_data(nao):
+    document = nao.with_effort_limits({"LKneePitch": 3.2})
+    tau = np.zeros(26)
+    tau[nao.joint_index("LKneePitch")] = -1.6
+    share = StiffnessLaw(document).share_of_limit(tau)
+    assert share[nao.joint_index("LKneePitch")] == pytest.approx(0.5)
+
+
+@pytest.mark.requirement("ST-19")
+def test_default_offset_is_a_quarter_upright_and_a_tenth_off_the_ground(nao):
+    law = PostureOffset()
+    law.reset(nao)
+    assert law.step(context(nao)) == 0.25
+    unlisted = context(nao, posture=None)
+    assert law.step(unlisted) == 0.25
+    lifted = context(nao, posture=None, is_foot_on_ground=False)
+    assert law.step(lifted) == 0.1
+
+
+@pytest.mark.requirement("ST-19")
+def test_lifted_in_an_upright_posture_the_offset_is_a_tenth(nao):
+    """The posture of a robot does not say that it stands; its feet do."""
+    law = PostureOffset()
+    law.reset(nao)
+    assert law.step(context(nao, is_foot_on_ground=False)) == 0.1
+
+
+@pytest.mark.requirement("ST-19")
+def test_offset_by_posture_the_users_table_before_the_robots(nao):
+    law = PostureOffset(table={"Crouch": 0.4, "PoseInit": 0.3})
+    law.reset(nao)
+    assert law.step(context(nao)) == 0.3
+    assert law.step(context(nao, posture=nao.posture("Crouch"))) == 0.4
+    assert law.step(context(nao, posture=nao.posture("StandInit"))) == 0.25
+    sitting = context(nao, posture=nao.posture("Sit"), is_foot_on_ground=False)
+    assert law.step(sitting) == 0.1
+
+
+@pytest.mark.requirement("ST-19")
+def test_constant_offset_for_all_or_by_joint(nao):
+    law = ConstantOffset(value=0.2, by_joint={"HeadYaw": 0.6})
+    law.reset(nao)
+    offset = law.step(context(nao))
+    assert offset[nao.joint_index("HeadYaw")] == 0.6
+    assert np.delete(offset, nao.joint_index("HeadYaw")).tolist() == [0.2] * 25
+    assert ConstantOffset(value=0.3).step(context(nao)) == 0.3
+
+
+@pytest.mark.requirement("ST-19")
+def test_offset_approaches_a_new_value_with_its_time_constant(nao):
+    law = ApproachOffset(inner=FootOffset(), time_constant_s=0.5)
+    law.reset(nao)
+    assert law.step(context(nao)) == 0.25, "no approach to the first value"
+    values = [law.step(context(nao, is_foot_on_ground=False)) for _ in range(100)]
+    time = DT * np.arange(1, 101)
+    expected = 0.1 + 0.15 * np.exp(-time / 0.5)
+    np.testing.assert_allclose(values, expected, rtol=1e-9)
+    law.reset(nao)
+    assert law.step(context(nao, is_foot_on_ground=False)) == 0.1
+
+
+@pytest.mark.requirement("ST-19")
+def test_a_warm_joint_gives_up_its_offset(nao):
+    law = WarmJointOffset(inner=ConstantOffset(value=0.2))
+    law.reset(nao)
+    temperature = np.full(26, 30.0)
+    temperature[:4] = 50.0, 60.0, 70.0, 90.0
+    offset = law.step(context(nao, joint_temperature=temperature))
+    np.testing.assert_allclose(offset[:4], (0.2, 0.1, 0.0, 0.0), atol=1e-12)
+    np.testing.assert_allclose(offset[4:], 0.2)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "match"),
+    [
+        (lambda r: ConstantOffset(value=1.5), BadInput, "value = 1.5"),
+        (lambda r: ConstantOffset(value=float("nan")), BadInput, "value = nan"),
+        (lambda r: FootOffset(airborne=-0.1), BadInput, "airborne = -0.1"),
+        (lambda r: PostureOffset(table={"Sit": 2.0}), BadInput, "offset of Sit = 2.0"),
+        (lambda r: ApproachOffset(time_constant_s=0.0), BadInput, "constant_s = 0.0 s"),
+        (lambda r: WarmJointOffset(begin_degc=80.0), BadInput, "begin_degc = 80.0 °C"),
+        (lambda r: PostureOffset(table={"Stood": 0.2}).reset(r), UnknownName, "Stood"),
+        (
+            lambda r: ConstantOffset(value=0.1, by_joint={"Knee": 0.2}).reset(r),
+            UnknownName,
+            "Joint 'Knee'",
+        ),
+    ],
+)
+def test_offsets_without_meaning_are_refused(nao, make, error, match):
+    with pytest.raises(error, match=match):
+        make(nao)
