@@ -269,6 +269,10 @@ class Robot:
     speakers: tuple[Speaker, ...]
     battery: Battery
 
+    def __repr__(self) -> str:
+        """Return a line for tracebacks; the tables would fill a page."""
+        return f"Robot({self.name!r} from {str(self.folder)!r})"
+
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Names in joint order."""
