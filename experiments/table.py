@@ -1,0 +1,228 @@
+"""What a heat experiment found, as tables for a terminal or a pipe.
+
+Three of them: the joints' temperatures; the published numbers beside ours; what the
+robots had to do. Pure functions of the result; nothing is printed here.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from rich import box
+from rich.console import Group
+from rich.table import Table
+
+from experiments.published import LEG_JOINTS, LIFETIME_FACTOR, PUBLISHED, Published
+from experiments.results import ArmResult, HeatResult, JointResult
+
+MOST_ROWS = 10
+"""Joints shown of a robot whose legs are not those of the document."""
+NOTHING = "–"
+
+
+def heat_table(result: HeatResult) -> Group:
+    """Return the tables of an experiment, at most 80 columns for up to four arms."""
+    tables = [_temperatures(result), _beside_published(result), _work(result)]
+    return Group(*(table for table in tables if table.row_count))
+
+
+def has_document_legs(result: HeatResult) -> bool:
+    """Does the robot have the legs that the document draws?"""
+    return all(
+        arm.left_leg_rise_k is not None and arm.right_leg_rise_k is not None
+        for arm in result.arms.values()
+    )
+
+
+def shown_joints(result: HeatResult) -> tuple[str, ...]:
+    """Return the joints to look at: the document's ten, or the hottest ones."""
+    if has_document_legs(result):
+        return tuple(side + joint for side in "RL" for joint in LEG_JOINTS)
+    arms = list(result.arms.values())
+    names = list(dict.fromkeys(name for arm in arms for name in arm.joints))
+
+    def hottest_first(name: str) -> float:
+        ends = [arm.joints[name].end_degc for arm in arms if name in arm.joints]
+        return -max(ends)
+
+    return tuple(sorted(names, key=hottest_first)[:MOST_ROWS])
+
+
+def hottest(arm: ArmResult) -> tuple[str, JointResult]:
+    """Return the joint with the highest temperature at the end."""
+    return max(arm.joints.items(), key=lambda item: item[1].end_degc)
+
+
+def lifetime_s(arm: ArmResult) -> float:
+    """Return when the first joint reaches 80 °C, run on if need be; inf for never."""
+    times = [joint.forecast_80_degc_s for joint in arm.joints.values()]
+    return min((time for time in times if time is not None), default=math.inf)
+
+
+def lifetime_text(arm: ArmResult) -> str:
+    """Say when the first joint reaches 80 °C, or where the hottest one ends."""
+    time_s = lifetime_s(arm)
+    if math.isinf(time_s):
+        steady = max(joint.steady_degc for joint in arm.joints.values())
+        return f"never (ends at {steady:.0f} °C)"
+    reached = any(joint.time_to_80_degc_s is not None for joint in arm.joints.values())
+    return f"{time_s / 60.0:.1f} min" + ("" if reached else " (forecast)")
+
+
+def lifetime_ratio_text(arm: ArmResult, reference: ArmResult) -> str:
+    """Say how many times longer an arm lasts than the reference."""
+    time_s, reference_s = lifetime_s(arm), lifetime_s(reference)
+    if math.isinf(reference_s):
+        return NOTHING
+    return "never" if math.isinf(time_s) else f"{time_s / max(reference_s, 1e-9):.1f} ×"
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        caption_justify="left",
+        caption_style="",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        padding=(0, 1),
+    )
+
+
+def _temperatures(result: HeatResult) -> Table:
+    """A row a joint: start, then end and rise under every controller."""
+    names = shown_joints(result)
+    arms = list(result.arms.values())
+    table = _table(f"\nTemperatures in °C, {result.posture}, {result.minutes:g} min")
+    table.add_column("joint", no_wrap=True)
+    table.add_column("start", justify="right")
+    for name in result.arms:
+        table.add_column(f"{name}\nend   rise", justify="right", overflow="fold")
+    for joint in names:
+        rows = [arm.joints.get(joint) for arm in arms]
+        starts = [row.start_degc for row in rows if row is not None]
+        is_last = joint[1:] == LEG_JOINTS[-1] and has_document_legs(result)
+        table.add_row(joint, f"{starts[0]:.1f}", *map(_end_and_rise, rows))
+        if is_last:
+            table.add_row(
+                f"{'left' if joint[0] == 'L' else 'right'} leg, sum",
+                "",
+                *(_leg_rise(arm, joint[0]) for arm in arms),
+                style="bold",
+                end_section=joint[0] == "R",
+            )
+    table.caption = None if has_document_legs(result) else "the hottest joints"
+    return table
+
+
+def _end_and_rise(row: JointResult | None) -> str:
+    return NOTHING if row is None else f"{row.end_degc:.1f} {row.rise_k:+6.1f}"
+
+
+def _leg_rise(arm: ArmResult, side: str) -> str:
+    rise = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
+    return NOTHING if rise is None else f"{rise:+.1f}"
+
+
+def _beside_published(result: HeatResult) -> Table:
+    """A row a published number: the number, ours, the distance."""
+    known = [name for name in result.arms if name in PUBLISHED]
+    if not has_document_legs(result):
+        known = []
+    table = _table("\nBeside the published numbers")
+    table.add_column("", no_wrap=True)
+    for name in known:
+        table.add_column(f"{name}\npubl.", justify="right")
+        table.add_column("\nours", justify="right")
+        table.add_column("\napart", justify="right")
+    if not known:
+        return table
+
+    def add(label: str, values: Callable[[ArmResult | Published], float]) -> None:
+        cells: list[str] = []
+        for name in known:
+            published, ours = values(PUBLISHED[name]), values(result.arms[name])
+            cells += [f"{published:.0f}", f"{ours:.1f}", f"{ours - published:+.1f}"]
+        table.add_row(label, *cells)
+
+    for joint in PUBLISHED[known[0]].end_degc:
+        add(f"{joint} end, °C", partial(_end, joint=joint))
+    add("right leg rises, K", lambda source: source.right_leg_rise_k or 0.0)
+    add("left leg rises, K", lambda source: source.left_leg_rise_k or 0.0)
+    if {"fixed", "smart"} <= set(known):
+        ratio = lifetime_ratio_text(result.arms["smart"], result.arms["fixed"])
+        smart = known.index("smart")
+        cells = ["", "", ""] * len(known)
+        cells[3 * smart : 3 * smart + 2] = [f"~{LIFETIME_FACTOR:.0f} ×", ratio]
+        table.add_row("time to 80 °C, ratio", *cells)
+    table.caption = _caption(result, known)
+    return table
+
+
+def _end(source: ArmResult | Published, *, joint: str) -> float:
+    if isinstance(source, ArmResult):
+        return source.joints[joint].end_degc
+    return source.end_degc[joint]
+
+
+def _caption(result: HeatResult, known: Sequence[str]) -> str:
+    """Say in few words what the comparison is worth."""
+    preset = result.settings.get("preset")
+    words = []
+    if preset is None:
+        words.append("no preset: nothing is fitted to these numbers")
+    else:
+        if "fixed" in known:
+            words.append(f"fixed: the preset '{preset}' is fitted to it")
+        if "smart" in known:
+            words.append("smart: a prediction")
+    if result.posture != "PoseInit" or abs(result.minutes - 15.0) > 1.0:
+        words.append("published for PoseInit, 15 min")
+    return "; ".join(words)
+
+
+def _work(result: HeatResult) -> Table:
+    """A row a quantity: what each robot had to do for it, and how long it lasts."""
+    names = shown_joints(result)
+    arms = list(result.arms.values())
+    which = "legs" if has_document_legs(result) else "above"
+    table = _table("\nThe robots")
+    table.add_column("", no_wrap=True)
+    for name in result.arms:
+        table.add_column(name, justify="right", overflow="fold", min_width=11)
+
+    def add(label: str, text: Callable[[ArmResult], str]) -> None:
+        table.add_row(label, *(text(arm) for arm in arms))
+
+    add("hottest joint", _hottest_text)
+    add("first joint at 80 °C", lifetime_text)
+    if len(arms) > 1:
+        reference = arms[0]
+        table.add_row(
+            f"longer than {reference.controller}",
+            "",
+            *(lifetime_ratio_text(arm, reference) for arm in arms[1:]),
+        )
+    add(f"mean |torque|, {which}", lambda arm: f"{_mean_effort(arm, names):.2f} N·m")
+    add(f"Joule loss, {which}", lambda arm: f"{_joule_loss(arm, names):.0f} J")
+    if any(arm.flags for arm in arms):
+        add("controller fell back", lambda arm: f"{sum(arm.flags.values())} cycles")
+    if any(arm.failure for arm in arms):
+        add("ended early", lambda arm: arm.failure or "no")
+    return table
+
+
+def _hottest_text(arm: ArmResult) -> str:
+    name, row = hottest(arm)
+    return f"{name} {row.end_degc:.1f} °C"
+
+
+def _mean_effort(arm: ArmResult, names: Sequence[str]) -> float:
+    efforts = [arm.joints[n].mean_abs_effort_nm for n in names if n in arm.joints]
+    return sum(efforts) / max(len(efforts), 1)
+
+
+def _joule_loss(arm: ArmResult, names: Sequence[str]) -> float:
+    return sum(arm.joints[n].joule_loss_j for n in names if n in arm.joints)
