@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 INK, SOFT_INK, FAINT_INK = "#1f2328", "#57606a", "#c3c8ce"
 """Colours of text, of what stands back, of lines that only guide the eye."""
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
-"""Told apart by colour-blind people too (Okabe and Ito's palette)."""
+COLOURS = ("#e69f00", "#d55e00", "#009e73", "#cc79a7", "#0072b2", "#56b4e9", "#7f7f7f")
+"""Of joints; told apart by colour-blind people too (Okabe and Ito's palette)."""
+ARM_COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Of controllers, from the same palette."""
 
 
 def new_figure(width: float, height: float, gap: float = 0.05) -> "Figure":
@@ -69,12 +71,12 @@ def save_figure(
         BadInput: the file cannot be written.
     """
     description = json.dumps(settings, ensure_ascii=False, default=str)
-    metadata = {"Title": title, "Description": description}
+    metadata: dict[str, str | None] = {"Title": title, "Description": description}
     if path.suffix == ".png":
         metadata["Software"] = "nao-testbed"
     else:
         metadata["Creator"] = "nao-testbed"
-        metadata["Date"] = ""  # the same data, the same file
+        metadata["Date"] = None  # the same data, the same file
     try:
         figure.savefig(path, dpi=150, metadata=metadata)
     except OSError as error:
