@@ -49,6 +49,11 @@ from models import BadInput, Posture, Robot
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
+# As plain integers: sums of enumeration members are slow.
+_DEGENERATE = int(DEGENERATE_CONTACTS)
+_CONTRADICTED = int(StiffnessFlag.POSTURE_CONTRADICTED)
+_WIDENED = int(StiffnessFlag.CONTACTS_WIDENED)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SmartStiffnessCfg:
@@ -281,7 +286,7 @@ class SmartStiffness:
         cfg = self.cfg.ground
         sensors = self._dynamics.point_positions[self._sensors]
         pressed = sensors[observation.fsr >= cfg.pressed_newton]
-        sole_up = fit_sole_plane(pressed, self._dynamics.com, cfg.narrowest_m)
+        sole_up = fit_sole_plane(pressed, self._dynamics.com, cfg)
         return self._judge.judge(up, self._vertical.is_trusted, sole_up)
 
     def _left_side(self, observation: Observation, up: FloatArray) -> "_LeftSide":
@@ -316,21 +321,32 @@ class SmartStiffness:
     ) -> tuple[IndexArray, ContactSolution]:
         """Steps 650 (filter) and 660: contacts in use, and their forces.
 
-        The posture's list is applied unless it takes away what carries the robot: a
-        robot that fell over keeps the angles of its posture.
+        Where these contacts cannot balance the robot, others are tried in turn: those a
+        little higher above the virtual plane, then those not on the posture's list (a
+        robot that fell over keeps the angles of its posture), then both. The first that
+        can are used, with a flag; else the first list stands, with its own flags.
         """
-        (contacts,) = touching.nonzero()
-        if posture is None:
-            return contacts, self._solve_forces(contacts, left, up)
-        (listed,) = (touching & self._matcher.listed(posture)).nonzero()
-        solution = self._solve_forces(listed, left, up)
-        if len(listed) == len(contacts) or not solution.flags & DEGENERATE_CONTACTS:
-            return listed, solution
-        unfiltered = self._solve_forces(contacts, left, up)
-        if len(listed) and unfiltered.flags & DEGENERATE_CONTACTS:
-            return listed, solution
-        flags = unfiltered.flags | int(StiffnessFlag.POSTURE_CONTRADICTED)
-        return contacts, replace(unfiltered, flags=flags)
+        listed = self._matcher.listed(posture)
+        (contacts,) = (touching & listed).nonzero()
+        solution = self._solve_forces(contacts, left, up)
+        if not solution.flags & _DEGENERATE or not touching.any():
+            return contacts, solution
+        wider = self._detector.widen()
+        tries = [(touching, _CONTRADICTED)]
+        if wider is not None:
+            tries.insert(0, (wider & listed, _WIDENED))
+            tries.append((wider, _WIDENED | _CONTRADICTED))
+        for allowed, flag in tries:
+            (others,) = allowed.nonzero()
+            if len(others) > len(contacts):
+                answer = self._solve_forces(others, left, up)
+                if not answer.flags & _DEGENERATE:
+                    return others, replace(answer, flags=answer.flags | flag)
+        if not len(contacts):
+            (contacts,) = touching.nonzero()
+            answer = self._solve_forces(contacts, left, up)
+            solution = replace(answer, flags=answer.flags | _CONTRADICTED)
+        return contacts, solution
 
     def _solve_forces(
         self, contacts: IndexArray, left: "_LeftSide", up: FloatArray

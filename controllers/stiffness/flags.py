@@ -29,6 +29,9 @@ class StiffnessFlag(IntFlag):
     """Switched off: the user's stiffness is in force (ST-20)."""
     JOINT_MOVING = 1024
     """The product's rule: a joint moves, so the user's stiffness is in force."""
+    CONTACTS_WIDENED = 4096
+    """The contacts within the threshold could not balance the robot; points a little
+    higher above the virtual plane, which an error of the vertical lifts, were added."""
     CLIPPED = 2048
     """A joint needs more than its limit: its stiffness was clipped to 1."""
 

@@ -55,6 +55,9 @@ class GroundPlaneCfg:
     narrowest_m: float = 0.01
     """Least spread (standard deviation) of the pressed points across their longest
     direction; narrower patterns give no plane."""
+    roughest_m: float = 0.004
+    """Largest spread of the pressed points off their plane; a sole turned by 4° against
+    the other comes to that. Rougher patterns (a heel and a flat foot) give no plane."""
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""
@@ -80,7 +83,7 @@ class GroundPlane:
 
 
 def fit_sole_plane(
-    pressed: FloatArray, com: FloatArray, narrowest_m: float
+    pressed: FloatArray, com: FloatArray, cfg: GroundPlaneCfg
 ) -> FloatArray | None:
     """Return the normal of the plane through pressed sole points, towards the body.
 
@@ -90,17 +93,17 @@ def fit_sole_plane(
     Args:
         pressed: (n, 3) positions in the base frame, in m.
         com: (3,) centre of mass of the robot, in m: the normal points to its side.
-        narrowest_m: least standard deviation along the second direction, in m.
+        cfg: how far the points must spread, and how flat they must lie.
 
     Returns:
-        (3,) unit vector, or None where the points do not span a plane.
+        (3,) unit vector, or None where the points show no plane.
     """
     if len(pressed) < 3:
         return None
     centre = pressed.sum(axis=0) / len(pressed)
     spread = pressed - centre
     variances, directions = np.linalg.eigh(spread.T @ spread / len(pressed))
-    if variances[1] < narrowest_m**2:
+    if variances[1] < cfg.narrowest_m**2 or variances[0] > cfg.roughest_m**2:
         return None
     normal = directions[:, 0]
     return np.asarray(normal if normal @ (com - centre) > 0.0 else -normal)

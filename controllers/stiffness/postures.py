@@ -55,6 +55,7 @@ class PostureMatcher:
         counts = [name not in cfg.ignored_joints for name in robot.joint_names]
         self._weight: FloatArray = np.array(counts, dtype=np.float64)
         self._weight /= max(1.0, self._weight.sum())
+        self._any: BoolArray = np.ones(len(robot.contact_points), dtype=np.bool_)
         self._listed: Mapping[str, BoolArray] = {
             posture.name: np.array(
                 [point.effector in posture.effectors for point in robot.contact_points]
@@ -73,10 +74,10 @@ class PostureMatcher:
             return None
         return self._postures[best]
 
-    def listed(self, posture: Posture) -> BoolArray:
+    def listed(self, posture: Posture | None) -> BoolArray:
         """Return which candidate points belong to the effectors of `posture`.
 
         Returns:
-            (n_points,) booleans.
+            (n_points,) booleans, all true without a posture.
         """
-        return self._listed[posture.name]
+        return self._any if posture is None else self._listed[posture.name]

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
 
 from controllers import SmartStiffness, flag_names
 from controllers.stiffness import (
@@ -274,6 +275,35 @@ def test_a_robot_that_fell_in_its_posture_is_not_left_without_contacts(nao, obse
     assert report.contact_forces.sum() == pytest.approx(nao.total_mass * 9.81, rel=1e-3)
 
 
+@pytest.mark.requirement("ST-15", "ST-11")
+def test_a_tilted_vertical_does_not_lose_the_elbows(nao, observe):
+    """2° of error lift the elbows off the virtual plane: the contacts are widened."""
+    up = resting_up(nao, "Gorilla", (-0.95, 0.0, -0.3))
+    up = Rotation.from_euler("y", 2.5, degrees=True).apply(up)
+    reports = []
+    for cfg in (ContactCfg(), ContactCfg(widest_m=0.0)):
+        controller = SmartStiffness(SmartStiffnessCfg(contacts=cfg))
+        controller.reset(nao)
+        controller.step(observe(nao, "Gorilla", up=up))
+        reports.append(controller.report)
+    widened, narrow = reports
+    assert flag_names(narrow.flags)[0] == "COM_OUTSIDE_SUPPORT"
+    assert set(narrow.contact_names) == set(FEET)
+    assert flag_names(widened.flags) == ("CONTACTS_WIDENED",)
+    assert set(widened.contact_names) - set(FEET) == {"LElbowOut", "RElbowOut"}
+
+
+@pytest.mark.requirement("ST-15", "ST-11")
+def test_widening_does_not_invent_a_foot_that_its_sensors_deny(nao, observe):
+    """On one foot with the centre of mass beside it: heels are no contacts."""
+    controller = SmartStiffness()
+    controller.reset(nao)
+    controller.step(observe(nao, pressed=("LFsr",)))
+    report = controller.report
+    assert flag_names(report.flags) == ("COM_OUTSIDE_SUPPORT",)
+    assert {name[:5] for name in report.contact_names} == {"LFoot"}
+
+
 @pytest.mark.requirement("ST-26", "ST-11")
 def test_another_robot_stands_on_its_own_soles(two_leg, observe):
     controller = SmartStiffness()
@@ -293,6 +323,7 @@ def test_another_robot_stands_on_its_own_soles(two_leg, observe):
         (lambda: ContactCfg(on_newton=1.0, off_newton=2.0), "off_newton = 2.0 N"),
         (lambda: ContactCfg(threshold_m=-0.01), "threshold_m = -0.01 m"),
         (lambda: ContactCfg(part_reach_m=-0.01), "part_reach_m = -0.01 m"),
+        (lambda: ContactCfg(widest_m=float("nan")), "widest_m = nan m"),
         (lambda: PostureCfg(threshold_rad=-1.0), "threshold_rad = -1.0 rad"),
     ],
 )

@@ -24,6 +24,7 @@ G = 9.81
 DT = 0.02  # s, the controller's cycle
 UP = np.array((0.0, 0.0, 1.0))
 STILL = np.zeros(3)
+CFG = GroundPlaneCfg()
 direction = st.tuples(*[st.floats(-1.0, 1.0)] * 3).filter(
     lambda v: np.linalg.norm(v) > 0.1
 )
@@ -149,17 +150,26 @@ def test_soles_show_the_plane_they_lie_in(normal):
     axes = np.linalg.svd(up[None])[2][1:]
     corners = np.array(((0.07, 0.05), (0.07, -0.05), (-0.03, 0.05), (-0.03, -0.05)))
     points = corners @ axes - 0.2 * up
-    np.testing.assert_allclose(fit_sole_plane(points, STILL, 0.01), up, atol=1e-9)
+    np.testing.assert_allclose(fit_sole_plane(points, STILL, CFG), up, atol=1e-9)
     above = -0.4 * up  # the body on the other side: the plane is turned to it
-    np.testing.assert_allclose(fit_sole_plane(points, above, 0.01), -up, atol=1e-9)
+    np.testing.assert_allclose(fit_sole_plane(points, above, CFG), -up, atol=1e-9)
 
 
 @pytest.mark.requirement("ST-7")
 def test_an_edge_of_the_soles_gives_no_plane():
     """A robot that tips over its toes presses points on one line only."""
     front = np.array([(0.07, y, -0.3) for y in (0.08, 0.03, -0.03, -0.08)])
-    assert fit_sole_plane(front, STILL, 0.01) is None
-    assert fit_sole_plane(front[:2], STILL, 0.01) is None
+    assert fit_sole_plane(front, STILL, CFG) is None
+    assert fit_sole_plane(front[:2], STILL, CFG) is None
+
+
+@pytest.mark.requirement("ST-7")
+def test_soles_at_an_angle_to_each_other_give_no_plane():
+    """Lying on the back: one foot flat, the other on its heel."""
+    flat = np.array([(x, y, 0.0) for x in (0.0, 0.1) for y in (0.0, 0.05)])
+    heel = flat @ Rotation.from_euler("y", 40, degrees=True).as_matrix()
+    assert fit_sole_plane(np.vstack((flat, heel)), UP, CFG) is None
+    assert fit_sole_plane(flat, UP, CFG) is not None
 
 
 def smart(nao, **ground) -> SmartStiffness:

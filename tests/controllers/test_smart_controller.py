@@ -141,7 +141,7 @@ def test_any_posture_in_any_attitude_gets_sound_limits(nao, observe, seed):
 
 @pytest.mark.requirement("ST-15")
 def test_fallbacks_are_counted_by_name(nao, observe):
-    controller = make(nao, contacts=ContactCfg(sensor_scope="point"))
+    controller = make(nao, contacts=ContactCfg(sensor_scope="point", widest_m=0.0))
     one = ("LFsrFL",)
     for k, pressed in enumerate([one, one, (), ("LFsr", "RFsr")]):
         controller.step(observe(nao, time_s=k * DT, pressed=pressed))
