@@ -2,17 +2,22 @@
 
 PyBullet is not thread-safe and one robot fills one core. Workers report their
 simulated time through a queue; errors come back as text, so that a message is shown
-once and by the parent. Ctrl-C reaches every worker, and each closes its run folder.
+once and by the parent. Ctrl-C is the parent's alone: it tells the workers to stop, and
+each closes its run folder. A worker whose parent was killed does the same.
 """
 
 import contextlib
 import multiprocessing as mp
 import os
 import queue
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Event
 
 from experiments.arm import ArmCfg, run_arm
 from experiments.results import ArmResult
@@ -31,28 +36,46 @@ class Outcome:
     is_bad_input: bool = False
 
 
-_reports: "Queue[tuple[int, float]] | None" = None
+@dataclass(frozen=True, kw_only=True)
+class _Line:
+    """What connects a worker with its parent."""
+
+    reports: "Queue[tuple[int, float]]"
+    stop: Event
 
 
-def _start_worker(reports: "Queue[tuple[int, float]]") -> None:
-    global _reports  # noqa: PLW0603  # one queue a worker process
+_line: _Line | None = None
+
+
+def _start_worker(reports: "Queue[tuple[int, float]]", stop: Event) -> None:
+    global _line  # noqa: PLW0603  # one line a worker process
     os.environ["OMP_NUM_THREADS"] = "1"
-    _reports = reports
+    _line = _Line(reports=reports, stop=stop)
 
 
 def _work(number: int, cfg: ArmCfg) -> Outcome:
-    reports = _reports
-
     def report(time_s: float) -> None:
-        if reports is not None:
-            reports.put((number, time_s))
+        if _line is None:
+            return
+        if _is_orphan():
+            raise KeyboardInterrupt("the process that started it was killed")
+        if _line.stop.is_set():
+            raise KeyboardInterrupt
+        _line.reports.put((number, time_s))
 
     try:
         return Outcome(result=run_arm(cfg, report))
     except TestbedError as error:
         return Outcome(error=str(error), is_bad_input=isinstance(error, BadInput))
     except KeyboardInterrupt:
+        if _is_orphan():
+            os._exit(1)  # nobody will ever send it more work, or the order to end
         return Outcome(error="interrupted")
+
+
+def _is_orphan() -> bool:
+    parent = mp.parent_process()
+    return parent is not None and not parent.is_alive()
 
 
 def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmResult]:
@@ -68,23 +91,53 @@ def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmR
     Raises:
         BadInput: an arm refused its configuration.
         TestbedError: an arm could not go on.
+        KeyboardInterrupt: after every arm has closed its run folder.
     """
     if len(arms) == 1:  # no process to start: faster, and a debugger can follow
         return [run_arm(arms[0], lambda time_s: on_progress(0, time_s))]
     context = mp.get_context("spawn")
     reports: Queue[tuple[int, float]] = context.Queue()
+    stop = context.Event()
     workers = min(len(arms), os.cpu_count() or 1)
     with ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_start_worker, initargs=(reports,)
+        workers, mp_context=context, initializer=_start_worker, initargs=(reports, stop)
     ) as pool:
-        futures = [pool.submit(_work, i, arm) for i, arm in enumerate(arms)]
-        _follow(futures, reports, on_progress)
-        outcomes = [future.result() for future in futures]
+        with _born_deaf_to_ctrl_c():
+            futures = [pool.submit(_work, i, arm) for i, arm in enumerate(arms)]
+        try:
+            _follow(futures, reports, on_progress)
+            outcomes = [future.result() for future in futures]
+        except KeyboardInterrupt:
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise
+        except BrokenProcessPool as error:
+            raise TestbedError(
+                "the process of a robot was killed, perhaps for want of memory; the "
+                "run folders hold what was recorded."
+            ) from error
     for outcome in outcomes:
         if outcome.error is not None:
             kind = BadInput if outcome.is_bad_input else TestbedError
             raise kind(outcome.error)
     return [outcome.result for outcome in outcomes if outcome.result is not None]
+
+
+@contextlib.contextmanager
+def _born_deaf_to_ctrl_c() -> Iterator[None]:
+    """Let processes that start meanwhile ignore SIGINT, which a terminal sends to all.
+
+    One that is interrupted while it still imports would print a traceback.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python sets signal handlers in the main thread alone
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _follow(
