@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.errors import SensorError
 from controllers.registry import make_controller
 from controllers.robot_interface import Controller, Observation
 from experiments.fast_forward import FastForwardCfg, Steadiness
@@ -22,7 +23,7 @@ from experiments.heat_meter import HeatMeter
 from experiments.loop import CONTROL_PERIOD, Loop
 from experiments.recording import RunRecording
 from experiments.results import ArmResult, leg_rise
-from models import Robot, load_robot
+from models import BadInput, Robot, load_robot
 from sim.simulated_robot import SimulatedRobot, SimulationCfg, SimulationDiverged
 
 FloatArray = NDArray[np.float64]
@@ -79,8 +80,8 @@ def run_arm(cfg: ArmCfg, on_progress: Callable[[float], None]) -> ArmResult:
     )
     try:
         return Arm(cfg, sim, controller, recording, on_progress).run()
-    except KeyboardInterrupt:
-        recording.close("failed: stopped by the user (Ctrl-C)")
+    except KeyboardInterrupt as stop:
+        recording.close(f"failed: {str(stop) or 'stopped by the user (Ctrl-C)'}")
         raise
     except Exception as error:
         recording.close(f"failed: {error}")
@@ -126,8 +127,11 @@ class Arm:
                     failure = f"fell at {self._sim.time_s:.2f} s"
                 elif self._may_jump():
                     self._jump()
-        except SimulationDiverged as error:
+        except (SimulationDiverged, SensorError) as error:
             failure = str(error)
+        except BadInput as error:  # a limit that no robot accepts, such as NaN
+            failure = f"stopped at {self._sim.time_s:.2f} s: {error}"
+        if failure is not None:
             self._recording.save_last_second(self._sim)
         flags = dict(getattr(self._controller, "flag_counts", {}))
         self._recording.counts("controller flags", self._sim.time_s, flags)

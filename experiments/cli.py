@@ -38,9 +38,6 @@ def main() -> None:
     except TestbedError as error:
         print(f"failed: {error}", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("stopped; the run folder holds what was recorded.", file=sys.stderr)
-        sys.exit(130)
 
 
 def pairs(option: str, items: Iterable[str]) -> dict[str, float]:

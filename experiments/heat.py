@@ -1,6 +1,6 @@
 """The heat experiment: identical robots stand, one a controller, and heat up.
 
-    HeatCfg -> plan_arms -> run_side_by_side -> HeatResult -> table, figures, JSON
+HeatCfg -> plan_arms -> run_side_by_side -> HeatResult -> table, figures, JSON
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,13 @@ from experiments.loop import CONTROL_PERIOD
 from experiments.presets import load_preset
 from experiments.results import ArmResult, HeatResult
 from experiments.side_by_side import Progress, run_side_by_side
-from models import BadInput, default_robot_folder, load_robot
-from sim.engine import WorldCfg
+from models import BadInput, Robot, default_robot_folder, load_robot
+from sim.engine import WorldCfg, check_display
 from sim.heating import COPPER_COEFFICIENT, HeatingCfg
 from sim.protection import make_protection
 from sim.servo import ServoCfg
 from sim.simulated_robot import (
+    HEAT_PERIOD,
     SimulationCfg,
     misalignment_of,
     start_temperatures,
@@ -99,9 +100,7 @@ def settle_setting(cfg: HeatCfg) -> Setting:
 def simulation_cfg(cfg: HeatCfg, setting: Setting) -> SimulationCfg:
     """Return the simulated robot's configuration, the same for every arm."""
     return SimulationCfg(
-        world=WorldCfg(
-            physics_dt=cfg.physics_dt, slope_deg=cfg.slope_deg, gui=cfg.gui
-        ),
+        world=WorldCfg(physics_dt=cfg.physics_dt, slope_deg=cfg.slope_deg, gui=cfg.gui),
         servo=ServoCfg(kind=cfg.servo, friction_scale=cfg.gear_friction),
         heating=HeatingCfg(
             model=cfg.heating,  # type: ignore[arg-type]  # checked by HeatingCfg
@@ -127,20 +126,32 @@ def plan_arms(cfg: HeatCfg) -> list[ArmCfg]:
             f"minutes is {cfg.minutes}; give a number above 0, at most "
             f"{LONGEST_MINUTES:g}."
         )
+    if cfg.seed < 0:
+        raise BadInput(f"seed is {cfg.seed}; give a whole number from 0 up.")
     if len(set(cfg.controllers)) != len(cfg.controllers) or not cfg.controllers:
         raise BadInput(
             f"controllers are {', '.join(cfg.controllers) or 'none'}; name each "
             "controller once."
         )
     if cfg.gui and len(cfg.controllers) > 1:
-        raise BadInput("--gui shows one robot; give one controller, as in "
-                       f"--controllers {cfg.controllers[-1]}.")
+        raise BadInput(
+            "--gui shows one robot; give one controller, as in "
+            f"--controllers {cfg.controllers[-1]}."
+        )
+    if cfg.gui:
+        check_display()
     for controller in cfg.controllers:
         make_controller(controller)
     setting = settle_setting(cfg)
     simulation = simulation_cfg(cfg, setting)
     ticks_of("control period", cfg.control_period, cfg.physics_dt)
+    if 60.0 * cfg.minutes < cfg.control_period:
+        raise BadInput(
+            f"minutes is {cfg.minutes:g}, which is shorter than one control period of "
+            f"{cfg.control_period:g} s; give at least {cfg.control_period / 60.0:.2g}."
+        )
     robot = load_robot(cfg.robot).with_effort_limits(setting.effort_limits)
+    _check_physics_step(robot, cfg.physics_dt)
     robot.posture(cfg.posture)
     misalignment_of(robot, setting.misalignment_deg)
     start_temperatures(robot, setting.start_degc, setting.other_start_degc)
@@ -161,9 +172,7 @@ def plan_arms(cfg: HeatCfg) -> list[ArmCfg]:
     ]
 
 
-def run_heat(
-    cfg: HeatCfg, arms: list[ArmCfg], on_progress: Progress
-) -> HeatResult:
+def run_heat(cfg: HeatCfg, arms: list[ArmCfg], on_progress: Progress) -> HeatResult:
     """Run the planned arms and put their results together.
 
     Args:
@@ -177,7 +186,9 @@ def run_heat(
         posture=cfg.posture,
         seed=cfg.seed,
         misalignment_deg=dict(arms[0].simulation.misalignment_deg),
-        arms={arm.controller: result for arm, result in zip(arms, results, strict=True)},
+        arms={
+            arm.controller: result for arm, result in zip(arms, results, strict=True)
+        },
         settings=_settings(cfg, arms[0]),
     )
 
@@ -194,6 +205,27 @@ def failures(result: HeatResult) -> dict[str, str]:
 def hottest(arm: ArmResult) -> str:
     """Return the joint with the highest temperature at the end."""
     return max(arm.joints, key=lambda name: arm.joints[name].end_degc)
+
+
+def _check_physics_step(robot: Robot, physics_dt: float) -> None:
+    """Refuse a step that does not divide the periods which a user cannot choose."""
+    rates = robot.sensor_rates
+    periods = {
+        "heating": HEAT_PERIOD,
+        "encoder": rates.encoder_period,
+        "current": rates.current_period,
+        "IMU": rates.imu_period,
+        "FSR": rates.fsr_period,
+        "temperature": rates.temperature_period,
+    }
+    for name, period in periods.items():
+        try:
+            ticks_of(f"{name} period", period, physics_dt)
+        except BadInput as error:
+            raise BadInput(
+                f"physics step is {physics_dt:g} s, which does not divide the {name} "
+                f"period of {period:g} s; give one that does, such as 0.001."
+            ) from error
 
 
 def _settings(cfg: HeatCfg, arm: ArmCfg) -> dict[str, Any]:

@@ -14,6 +14,9 @@ from experiments.results import HeatResult
 from models import BadInput
 from sim.run_folder import create_run_folder
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
 
 def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
     """Run the experiment, print the table, draw the figures; return the exit status.
@@ -25,10 +28,16 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
     _check_writable(json_file)
     folder = create_run_folder(out.parent, out.name)
     arms = [
-        dataclasses.replace(arm, folder=create_run_folder(folder, _plain(arm.controller)))
+        dataclasses.replace(
+            arm, folder=create_run_folder(folder, _plain(arm.controller))
+        )
         for arm in arms
     ]
-    result = _with_progress(cfg, arms)
+    try:
+        result = _with_progress(cfg, arms)
+    except KeyboardInterrupt:
+        print(f"stopped; {folder} holds what was recorded.", file=sys.stderr)
+        return INTERRUPTED
     text = json.dumps(result.as_json(), indent=2, ensure_ascii=False, allow_nan=False)
     (folder / "heat.json").write_text(text + "\n", encoding="utf-8")
     if json_file is not None and json_file != "-":
@@ -91,11 +100,15 @@ def _with_progress(cfg: HeatCfg, arms: list[ArmCfg]) -> HeatResult:
 
 
 def _check_writable(json_file: str | None) -> None:
-    """Try the JSON file before minutes of work depend on it."""
+    """Try the JSON file before minutes of work depend on it; leave nothing behind."""
     if json_file is None or json_file == "-":
         return
+    path = Path(json_file)
     try:
-        Path(json_file).touch()
+        is_new = not path.exists()
+        path.open("a").close()
+        if is_new:
+            path.unlink()
     except OSError as error:
         raise BadInput(
             f"--json {json_file} cannot be written: {error.strerror}. "

@@ -1,5 +1,6 @@
 """What a heat experiment found: plain data, and the JSON that `--json` writes."""
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -20,7 +21,8 @@ class JointResult:
     time_to_80_degc_s: float | None
     """First time at 80 °C; None where it was not reached in the run."""
     steady_degc: float
-    """Where the temperature would end if the last torques stayed for ever."""
+    """Where the temperature would end if the last torques stayed for ever; inf (null in
+    JSON) where the motor would burn first."""
     forecast_80_degc_s: float | None
     """As `time_to_80_degc_s`, run on with the last torques; None for never."""
 
@@ -62,6 +64,9 @@ class HeatResult:
         for name, arm in self.arms.items():
             row = asdict(arm)
             del row["controller"]
+            for joint in row["joints"].values():
+                if not math.isfinite(joint["steady_degc"]):
+                    joint["steady_degc"] = None
             arms[name] = row
         return {
             "experiment": "heat",

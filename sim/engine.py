@@ -117,6 +117,18 @@ class Contact:
     """Part of it along the ground's normal, in N."""
 
 
+def check_display() -> None:
+    """Look whether PyBullet's window could open; it ends the process where not.
+
+    Raises:
+        BadInput: there is no display.
+    """
+    if not os.environ.get("DISPLAY"):
+        raise BadInput(
+            "--gui needs a display and DISPLAY is not set; run without --gui."
+        )
+
+
 class Engine:
     """A PyBullet client with a ground and one robot.
 
@@ -129,10 +141,8 @@ class Engine:
         Raises:
             BadInput: the window was asked for where there is no display.
         """
-        if cfg.gui and not os.environ.get("DISPLAY"):
-            raise BadInput(
-                "--gui needs a display and DISPLAY is not set; run without --gui."
-            )
+        if cfg.gui:
+            check_display()
         self.robot = robot
         self.cfg = cfg
         with _stdout_to_stderr():

@@ -61,7 +61,8 @@ class ServoCfg:
             )
         if not (np.isfinite(self.friction_scale) and self.friction_scale >= 0.0):
             raise BadInput(
-                f"friction_scale is {self.friction_scale}; give a number >= 0."
+                f"gear friction: friction_scale is {self.friction_scale}; give a "
+                "number >= 0, 1 being the robot's own."
             )
         if self.battery_volt is not None and not (
             np.isfinite(self.battery_volt) and self.battery_volt > 0.0
