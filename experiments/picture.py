@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.figure_file import INK, SOFT_INK, new_figure, save_figure
+from experiments.figure_file import save_figure
+from experiments.figure_style import INK, SOFT_INK, new_figure
+from experiments.robot_light import BACKGROUND
 from experiments.robot_view import (
-    BACKGROUND,
     COLDEST_DEGC,
     HOTTEST_DEGC,
     RobotView,

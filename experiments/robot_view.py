@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter, map_coordinates
 
+from experiments.robot_light import lamp, lit, vector3
 from models import Robot
 from sim.camera import Camera, Rendering
 from sim.engine import Engine, WorldCfg
@@ -36,7 +36,6 @@ FROM = np.array([1.0, 0.5, 0.16])
 """Direction from the robot to the camera: ahead, a little to its left and above."""
 LIGHT = np.array([0.7, 0.75, 1.5])
 """Direction from the robot to the light."""
-BACKGROUND = np.array([0.955, 0.96, 0.965])
 OVERSAMPLING = 2
 """Pixels drawn for one shown, in each direction."""
 
@@ -105,11 +104,11 @@ def view_robot(robot: Robot, posture: str, height: int = 760) -> RobotView:
         camera = _framed(engine, height * OVERSAMPLING)
         rendering = engine.render(camera)
         seen = rendering.positions()[rendering.link >= 0]
-        sun = engine.render(_lamp(seen, LIGHT))
-        sky = engine.render(_lamp(seen, np.array([1e-3, 0.0, 1.0])))
+        sun = engine.render(lamp(seen, LIGHT))
+        sky = engine.render(lamp(seen, np.array([1e-3, 0.0, 1.0])))
     finally:
         engine.close()
-    return _lit(robot, rendering, sun, sky)
+    return _view(robot, rendering, sun, sky)
 
 
 def _dressed(robot: Robot, posture: str) -> Engine:
@@ -134,8 +133,8 @@ def _framed(engine: Engine, height: int) -> Camera:
     middle, _ = engine.base_pose()
     out = FROM / np.linalg.norm(FROM)
     wide = Camera(
-        eye=_vector(middle + 4.0 * out),
-        target=_vector(middle),
+        eye=vector3(middle + 4.0 * out),
+        target=vector3(middle),
         fov_deg=40.0,
         width=240,
         height=240,
@@ -151,115 +150,32 @@ def _framed(engine: Engine, height: int) -> Camera:
     width = int(height * max(across / tall, 0.55)) // OVERSAMPLING * OVERSAMPLING
     return dataclasses.replace(
         wide,
-        eye=_vector(target + distance * out),
-        target=_vector(target),
+        eye=vector3(target + distance * out),
+        target=vector3(target),
         fov_deg=float(2 * np.rad2deg(np.arctan(tall / 2.0 / distance))),
         width=width,
         height=height,
         near=0.3 * distance,
         far=3.0 * distance,
-        light=_vector(LIGHT),
+        light=vector3(LIGHT),
         ambient=0.55,
         diffuse=0.42,
         specular=0.03,
     )
 
 
-def _lamp(seen: FloatArray, direction: FloatArray) -> Camera:
-    """Return a camera far off in the place of a light."""
-    low, high = seen.min(axis=0), seen.max(axis=0)
-    middle, size = (low + high) / 2.0, float(np.linalg.norm(high - low))
-    return Camera(
-        eye=_vector(middle + 12.0 * size * direction / np.linalg.norm(direction)),
-        target=_vector(middle),
-        fov_deg=float(2 * np.rad2deg(np.arctan(0.75 / 12.0))),
-        width=420,
-        height=420,
-        near=10.0 * size,
-        far=15.0 * size,
-    )
-
-
-def _lit(
+def _view(
     robot: Robot, rendering: Rendering, sun: Rendering, sky: Rendering
 ) -> RobotView:
-    """Put the robot on a ground that catches its shadow."""
-    is_robot = rendering.link >= 0
-    camera = rendering.camera
-    rays = camera.rays()
-    with np.errstate(divide="ignore"):
-        to_ground = -camera.eye[2] / rays[..., 2]
-    is_ground = ~is_robot & (to_ground > 0.0) & (to_ground < 2.0 * camera.far)
-    shown = np.where(is_robot, rendering.depth, np.where(is_ground, to_ground, 1.0))
-    points = np.array(camera.eye) + rays * shown[..., None]
-    size = float(np.ptp(sun.positions()[sun.link >= 0][:, 2]))
-    on_body = _hidden(points, sun, 0.03 * size)
-    on_ground = _covered(points, sun, 5.0)
-    beneath = _covered(points, sky, 12.0)
-
-    grey = rendering.rgb[..., 0] / 255.0
-    # A blur within the robot's outline, so that the ground's light stays outside.
-    weight = gaussian_filter(is_robot.astype(float), 5.0)
-    softened = gaussian_filter(np.where(is_robot, on_body, 0.0), 5.0)
-    on_body = softened / np.maximum(weight, 1e-3)
-    body = (1.12 * grey * (1.0 - 0.16 * on_body)).clip(0.0, 1.0)
-    ground = (1.0 - 0.12 * on_ground) * (1.0 - 0.2 * beneath)
-    ground = 1.0 - (1.0 - ground) * is_ground * _fade(*grey.shape)
-    image = np.where(
-        is_robot[..., None], body[..., None], ground[..., None] * BACKGROUND
-    )
+    image, light = lit(rendering, sun, sky)
     drums = {name: rendering.sees(drum_of(name)) for name in robot.joint_names}
     return RobotView(
         rendering=rendering,
         brightness=image,
-        light=body,
+        light=light,
         drums=drums,
         centres={n: _centre(mask) for n, mask in drums.items() if mask.any()},
     )
-
-
-def _fade(height: int, width: int) -> FloatArray:
-    """Return (height, width): 1 in the picture, falling to 0 at its edges."""
-
-    def ramp(n: int, part: float) -> FloatArray:
-        place = (np.arange(n) + 0.5) / n
-        u = np.minimum(np.minimum(place, 1.0 - place) / part, 1.0)
-        smooth: FloatArray = u * u * (3.0 - 2.0 * u)
-        return smooth
-
-    return np.outer(ramp(height, 0.04), ramp(width, 0.14))
-
-
-def _hidden(points: FloatArray, lamp: Rendering, margin: float) -> FloatArray:
-    """Return (h, w): 1 where a body stands between the lamp and a point, else 0.
-
-    Args:
-        points: (h, w, 3) in m.
-        lamp: what the lamp sees.
-        margin: a body this close before the point is the point's own, in m.
-    """
-    pixel, distance = lamp.camera.project(points)
-    depth = np.where(np.isfinite(lamp.depth), lamp.depth, lamp.camera.far)
-    first = _at(depth, pixel, order=0)
-    hidden: FloatArray = (first < distance - margin).astype(float)
-    return hidden
-
-
-def _covered(points: FloatArray, lamp: Rendering, blur: float) -> FloatArray:
-    """Return (h, w): how much of the lamp's light a point on the ground lacks, 0 to 1.
-
-    Points and lamp as in `_hidden`; `blur` is a standard deviation in the lamp's
-    pixels.
-    """
-    outline = gaussian_filter((lamp.link >= 0).astype(float), blur)
-    return _at(outline, lamp.camera.project(points)[0], order=1)
-
-
-def _at(image: FloatArray, pixel: FloatArray, order: int) -> FloatArray:
-    """Return an image (m, n) at pixels (h, w, 2) of column and row."""
-    place = np.stack([pixel[..., 1] - 0.5, pixel[..., 0] - 0.5])
-    values: FloatArray = map_coordinates(image, place, order=order, mode="nearest")
-    return values
 
 
 def _centre(mask: NDArray[np.bool_]) -> tuple[float, float]:
@@ -268,8 +184,3 @@ def _centre(mask: NDArray[np.bool_]) -> tuple[float, float]:
         float(columns.mean()) / OVERSAMPLING,
         float(rows.mean()) / OVERSAMPLING,
     )
-
-
-def _vector(array: FloatArray) -> tuple[float, float, float]:
-    x, y, z = array.tolist()
-    return (x, y, z)
