@@ -21,7 +21,7 @@ class ConstantStiffness:
             BadInput: the value is outside [0, 1].
         """
         if not 0.0 <= value <= 1.0:
-            raise BadInput(f"stiffness {value}; give a number from 0 to 1.")
+            raise BadInput(f"constant stiffness {value}; give a number from 0 to 1.")
         self.name = name
         self.value = value
         self._stiffness: NDArray[np.float64] | None = None

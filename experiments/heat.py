@@ -17,7 +17,7 @@ from experiments.loop import CONTROL_PERIOD
 from experiments.presets import load_preset
 from experiments.results import ArmResult, HeatResult
 from experiments.side_by_side import Progress, run_side_by_side
-from models import BadInput, Robot, default_robot_folder, load_robot
+from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
 from sim.engine import WorldCfg, check_display
 from sim.heating import COPPER_COEFFICIENT, HeatingCfg
 from sim.protection import make_protection
@@ -144,14 +144,14 @@ def plan_arms(cfg: HeatCfg) -> list[ArmCfg]:
         make_controller(controller)
     setting = settle_setting(cfg)
     simulation = simulation_cfg(cfg, setting)
+    robot = _with_effort_limits(load_robot(cfg.robot), cfg.preset, setting)
+    _check_physics_step(robot, cfg.physics_dt)
     ticks_of("control period", cfg.control_period, cfg.physics_dt)
     if 60.0 * cfg.minutes < cfg.control_period:
         raise BadInput(
             f"minutes is {cfg.minutes:g}, which is shorter than one control period of "
             f"{cfg.control_period:g} s; give at least {cfg.control_period / 60.0:.2g}."
         )
-    robot = load_robot(cfg.robot).with_effort_limits(setting.effort_limits)
-    _check_physics_step(robot, cfg.physics_dt)
     robot.posture(cfg.posture)
     misalignment_of(robot, setting.misalignment_deg)
     start_temperatures(robot, setting.start_degc, setting.other_start_degc)
@@ -205,6 +205,17 @@ def failures(result: HeatResult) -> dict[str, str]:
 def hottest(arm: ArmResult) -> str:
     """Return the joint with the highest temperature at the end."""
     return max(arm.joints, key=lambda name: arm.joints[name].end_degc)
+
+
+def _with_effort_limits(robot: Robot, preset: str | None, setting: Setting) -> Robot:
+    """Return the robot under a preset's limits, which must know its joints."""
+    try:
+        return robot.with_effort_limits(setting.effort_limits)
+    except UnknownName as error:
+        raise BadInput(
+            f"preset {preset!r} is made for another robot: {error} Give --misalign and "
+            "--start instead of --preset."
+        ) from error
 
 
 def _check_physics_step(robot: Robot, physics_dt: float) -> None:
