@@ -1,0 +1,75 @@
+"""Experiments: the closed loop of a robot and a controller, and what is built on it.
+
+    loop = Loop(sim, SmartStiffness(), robot.posture("PoseInit").angles)
+    run_for(loop, 5.0)  # seconds
+
+    cfg = HeatCfg(preset="document")
+    result = run_heat(cfg, plan_arms(cfg), lambda arm, time_s: None)
+
+Names are imported when they are first used, so that `nao-testbed --help` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from experiments.arm import ArmCfg, run_arm
+    from experiments.fast_forward import FastForwardCfg
+    from experiments.heat import HeatCfg, plan_arms, run_heat
+    from experiments.loop import CONTROL_PERIOD, Loop, run_for
+    from experiments.presets import Preset, load_preset, preset_names
+    from experiments.published import LEG_JOINTS, PUBLISHED, SHUT_DOWN_DEGC
+    from experiments.results import ArmResult, HeatResult, JointResult
+else:
+    _HOMES = {
+        "ArmCfg": "experiments.arm",
+        "ArmResult": "experiments.results",
+        "CONTROL_PERIOD": "experiments.loop",
+        "FastForwardCfg": "experiments.fast_forward",
+        "HeatCfg": "experiments.heat",
+        "HeatResult": "experiments.results",
+        "JointResult": "experiments.results",
+        "LEG_JOINTS": "experiments.published",
+        "Loop": "experiments.loop",
+        "PUBLISHED": "experiments.published",
+        "Preset": "experiments.presets",
+        "SHUT_DOWN_DEGC": "experiments.published",
+        "load_preset": "experiments.presets",
+        "plan_arms": "experiments.heat",
+        "preset_names": "experiments.presets",
+        "run_arm": "experiments.arm",
+        "run_for": "experiments.loop",
+        "run_heat": "experiments.heat",
+    }
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
+
+    def __dir__() -> list[str]:
+        """Return the public names, for completion in a shell."""
+        return sorted(__all__)
+
+
+__all__ = [
+    "CONTROL_PERIOD",
+    "LEG_JOINTS",
+    "PUBLISHED",
+    "SHUT_DOWN_DEGC",
+    "ArmCfg",
+    "ArmResult",
+    "FastForwardCfg",
+    "HeatCfg",
+    "HeatResult",
+    "JointResult",
+    "Loop",
+    "Preset",
+    "load_preset",
+    "plan_arms",
+    "preset_names",
+    "run_arm",
+    "run_for",
+    "run_heat",
+]

@@ -1,0 +1,77 @@
+"""The world: a simulated robot behind the robot interface, and its recordings.
+
+    robot = load_robot(default_robot_folder())
+    sim = SimulatedRobot(robot, SimulationCfg(), "PoseInit")
+    sim.step(1000)  # one second
+    sim.read().fsr  # what its sensors say
+
+Names are imported when they are first used: who reads a run with `read_run` does not
+wait for the physics engine, who simulates does not wait for pandas.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sim.engine import WorldCfg
+    from sim.heating import Heating, HeatingCfg, make_heating
+    from sim.recorder import Recorder
+    from sim.run_folder import Event, Run, create_run_folder, read_run
+    from sim.sensors import SensorCfg
+    from sim.servo import ServoCfg
+    from sim.simulated_robot import (
+        SimulatedRobot,
+        SimulationCfg,
+        SimulationDiverged,
+        Snapshot,
+        Truth,
+    )
+else:
+    _HOMES = {
+        "Event": "sim.run_folder",
+        "Heating": "sim.heating",
+        "HeatingCfg": "sim.heating",
+        "Recorder": "sim.recorder",
+        "Run": "sim.run_folder",
+        "SensorCfg": "sim.sensors",
+        "ServoCfg": "sim.servo",
+        "SimulatedRobot": "sim.simulated_robot",
+        "SimulationCfg": "sim.simulated_robot",
+        "SimulationDiverged": "sim.simulated_robot",
+        "Snapshot": "sim.simulated_robot",
+        "Truth": "sim.simulated_robot",
+        "WorldCfg": "sim.engine",
+        "create_run_folder": "sim.run_folder",
+        "make_heating": "sim.heating",
+        "read_run": "sim.run_folder",
+    }
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
+
+    def __dir__() -> list[str]:
+        """Return the public names, for completion in a shell."""
+        return sorted(__all__)
+
+
+__all__ = [
+    "Event",
+    "Heating",
+    "HeatingCfg",
+    "Recorder",
+    "Run",
+    "SensorCfg",
+    "ServoCfg",
+    "SimulatedRobot",
+    "SimulationCfg",
+    "SimulationDiverged",
+    "Snapshot",
+    "Truth",
+    "WorldCfg",
+    "create_run_folder",
+    "make_heating",
+    "read_run",
+]

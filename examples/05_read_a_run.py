@@ -1,0 +1,73 @@
+"""Record a run, and open it in pandas in one line.
+
+    frame = read_run("runs/heat/fixed").frame
+
+opens any run folder, one of `make run` or one whose process was killed. The index is
+the simulated time in s; columns are called `channel.member`, such as `q.LKneePitch`.
+
+Rows are not evenly spaced: one every 20 ms, but one a second where the physics was left
+out (fast-forward). A mean over rows is therefore no mean over time; weigh each row with
+the time since the one before. Give a run folder as argument to see that one; without,
+a short run is made.
+"""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from experiments import HeatCfg, plan_arms, run_arm
+from sim import create_run_folder, read_run
+
+
+def record(base: Path) -> Path:
+    """Let a robot with a bad ankle stand for two minutes; return its run folder."""
+    cfg = HeatCfg(
+        minutes=2.0, controllers=("fixed",), misalignment_deg={"LAnklePitch": 2.0}
+    )
+    (arm,) = plan_arms(cfg)
+    folder = create_run_folder(base, "lesson")
+    run_arm(replace(arm, folder=folder), lambda _time_s: None)
+    return folder
+
+
+def show(folder: Path) -> None:
+    """Print what a run folder holds."""
+    frame = read_run(folder).frame  # the one line
+
+    run = read_run(folder)  # the same folder, with what else it says
+    meta = run.meta
+    print(f"{meta.experiment} of {meta.robot}, seed {meta.seed}: {run.state}")
+    print(f"{len(frame)} rows, {frame.shape[1]} columns, to {frame.index[-1]:.0f} s")
+    channels = dict.fromkeys(column.partition(".")[0] for column in frame.columns)
+    print(f"channels: {', '.join(channels)}")
+    print(f"{len(run.events)} events, such as: {run.events[0]}\n")
+
+    legs = ["RHipPitch", "RKneePitch", "RAnklePitch", "LKneePitch", "LAnklePitch"]
+    temperature = run.channel("true_temperature")[legs]
+    minute = np.ceil(temperature.index.to_numpy() / 60.0).astype(int)
+    print("temperature at the end of each minute, °C")
+    by_minute = temperature.groupby(minute).last().rename_axis("minute")
+    print(by_minute.to_string(float_format="{:.1f}".format))
+
+    squares = run.channel("motor_torque")[legs] ** 2
+    step_s = frame.index.to_series().diff().fillna(0.0)
+    mean = squares.mul(step_s, axis=0).sum() / step_s.sum()
+    print("\nmean squared motor torque, which heats, in N²m²")
+    print(f"{'':<12}{'over time':>11}{'over rows':>11}")
+    for name in legs:
+        print(f"{name:<12}{mean[name]:11.3f}{squares[name].mean():11.3f}")
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        show(Path(sys.argv[1]))
+        return
+    with TemporaryDirectory() as base:
+        show(record(Path(base)))
+
+
+if __name__ == "__main__":
+    main()
