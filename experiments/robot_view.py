@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import center_of_mass, label
 
 from experiments.robot_light import lamp, lit, vector3
 from models import Robot
@@ -179,8 +180,9 @@ def _view(
 
 
 def _centre(mask: NDArray[np.bool_]) -> tuple[float, float]:
-    rows, columns = np.nonzero(mask)
-    return (
-        float(columns.mean()) / OVERSAMPLING,
-        float(rows.mean()) / OVERSAMPLING,
-    )
+    """Return column and row of the middle of the largest piece that shows."""
+    pieces, _ = label(mask)
+    sizes = np.bincount(pieces.ravel())
+    sizes[0] = 0  # where the drum does not show
+    row, column = center_of_mass(pieces == sizes.argmax())
+    return float(column) / OVERSAMPLING, float(row) / OVERSAMPLING

@@ -201,7 +201,7 @@ def _work(result: HeatResult) -> Table:
     if len(arms) > 1:
         reference = arms[0]
         table.add_row(
-            f"longer than {reference.controller}",
+            f"time over that of {reference.controller}",
             "",
             *(lifetime_ratio_text(arm, reference) for arm in arms[1:]),
         )

@@ -1,0 +1,126 @@
+"""A heat result with round numbers, and the frames of its runs."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.published import LEG_JOINTS
+from experiments.results import ArmResult, HeatResult, JointResult, leg_rise
+from models import Robot, load_robot
+
+ROOT = Path(__file__).resolve().parents[2]
+RISES = {
+    "fixed": {"RHipRoll": 8, "RHipPitch": 24, "RKneePitch": 6, "RAnkleRoll": 5}
+    | {"RAnklePitch": 7, "LHipRoll": 20, "LHipPitch": 12, "LKneePitch": 18}
+    | {"LAnkleRoll": 14, "LAnklePitch": 45},
+    "smart": {"RHipRoll": 4, "RHipPitch": 9, "RKneePitch": 5, "RAnkleRoll": 3}
+    | {"RAnklePitch": 7, "LHipRoll": 7, "LHipPitch": 6, "LKneePitch": 10}
+    | {"LAnkleRoll": 6, "LAnklePitch": 13},
+}
+STARTS = {"LAnklePitch": 35.0, "RHipPitch": 36.0}
+
+
+def joint_result(start_degc: float, rise_k: float) -> JointResult:
+    """A joint on its way to twice its rise; 80 °C after a straight line's time."""
+    end = start_degc + rise_k
+    steady = start_degc + 2.0 * rise_k
+    reached = 900.0 * (80.0 - start_degc) / rise_k if rise_k > 0.0 else np.inf
+    return JointResult(
+        start_degc=start_degc,
+        end_degc=end,
+        rise_k=rise_k,
+        mean_abs_effort_nm=rise_k / 20.0,
+        joule_loss_j=30.0 * rise_k,
+        time_to_80_degc_s=reached if reached <= 900.0 else None,
+        steady_degc=steady,
+        forecast_80_degc_s=reached if steady >= 80.0 else None,
+    )
+
+
+def arm_result(controller: str, joints: dict[str, JointResult]) -> ArmResult:
+    return ArmResult(
+        controller=controller,
+        joints=joints,
+        left_leg_rise_k=leg_rise(joints, "L"),
+        right_leg_rise_k=leg_rise(joints, "R"),
+        fell=False,
+        failure=None,
+        sim_s=900.0,
+        wall_s=10.0,
+        physics_s=30.0,
+    )
+
+
+def make_result(*controllers: str) -> HeatResult:
+    """A result of 15 minutes; other controllers heat as `smart` does."""
+    arms = {}
+    for controller in controllers:
+        rises = RISES.get(controller, RISES["smart"])
+        joints = {"HeadYaw": joint_result(30.0, 1.0)}
+        joints |= {n: joint_result(STARTS.get(n, 30.0), r) for n, r in rises.items()}
+        arms[controller] = arm_result(controller, joints)
+    return HeatResult(
+        minutes=15.0,
+        posture="PoseInit",
+        seed=7,
+        misalignment_deg={"LAnklePitch": 1.5},
+        arms=arms,
+        settings={"preset": "document", "servo": "torque"},
+    )
+
+
+@pytest.fixture
+def make_heat_result() -> Callable[..., HeatResult]:
+    """Call it with the names of the controllers."""
+    return make_result
+
+
+@pytest.fixture
+def two_leg_result() -> HeatResult:
+    """Of a robot without the document's legs, that fell with `smart`."""
+    names = [f"{side}_{j}" for side in ("left", "right") for j in ("hip", "knee")]
+    hot = {n: joint_result(30.0, 10.0 * (i + 1)) for i, n in enumerate(names)}
+    cool = {n: joint_result(30.0, 2.0 * (i + 1)) for i, n in enumerate(names)}
+    fallen = arm_result("smart", cool)
+    return HeatResult(
+        minutes=15.0,
+        posture="Stand",
+        seed=0,
+        misalignment_deg={},
+        arms={
+            "fixed": arm_result("fixed", hot),
+            "smart": ArmResult(
+                **{**vars(fallen), "failure": "fell at 3.20 s", "fell": True}
+            ),
+        },
+    )
+
+
+@pytest.fixture
+def make_frame() -> Callable[[ArmResult], pd.DataFrame]:
+    """Make the frame of an arm: temperatures on a straight line, stiffness 0.5."""
+
+    def make(arm: ArmResult) -> pd.DataFrame:
+        time_s = np.linspace(0.0, arm.sim_s, 2000)
+        columns = {}
+        for name, row in arm.joints.items():
+            rise = row.rise_k * time_s / arm.sim_s
+            columns[f"temperature.{name}"] = row.start_degc + rise
+            columns[f"stiffness.{name}"] = np.full_like(time_s, 0.5)
+        return pd.DataFrame(columns, index=pd.Index(time_s, name="time_s"))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def two_leg() -> Robot:
+    return load_robot(ROOT / "tests" / "data" / "two_leg")
+
+
+@pytest.fixture
+def legs() -> tuple[str, ...]:
+    """The ten joints that the document draws."""
+    return tuple(side + joint for side in "RL" for joint in LEG_JOINTS)

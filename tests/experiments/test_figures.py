@@ -1,0 +1,223 @@
+import dataclasses
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from PIL import Image
+
+from experiments.effort_figure import effort_figure
+from experiments.figures import draw_heat_figures
+from experiments.published import LEG_JOINTS, PUBLISHED
+from experiments.results import ArmResult, HeatResult
+from experiments.temperature_figure import spread, temperature_figure
+from models import BadInput
+
+Make = Callable[..., HeatResult]
+MakeFrame = Callable[[ArmResult], pd.DataFrame]
+LIMIT = 3.2  # N·m, of every joint in these tests
+
+
+@pytest.fixture
+def result(make_heat_result: Make) -> HeatResult:
+    return make_heat_result("fixed", "smart")
+
+
+@pytest.fixture
+def frames(result: HeatResult, make_frame: MakeFrame) -> dict[str, pd.DataFrame]:
+    return {name: make_frame(arm) for name, arm in result.arms.items()}
+
+
+def texts(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def curve(axes: Axes, joint: str) -> np.ndarray:
+    """Return the points (n, 2) of the curve with this label."""
+    (line,) = [line for line in axes.lines if line.get_label() == joint]
+    return np.column_stack(line.get_data())
+
+
+@pytest.mark.requirement("ST-23", "ST-24")
+def test_the_four_charts_of_the_document(
+    result: HeatResult, frames: dict[str, pd.DataFrame]
+) -> None:
+    """Figures 4a, 4b, 5a, 5b: a leg a row, a controller a column."""
+    figure = temperature_figure(result, frames)
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == [
+        "fixed, right leg",
+        "smart, right leg",
+        "fixed, left leg",
+        "smart, left leg",
+    ]
+    for axes, title in zip(figure.axes, titles, strict=True):
+        controller, side = title.split(", ")[0], title.split(", ")[1][0].upper()
+        for joint in (side + name for name in LEG_JOINTS):
+            row = result.arms[controller].joints[joint]
+            points = curve(axes, joint)
+            np.testing.assert_allclose(points[0], [0.0, row.start_degc])
+            np.testing.assert_allclose(points[-1], [15.0, row.end_degc])
+
+
+@pytest.mark.requirement("ST-24")
+def test_published_values_are_marked_where_they_belong(
+    result: HeatResult, frames: dict[str, pd.DataFrame]
+) -> None:
+    axes = temperature_figure(result, frames).axes
+    places = {
+        ("fixed", "R"): 0,
+        ("smart", "R"): 1,
+        ("fixed", "L"): 2,
+        ("smart", "L"): 3,
+    }
+    for (name, side), i in places.items():
+        published = PUBLISHED[name]
+        (joint,) = [j for j in published.end_degc if j.startswith(side)]
+        mark = curve(axes[i], f"published {joint}")
+        np.testing.assert_array_equal(mark, [[15.0, published.end_degc[joint]]])
+        assert f"published {published.end_degc[joint]:.0f} °C" in texts(axes[i])
+        arm = result.arms[name]
+        ours = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
+        rise = published.left_leg_rise_k if side == "L" else published.right_leg_rise_k
+        assert f"the five rise by {ours:.0f} K (published {rise:.0f} K)" in texts(
+            axes[i]
+        )
+
+
+def test_a_controller_without_published_numbers_gets_no_marks(
+    make_heat_result: Make, make_frame: MakeFrame
+) -> None:
+    result = make_heat_result("constant:0.6")
+    figure = temperature_figure(result, {})
+    for axes in figure.axes:
+        assert not [line for line in axes.lines if "publ" in str(line.get_label())]
+        assert not [text for text in texts(axes) if "published" in text]
+
+
+def test_all_panels_have_one_scale_with_the_shut_down(
+    result: HeatResult, frames: dict[str, pd.DataFrame]
+) -> None:
+    figure = temperature_figure(result, frames)
+    assert len({axes.get_ylim() for axes in figure.axes}) == 1
+    low, high = figure.axes[0].get_ylim()
+    assert low < 30.0
+    assert high > 80.0
+    for axes in figure.axes:
+        assert any(np.allclose(line.get_ydata(), 80.0) for line in axes.lines)
+
+
+def test_every_axis_has_its_unit_and_the_foot_names_the_run(
+    result: HeatResult, frames: dict[str, pd.DataFrame]
+) -> None:
+    figure = temperature_figure(result, frames)
+    assert {axes.get_ylabel() for axes in figure.axes[::2]} == {"temperature in °C"}
+    assert {axes.get_xlabel() for axes in figure.axes[2:]} == {"time in minutes"}
+    foot = figure.get_supxlabel().replace("\n", " ")
+    for word in ("PoseInit", "15 min", "LAnklePitch +1.50°", "seed 7", "document"):
+        assert word in foot
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_there_is_a_column_for_each_controller(make_heat_result: Make, n: int) -> None:
+    result = make_heat_result(*("fixed", "smart", "constant:0.6")[:n])
+    assert len(temperature_figure(result, {}).axes) == 2 * n
+
+
+def test_a_run_without_a_frame_is_a_line_from_start_to_end(result: HeatResult) -> None:
+    figure = temperature_figure(result, {})
+    row = result.arms["fixed"].joints["LAnklePitch"]
+    np.testing.assert_array_equal(
+        curve(figure.axes[2], "LAnklePitch"),
+        [[0.0, row.start_degc], [15.0, row.end_degc]],
+    )
+
+
+def test_bars_are_the_mean_torques_and_marks_the_limits(
+    result: HeatResult, frames: dict[str, pd.DataFrame], legs: tuple[str, ...]
+) -> None:
+    """Stiffness 0.5 of 3.2 N·m is a limit of 1.6 N·m."""
+    figure = effort_figure(result, frames, dict.fromkeys(legs, LIMIT))
+    for axes, side in zip(figure.axes, "RL", strict=True):
+        heights = [bar.get_height() for bar in axes.patches]
+        expected = [
+            arm.joints[side + joint].mean_abs_effort_nm
+            for arm in result.arms.values()
+            for joint in LEG_JOINTS
+        ]
+        np.testing.assert_allclose(heights, expected)
+        assert "N·m" in axes.get_ylabel()
+        marks = np.concatenate(
+            [c.get_segments() for c in axes.collections]  # type: ignore[attr-defined]
+        )
+        np.testing.assert_allclose(marks[:, :, 1], 0.5 * LIMIT)
+
+
+@pytest.mark.slow
+def test_files_hold_the_settings_of_their_run(
+    result: HeatResult, frames: dict[str, pd.DataFrame], tmp_path: Path
+) -> None:
+    paths = draw_heat_figures(result, frames, tmp_path)
+    assert [path.name for path in paths] == ["temperatures.png", "effort.png"]
+    for path in paths:
+        with Image.open(path) as image:
+            assert image.size[0] > 800
+            settings = json.loads(image.info["Description"])
+        assert settings["seed"] == 7
+        assert settings["misalignment_deg"] == {"LAnklePitch": 1.5}
+        svg = path.with_suffix(".svg").read_text(encoding="utf-8")
+        assert "LAnklePitch" in svg
+
+
+def test_a_robot_with_other_legs_gets_one_row(
+    two_leg_result: HeatResult, tmp_path: Path
+) -> None:
+    figure = temperature_figure(two_leg_result, {})
+    assert len(figure.axes) == 2
+    assert len(curve(figure.axes[0], "right_knee")) == 2
+    assert len(effort_figure(two_leg_result, {}, {}).axes) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_named(
+    result: HeatResult, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match="nowhere"):
+        draw_heat_figures(result, {}, tmp_path / "nowhere")
+
+
+def test_a_run_that_ended_early_is_drawn_to_its_end(
+    result: HeatResult, frames: dict[str, pd.DataFrame]
+) -> None:
+    arm = dataclasses.replace(result.arms["fixed"], sim_s=300.0)
+    early = dataclasses.replace(result, arms={"fixed": arm})
+    figure = temperature_figure(early, {"fixed": frames["fixed"].loc[:300.0]})
+    assert curve(figure.axes[0], "RHipPitch")[-1, 0] == pytest.approx(5.0, abs=0.01)
+
+
+@given(st.lists(st.floats(0.0, 100.0), max_size=8), st.floats(0.5, 10.0))
+def test_labels_keep_their_distance_and_their_order(
+    values: list[float], gap: float
+) -> None:
+    heights = spread(values, gap)
+    order = np.argsort(values, kind="stable")
+    assert (np.diff(heights[order]) >= gap - 1e-9).all()
+    if (np.diff(np.sort(values)) >= gap).all():
+        np.testing.assert_allclose(heights, values, atol=1e-9)
+
+
+def test_importing_the_figures_does_not_import_matplotlib() -> None:
+    code = (
+        "import sys; import experiments.figures, experiments.picture; "
+        "import experiments.table; print({'matplotlib', 'pandas'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,133 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from experiments.picture import draw_robot_picture, robot_figure
+from experiments.robot_view import RobotView, colour_of, view_robot
+from models import Robot, UnknownName, default_robot_folder, load_robot
+
+HEIGHT = 240  # pixels: enough to tell the joints apart
+LEG = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
+COLD, HOT = 30.0, 75.0
+DRUM = 0.14  # both ends of a drum may show: its length over the robot's height
+
+
+@pytest.fixture(scope="module")
+def view() -> RobotView:
+    return view_robot(load_robot(default_robot_folder()), "PoseInit", HEIGHT)
+
+
+@pytest.fixture
+def cold(view: RobotView) -> dict[str, float]:
+    return dict.fromkeys(view.drums, COLD)
+
+
+def colourful(image: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return which pixels (h, w) are not grey."""
+    spread: NDArray[np.int_] = np.ptp(image.astype(int), axis=2)
+    return spread > 40
+
+
+def test_the_robot_is_grey_and_its_temperatures_are_not(
+    view: RobotView, cold: dict[str, float]
+) -> None:
+    assert not colourful(view.painted({})).any()
+    warm = colourful(view.painted(dict.fromkeys(cold, 60.0)))
+    assert 0.01 < warm.mean() < 0.2
+
+
+@pytest.mark.parametrize("joint", [side + name for side in "LR" for name in LEG])
+def test_a_temperature_changes_pixels_at_its_joint_only(
+    view: RobotView, cold: dict[str, float], joint: str
+) -> None:
+    before = view.painted(cold)
+    after = view.painted({**cold, joint: HOT})
+    rows, columns = np.nonzero((before != after).any(axis=2))
+    assert len(rows) > 10, f"{joint} cannot be seen"
+    column, row = view.centres[joint]
+    distance = np.hypot(rows - row, columns - column)
+    assert distance.max() < DRUM * HEIGHT
+    assert after[rows, columns].mean() > before[rows, columns].mean()
+
+
+def test_a_drum_has_the_colour_of_the_scale_where_light_falls(
+    view: RobotView, cold: dict[str, float]
+) -> None:
+    image = view.painted(dict.fromkeys(cold, 70.0))
+    column, row = (round(x) for x in view.centres["LKneePitch"])
+    shown = image[row, column] / 255.0
+    expected = np.array(colour_of(70.0))
+    # The same hue: light and shadow change the three channels by one factor.
+    factor = float(shown @ expected / (expected @ expected))
+    assert 0.5 < factor < 1.1
+    np.testing.assert_allclose(shown, factor * expected, atol=0.03)
+
+
+def test_hotter_is_brighter_on_the_whole_scale() -> None:
+    weights = np.array([0.2126, 0.7152, 0.0722])
+    brightness = [weights @ colour_of(t) for t in np.linspace(25.0, 80.0, 56)]
+    assert (np.diff(brightness) > 0.0).all()
+
+
+def test_temperatures_beyond_the_scale_take_its_ends() -> None:
+    assert colour_of(200.0) == colour_of(80.0)
+    assert colour_of(-10.0) == colour_of(25.0)
+
+
+def test_the_whole_robot_is_in_the_picture(view: RobotView) -> None:
+    seen = view.rendering.link >= 0
+    rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
+    assert 0 < rows[0] < rows[-1] < seen.shape[0] - 1
+    assert 0 < columns[0] < columns[-1] < seen.shape[1] - 1
+    assert np.ptp(rows) > 0.8 * seen.shape[0]
+
+
+def test_shadow_falls_beside_the_feet_and_fades_to_the_background(
+    view: RobotView,
+) -> None:
+    image = view.painted({}).astype(float).mean(axis=2)
+    edge = np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]])
+    np.testing.assert_allclose(edge, edge[0], atol=1.0)
+    ground = image[int(0.85 * HEIGHT) :]
+    assert ((ground < edge[0] - 10.0) & (ground > 150.0)).sum() > 50
+
+
+@pytest.mark.requirement("ST-23")
+def test_each_arm_is_named_with_its_hottest_joint(
+    view: RobotView, cold: dict[str, float]
+) -> None:
+    arms = {
+        "fixed": {**cold, "LAnklePitch": 80.0},
+        "smart": {**cold, "RHipPitch": 45.0},
+        "constant:0.6": {**cold, "HeadYaw": 44.0},  # its drum is inside the head
+    }
+    figure = robot_figure(view, arms)
+    panels = figure.axes[:3]
+    assert [axes.get_title() for axes in panels] == list(arms)
+    shown = [axes.texts[0].get_text() for axes in panels]
+    assert shown == [
+        "LAnklePitch\n80 °C",
+        "RHipPitch\n45 °C",
+        "hottest: HeadYaw\n44 °C",
+    ]
+    assert "°C" in figure.axes[3].get_ylabel()
+
+
+def test_the_file_of_another_robot_is_written(two_leg: Robot, tmp_path: Path) -> None:
+    path = tmp_path / "robot.png"
+    temperatures = dict.fromkeys(two_leg.joint_names, 60.0)
+    draw_robot_picture(
+        two_leg, {"fixed": temperatures}, "Stand", path, settings={"seed": 3}
+    )
+    with Image.open(path) as image:
+        pixels = np.asarray(image.convert("RGB"))
+        assert image.info["Description"] == '{"seed": 3}'
+    assert colourful(pixels).sum() > 500
+
+
+def test_an_unknown_posture_is_named(two_leg: Robot, tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="Handstand"):
+        draw_robot_picture(two_leg, {"fixed": {}}, "Handstand", tmp_path / "robot.png")

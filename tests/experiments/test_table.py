@@ -1,0 +1,113 @@
+import dataclasses
+import io
+import re
+from collections.abc import Callable
+
+import pytest
+from pytest_regressions.file_regression import FileRegressionFixture
+from rich.console import Console
+
+from experiments.published import PUBLISHED
+from experiments.results import HeatResult
+from experiments.table import heat_table, lifetime_ratio_text, lifetime_text
+
+Make = Callable[..., HeatResult]
+
+
+def printed(result: HeatResult, width: int = 80) -> str:
+    """What a pipe gets."""
+    file = io.StringIO()
+    Console(file=file, width=width).print(heat_table(result))
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+@pytest.mark.requirement("ST-24")
+@pytest.mark.parametrize(
+    "controllers",
+    [
+        ("fixed",),
+        ("fixed", "smart"),
+        ("fixed", "smart", "constant:0.6"),
+        ("fixed", "smart", "smart-full", "constant:0.6"),
+    ],
+    ids=len,
+)
+def test_a_pipe_gets_this_table(
+    make_heat_result: Make,
+    controllers: tuple[str, ...],
+    file_regression: FileRegressionFixture,
+) -> None:
+    """Regenerate with `pytest --force-regen` and read the difference."""
+    file_regression.check(printed(make_heat_result(*controllers)), encoding="utf-8")
+
+
+def test_a_robot_with_other_legs_shows_its_hottest_joints(
+    two_leg_result: HeatResult, file_regression: FileRegressionFixture
+) -> None:
+    file_regression.check(printed(two_leg_result), encoding="utf-8")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_no_line_is_wider_than_80_columns_or_cut(
+    make_heat_result: Make, n: int
+) -> None:
+    names = ("fixed", "smart", "smart-full", "constant:0.6")[:n]
+    text = printed(make_heat_result(*names))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+
+
+def test_a_pipe_gets_no_escape_codes(make_heat_result: Make) -> None:
+    assert "\x1b" not in printed(make_heat_result("fixed", "smart"))
+
+
+@pytest.mark.requirement("ST-24")
+def test_every_published_number_stands_beside_ours(make_heat_result: Make) -> None:
+    result = make_heat_result("fixed", "smart")
+    text = printed(result)
+    for joint in ("RHipPitch", "LAnklePitch"):
+        row = re.search(rf"{joint} end.*", text)
+        assert row is not None
+        expected = []
+        for name in ("fixed", "smart"):
+            published = PUBLISHED[name].end_degc[joint]
+            ours = result.arms[name].joints[joint].end_degc
+            expected += [published, ours, ours - published]
+        assert [float(x) for x in row[0].split()[3:]] == expected
+    for side in ("left", "right"):
+        row = re.search(rf"{side} leg rises.*", text)
+        assert row is not None
+        expected = []
+        for name in ("fixed", "smart"):
+            published = getattr(PUBLISHED[name], f"{side}_leg_rise_k")
+            ours = getattr(result.arms[name], f"{side}_leg_rise_k")
+            expected += [published, ours, ours - published]
+        assert [float(x) for x in row[0].split()[4:]] == expected
+
+
+def test_what_was_fitted_and_what_was_predicted_is_said(make_heat_result: Make) -> None:
+    result = make_heat_result("fixed", "smart")
+    assert "'document' is fitted to it; smart: a prediction" in printed(result)
+    free = dataclasses.replace(result, settings={}, minutes=5.0)
+    words = " ".join(printed(free).split())  # the caption may be broken into lines
+    assert "nothing is fitted" in words
+    assert "published for PoseInit, 15 min" in words
+
+
+def test_never_is_told_apart_from_not_yet(make_heat_result: Make) -> None:
+    arms = make_heat_result("fixed", "smart").arms
+    assert lifetime_text(arms["fixed"]) == "15.0 min"
+    assert lifetime_text(arms["smart"]) == "never (ends at 61 °C)"
+    later = {
+        name: dataclasses.replace(joint, time_to_80_degc_s=None)
+        for name, joint in arms["fixed"].joints.items()
+    }
+    forecast = dataclasses.replace(arms["fixed"], joints=later)
+    assert lifetime_text(forecast) == "15.0 min (forecast)"
+    assert lifetime_ratio_text(arms["smart"], arms["fixed"]) == "never"
+    assert lifetime_ratio_text(arms["fixed"], arms["fixed"]) == "1.0 ×"
+    assert lifetime_ratio_text(arms["fixed"], arms["smart"]) == "–"
+
+
+def test_a_robot_that_fell_is_not_passed_over(two_leg_result: HeatResult) -> None:
+    assert "fell at 3.20 s" in printed(two_leg_result, width=100)
