@@ -1,0 +1,158 @@
+"""How postures rest: faces of a hull by hand, and every posture in the world."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+from models import Robot, default_robot_folder, load_robot
+from sim.engine import rotation_from_quaternion
+from sim.placement import resting_faces, resting_normal, rotation_to_normal
+from sim.simulated_robot import SimulationCfg
+from tests.sim.conftest import Simulate
+
+FloatArray = NDArray[np.float64]
+
+CLEARANCE = 1e-3  # m
+FLAT = 0.2  # N, below it a link only brushes the ground
+SOLES = {"l_ankle", "r_ankle"}
+HIPS = {"LHip", "RHip"}
+ARMS = {"LForeArm", "RForeArm", "l_wrist", "r_wrist"}
+
+# Which links must carry, and which may help: from the shape of each posture.
+CARRIED_BY: dict[str, tuple[set[str], set[str]]] = {
+    "Stand": (SOLES, set()),
+    "StandInit": (SOLES, set()),
+    "StandZero": (SOLES, set()),
+    "PoseInit": (SOLES, set()),
+    "Crouch": (SOLES, set()),
+    # The published angles differ from side to side: three points carry, a sole rests.
+    "Sit": (HIPS, SOLES),
+    "SitRelax": (HIPS, SOLES),
+    "Gorilla": (SOLES | {"LForeArm", "RForeArm"}, set()),
+    "LyingBack": ({"Head"} | SOLES, {"torso"}),
+    # The belly is held up by arms and legs; which of them, the angles leave open.
+    "LyingBelly": ({"r_ankle"}, ARMS | HIPS | SOLES | {"torso"}),
+}
+
+directions = st.tuples(*[st.floats(-1.0, 1.0)] * 3).filter(
+    lambda v: float(np.linalg.norm(v)) > 0.1
+)
+
+
+def unit(v: tuple[float, ...]) -> FloatArray:
+    direction: FloatArray = np.array(v) / np.linalg.norm(v)
+    return direction
+
+
+@given(normal=directions, up=directions)
+def test_the_turn_puts_the_normal_upright(
+    normal: tuple[float, ...], up: tuple[float, ...]
+) -> None:
+    n, u = unit(normal), unit(up)
+    quaternion = rotation_to_normal(n, u)
+    assert np.linalg.norm(quaternion) == pytest.approx(1.0)
+    if n @ u > -1.0 + 1e-6:
+        assert_allclose(rotation_from_quaternion(quaternion) @ n, u, atol=1e-6)
+
+
+def test_upside_down_is_turned_by_half_a_turn() -> None:
+    down = np.array([0.0, 0.0, -1.0])
+    R = rotation_from_quaternion(rotation_to_normal(down, -down))
+    assert_allclose(R @ down, -down, atol=1e-12)
+
+
+def box(robot: Robot, half: FloatArray) -> FloatArray:
+    """Return the corners of a box, as many points as the robot has candidates."""
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    n = len(robot.contact_points)
+    inside = np.zeros((n - 8, 3))
+    return np.vstack([corners * half, inside])
+
+
+def test_a_box_rests_on_each_of_its_sides(two_leg: Robot) -> None:
+    """Six faces when its centre of mass is in the middle."""
+    points = box(two_leg, np.array([0.1, 0.2, 0.3]))
+    rests = resting_faces(two_leg, points, np.zeros(3))
+    normals = {tuple(np.rint(rest.normal).astype(int)) for rest in rests}
+    assert normals == {
+        *((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)),
+    }
+    for rest in rests:
+        assert_allclose(np.abs(rest.normal).max(), 1.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("com_x", "stands"), [(0.0, True), (0.099, True), (0.101, False)]
+)
+def test_a_box_topples_when_its_mass_leaves_the_face(
+    two_leg: Robot, com_x: float, stands: bool
+) -> None:
+    points = box(two_leg, np.array([0.1, 0.2, 0.3]))
+    rests = resting_faces(two_leg, points, np.array([com_x, 0.0, 0.0]))
+    upright = [rest for rest in rests if rest.normal[2] > 0.999]
+    assert bool(upright) == stands
+
+
+@pytest.mark.parametrize(
+    ("effectors", "normal"),
+    [
+        (("left_sole",), (1.0, 0.0, 0.0)),
+        (("right_sole",), (-1.0, 0.0, 0.0)),
+        (("left_sole", "right_sole"), (0.0, 0.0, 1.0)),  # four faces: the upright one
+    ],
+)
+def test_the_posture_chooses_among_the_faces(
+    two_leg: Robot, effectors: tuple[str, ...], normal: tuple[float, ...]
+) -> None:
+    """The back corners of the box belong to one sole, the front ones to the other."""
+    posture = dataclasses.replace(two_leg.posture("Stand"), effectors=effectors)
+    points = box(two_leg, np.array([0.1, 0.2, 0.3]))
+    assert_allclose(
+        resting_normal(two_leg, posture, points, np.zeros(3)), normal, atol=1e-12
+    )
+
+
+def test_what_can_rest_on_nothing_stands_upright(two_leg: Robot) -> None:
+    points = box(two_leg, np.array([0.1, 0.2, 0.3]))
+    far = np.array([5.0, 5.0, 5.0])
+    normal = resting_normal(two_leg, two_leg.posture("Stand"), points, far)
+    assert_allclose(normal, [0.0, 0.0, 1.0])
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("ST-13")
+@pytest.mark.parametrize("posture", load_robot(default_robot_folder()).postures)
+def test_every_posture_rests_on_the_ground(
+    nao: Robot, simulate: Simulate, posture: str
+) -> None:
+    """Placed without falling in or floating; still there and carried after 3 s."""
+    sim = simulate(nao, SimulationCfg(), posture)
+    assert abs(sim._engine.clearance()) < CLEARANCE
+    sim.step(3000)
+    truth = sim.truth()
+    assert not truth.has_fallen
+    assert abs(sim._engine.clearance()) < CLEARANCE
+    load: dict[str, float] = {}
+    for contact in truth.contacts:
+        load[contact.link] = load.get(contact.link, 0.0) + contact.normal_force
+    carriers = {link for link, force in load.items() if force > FLAT}
+    must, may = CARRIED_BY[posture]
+    assert must <= carriers <= must | may, load
+    assert sum(load.values()) == pytest.approx(nao.total_mass * 9.81, rel=0.03)
+
+
+@pytest.mark.scenario
+@pytest.mark.parametrize("posture", ["Stand", "Straight"])
+def test_another_robot_rests_on_its_soles(
+    two_leg: Robot, simulate: Simulate, posture: str
+) -> None:
+    sim = simulate(two_leg, SimulationCfg(), posture)
+    assert abs(sim._engine.clearance()) < CLEARANCE
+    sim.step(1000)
+    assert not sim.has_fallen()
+    assert {c.link for c in sim.truth().contacts} == {"left_foot", "right_foot"}
