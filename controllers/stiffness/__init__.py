@@ -3,6 +3,7 @@
 Read `controller.py` first; each step it names is a file of its own.
 """
 
+from controllers.stiffness.config import SmartStiffnessCfg
 from controllers.stiffness.contact_forces import (
     ContactForceCfg,
     ContactProblem,
@@ -11,12 +12,9 @@ from controllers.stiffness.contact_forces import (
     solve_contact_problem,
 )
 from controllers.stiffness.contacts import ContactCfg, ContactDetector
-from controllers.stiffness.controller import (
-    SmartStiffness,
-    SmartStiffnessCfg,
-    StiffnessReport,
-)
+from controllers.stiffness.controller import SmartStiffness
 from controllers.stiffness.dynamics import GRAVITY, BaseMotion, Dynamics
+from controllers.stiffness.equilibrium import Equilibrium, EquilibriumLogic
 from controllers.stiffness.flags import (
     DEGENERATE_CONTACTS,
     StiffnessFlag,
@@ -47,6 +45,7 @@ from controllers.stiffness.policy import (
     StiffnessPolicy,
 )
 from controllers.stiffness.postures import PostureCfg, PostureMatcher
+from controllers.stiffness.report import StiffnessReport
 from controllers.stiffness.stiffness import StiffnessLaw
 
 __all__ = [
@@ -62,6 +61,8 @@ __all__ = [
     "ContactSolution",
     "DocumentPolicy",
     "Dynamics",
+    "Equilibrium",
+    "EquilibriumLogic",
     "ExternalLoad",
     "FootOffset",
     "GravityFilter",

@@ -1,13 +1,13 @@
 """The contact problem: laws, worked cases, degenerate cases, and other solvers."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from controllers.stiffness import (
@@ -25,8 +25,8 @@ from controllers.stiffness.contact_qp_reference import (
     solve_reference,
 )
 from models import BadInput
+from tests.controllers.helpers import FloatArray, Points
 
-FloatArray = NDArray[np.float64]
 CFG = ContactForceCfg()
 WEIGHT = 52.0  # N, of a NAO
 UP = np.array((0.0, 0.0, 1.0))
@@ -66,7 +66,9 @@ def com_inside(points: list[tuple[float, float]], shares: list[float]) -> FloatA
 @pytest.mark.requirement("ST-14")
 @settings(deadline=None, max_examples=200)
 @given(polygon, share)
-def test_forces_balance_the_robot_when_its_com_is_over_the_support(points, shares):
+def test_forces_balance_the_robot_when_its_com_is_over_the_support(
+    points: Points, shares: list[float]
+) -> None:
     com = com_inside(points, shares)
     p = problem(points, (com[0], com[1]))
     solution = solve_contact_problem(p)
@@ -81,7 +83,9 @@ def test_forces_balance_the_robot_when_its_com_is_over_the_support(points, share
 @pytest.mark.requirement("ST-14", "ST-15")
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.tuples(coordinate, coordinate), max_size=12), coordinate, coordinate)
-def test_any_arrangement_gets_finite_pushing_forces_and_no_exception(points, x, y):
+def test_any_arrangement_gets_finite_pushing_forces_and_no_exception(
+    points: Points, x: float, y: float
+) -> None:
     solution = solve_contact_problem(problem(points, (x, y)))
     assert len(solution.forces) == len(points)
     assert np.isfinite(solution.forces).all()
@@ -95,7 +99,9 @@ def test_any_arrangement_gets_finite_pushing_forces_and_no_exception(points, x, 
 @pytest.mark.requirement("ST-14")
 @settings(deadline=None, max_examples=60)
 @given(polygon, share, st.floats(0.0, 6.28))
-def test_the_answer_does_not_depend_on_the_heading(points, shares, angle):
+def test_the_answer_does_not_depend_on_the_heading(
+    points: Points, shares: list[float], angle: float
+) -> None:
     com = com_inside(points, shares)
     c, s = np.cos(angle), np.sin(angle)
     turn = np.array(((c, -s), (s, c)))
@@ -112,7 +118,7 @@ def test_the_answer_does_not_depend_on_the_heading(points, shares, angle):
 @pytest.mark.requirement("ST-14")
 @pytest.mark.parametrize("factor", [0.1, 3.0])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_heavier_robot_presses_in_proportion(seed, factor):
+def test_a_heavier_robot_presses_in_proportion(seed: int, factor: float) -> None:
     p = random_problem(seed, 6)
     heavier = dataclasses.replace(p, B=factor * p.B)
     np.testing.assert_allclose(
@@ -123,7 +129,7 @@ def test_a_heavier_robot_presses_in_proportion(seed, factor):
 
 
 @pytest.mark.requirement("ST-14")
-def test_mirrored_contacts_get_mirrored_forces():
+def test_mirrored_contacts_get_mirrored_forces() -> None:
     left = [(0.07, 0.08), (0.07, 0.03), (-0.03, 0.08), (-0.03, 0.03)]
     right = [(x, -y) for x, y in left]
     forces = solve_contact_problem(problem(left + right, (0.02, 0.0))).forces
@@ -131,7 +137,7 @@ def test_mirrored_contacts_get_mirrored_forces():
 
 
 @pytest.mark.requirement("ST-14")
-def test_points_and_com_are_projected_on_the_virtual_plane():
+def test_points_and_com_are_projected_on_the_virtual_plane() -> None:
     """Moving a point, or the centre of mass, along the vertical changes nothing."""
     rng = np.random.default_rng(5)
     up = np.array((0.1, -0.3, 0.9))
@@ -152,7 +158,9 @@ def test_points_and_com_are_projected_on_the_virtual_plane():
 
 @settings(deadline=None, max_examples=100)
 @given(st.tuples(*[st.floats(-1.0, 1.0)] * 3).filter(lambda v: np.linalg.norm(v) > 0.1))
-def test_axes_of_the_plane_are_a_right_handed_frame_with_the_vertical(vector):
+def test_axes_of_the_plane_are_a_right_handed_frame_with_the_vertical(
+    vector: Sequence[float],
+) -> None:
     up = np.array(vector) / np.linalg.norm(vector)
     frame = np.vstack((plane_axes(up), up))
     np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-9)
@@ -160,7 +168,7 @@ def test_axes_of_the_plane_are_a_right_handed_frame_with_the_vertical(vector):
 
 
 @pytest.mark.requirement("ST-15")
-def test_three_contacts_have_the_one_solution_of_the_lever_law():
+def test_three_contacts_have_the_one_solution_of_the_lever_law() -> None:
     # The centroid of a triangle loads its corners equally; a corner takes all of it.
     corners = [(0.1, 0.0), (-0.05, 0.08), (-0.05, -0.08)]
     equal = solve_contact_problem(problem(corners))
@@ -172,7 +180,7 @@ def test_three_contacts_have_the_one_solution_of_the_lever_law():
 
 @pytest.mark.requirement("ST-15")
 @pytest.mark.parametrize("seed", range(20))
-def test_three_contacts_under_the_com_are_solved_exactly(seed):
+def test_three_contacts_under_the_com_are_solved_exactly(seed: int) -> None:
     rng = np.random.default_rng(seed)
     xy = rng.uniform(-0.1, 0.1, size=(3, 2))
     com = rng.dirichlet((1.0, 1.0, 1.0)) @ xy
@@ -183,7 +191,7 @@ def test_three_contacts_under_the_com_are_solved_exactly(seed):
 
 
 @pytest.mark.requirement("ST-15")
-def test_an_inverse_that_pulls_is_replaced_and_flagged():
+def test_an_inverse_that_pulls_is_replaced_and_flagged() -> None:
     corners = [(0.1, 0.0), (-0.05, 0.08), (-0.05, -0.08)]
     solution = solve_contact_problem(problem(corners, (0.15, 0.0)))
     assert solution.forces.sum() == pytest.approx(WEIGHT, rel=RTOL_SUM)
@@ -225,7 +233,12 @@ def test_an_inverse_that_pulls_is_replaced_and_flagged():
         ),
     ],
 )
-def test_degenerate_contacts_get_a_sound_answer_and_a_flag(points, com, forces, flags):
+def test_degenerate_contacts_get_a_sound_answer_and_a_flag(
+    points: Points,
+    com: tuple[float, float],
+    forces: list[float] | None,
+    flags: tuple[str, ...],
+) -> None:
     solution = solve_contact_problem(problem(points, com))
     assert flag_names(solution.flags) == flags
     assert solution.flags & DEGENERATE_CONTACTS
@@ -238,7 +251,7 @@ def test_degenerate_contacts_get_a_sound_answer_and_a_flag(points, com, forces, 
 @pytest.mark.requirement("ST-15")
 @pytest.mark.parametrize("n", [4, 8, 12])
 @pytest.mark.parametrize("seed", range(4))
-def test_loop_solver_agrees_with_the_cvxpy_reference(seed, n):
+def test_loop_solver_agrees_with_the_cvxpy_reference(seed: int, n: int) -> None:
     p = random_problem(seed, n, spread=0.1)
     ours, reference = solve_contact_problem(p).forces, solve_reference(p)
     best = contact_objective(p, reference)
@@ -249,7 +262,7 @@ def test_loop_solver_agrees_with_the_cvxpy_reference(seed, n):
 
 @pytest.mark.requirement("ST-15")
 @pytest.mark.parametrize("seed", range(40))
-def test_loop_solver_agrees_with_a_trust_region_solver(seed):
+def test_loop_solver_agrees_with_a_trust_region_solver(seed: int) -> None:
     """SciPy's lsq_linear: another method (reflective trust region), another code."""
     p = random_problem(seed, 4 + seed % 9)
     rows = np.vstack((np.sqrt(p.Q)[:, None] * p.A, np.diag(np.sqrt(p.R))))
@@ -262,7 +275,7 @@ def test_loop_solver_agrees_with_a_trust_region_solver(seed):
 
 @pytest.mark.requirement("ST-15")
 @pytest.mark.parametrize("seed", range(40))
-def test_answer_of_the_qp_meets_its_optimality_conditions(seed):
+def test_answer_of_the_qp_meets_its_optimality_conditions(seed: int) -> None:
     """Y >= 0, gradient >= 0, and one of the two zero at every contact."""
     p = random_problem(seed, 4 + seed % 9)
     Y = solve_contact_problem(p).forces
@@ -273,7 +286,7 @@ def test_answer_of_the_qp_meets_its_optimality_conditions(seed):
 
 
 @pytest.mark.requirement("ST-16")
-def test_a_known_load_enters_the_balance_with_its_lever():
+def test_a_known_load_enters_the_balance_with_its_lever() -> None:
     feet = [(0.07, 0.05), (0.07, -0.05), (-0.03, 0.05), (-0.03, -0.05)]
     points = np.array([(x, y, 0.0) for x, y in feet])
     com, tray = np.array((0.02, 0.0, 0.3)), np.array(((0.06, 0.03, 0.2),))
@@ -296,7 +309,7 @@ def test_a_known_load_enters_the_balance_with_its_lever():
 
 
 @pytest.mark.requirement("ST-16")
-def test_a_load_that_lifts_the_robot_leaves_no_contact_force():
+def test_a_load_that_lifts_the_robot_leaves_no_contact_force() -> None:
     solution = solve_contact_problem(
         build_contact_problem(
             np.zeros((4, 3)),
@@ -312,18 +325,18 @@ def test_a_load_that_lifts_the_robot_leaves_no_contact_force():
     assert flag_names(solution.flags) == ("NO_CONTACT",)
 
 
-def test_reference_reports_a_solver_that_fails(monkeypatch):
+def test_reference_reports_a_solver_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cp.Problem, "status", cp.INFEASIBLE)
     with pytest.raises(RuntimeError, match="infeasible"):
         solve_reference(problem([(0.0, 0.0)]))
 
 
-def test_reference_knows_the_empty_problem():
+def test_reference_knows_the_empty_problem() -> None:
     assert len(solve_reference(problem([]))) == 0
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, float("inf"), float("nan")])
 @pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(ContactForceCfg)])
-def test_meaningless_weights_are_refused(name, value):
+def test_meaningless_weights_are_refused(name: str, value: float) -> None:
     with pytest.raises(BadInput, match=f"{name} = .*above 0"):
         ContactForceCfg(**{name: value})

@@ -1,5 +1,8 @@
 """Contact candidates, the posture filter, and the document's worked postures."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from controllers import SmartStiffness, flag_names
+from controllers import SmartStiffness, StiffnessReport, flag_names
 from controllers.stiffness import (
     ContactCfg,
     ContactDetector,
@@ -16,8 +19,9 @@ from controllers.stiffness import (
     PostureMatcher,
     SmartStiffnessCfg,
 )
-from controllers.stiffness.contacts import heights_above_lowest
-from models import BadInput, default_robot_folder, load_robot
+from controllers.stiffness.contacts import ContactCriterion, heights_above_lowest
+from models import BadInput, Robot, default_robot_folder, load_robot
+from tests.controllers.helpers import FloatArray, Observe, Points, report_of, smart
 
 UP = np.array((0.0, 0.0, 1.0))
 FEET = tuple(
@@ -25,7 +29,7 @@ FEET = tuple(
 )
 
 
-def resting_ups(robot, posture: str) -> list[np.ndarray]:
+def resting_ups(robot: Robot, posture: str) -> list[np.ndarray]:
     """Return the verticals in which the robot can rest on its contact candidates.
 
     A rigid body rests on a facet of its convex hull that has the centre of mass above
@@ -45,18 +49,24 @@ def resting_ups(robot, posture: str) -> list[np.ndarray]:
     return ups
 
 
-def resting_up(robot, posture: str, roughly) -> np.ndarray:
+def resting_up(robot: Robot, posture: str, roughly: Sequence[float]) -> np.ndarray:
     return max(resting_ups(robot, posture), key=lambda up: up @ np.array(roughly))
 
 
-def detect(robot, cfg, fsr, posture="PoseInit", up=UP) -> set[str]:
+def detect(
+    robot: Robot,
+    cfg: ContactCfg,
+    fsr: FloatArray,
+    posture: str = "PoseInit",
+    up: FloatArray = UP,
+) -> set[str]:
     dynamics = Dynamics(robot, robot.contact_points)
     dynamics.update(robot.posture(posture).angles)
     touching = ContactDetector(robot, cfg).detect(dynamics.point_positions, up, fsr)
     return {p.name for p, t in zip(robot.contact_points, touching, strict=True) if t}
 
 
-def fsr_of(robot, **newton: float) -> np.ndarray:
+def fsr_of(robot: Robot, **newton: float) -> np.ndarray:
     return np.array([newton.get(sensor.name, 0.0) for sensor in robot.force_sensors])
 
 
@@ -70,7 +80,9 @@ NONE_PRESSED = np.zeros(8)
     st.lists(st.tuples(*[st.floats(-1.0, 1.0)] * 3), min_size=1, max_size=20),
     st.floats(-5.0, 5.0),
 )
-def test_heights_start_at_the_lowest_and_forget_the_origin(points, lift):
+def test_heights_start_at_the_lowest_and_forget_the_origin(
+    points: Points, lift: float
+) -> None:
     positions = np.array(points)
     height = heights_above_lowest(positions, UP)
     assert height.min() == 0.0
@@ -80,7 +92,7 @@ def test_heights_start_at_the_lowest_and_forget_the_origin(points, lift):
 
 
 @pytest.mark.requirement("ST-11")
-def test_a_robot_offers_the_candidates_that_the_document_names(nao):
+def test_a_robot_offers_the_candidates_that_the_document_names(nao: Robot) -> None:
     parts = {point.effector for point in nao.contact_points}
     named = "LFoot RFoot LButtock RButtock Back Head LHand RHand LForeArm RForeArm"
     assert set(f"{named} LElbow RElbow".split()) <= parts
@@ -97,7 +109,9 @@ def test_a_robot_offers_the_candidates_that_the_document_names(nao):
         ("sensor-first", set(FEET), set()),
     ],
 )
-def test_criteria_tell_standing_from_lifted(nao, criterion, standing, lifted):
+def test_criteria_tell_standing_from_lifted(
+    nao: Robot, criterion: ContactCriterion, standing: set[str], lifted: set[str]
+) -> None:
     """A lifted robot has a lowest point too: only sensors know it is in the air."""
     cfg = ContactCfg(criterion=criterion)
     assert detect(nao, cfg, ALL_PRESSED) == standing
@@ -115,7 +129,9 @@ def test_criteria_tell_standing_from_lifted(nao, criterion, standing, lifted):
         ("sensor-first", {"buttocks"}),
     ],
 )
-def test_criteria_combine_for_points_without_a_sensor(nao, criterion, sitting):
+def test_criteria_combine_for_points_without_a_sensor(
+    nao: Robot, criterion: ContactCriterion, sitting: set[str]
+) -> None:
     """Sitting, feet unloaded: buttocks have no sensor, feet have one that is off."""
     up = resting_up(nao, "Sit", (0.28, 0.0, 0.96))
     names = detect(nao, ContactCfg(criterion=criterion), NONE_PRESSED, "Sit", up)
@@ -125,7 +141,7 @@ def test_criteria_combine_for_points_without_a_sensor(nao, criterion, sitting):
 
 
 @pytest.mark.requirement("ST-11")
-def test_threshold_bounds_the_height_above_the_lowest_point(nao):
+def test_threshold_bounds_the_height_above_the_lowest_point(nao: Robot) -> None:
     """On a slope of 3° the rear sensors, 100 mm behind, are 5.2 mm below the front."""
     up = np.array((np.sin(np.radians(3.0)), 0.0, np.cos(np.radians(3.0))))
     near = detect(
@@ -139,7 +155,9 @@ def test_threshold_bounds_the_height_above_the_lowest_point(nao):
 
 
 @pytest.mark.requirement("ST-11")
-def test_a_pressed_foot_counts_with_all_its_points_or_only_the_pressed_ones(nao):
+def test_a_pressed_foot_counts_with_all_its_points_or_only_the_pressed_ones(
+    nao: Robot,
+) -> None:
     fsr = fsr_of(nao, LFsrFL=9.0, LFsrRR=9.0)
     whole = detect(nao, ContactCfg(criterion="sensor"), fsr)
     assert whole == {name for name in FEET if name[0] == "L"}
@@ -148,7 +166,7 @@ def test_a_pressed_foot_counts_with_all_its_points_or_only_the_pressed_ones(nao)
 
 
 @pytest.mark.requirement("ST-11")
-def test_toes_in_the_air_do_not_count_with_a_pressed_heel(nao):
+def test_toes_in_the_air_do_not_count_with_a_pressed_heel(nao: Robot) -> None:
     up = np.array((np.sin(0.7), 0.0, np.cos(0.7)))  # leaning back on the heels
     fsr = fsr_of(nao, LFsrRL=9.0, LFsrRR=9.0, RFsrRL=9.0, RFsrRR=9.0)
     touching = detect(nao, ContactCfg(), fsr, up=up)
@@ -158,7 +176,7 @@ def test_toes_in_the_air_do_not_count_with_a_pressed_heel(nao):
 
 
 @pytest.mark.requirement("ST-11")
-def test_sensor_states_have_hysteresis(nao):
+def test_sensor_states_have_hysteresis(nao: Robot) -> None:
     dynamics = Dynamics(nao, nao.contact_points)
     dynamics.update(nao.posture("PoseInit").angles)
     cfg = ContactCfg(criterion="sensor", on_newton=1.5, off_newton=0.8)
@@ -176,7 +194,7 @@ def test_sensor_states_have_hysteresis(nao):
 
 @pytest.mark.requirement("ST-12")
 @pytest.mark.parametrize("name", ["PoseInit", "Crouch", "Sit", "LyingBack", "Gorilla"])
-def test_every_typical_posture_is_closest_to_itself(nao, name):
+def test_every_typical_posture_is_closest_to_itself(nao: Robot, name: str) -> None:
     matcher = PostureMatcher(nao, PostureCfg())
     rng = np.random.default_rng(1)
     q = nao.posture(name).angles + rng.normal(scale=0.02, size=len(nao.joints))
@@ -184,7 +202,7 @@ def test_every_typical_posture_is_closest_to_itself(nao, name):
 
 
 @pytest.mark.requirement("ST-12")
-def test_no_posture_is_closest_when_none_is_close(nao):
+def test_no_posture_is_closest_when_none_is_close(nao: Robot) -> None:
     q = 0.5 * (nao.lower + nao.upper)
     assert PostureMatcher(nao, PostureCfg()).closest(q) is None
     assert PostureMatcher(nao, PostureCfg(threshold_rad=10.0)).closest(q) is not None
@@ -197,7 +215,7 @@ def test_no_posture_is_closest_when_none_is_close(nao):
 @pytest.mark.requirement("ST-12")
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 2**32 - 1))
-def test_closest_is_the_one_with_the_least_mean_square_difference(seed):
+def test_closest_is_the_one_with_the_least_mean_square_difference(seed: int) -> None:
     nao = load_robot(default_robot_folder())
     rng = np.random.default_rng(seed)
     names = [p.name for p in nao.postures.values() if p.effectors]
@@ -212,12 +230,18 @@ def test_closest_is_the_one_with_the_least_mean_square_difference(seed):
     assert found == (nao.posture(best) if distance[best] <= 0.3 else None)
 
 
-def balance(nao, observe, posture, roughly, pressed, **cfg):
-    controller = SmartStiffness(SmartStiffnessCfg(**cfg))
-    controller.reset(nao)
+def balance(
+    nao: Robot,
+    observe: Observe,
+    posture: str,
+    roughly: Sequence[float],
+    pressed: Sequence[str] | None,
+    **cfg: Any,
+) -> StiffnessReport:
+    controller = smart(nao, **cfg)
     up = resting_up(nao, posture, roughly)
     controller.step(observe(nao, posture, up=up, pressed=pressed))
-    return controller.report
+    return report_of(controller)
 
 
 @pytest.mark.requirement("ST-13", "ST-12", "ST-11")
@@ -231,8 +255,12 @@ def balance(nao, observe, posture, roughly, pressed, **cfg):
     ],
 )
 def test_worked_postures_give_the_effectors_of_the_document(
-    nao, observe, posture, roughly, effectors
-):
+    nao: Robot,
+    observe: Observe,
+    posture: str,
+    roughly: Sequence[float],
+    effectors: set[str],
+) -> None:
     report = balance(nao, observe, posture, roughly, ("LFsr", "RFsr"))
     part = {point.name: point.effector for point in nao.contact_points}
     assert report.posture == posture
@@ -244,7 +272,7 @@ def test_worked_postures_give_the_effectors_of_the_document(
 
 
 @pytest.mark.requirement("ST-13")
-def test_sitting_rests_mostly_on_the_buttocks(nao, observe):
+def test_sitting_rests_mostly_on_the_buttocks(nao: Robot, observe: Observe) -> None:
     report = balance(nao, observe, "Sit", (0.28, 0.0, 0.96), ("LFsr", "RFsr"))
     force = dict(zip(report.contact_names, report.contact_forces, strict=True))
     on_buttocks = sum(f for name, f in force.items() if "Buttock" in name)
@@ -252,12 +280,16 @@ def test_sitting_rests_mostly_on_the_buttocks(nao, observe):
 
 
 @pytest.mark.requirement("ST-12")
-def test_a_posture_keeps_only_the_effectors_on_its_list(nao, observe):
+def test_a_posture_keeps_only_the_effectors_on_its_list(
+    nao: Robot, observe: Observe
+) -> None:
     """In the gorilla posture wrists come near the ground too, but are not listed."""
-    wide = {"contacts": ContactCfg(threshold_m=0.03)}
+    wide = ContactCfg(threshold_m=0.03)
     pose = ("Gorilla", (-0.95, 0.0, -0.3), ("LFsr", "RFsr"))
-    with_list = balance(nao, observe, *pose, **wide)
-    without = balance(nao, observe, *pose, **wide, postures=PostureCfg(threshold_rad=0))
+    with_list = balance(nao, observe, *pose, contacts=wide)
+    without = balance(
+        nao, observe, *pose, contacts=wide, postures=PostureCfg(threshold_rad=0)
+    )
     part = {point.name: point.effector for point in nao.contact_points}
     removed = set(without.contact_names) - set(with_list.contact_names)
     assert without.posture is None
@@ -266,7 +298,9 @@ def test_a_posture_keeps_only_the_effectors_on_its_list(nao, observe):
 
 
 @pytest.mark.requirement("ST-12", "ST-15")
-def test_a_robot_that_fell_in_its_posture_is_not_left_without_contacts(nao, observe):
+def test_a_robot_that_fell_in_its_posture_is_not_left_without_contacts(
+    nao: Robot, observe: Observe
+) -> None:
     """Lying on its back with the joints of PoseInit, whose list has only the feet."""
     report = balance(nao, observe, "PoseInit", (1.0, 0.0, 0.0), ())
     assert report.posture == "PoseInit"
@@ -276,7 +310,9 @@ def test_a_robot_that_fell_in_its_posture_is_not_left_without_contacts(nao, obse
 
 
 @pytest.mark.requirement("ST-15", "ST-11")
-def test_a_tilted_vertical_does_not_lose_the_elbows(nao, observe):
+def test_a_tilted_vertical_does_not_lose_the_elbows(
+    nao: Robot, observe: Observe
+) -> None:
     """2° of error lift the elbows off the virtual plane: the contacts are widened."""
     up = resting_up(nao, "Gorilla", (-0.95, 0.0, -0.3))
     up = Rotation.from_euler("y", 2.5, degrees=True).apply(up)
@@ -285,7 +321,7 @@ def test_a_tilted_vertical_does_not_lose_the_elbows(nao, observe):
         controller = SmartStiffness(SmartStiffnessCfg(contacts=cfg))
         controller.reset(nao)
         controller.step(observe(nao, "Gorilla", up=up))
-        reports.append(controller.report)
+        reports.append(report_of(controller))
     widened, narrow = reports
     assert flag_names(narrow.flags)[0] == "COM_OUTSIDE_SUPPORT"
     assert set(narrow.contact_names) == set(FEET)
@@ -294,23 +330,27 @@ def test_a_tilted_vertical_does_not_lose_the_elbows(nao, observe):
 
 
 @pytest.mark.requirement("ST-15", "ST-11")
-def test_widening_does_not_invent_a_foot_that_its_sensors_deny(nao, observe):
+def test_widening_does_not_invent_a_foot_that_its_sensors_deny(
+    nao: Robot, observe: Observe
+) -> None:
     """On one foot with the centre of mass beside it: heels are no contacts."""
     controller = SmartStiffness()
     controller.reset(nao)
     controller.step(observe(nao, pressed=("LFsr",)))
-    report = controller.report
+    report = report_of(controller)
     assert flag_names(report.flags) == ("COM_OUTSIDE_SUPPORT",)
     assert {name[:5] for name in report.contact_names} == {"LFoot"}
 
 
 @pytest.mark.requirement("ST-26", "ST-11")
-def test_another_robot_stands_on_its_own_soles(two_leg, observe):
+def test_another_robot_stands_on_its_own_soles(
+    two_leg: Robot, observe: Observe
+) -> None:
     controller = SmartStiffness()
     controller.reset(two_leg)
     controller.step(observe(two_leg, "Stand"))
     part = {point.name: point.effector for point in two_leg.contact_points}
-    report = controller.report
+    report = report_of(controller)
     assert {part[name] for name in report.contact_names} == set(two_leg.feet)
     assert report.flags == 0
 
@@ -318,8 +358,14 @@ def test_another_robot_stands_on_its_own_soles(two_leg, observe):
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: ContactCfg(criterion="touch"), "criterion 'touch'; give one of dist"),
-        (lambda: ContactCfg(sensor_scope="leg"), "sensor_scope 'leg'"),
+        (
+            lambda: ContactCfg(criterion="touch"),  # type: ignore[arg-type]
+            "criterion 'touch'; give one of dist",
+        ),
+        (
+            lambda: ContactCfg(sensor_scope="leg"),  # type: ignore[arg-type]
+            "sensor_scope 'leg'",
+        ),
         (lambda: ContactCfg(on_newton=1.0, off_newton=2.0), "off_newton = 2.0 N"),
         (lambda: ContactCfg(threshold_m=-0.01), "threshold_m = -0.01 m"),
         (lambda: ContactCfg(part_reach_m=-0.01), "part_reach_m = -0.01 m"),
@@ -327,6 +373,8 @@ def test_another_robot_stands_on_its_own_soles(two_leg, observe):
         (lambda: PostureCfg(threshold_rad=-1.0), "threshold_rad = -1.0 rad"),
     ],
 )
-def test_meaningless_choices_are_refused(make, match):
+def test_meaningless_choices_are_refused(
+    make: Callable[..., object], match: str
+) -> None:
     with pytest.raises(BadInput, match=match):
         make()

@@ -1,6 +1,8 @@
 """The vertical: the filter, the second opinion of the soles, and who is believed."""
 
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -8,17 +10,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from controllers import SmartStiffness, flag_names
+from controllers import flag_names
 from controllers.stiffness import (
     GravityFilter,
     GravityFilterCfg,
     GroundPlaneCfg,
-    SmartStiffnessCfg,
     StiffnessFlag,
     VerticalSource,
 )
 from controllers.stiffness.ground_plane import GroundPlaneJudge, fit_sole_plane
-from models import BadInput
+from models import BadInput, Robot
+from tests.controllers.helpers import FloatArray, Observe, report_of, smart
 
 G = 9.81
 DT = 0.02  # s, the controller's cycle
@@ -30,7 +32,7 @@ direction = st.tuples(*[st.floats(-1.0, 1.0)] * 3).filter(
 )
 
 
-def angle(a, b) -> float:
+def angle(a: FloatArray, b: FloatArray) -> float:
     return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
 
 
@@ -42,7 +44,9 @@ def tilted(roll_deg: float, pitch_deg: float = 0.0) -> np.ndarray:
 @pytest.mark.requirement("ST-9")
 @settings(deadline=None, max_examples=50)
 @given(direction)
-def test_at_rest_the_vertical_is_the_accelerometers_from_the_first_reading(vector):
+def test_at_rest_the_vertical_is_the_accelerometers_from_the_first_reading(
+    vector: Sequence[float],
+) -> None:
     up = np.array(vector) / np.linalg.norm(vector)
     estimate = GravityFilter(GravityFilterCfg())
     for k in range(5):
@@ -53,7 +57,9 @@ def test_at_rest_the_vertical_is_the_accelerometers_from_the_first_reading(vecto
 @pytest.mark.requirement("ST-9")
 @settings(deadline=None, max_examples=30)
 @given(direction, st.floats(0.2, 3.0))
-def test_the_gyroscope_carries_the_vertical_when_gravity_is_not_felt(axis, rate):
+def test_the_gyroscope_carries_the_vertical_when_gravity_is_not_felt(
+    axis: Sequence[float], rate: float
+) -> None:
     """A robot that turns while it falls free: the accelerometer shows nothing."""
     omega = rate * np.array(axis) / np.linalg.norm(axis)
     cfg = GravityFilterCfg()
@@ -70,7 +76,9 @@ def test_the_gyroscope_carries_the_vertical_when_gravity_is_not_felt(axis, rate)
 @pytest.mark.requirement("ST-9")
 @settings(deadline=None, max_examples=30)
 @given(direction, direction)
-def test_the_accelerometer_corrects_with_its_time_constant(start, goal):
+def test_the_accelerometer_corrects_with_its_time_constant(
+    start: Sequence[float], goal: Sequence[float]
+) -> None:
     """The error falls as exp(-t / T) once it is small."""
     u0, u1 = (np.array(v) / np.linalg.norm(v) for v in (start, goal))
     assume(0.05 < angle(u0, u1) < 2.5)
@@ -89,9 +97,10 @@ def test_the_accelerometer_corrects_with_its_time_constant(start, goal):
 
 
 @pytest.mark.requirement("ST-9")
-def test_a_push_is_not_taken_for_gravity():
+def test_a_push_is_not_taken_for_gravity() -> None:
     estimate = GravityFilter(GravityFilterCfg())
     estimate.step(0.0, STILL, G * UP)
+    up = UP
     for k in range(1, 10):
         up = estimate.step(k * DT, STILL, G * UP + (12.0, 0.0, 0.0))
     np.testing.assert_allclose(up, UP, atol=1e-12)
@@ -99,15 +108,18 @@ def test_a_push_is_not_taken_for_gravity():
 
 
 @pytest.mark.requirement("ST-9")
-def test_gyro_bias_tilts_the_vertical_by_no_more_than_bias_times_time_constant():
+def test_gyro_bias_tilts_the_vertical_by_no_more_than_bias_times_time_constant() -> (
+    None
+):
     cfg = GravityFilterCfg()
     estimate, bias = GravityFilter(cfg), np.array((0.02, 0.0, 0.0))
+    up = UP
     for k in range(500):
         up = estimate.step(k * DT, bias, G * UP)
     assert 0.0 < angle(up, UP) < 1.05 * 0.02 * cfg.time_constant_s
 
 
-def test_a_dead_accelerometer_is_called_untrusted_after_a_while():
+def test_a_dead_accelerometer_is_called_untrusted_after_a_while() -> None:
     cfg = GravityFilterCfg()
     estimate = GravityFilter(cfg)
     estimate.step(0.0, STILL, G * UP)
@@ -121,21 +133,21 @@ def test_a_dead_accelerometer_is_called_untrusted_after_a_while():
     assert estimate.is_trusted, "and believed again when it is back"
 
 
-def test_dead_from_the_start_gives_the_imu_axis_and_no_trust():
+def test_dead_from_the_start_gives_the_imu_axis_and_no_trust() -> None:
     estimate = GravityFilter(GravityFilterCfg())
     np.testing.assert_array_equal(estimate.step(0.0, STILL, np.zeros(3)), UP)
     assert not estimate.is_trusted
 
 
 @pytest.mark.parametrize("time_s", [-1.0, 10.0])
-def test_a_gap_in_time_starts_the_filter_anew(time_s):
+def test_a_gap_in_time_starts_the_filter_anew(time_s: float) -> None:
     estimate = GravityFilter(GravityFilterCfg())
     estimate.step(0.0, STILL, G * UP)
     goal = tilted(30.0)
     np.testing.assert_allclose(estimate.step(time_s, STILL, G * goal), goal)
 
 
-def test_opposite_directions_do_not_stick():
+def test_opposite_directions_do_not_stick() -> None:
     """u and a exactly opposite cancel; the filter starts again instead."""
     estimate = GravityFilter(GravityFilterCfg(time_constant_s=DT / np.log(2.0)))
     estimate.step(0.0, STILL, G * UP)
@@ -145,18 +157,22 @@ def test_opposite_directions_do_not_stick():
 @pytest.mark.requirement("ST-7")
 @settings(deadline=None, max_examples=50)
 @given(direction)
-def test_soles_show_the_plane_they_lie_in(normal):
+def test_soles_show_the_plane_they_lie_in(normal: Sequence[float]) -> None:
     up = np.array(normal) / np.linalg.norm(normal)
     axes = np.linalg.svd(up[None])[2][1:]
     corners = np.array(((0.07, 0.05), (0.07, -0.05), (-0.03, 0.05), (-0.03, -0.05)))
     points = corners @ axes - 0.2 * up
-    np.testing.assert_allclose(fit_sole_plane(points, STILL, CFG), up, atol=1e-9)
+    fitted = fit_sole_plane(points, STILL, CFG)
+    assert fitted is not None
+    np.testing.assert_allclose(fitted, up, atol=1e-9)
     above = -0.4 * up  # the body on the other side: the plane is turned to it
-    np.testing.assert_allclose(fit_sole_plane(points, above, CFG), -up, atol=1e-9)
+    turned = fit_sole_plane(points, above, CFG)
+    assert turned is not None
+    np.testing.assert_allclose(turned, -up, atol=1e-9)
 
 
 @pytest.mark.requirement("ST-7")
-def test_an_edge_of_the_soles_gives_no_plane():
+def test_an_edge_of_the_soles_gives_no_plane() -> None:
     """A robot that tips over its toes presses points on one line only."""
     front = np.array([(0.07, y, -0.3) for y in (0.08, 0.03, -0.03, -0.08)])
     assert fit_sole_plane(front, STILL, CFG) is None
@@ -164,18 +180,12 @@ def test_an_edge_of_the_soles_gives_no_plane():
 
 
 @pytest.mark.requirement("ST-7")
-def test_soles_at_an_angle_to_each_other_give_no_plane():
+def test_soles_at_an_angle_to_each_other_give_no_plane() -> None:
     """Lying on the back: one foot flat, the other on its heel."""
     flat = np.array([(x, y, 0.0) for x in (0.0, 0.1) for y in (0.0, 0.05)])
     heel = flat @ Rotation.from_euler("y", 40, degrees=True).as_matrix()
     assert fit_sole_plane(np.vstack((flat, heel)), UP, CFG) is None
     assert fit_sole_plane(flat, UP, CFG) is not None
-
-
-def smart(nao, **ground) -> SmartStiffness:
-    controller = SmartStiffness(SmartStiffnessCfg(ground=GroundPlaneCfg(**ground)))
-    controller.reset(nao)
-    return controller
 
 
 @pytest.mark.requirement("ST-7", "ST-9")
@@ -191,12 +201,12 @@ def smart(nao, **ground) -> SmartStiffness:
     ids=["upside down", "swapped axes", "biased by 20°", "dead", "saturated"],
 )
 def test_a_doubtful_imu_is_flagged_and_the_soles_are_used(
-    nao, observe, accelerometer, flag
-):
+    nao: Robot, observe: Observe, accelerometer: FloatArray, flag: str
+) -> None:
     healthy, doubtful = smart(nao), smart(nao)
     expected = healthy.step(observe(nao)).stiffness
     stiffness = doubtful.step(observe(nao, accelerometer=accelerometer)).stiffness
-    report = doubtful.report
+    report = report_of(doubtful)
     assert flag_names(report.flags) == (flag,)
     assert report.gravity_source is VerticalSource.KINEMATICS
     np.testing.assert_allclose(report.plane.up, UP, atol=1e-6)
@@ -207,56 +217,62 @@ def test_a_doubtful_imu_is_flagged_and_the_soles_are_used(
 @pytest.mark.requirement("ST-7")
 @pytest.mark.parametrize("slope_deg", [2.0, 5.0, 10.0])
 def test_on_a_slope_the_imu_is_believed_and_the_difference_reported(
-    nao, observe, slope_deg
-):
+    nao: Robot, observe: Observe, slope_deg: float
+) -> None:
     """Soles flat on a slope: gravity is not their normal, and that is no fault."""
     controller = smart(nao)
     up = tilted(0.0, slope_deg)
     controller.step(observe(nao, up=up))
-    report = controller.report
+    report = report_of(controller)
     assert report.gravity_source is VerticalSource.IMU
     assert not report.flags & StiffnessFlag.IMU_DISAGREES
-    assert np.degrees(report.plane.difference_rad) == pytest.approx(slope_deg, abs=0.01)
+    assert report.plane.difference_rad == pytest.approx(np.radians(slope_deg), abs=1e-4)
     np.testing.assert_allclose(report.plane.up, up, atol=1e-9)
 
 
 @pytest.mark.requirement("ST-7")
-def test_a_tipping_robot_is_not_taken_for_one_with_a_broken_imu(nao, observe):
+def test_a_tipping_robot_is_not_taken_for_one_with_a_broken_imu(
+    nao: Robot, observe: Observe
+) -> None:
     controller = smart(nao)
     up = tilted(0.0, -25.0)
     toes = ("LFsrF", "RFsrF")
     controller.step(observe(nao, up=up, pressed=toes))
-    assert controller.report.gravity_source is VerticalSource.IMU
-    assert controller.report.plane.difference_rad is None
-    np.testing.assert_allclose(controller.report.plane.up, up, atol=1e-9)
+    assert report_of(controller).gravity_source is VerticalSource.IMU
+    assert report_of(controller).plane.difference_rad is None
+    np.testing.assert_allclose(report_of(controller).plane.up, up, atol=1e-9)
 
 
 @pytest.mark.requirement("ST-7")
-def test_one_loaded_foot_is_enough_for_the_second_opinion(nao, observe):
+def test_one_loaded_foot_is_enough_for_the_second_opinion(
+    nao: Robot, observe: Observe
+) -> None:
     controller = smart(nao)
     controller.step(observe(nao, up=tilted(40.0), pressed=("LFsr",)))
-    assert controller.report.gravity_source is VerticalSource.KINEMATICS
+    assert report_of(controller).gravity_source is VerticalSource.KINEMATICS
 
 
 @pytest.mark.requirement("ST-7")
-def test_a_lifted_robot_has_no_second_opinion(nao, observe):
+def test_a_lifted_robot_has_no_second_opinion(nao: Robot, observe: Observe) -> None:
     controller = smart(nao)
     up = tilted(70.0)
     controller.step(observe(nao, up=up, pressed=()))
-    assert controller.report.plane.difference_rad is None
-    np.testing.assert_allclose(controller.report.plane.up, up, atol=1e-9)
+    assert report_of(controller).plane.difference_rad is None
+    np.testing.assert_allclose(report_of(controller).plane.up, up, atol=1e-9)
 
 
 @pytest.mark.requirement("ST-7")
-def test_the_user_may_prefer_the_imu_and_still_sees_the_flag(nao, observe):
-    controller = smart(nao, on_doubt="imu")
+def test_the_user_may_prefer_the_imu_and_still_sees_the_flag(
+    nao: Robot, observe: Observe
+) -> None:
+    controller = smart(nao, ground=GroundPlaneCfg(on_doubt="imu"))
     controller.step(observe(nao, up=tilted(40.0)))
-    assert controller.report.gravity_source is VerticalSource.IMU
-    assert "IMU_DISAGREES" in flag_names(controller.report.flags)
+    assert report_of(controller).gravity_source is VerticalSource.IMU
+    assert "IMU_DISAGREES" in flag_names(report_of(controller).flags)
 
 
 @pytest.mark.requirement("ST-7")
-def test_doubt_has_hysteresis():
+def test_doubt_has_hysteresis() -> None:
     cfg = GroundPlaneCfg(doubt_rad=np.radians(10.0), doubt_ends=0.8)
     judge = GroundPlaneJudge(cfg)
     seen = [
@@ -274,11 +290,13 @@ def test_doubt_has_hysteresis():
     [
         (lambda: GroundPlaneCfg(doubt_rad=0.0), "doubt_rad = 0.0 rad"),
         (lambda: GroundPlaneCfg(doubt_ends=2.0), "doubt_ends = 2.0"),
-        (lambda: GroundPlaneCfg(on_doubt="soles"), "on_doubt 'soles'; give"),
+        (lambda: GroundPlaneCfg(on_doubt=cast(Any, "soles")), "on_doubt 'soles'; give"),
         (lambda: GravityFilterCfg(time_constant_s=0.0), "time_constant_s = 0.0"),
         (lambda: GravityFilterCfg(trust_fraction=-0.1), "trust_fraction = -0.1"),
     ],
 )
-def test_meaningless_numbers_are_refused(make, match):
+def test_meaningless_numbers_are_refused(
+    make: Callable[..., object], match: str
+) -> None:
     with pytest.raises(BadInput, match=match):
         make()

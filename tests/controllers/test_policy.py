@@ -1,31 +1,29 @@
 """The switch, the user's tuning, and the product's published rules."""
 
 import dataclasses
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from controllers import SmartStiffness, SmartStiffnessCfg, flag_names
+from controllers import flag_names
 from controllers.stiffness import PostureTuning, ProductPolicy
-from models import BadInput, UnknownName
+from models import BadInput, Robot, UnknownName
+from tests.controllers.helpers import Observe, report_of, smart
 
 DT = 0.02
 
 
-def make(nao, **cfg) -> SmartStiffness:
-    controller = SmartStiffness(SmartStiffnessCfg(**cfg))
-    controller.reset(nao)
-    return controller
-
-
 @pytest.mark.requirement("ST-20")
-def test_the_controller_is_switched_off_and_on_during_a_run(nao, observe):
-    controller = make(nao)
+def test_the_controller_is_switched_off_and_on_during_a_run(
+    nao: Robot, observe: Observe
+) -> None:
+    controller = smart(nao)
     on = controller.step(observe(nao, time_s=0.0)).stiffness
     controller.enabled = False
     off = controller.step(observe(nao, time_s=DT)).stiffness
     assert off.tolist() == [1.0] * 26
-    assert flag_names(controller.report.flags) == ("DISABLED",)
+    assert flag_names(report_of(controller).flags) == ("DISABLED",)
     controller.enabled = True
     again = controller.step(observe(nao, time_s=2 * DT)).stiffness
     np.testing.assert_array_equal(again, on)
@@ -33,8 +31,10 @@ def test_the_controller_is_switched_off_and_on_during_a_run(nao, observe):
 
 
 @pytest.mark.requirement("ST-20")
-def test_switched_off_the_users_stiffness_is_in_force(nao, observe):
-    controller = make(nao)
+def test_switched_off_the_users_stiffness_is_in_force(
+    nao: Robot, observe: Observe
+) -> None:
+    controller = smart(nao)
     controller.enabled = False
     controller.user_stiffness = 0.7
     assert controller.step(observe(nao)).stiffness.tolist() == [0.7] * 26
@@ -44,14 +44,16 @@ def test_switched_off_the_users_stiffness_is_in_force(nao, observe):
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), np.full(26, 2.0)])
-def test_a_user_stiffness_outside_its_range_is_refused(nao, value):
+def test_a_user_stiffness_outside_its_range_is_refused(
+    nao: Robot, value: float
+) -> None:
     with pytest.raises(BadInput, match="give values from 0 to 1"):
-        make(nao).user_stiffness = value
+        smart(nao).user_stiffness = value
 
 
 @pytest.mark.requirement("ST-20")
-def test_a_posture_is_tuned_and_others_are_not(nao, observe):
-    controller = make(nao)
+def test_a_posture_is_tuned_and_others_are_not(nao: Robot, observe: Observe) -> None:
+    controller = smart(nao)
     plain = controller.step(observe(nao)).stiffness
     crouch = controller.step(observe(nao, "Crouch")).stiffness
     controller.tune("PoseInit", PostureTuning(extra=0.1, minimum=0.4, maximum=0.5))
@@ -65,9 +67,9 @@ def test_a_posture_is_tuned_and_others_are_not(nao, observe):
 
 
 @pytest.mark.requirement("ST-20")
-def test_tuning_refuses_unknown_postures_and_empty_ranges(nao):
+def test_tuning_refuses_unknown_postures_and_empty_ranges(nao: Robot) -> None:
     with pytest.raises(UnknownName, match=r"Posture 'Crouched' .*'Crouch'"):
-        make(nao).tune("Crouched", PostureTuning())
+        smart(nao).tune("Crouched", PostureTuning())
     with pytest.raises(BadInput, match=r"minimum = 0\.6, maximum = 0\.5"):
         PostureTuning(minimum=0.6, maximum=0.5)
     with pytest.raises(BadInput, match="extra = 2"):
@@ -75,8 +77,10 @@ def test_tuning_refuses_unknown_postures_and_empty_ranges(nao):
 
 
 @pytest.mark.requirement("ST-20")
-def test_product_the_users_value_caps_the_computed_one(nao, observe):
-    document, product = make(nao), make(nao, policy=ProductPolicy())
+def test_product_the_users_value_caps_the_computed_one(
+    nao: Robot, observe: Observe
+) -> None:
+    document, product = smart(nao), smart(nao, policy=ProductPolicy())
     computed = document.step(observe(nao)).stiffness
     product.user_stiffness = 0.3
     applied = product.step(observe(nao)).stiffness
@@ -86,14 +90,16 @@ def test_product_the_users_value_caps_the_computed_one(nao, observe):
 
 
 @pytest.mark.requirement("ST-20")
-def test_product_a_moving_joint_gives_all_the_users_stiffness(nao, observe):
-    product = make(nao, policy=ProductPolicy(hold_s=0.1))
+def test_product_a_moving_joint_gives_all_the_users_stiffness(
+    nao: Robot, observe: Observe
+) -> None:
+    product = smart(nao, policy=ProductPolicy(hold_s=0.1))
     still = product.step(observe(nao)).stiffness
     v = np.zeros(26)
     v[3] = -0.5
     moving = product.step(observe(nao, time_s=DT, v=v)).stiffness
     assert moving.tolist() == [1.0] * 26
-    assert flag_names(product.report.flags) == ("JOINT_MOVING",)
+    assert flag_names(report_of(product).flags) == ("JOINT_MOVING",)
     held = product.step(observe(nao, time_s=0.1)).stiffness
     assert held.tolist() == [1.0] * 26, "for a little while longer"
     rested = product.step(observe(nao, time_s=0.2)).stiffness
@@ -101,18 +107,20 @@ def test_product_a_moving_joint_gives_all_the_users_stiffness(nao, observe):
 
 
 @pytest.mark.requirement("ST-20")
-def test_product_a_new_set_point_counts_as_motion(nao, observe):
-    product = make(nao, policy=ProductPolicy())
+def test_product_a_new_set_point_counts_as_motion(nao: Robot, observe: Observe) -> None:
+    product = smart(nao, policy=ProductPolicy())
     product.step(observe(nao))
     target = nao.posture("PoseInit").angles.copy()
     target[5] += 0.01
     product.step(observe(nao, time_s=DT, target=target))
-    assert flag_names(product.report.flags) == ("JOINT_MOVING",)
+    assert flag_names(report_of(product).flags) == ("JOINT_MOVING",)
 
 
 @pytest.mark.requirement("ST-20")
-def test_product_older_text_only_the_moving_joint_is_released(nao, observe):
-    product = make(nao, policy=ProductPolicy(while_moving="joint"))
+def test_product_older_text_only_the_moving_joint_is_released(
+    nao: Robot, observe: Observe
+) -> None:
+    product = smart(nao, policy=ProductPolicy(while_moving="joint"))
     still = product.step(observe(nao)).stiffness
     v = np.zeros(26)
     v[3] = 0.5
@@ -121,22 +129,22 @@ def test_product_older_text_only_the_moving_joint_is_released(nao, observe):
     np.testing.assert_array_equal(np.delete(moving, 3), np.delete(still, 3))
 
 
-def test_encoder_noise_is_no_motion(nao, observe):
+def test_encoder_noise_is_no_motion(nao: Robot, observe: Observe) -> None:
     """One encoder step in a 20 ms cycle is 0.077 rad/s."""
-    product = make(nao, policy=ProductPolicy())
+    product = smart(nao, policy=ProductPolicy())
     product.step(observe(nao, v=np.full(26, 0.077)))
-    assert product.report.flags == 0
+    assert report_of(product).flags == 0
 
 
-def test_product_rules_without_meaning_are_refused():
+def test_product_rules_without_meaning_are_refused() -> None:
     with pytest.raises(BadInput, match="while_moving 'some'"):
-        ProductPolicy(while_moving="some")
+        ProductPolicy(while_moving=cast(Any, "some"))
     with pytest.raises(BadInput, match="moving_rad_s = 0"):
         ProductPolicy(moving_rad_s=0.0)
 
 
-def test_the_document_policy_works_in_motion_too(nao, observe):
-    controller = make(nao)
+def test_the_document_policy_works_in_motion_too(nao: Robot, observe: Observe) -> None:
+    controller = smart(nao)
     moving = observe(nao, v=np.full(26, 1.0))
     still = dataclasses.replace(moving, v=np.zeros(26))
     np.testing.assert_array_equal(

@@ -14,11 +14,14 @@ from controllers import (
     registry,
 )
 from controllers.stiffness import ProductPolicy
-from models import BadInput, UnknownName
+from models import BadInput, Robot, UnknownName
+from tests.controllers.helpers import Observe
 
 
 @pytest.mark.parametrize("spec", ["fixed", "constant:0.6", "smart", "smart-full"])
-def test_every_controller_keeps_the_protocol(nao, observe, spec):
+def test_every_controller_keeps_the_protocol(
+    nao: Robot, observe: Observe, spec: str
+) -> None:
     """Named, reset on a robot, one stiffness a joint in [0, 1], fresh arrays."""
     controller = make_controller(spec)
     controller.reset(nao)
@@ -30,7 +33,7 @@ def test_every_controller_keeps_the_protocol(nao, observe, spec):
     assert again.stiffness is not limits.stiffness
 
 
-def test_plain_controllers_hold_their_value(nao, observe):
+def test_plain_controllers_hold_their_value(nao: Robot, observe: Observe) -> None:
     fixed, constant = FixedStiffness(), ConstantStiffness(0.6)
     fixed.reset(nao)
     assert fixed.step(observe(nao)).stiffness.tolist() == [1.0] * 26
@@ -38,7 +41,7 @@ def test_plain_controllers_hold_their_value(nao, observe):
 
 
 @pytest.mark.requirement("ST-5", "ST-20")
-def test_names_choose_model_and_policy():
+def test_names_choose_model_and_policy() -> None:
     full, product = make_controller("smart-full"), make_controller("smart-product")
     assert isinstance(full, SmartStiffness)
     assert full.cfg.model == "full"
@@ -47,7 +50,7 @@ def test_names_choose_model_and_policy():
     assert product.name == "smart-product"
 
 
-def test_two_controllers_of_one_name_share_nothing():
+def test_two_controllers_of_one_name_share_nothing() -> None:
     a, b = make_controller("smart-product"), make_controller("smart-product")
     assert isinstance(a, SmartStiffness)
     assert isinstance(b, SmartStiffness)
@@ -55,7 +58,7 @@ def test_two_controllers_of_one_name_share_nothing():
     assert a.cfg.offset is not b.cfg.offset
 
 
-def test_an_unknown_controller_is_refused_with_a_hint():
+def test_an_unknown_controller_is_refused_with_a_hint() -> None:
     with pytest.raises(UnknownName, match=r"Controller 'smrt' .*Did you mean 'smart'"):
         make_controller("smrt")
 
@@ -72,22 +75,24 @@ def test_an_unknown_controller_is_refused_with_a_hint():
         ("smart:", "'smart' takes no argument"),
     ],
 )
-def test_a_wrong_argument_is_refused(spec, match):
+def test_a_wrong_argument_is_refused(spec: str, match: str) -> None:
     with pytest.raises(BadInput, match=match):
         make_controller(spec)
 
 
-def third_party(monkeypatch, value: str) -> None:
+def third_party(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     point = EntryPoint("half", value, registry.ENTRY_POINT_GROUP)
-    group = EntryPoints((point,))
+    points = EntryPoints((point,))
 
-    def entry_points(**wanted: str) -> EntryPoints:
-        return group.select(**wanted)
+    def entry_points(group: str, name: str = "half") -> EntryPoints:
+        return points.select(group=group, name=name)
 
     monkeypatch.setattr(registry, "entry_points", entry_points)
 
 
-def test_another_package_registers_a_controller(monkeypatch, nao, observe):
+def test_another_package_registers_a_controller(
+    monkeypatch: pytest.MonkeyPatch, nao: Robot, observe: Observe
+) -> None:
     third_party(monkeypatch, "controllers.registry:_constant")
     assert controller_names()[-1] == "half"
     controller = make_controller("half:0.5")
@@ -95,7 +100,7 @@ def test_another_package_registers_a_controller(monkeypatch, nao, observe):
     np.testing.assert_array_equal(controller.step(observe(nao)).stiffness, 0.5)
 
 
-def test_a_broken_package_is_named(monkeypatch):
+def test_a_broken_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     third_party(monkeypatch, "no_such_package:make")
     with pytest.raises(BadInput, match=r"'half' \(no_such_package:make\) cannot be"):
         make_controller("half")

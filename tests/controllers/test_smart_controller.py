@@ -3,6 +3,7 @@
 import dataclasses
 from statistics import median
 from time import perf_counter
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -26,32 +27,30 @@ from controllers.stiffness import (
     GroundPlaneCfg,
     MotionCfg,
 )
-from models import BadInput, TestbedError, UnknownName
+from models import BadInput, Robot, TestbedError, UnknownName
+from tests.controllers.helpers import FloatArray, Observe, report_of, smart
+from tests.controllers.oracle import PyBulletDynamics
 
 UP = np.array((0.0, 0.0, 1.0))
 DT = 0.02
 
 
-def make(robot, **cfg) -> SmartStiffness:
-    controller = SmartStiffness(SmartStiffnessCfg(**cfg))
-    controller.reset(robot)
-    return controller
-
-
 @pytest.mark.requirement("ST-6", "ST-17", "ST-18", "ST-19")
-def test_torques_of_a_standing_robot_agree_with_the_engine(nao, observe, engine):
+def test_torques_of_a_standing_robot_agree_with_the_engine(
+    nao: Robot, observe: Observe, engine: PyBulletDynamics
+) -> None:
     """τ = gravity - Cᵗ W: PyBullet's gravity, forces by virtual work on the heights."""
-    controller = make(nao)
+    controller = smart(nao)
     observation = observe(nao)
     stiffness = controller.step(observation).stiffness
-    report = controller.report
+    report = report_of(controller)
     q, zeros = observation.q, np.zeros(26)
     gravity = engine.torques(q, zeros, zeros, -GRAVITY * UP)
 
     points = [p for p in nao.contact_points if p.name in report.contact_names]
     dynamics = Dynamics(nao, points)
 
-    def work(angles) -> float:
+    def work(angles: FloatArray) -> float:
         dynamics.update(angles)
         return float(report.contact_forces @ dynamics.point_positions @ UP)
 
@@ -70,11 +69,13 @@ def test_torques_of_a_standing_robot_agree_with_the_engine(nao, observe, engine)
 
 
 @pytest.mark.requirement("ST-6", "ST-17")
-def test_contacts_and_motors_together_balance_the_free_base(nao, observe):
+def test_contacts_and_motors_together_balance_the_free_base(
+    nao: Robot, observe: Observe
+) -> None:
     """The base has no motor: contact forces alone must hold it, in all directions."""
-    controller = make(nao)
+    controller = smart(nao)
     controller.step(observe(nao, "Crouch", up=(0.054, 0.0, 0.9985)))
-    report = controller.report
+    report = report_of(controller)
     up, f = report.plane.up, report.contact_forces
     dynamics = Dynamics(nao, nao.contact_points)
     dynamics.update(nao.posture("Crouch").angles)
@@ -87,10 +88,10 @@ def test_contacts_and_motors_together_balance_the_free_base(nao, observe):
 
 
 @pytest.mark.requirement("ST-6")
-def test_a_mirrored_robot_gets_mirrored_torques(nao, observe):
-    controller = make(nao)
+def test_a_mirrored_robot_gets_mirrored_torques(nao: Robot, observe: Observe) -> None:
+    controller = smart(nao)
     controller.step(observe(nao))
-    tau = controller.report.torques.tau
+    tau = report_of(controller).torques.tau
     for name in nao.joint_names:
         if name[0] == "L":
             left, right = nao.joint_index(name), nao.joint_index("R" + name[1:])
@@ -100,10 +101,12 @@ def test_a_mirrored_robot_gets_mirrored_torques(nao, observe):
 
 
 @pytest.mark.requirement("ST-19")
-def test_a_lifted_robot_gets_the_small_offset_and_only_its_own_weight(nao, observe):
-    controller = make(nao)
+def test_a_lifted_robot_gets_the_small_offset_and_only_its_own_weight(
+    nao: Robot, observe: Observe
+) -> None:
+    controller = smart(nao)
     stiffness = controller.step(observe(nao, pressed=())).stiffness
-    report = controller.report
+    report = report_of(controller)
     assert flag_names(report.flags) == ("NO_CONTACT",)
     assert report.contact_names == ()
     assert float(report.offset) == 0.1
@@ -114,10 +117,12 @@ def test_a_lifted_robot_gets_the_small_offset_and_only_its_own_weight(nao, obser
 @pytest.mark.requirement("ST-14", "ST-15")
 @settings(deadline=None, max_examples=150)
 @given(st.integers(0, 2**32 - 1))
-def test_any_posture_in_any_attitude_gets_sound_limits(nao, observe, seed):
+def test_any_posture_in_any_attitude_gets_sound_limits(
+    nao: Robot, observe: Observe, seed: int
+) -> None:
     """Random joints, attitude and pressed sensors: never an exception, NaN or pull."""
     rng = np.random.default_rng(seed)
-    controller = make(nao)
+    controller = smart(nao)
     for k in range(3):
         stiffness = controller.step(
             observe(
@@ -128,7 +133,7 @@ def test_any_posture_in_any_attitude_gets_sound_limits(nao, observe, seed):
                 fsr=rng.uniform(0.0, 25.0, size=8) * rng.integers(0, 2, size=8),
             )
         ).stiffness
-        report = controller.report
+        report = report_of(controller)
         assert ((stiffness >= 0.0) & (stiffness <= 1.0)).all()
         assert (report.contact_forces >= 0.0).all()
         assert len(report.contact_forces) == len(report.contact_names)
@@ -140,8 +145,8 @@ def test_any_posture_in_any_attitude_gets_sound_limits(nao, observe, seed):
 
 
 @pytest.mark.requirement("ST-15")
-def test_fallbacks_are_counted_by_name(nao, observe):
-    controller = make(nao, contacts=ContactCfg(sensor_scope="point", widest_m=0.0))
+def test_fallbacks_are_counted_by_name(nao: Robot, observe: Observe) -> None:
+    controller = smart(nao, contacts=ContactCfg(sensor_scope="point", widest_m=0.0))
     one = ("LFsrFL",)
     for k, pressed in enumerate([one, one, (), ("LFsr", "RFsr")]):
         controller.step(observe(nao, time_s=k * DT, pressed=pressed))
@@ -155,27 +160,31 @@ def test_fallbacks_are_counted_by_name(nao, observe):
     assert not controller.flag_counts
 
 
-def test_a_joint_that_needs_more_than_its_limit_is_flagged(nao, observe):
-    controller = make(nao.with_effort_limits({"LKneePitch": 0.1}))
+def test_a_joint_that_needs_more_than_its_limit_is_flagged(
+    nao: Robot, observe: Observe
+) -> None:
+    controller = smart(nao.with_effort_limits({"LKneePitch": 0.1}))
     stiffness = controller.step(observe(nao)).stiffness
     assert stiffness[nao.joint_index("LKneePitch")] == 1.0
-    assert flag_names(controller.report.flags) == ("CLIPPED",)
+    assert flag_names(report_of(controller).flags) == ("CLIPPED",)
 
 
 @pytest.mark.requirement("ST-16")
-def test_a_stated_load_adds_the_torques_of_a_body_of_that_weight(nao, observe):
+def test_a_stated_load_adds_the_torques_of_a_body_of_that_weight(
+    nao: Robot, observe: Observe
+) -> None:
     """A weight in the hand against the same weight as part of the hand's link."""
-    controller = make(nao)
+    controller = smart(nao)
     hand = nao.posture("PoseInit")
     link = next(link for link in nao.links if link.name == "l_wrist")
     controller.set_loads(
         ExternalLoad(name="cup", link="l_wrist", position=link.com, upward_newton=-2.0)
     )
     controller.step(observe(nao))
-    loaded = controller.report
+    loaded = report_of(controller)
     controller.set_loads()
     controller.step(observe(nao))
-    bare = controller.report
+    bare = report_of(controller)
     assert loaded.contact_forces.sum() == pytest.approx(
         bare.contact_forces.sum() + 2.0, abs=0.01
     )
@@ -200,9 +209,9 @@ def test_a_stated_load_adds_the_torques_of_a_body_of_that_weight(nao, observe):
     )
 
 
-def test_a_load_on_an_unknown_link_or_without_a_number_is_refused(nao):
+def test_a_load_on_an_unknown_link_or_without_a_number_is_refused(nao: Robot) -> None:
     with pytest.raises(UnknownName, match="Link 'LHandLink'"):
-        make(nao).set_loads(
+        smart(nao).set_loads(
             ExternalLoad(name="cup", link="LHandLink", upward_newton=-1.0)
         )
     with pytest.raises(BadInput, match="load 'cup': force nan N"):
@@ -213,8 +222,10 @@ def test_a_load_on_an_unknown_link_or_without_a_number_is_refused(nao):
 @pytest.mark.parametrize(
     "field", ["q", "v", "gyro", "accelerometer", "fsr", "temperature"]
 )
-def test_a_value_that_is_not_finite_stops_the_controller(nao, observe, field, value):
-    controller = make(nao)
+def test_a_value_that_is_not_finite_stops_the_controller(
+    nao: Robot, observe: Observe, field: str, value: float
+) -> None:
+    controller = smart(nao)
     observation = observe(nao, time_s=1.5)
     spoiled = getattr(observation, field).copy()
     spoiled[2] = value
@@ -223,17 +234,19 @@ def test_a_value_that_is_not_finite_stops_the_controller(nao, observe, field, va
     assert issubclass(SensorError, TestbedError)
 
 
-def test_a_step_before_reset_is_refused(nao, observe):
+def test_a_step_before_reset_is_refused(nao: Robot, observe: Observe) -> None:
     with pytest.raises(BadInput, match=r"call reset\(robot\) first"):
         SmartStiffness().step(observe(nao))
 
 
-def test_an_unknown_model_is_refused():
+def test_an_unknown_model_is_refused() -> None:
     with pytest.raises(BadInput, match="model 'half'"):
-        SmartStiffnessCfg(model="half")
+        SmartStiffnessCfg(model=cast(Any, "half"))
 
 
-def test_the_same_observations_give_the_same_limits_bit_for_bit(nao, observe):
+def test_the_same_observations_give_the_same_limits_bit_for_bit(
+    nao: Robot, observe: Observe
+) -> None:
     rng = np.random.default_rng(2)
     seen = [
         observe(
@@ -244,7 +257,7 @@ def test_the_same_observations_give_the_same_limits_bit_for_bit(nao, observe):
         )
         for k in range(20)
     ]
-    first, second = make(nao), make(nao)
+    first, second = smart(nao), smart(nao)
     a = [first.step(o).stiffness for o in seen]
     b = [second.step(o).stiffness for o in seen]
     first.reset(nao)
@@ -254,9 +267,11 @@ def test_the_same_observations_give_the_same_limits_bit_for_bit(nao, observe):
 
 
 @pytest.mark.requirement("ST-22")
-def test_the_controller_reads_sensors_and_returns_limits_only(nao, observe):
+def test_the_controller_reads_sensors_and_returns_limits_only(
+    nao: Robot, observe: Observe
+) -> None:
     """It neither changes what it reads nor hands out what it keeps."""
-    controller = make(nao)
+    controller = smart(nao)
     observation = observe(nao)
     before = dataclasses.asdict(observation)
     limits = controller.step(observation)
@@ -264,27 +279,32 @@ def test_the_controller_reads_sensors_and_returns_limits_only(nao, observe):
     for name, value in before.items():
         np.testing.assert_array_equal(after[name], value, err_msg=name)
     limits.stiffness[:] = 9.0
-    assert controller.report.stiffness.max() <= 1.0
+    assert report_of(controller).stiffness.max() <= 1.0
 
 
 @pytest.mark.requirement("ST-26")
-def test_the_method_works_on_another_robot_without_other_code(two_leg, observe):
-    controller = make(two_leg)
+def test_the_method_works_on_another_robot_without_other_code(
+    two_leg: Robot, observe: Observe
+) -> None:
+    controller = smart(two_leg)
     stiffness = controller.step(observe(two_leg, "Stand")).stiffness
-    tau = controller.report.torques.tau
+    tau = report_of(controller).torques.tau
     np.testing.assert_allclose(tau[:3], tau[3:], atol=1e-6, err_msg="left and right")
     offset = two_leg.posture("Stand").offset
+    assert offset is not None
     np.testing.assert_allclose(
         stiffness, np.abs(tau) / two_leg.effort_limit + offset, atol=1e-12
     )
 
 
 @pytest.mark.requirement("ST-9", "ST-26")
-def test_an_imu_on_another_link_is_turned_to_the_base(nao, observe):
+def test_an_imu_on_another_link_is_turned_to_the_base(
+    nao: Robot, observe: Observe
+) -> None:
     on_head = dataclasses.replace(nao, imu=dataclasses.replace(nao.imu, link="Head"))
     q = nao.posture("PoseInit").angles.copy()
     q[nao.joint_index("HeadPitch")] = 0.4
-    controller, turned = make(nao), make(on_head)
+    controller, turned = smart(nao), smart(on_head)
     in_head = np.array((-np.sin(0.4), 0.0, np.cos(0.4))) * GRAVITY
     expected = controller.step(observe(nao, q=q)).stiffness
     got = turned.step(observe(nao, q=q, accelerometer=in_head)).stiffness
@@ -292,55 +312,61 @@ def test_an_imu_on_another_link_is_turned_to_the_base(nao, observe):
     with pytest.raises(
         BadInput, match="full model needs the inertial unit on the base"
     ):
-        make(on_head, model="full")
+        smart(on_head, model="full")
 
 
 @pytest.mark.requirement("ST-5")
-def test_full_model_at_rest_gives_the_simplified_torques(nao, observe):
-    full, simple = make(nao, model="full"), make(nao)
+def test_full_model_at_rest_gives_the_simplified_torques(
+    nao: Robot, observe: Observe
+) -> None:
+    full, simple = smart(nao, model="full"), smart(nao)
     for k in range(5):
         full.step(observe(nao, time_s=k * DT))
     simple.step(observe(nao))
     np.testing.assert_allclose(
-        full.report.torques.tau, simple.report.torques.tau, atol=1e-6
+        report_of(full).torques.tau, report_of(simple).torques.tau, atol=1e-6
     )
 
 
 @pytest.mark.requirement("ST-5")
-def test_full_model_ignores_a_wrong_gain_of_the_accelerometer_at_rest(nao, observe):
+def test_full_model_ignores_a_wrong_gain_of_the_accelerometer_at_rest(
+    nao: Robot, observe: Observe
+) -> None:
     """The data sheet allows 10 %: at rest that is no acceleration."""
-    full, simple = make(nao, model="full"), make(nao)
+    full, simple = smart(nao, model="full"), smart(nao)
     for k in range(50):
         full.step(observe(nao, time_s=k * DT, accelerometer=1.1 * GRAVITY * UP))
     simple.step(observe(nao))
     np.testing.assert_allclose(
-        full.report.torques.tau, simple.report.torques.tau, atol=1e-6
+        report_of(full).torques.tau, report_of(simple).torques.tau, atol=1e-6
     )
 
 
 @pytest.mark.requirement("ST-5")
-def test_full_model_feels_a_lift_that_speeds_up(nao, observe):
+def test_full_model_feels_a_lift_that_speeds_up(nao: Robot, observe: Observe) -> None:
     """Upward at 1 m/s²: the ground gives m (g + 1)."""
-    full = make(nao, model="full", motion=MotionCfg(gain_time_constant_s=1e6))
+    full = smart(nao, model="full", motion=MotionCfg(gain_time_constant_s=1e6))
     for k in range(50):
         up = 1.0 if k > 20 else 0.0
         full.step(observe(nao, time_s=k * DT, accelerometer=(GRAVITY + up) * UP))
-    force = full.report.contact_forces.sum()
+    force = report_of(full).contact_forces.sum()
     assert force == pytest.approx(nao.total_mass * (GRAVITY + 1.0), rel=1e-3)
 
 
 @pytest.mark.requirement("ST-5")
-def test_full_model_in_motion_agrees_with_the_engine(nao, observe, engine):
+def test_full_model_in_motion_agrees_with_the_engine(
+    nao: Robot, observe: Observe, engine: PyBulletDynamics
+) -> None:
     """Joints speed up steadily: the estimates settle, torques are the engine's."""
     rng = np.random.default_rng(4)
     a = rng.uniform(-2.0, 2.0, size=26)
     a[[nao.joint_index(n) for n in nao.joint_names if "Hip" in n or "Kn" in n]] = 0.0
-    full = make(nao, model="full")
+    full = smart(nao, model="full")
     q0 = nao.posture("PoseInit").angles
     for k in range(60):
         t = k * DT
         full.step(observe(nao, time_s=t, q=q0 + 0.02 * a * t**2, v=0.04 * a * t))
-    report = full.report
+    report = report_of(full)
     lag = MotionCfg().time_constant_s
     v = 0.04 * a * (59 * DT - lag)  # a filtered ramp lags by its time constant
     q = q0 + 0.02 * a * (59 * DT) ** 2
@@ -351,9 +377,11 @@ def test_full_model_in_motion_agrees_with_the_engine(nao, observe, engine):
 
 
 @pytest.mark.requirement("ST-5")
-def test_full_model_presses_where_the_moving_body_needs_it(nao, observe):
+def test_full_model_presses_where_the_moving_body_needs_it(
+    nao: Robot, observe: Observe
+) -> None:
     """Forward acceleration moves the needed centre of pressure back by h a / g."""
-    full = make(
+    full = smart(
         nao,
         model="full",
         motion=MotionCfg(gain_time_constant_s=1e6),
@@ -364,7 +392,7 @@ def test_full_model_presses_where_the_moving_body_needs_it(nao, observe):
         a = forward if k > 20 else 0.0
         force = np.array((a, 0.0, GRAVITY))
         full.step(observe(nao, time_s=k * DT, accelerometer=force))
-    report = full.report
+    report = report_of(full)
     dynamics = Dynamics(nao, nao.contact_points)
     dynamics.update(nao.posture("PoseInit").angles)
     names = [p.name for p in nao.contact_points]
@@ -376,9 +404,9 @@ def test_full_model_presses_where_the_moving_body_needs_it(nao, observe):
 
 
 @pytest.mark.requirement("ST-5")
-def test_friction_is_left_to_the_offset_or_added(nao, observe):
+def test_friction_is_left_to_the_offset_or_added(nao: Robot, observe: Observe) -> None:
     none = ConstantOffset(value=0.0)
-    plain, added = make(nao, offset=none), make(nao, offset=none, add_friction=True)
+    plain, added = smart(nao, offset=none), smart(nao, offset=none, add_friction=True)
     difference = added.step(observe(nao)).stiffness - plain.step(observe(nao)).stiffness
     friction = np.array([joint.friction for joint in nao.joints]) / nao.effort_limit
     single = [i for i, n in enumerate(nao.joint_names) if "HipYawPitch" not in n]
@@ -386,9 +414,9 @@ def test_friction_is_left_to_the_offset_or_added(nao, observe):
 
 
 @pytest.mark.requirement("ST-21")
-def test_a_step_costs_a_small_part_of_its_cycle(nao, observe):
+def test_a_step_costs_a_small_part_of_its_cycle(nao: Robot, observe: Observe) -> None:
     """3 % of 20 ms is 600 µs; the loop of the testbed aims at 150 µs."""
-    controller = make(nao)
+    controller = smart(nao)
     observations = [observe(nao, time_s=k * DT) for k in range(300)]
     spent = []
     for observation in observations:

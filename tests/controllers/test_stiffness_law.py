@@ -1,5 +1,9 @@
 """Step 320: torque to stiffness, the offset and its laws."""
 
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,26 +18,28 @@ from controllers.stiffness import (
     StiffnessLaw,
     WarmJointOffset,
 )
-from models import BadInput, UnknownName
+from models import BadInput, Robot, UnknownName
 
 TORQUE = st.lists(st.floats(-6.0, 6.0), min_size=26, max_size=26)
 DT = 0.02
 
 
-def context(nao, **changes) -> OffsetContext:
-    values = {
-        "dt_s": DT,
-        "posture": nao.posture("PoseInit"),
-        "is_foot_on_ground": True,
-        "joint_temperature": np.full(26, 30.0),
-    }
-    return OffsetContext(**(values | changes))
+def context(nao: Robot, **changes: Any) -> OffsetContext:
+    plain = OffsetContext(
+        dt_s=DT,
+        posture=nao.posture("PoseInit"),
+        is_foot_on_ground=True,
+        joint_temperature=np.full(26, 30.0),
+    )
+    return dataclasses.replace(plain, **changes)
 
 
 @pytest.mark.requirement("ST-18")
 @settings(deadline=None)
 @given(TORQUE, st.floats(0.0, 1.0))
-def test_stiffness_is_torque_over_limit_plus_offset_clipped(nao, torque, offset):
+def test_stiffness_is_torque_over_limit_plus_offset_clipped(
+    nao: Robot, torque: list[float], offset: float
+) -> None:
     tau = np.array(torque)
     law = StiffnessLaw(nao)
     stiffness, is_clipped = law.stiffness(law.share_of_limit(tau), offset)
@@ -50,7 +56,9 @@ def test_stiffness_is_torque_over_limit_plus_offset_clipped(nao, torque, offset)
 @pytest.mark.requirement("ST-18", "ST-3")
 @settings(deadline=None)
 @given(TORQUE)
-def test_the_limit_never_cuts_what_equilibrium_needs_and_a_joint_can_give(nao, torque):
+def test_the_limit_never_cuts_what_equilibrium_needs_and_a_joint_can_give(
+    nao: Robot, torque: list[float]
+) -> None:
     tau = np.array(torque)
     law = StiffnessLaw(nao)
     stiffness, _ = law.stiffness(law.share_of_limit(tau), 0.0)
@@ -62,7 +70,9 @@ def test_the_limit_never_cuts_what_equilibrium_needs_and_a_joint_can_give(nao, t
 @pytest.mark.parametrize(
     ("left", "right", "needed"), [(0.5, 0.5, 1.0), (0.5, -0.5, 0.5), (0.2, -0.9, 0.9)]
 )
-def test_joints_of_one_motor_share_its_limit(nao, left, right, needed):
+def test_joints_of_one_motor_share_its_limit(
+    nao: Robot, left: float, right: float, needed: float
+) -> None:
     """The hip yaw-pitch motor gives the sum; each joint alone must be held too."""
     pair = [nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")]
     tau = np.zeros(26)
@@ -73,7 +83,7 @@ def test_joints_of_one_motor_share_its_limit(nao, left, right, needed):
 
 
 @pytest.mark.requirement("ST-3", "ST-18")
-def test_the_documents_limit_for_the_legs_enters_as_data(nao):
+def test_the_documents_limit_for_the_legs_enters_as_data(nao: Robot) -> None:
     document = nao.with_effort_limits({"LKneePitch": 3.2})
     tau = np.zeros(26)
     tau[nao.joint_index("LKneePitch")] = -1.6
@@ -82,7 +92,9 @@ def test_the_documents_limit_for_the_legs_enters_as_data(nao):
 
 
 @pytest.mark.requirement("ST-19")
-def test_default_offset_is_a_quarter_upright_and_a_tenth_off_the_ground(nao):
+def test_default_offset_is_a_quarter_upright_and_a_tenth_off_the_ground(
+    nao: Robot,
+) -> None:
     law = PostureOffset()
     law.reset(nao)
     assert law.step(context(nao)) == 0.25
@@ -93,7 +105,7 @@ def test_default_offset_is_a_quarter_upright_and_a_tenth_off_the_ground(nao):
 
 
 @pytest.mark.requirement("ST-19")
-def test_lifted_in_an_upright_posture_the_offset_is_a_tenth(nao):
+def test_lifted_in_an_upright_posture_the_offset_is_a_tenth(nao: Robot) -> None:
     """The posture of a robot does not say that it stands; its feet do."""
     law = PostureOffset()
     law.reset(nao)
@@ -101,7 +113,7 @@ def test_lifted_in_an_upright_posture_the_offset_is_a_tenth(nao):
 
 
 @pytest.mark.requirement("ST-19")
-def test_offset_by_posture_the_users_table_before_the_robots(nao):
+def test_offset_by_posture_the_users_table_before_the_robots(nao: Robot) -> None:
     law = PostureOffset(table={"Crouch": 0.4, "PoseInit": 0.3})
     law.reset(nao)
     assert law.step(context(nao)) == 0.3
@@ -112,21 +124,22 @@ def test_offset_by_posture_the_users_table_before_the_robots(nao):
 
 
 @pytest.mark.requirement("ST-19")
-def test_constant_offset_for_all_or_by_joint(nao):
+def test_constant_offset_for_all_or_by_joint(nao: Robot) -> None:
     law = ConstantOffset(value=0.2, by_joint={"HeadYaw": 0.6})
     law.reset(nao)
-    offset = law.step(context(nao))
+    offset = np.asarray(law.step(context(nao)))
     assert offset[nao.joint_index("HeadYaw")] == 0.6
     assert np.delete(offset, nao.joint_index("HeadYaw")).tolist() == [0.2] * 25
     assert ConstantOffset(value=0.3).step(context(nao)) == 0.3
 
 
 @pytest.mark.requirement("ST-19")
-def test_offset_approaches_a_new_value_with_its_time_constant(nao):
+def test_offset_approaches_a_new_value_with_its_time_constant(nao: Robot) -> None:
     law = ApproachOffset(inner=FootOffset(), time_constant_s=0.5)
     law.reset(nao)
     assert law.step(context(nao)) == 0.25, "no approach to the first value"
-    values = [law.step(context(nao, is_foot_on_ground=False)) for _ in range(100)]
+    lifted = context(nao, is_foot_on_ground=False)
+    values = np.array([law.step(lifted) for _ in range(100)])
     time = DT * np.arange(1, 101)
     expected = 0.1 + 0.15 * np.exp(-time / 0.5)
     np.testing.assert_allclose(values, expected, rtol=1e-9)
@@ -135,12 +148,12 @@ def test_offset_approaches_a_new_value_with_its_time_constant(nao):
 
 
 @pytest.mark.requirement("ST-19")
-def test_a_warm_joint_gives_up_its_offset(nao):
+def test_a_warm_joint_gives_up_its_offset(nao: Robot) -> None:
     law = WarmJointOffset(inner=ConstantOffset(value=0.2))
     law.reset(nao)
     temperature = np.full(26, 30.0)
     temperature[:4] = 50.0, 60.0, 70.0, 90.0
-    offset = law.step(context(nao, joint_temperature=temperature))
+    offset = np.asarray(law.step(context(nao, joint_temperature=temperature)))
     np.testing.assert_allclose(offset[:4], (0.2, 0.1, 0.0, 0.0), atol=1e-12)
     np.testing.assert_allclose(offset[4:], 0.2)
 
@@ -162,6 +175,8 @@ def test_a_warm_joint_gives_up_its_offset(nao):
         ),
     ],
 )
-def test_offsets_without_meaning_are_refused(nao, make, error, match):
+def test_offsets_without_meaning_are_refused(
+    nao: Robot, make: Callable[..., object], error: type[Exception], match: str
+) -> None:
     with pytest.raises(error, match=match):
         make(nao)

@@ -1,0 +1,32 @@
+"""Types and small functions that the tests of controllers share."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers import (
+    Observation,
+    SmartStiffness,
+    SmartStiffnessCfg,
+    StiffnessReport,
+)
+from models import Robot
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Observe: TypeAlias = Callable[..., Observation]
+Points: TypeAlias = list[tuple[float, float]]
+
+
+def smart(robot: Robot, **cfg: Any) -> SmartStiffness:
+    """Return the controller, ready for `robot`, with these fields of its choices."""
+    controller = SmartStiffness(SmartStiffnessCfg(**cfg))
+    controller.reset(robot)
+    return controller
+
+
+def report_of(controller: SmartStiffness) -> StiffnessReport:
+    """Return the report of the last step, which must have been made."""
+    assert controller.report is not None
+    return controller.report
