@@ -216,6 +216,7 @@ class Engine:
         # One origin for all frames: PyBullet's base is the inertial frame.
         dynamics = p.getDynamicsInfo(body, -1, physicsClientId=c)
         self._base_inertial = (dynamics[3], dynamics[4])
+        self._base_from_inertial = p.invertTransform(*self._base_inertial)
         return body
 
     def _set_link_dynamics(
@@ -296,8 +297,9 @@ class Engine:
         position, quaternion = p.getBasePositionAndOrientation(
             self._body, physicsClientId=self._client
         )
-        inverse = p.invertTransform(*self._base_inertial)
-        position, quaternion = p.multiplyTransforms(position, quaternion, *inverse)
+        position, quaternion = p.multiplyTransforms(
+            position, quaternion, *self._base_from_inertial
+        )
         return np.array(position), np.array(quaternion)
 
     def link_pose(self, link: str) -> tuple[FloatArray, FloatArray]:
@@ -375,8 +377,9 @@ class Engine:
         states = p.getJointStates(
             self._body, self._indices, physicsClientId=self._client
         )
-        q[:] = [state[0] for state in states]
-        v[:] = [state[1] for state in states]
+        columns = zip(*states, strict=True)  # only the first two are made
+        q[:] = next(columns)
+        v[:] = next(columns)
 
     def read_motor_torques(self, tau: FloatArray) -> None:
         """Write the torques that PyBullet's own motors gave in the last step."""

@@ -25,8 +25,10 @@ class LastSecond:
             BadInput: two columns have the same name.
         """
         self._layout = Layout(channels)
+        self._rows = rows
         self._time = np.empty(rows)
         self._block = np.empty((rows, len(self._layout.columns)))
+        self._fields = [self._block[:, place] for place in self._layout.slices]
         self._n_pushed = 0
 
     def push(self, time_s: float, *values: FloatArray | float) -> None:
@@ -35,9 +37,13 @@ class LastSecond:
         Args:
             time_s: simulated time in s.
             values: one a channel, in their order; they are copied.
+
+        Raises:
+            ValueError: there are more or fewer values than channels.
         """
-        place = self._n_pushed % len(self._time)
-        self._layout.fill(self._block[place], values)
+        place = self._n_pushed % self._rows
+        for field, value in zip(self._fields, values, strict=True):
+            field[place] = value
         self._time[place] = time_s
         self._n_pushed += 1
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from models import Robot
 from sim.engine import Engine
+from sim.force_sensors import ForceSensors
 from sim.ticks import ticks_of
 
 FloatArray = NDArray[np.float64]
@@ -64,27 +65,33 @@ class Sensors:
         self.v = np.zeros(n)
         self.current = np.zeros(m)
         self.temperature = np.zeros(m)
-        self.gyro = np.zeros(3)
-        self.accelerometer = np.zeros(3)
+        self._inertial = np.zeros(6)
+        self.accelerometer, self.gyro = self._inertial[:3], self._inertial[3:]
         self.fsr = np.zeros(len(robot.force_sensors))
         self._fine = np.zeros(n)
         self._fine_step = np.array([joint.servo_step for joint in robot.joints])
         self._coarse_step = np.array([joint.encoder_step for joint in robot.joints])
         self._constant = np.array([mo.one_node.torque_constant for mo in robot.motors])
-        self._imu = robot.imu
-        com = next(link.com for link in robot.links if link.name == robot.imu.link)
-        self._imu_arm = np.array(robot.imu.position) - np.array(com)
+        imu = robot.imu
+        self._imu_link = imu.link
+        com = next(link.com for link in robot.links if link.name == imu.link)
+        self._imu_arm = np.array(imu.position) - np.array(com)
         self._imu_velocity = np.zeros(3)
         gains = rng.uniform(-1.0, 1.0, (2, 3)) if cfg.noise else np.zeros((2, 3))
-        self._acc_gain = 1.0 + robot.imu.accelerometer_gain_error * gains[0]
-        self._gyro_gain = 1.0 + robot.imu.gyro_gain_error * gains[1]
-        self._soles = [_Sole(robot, link) for link in _sole_links(robot)]
+        self._imu_gain = 1.0 + gains.ravel() * np.repeat(
+            [imu.accelerometer_gain_error, imu.gyro_gain_error], 3
+        )
+        self._imu_noise = np.repeat([imu.accelerometer_noise, imu.gyro_noise], 3)
+        self._imu_range = np.repeat([imu.accelerometer_range, imu.gyro_range], 3)
+        self._force_sensors = ForceSensors(
+            robot, noise=cfg.noise, resolution=cfg.resolution
+        )
 
     def start(self, q: FloatArray, temperature: FloatArray) -> None:
         """Fill all readings from a robot at rest."""
         self._read_encoders(q)
         self._read_encoders(q)  # twice: no velocity from the past
-        self._imu_velocity = self._imu_point_velocity()
+        self._imu_velocity, _, _ = self._imu_motion()
         self._read_imu()
         self._read_fsr()
         self.read_temperature(temperature)
@@ -130,38 +137,30 @@ class Sensors:
             noise = self._rng.standard_normal(self.current.size)
             self.current += self._rates.current_noise * noise
 
-    def _imu_point_velocity(self) -> FloatArray:
-        linear, angular = self._engine.link_twist(self._imu.link)
-        _, R = self._engine.link_pose(self._imu.link)
-        return linear + _cross(angular, R @ self._imu_arm)
+    def _imu_motion(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return velocity (3,) of the IMU, angular velocity (3,) and R_WL (3, 3)."""
+        linear, angular = self._engine.link_twist(self._imu_link)
+        _, R = self._engine.link_pose(self._imu_link)
+        return linear + _cross(angular, R @ self._imu_arm), angular, R
 
     def _read_imu(self) -> None:
         """Specific force Rᵀ (v̇ - g), mean over the period, and angular velocity."""
-        linear, angular = self._engine.link_twist(self._imu.link)
-        _, R = self._engine.link_pose(self._imu.link)
-        velocity = linear + _cross(angular, R @ self._imu_arm)
-        acceleration = (velocity - self._imu_velocity) / self._rates.imu_period
-        self._imu_velocity = velocity
+        velocity, angular, R = self._imu_motion()
+        acceleration = velocity - self._imu_velocity
+        acceleration /= self._rates.imu_period
         acceleration[2] += self._engine.cfg.gravity
-        self.accelerometer[:] = acceleration @ R
-        self.gyro[:] = angular @ R
+        self._imu_velocity = velocity
+        np.matmul(acceleration, R, out=self.accelerometer)
+        np.matmul(angular, R, out=self.gyro)
+        both = self._inertial
         if self._cfg.noise:
-            noise = self._rng.standard_normal(6)
-            self.accelerometer *= self._acc_gain
-            self.accelerometer += self._imu.accelerometer_noise * noise[:3]
-            self.gyro *= self._gyro_gain
-            self.gyro += self._imu.gyro_noise * noise[3:]
-        np.clip(
-            self.accelerometer,
-            -self._imu.accelerometer_range,
-            self._imu.accelerometer_range,
-            out=self.accelerometer,
-        )
-        np.clip(self.gyro, -self._imu.gyro_range, self._imu.gyro_range, out=self.gyro)
+            both *= self._imu_gain
+            both += self._imu_noise * self._rng.standard_normal(6)
+        np.maximum(both, -self._imu_range, out=both)
+        np.minimum(both, self._imu_range, out=both)
 
     def _read_fsr(self) -> None:
-        for sole in self._soles:
-            sole.read(self._engine, self.fsr, self._cfg, self._rng)
+        self._force_sensors.read(self._engine, self.fsr, self._rng)
 
     def state(self) -> tuple[FloatArray, ...]:
         """Return copies of all that `restore` needs, but the generator."""
@@ -186,57 +185,6 @@ class Sensors:
         )
 
 
-class _Sole:
-    """The force sensors under one link: share of each in the load of the sole.
-
-    The sole is a plate on its sensors and feels the load along its own normal: nothing
-    when the foot lies on its side. Of all forces f with the right sum and the right
-    moments about the sensors' plane, the one of least norm is taken (equal springs, a
-    plate that stays flat), negative shares are cut and the sum kept.
-    """
-
-    def __init__(self, robot: Robot, link: str) -> None:
-        self.link = link
-        sensors = [s for s in robot.force_sensors if s.link == link]
-        names = [s.name for s in robot.force_sensors]
-        self.columns = np.array([names.index(s.name) for s in sensors])
-        xy = np.array([s.position[:2] for s in sensors])
-        self._share = np.linalg.pinv(np.vstack([np.ones(len(xy)), xy.T]))  # (k, 3)
-        self._noise = np.array([s.noise_newton for s in sensors])
-        self._step = np.array([s.step_newton for s in sensors])
-        self._range = np.array([s.range_newton for s in sensors])
-
-    def read(
-        self,
-        engine: Engine,
-        fsr: FloatArray,
-        cfg: SensorCfg,
-        rng: np.random.Generator,
-    ) -> None:
-        """Write the readings of this sole in N into its places of `fsr`."""
-        position, R = engine.link_pose(self.link)
-        force, moment = engine.normal_load(self.link)
-        along_normal = max(float(engine.ground_normal @ R[:, 2]), 0.0)
-        force *= along_normal
-        moment *= along_normal
-        load = np.zeros(3)
-        load[0] = force
-        load[1:] = ((moment - force * position) @ R)[:2]  # F x, F y in the link frame
-        f = np.maximum(self._share @ load, 0.0)
-        total = f.sum()
-        if total > 0.0:
-            f *= force / total
-        if cfg.noise:
-            f += self._noise * rng.standard_normal(f.size)
-        if cfg.resolution:
-            _round_to(f, self._step)
-        fsr[self.columns] = np.minimum(np.maximum(f, 0.0), self._range)
-
-
-def _sole_links(robot: Robot) -> list[str]:
-    return list(dict.fromkeys(sensor.link for sensor in robot.force_sensors))
-
-
 def _round_to(array: FloatArray, step: FloatArray | float) -> None:
     """Round to multiples of `step`, in place."""
     array /= step
@@ -246,10 +194,5 @@ def _round_to(array: FloatArray, step: FloatArray | float) -> None:
 
 def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return a × b; numpy's own costs ten times as much for three numbers."""
-    return np.array(
-        [
-            a[1] * b[2] - a[2] * b[1],
-            a[2] * b[0] - a[0] * b[2],
-            a[0] * b[1] - a[1] * b[0],
-        ]
-    )
+    (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
+    return np.array((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
