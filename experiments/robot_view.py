@@ -142,12 +142,14 @@ def _framed(engine: Engine, height: int) -> Camera:
     )
     first = engine.render(wide)
     seen = first.positions()[first.link >= 0] - middle
+    x, y, towards = wide.rotation() @ seen.T
+    distance = 5.0 * max(np.ptp(x), np.ptp(y))
+    # As seen from there: what is nearer is larger.
+    x, y = np.array([x, y]) * distance / (distance - towards)
     right, up, _ = wide.rotation()
-    x, y = seen @ right, seen @ up
     target = middle + (x.max() + x.min()) / 2.0 * right + (y.max() + y.min()) / 2 * up
     across = 1.16 * np.ptp(x)
     tall = max(1.1 * np.ptp(y), across / 1.8)
-    distance = 5.0 * max(tall, across)
     width = int(height * max(across / tall, 0.55)) // OVERSAMPLING * OVERSAMPLING
     return dataclasses.replace(
         wide,

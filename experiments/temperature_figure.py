@@ -80,7 +80,7 @@ def _temperature_range(result: HeatResult) -> tuple[float, float]:
 
 
 def _draw_limits(axes: "Axes", result: HeatResult) -> None:
-    axes.axhline(SHUT_DOWN_DEGC, color=INK, lw=0.8, ls=(0, (4, 3)))
+    axes.axhline(SHUT_DOWN_DEGC, xmax=1.0 / ROOM, color=INK, lw=0.8, ls=(0, (4, 3)))
     axes.annotate(
         f"shut-down at {SHUT_DOWN_DEGC:.0f} °C",
         (0.015, SHUT_DOWN_DEGC),
@@ -175,13 +175,15 @@ def _draw_published(
                     clip_on=False,
                     label=f"published {joint}",
                 )
+                # On the side of the mark that the curve does not come from.
+                is_above = degc >= arm.joints[joint].end_degc
                 axes.annotate(
                     f"published {degc:.0f} °C",
                     (result.minutes, degc),
-                    (-7, -2),
+                    (-5, 5) if is_above else (-7, -3),
                     textcoords="offset points",
                     ha="right",
-                    va="top",
+                    va="bottom" if is_above else "top",
                     fontsize=7.5,
                     color=colour,
                     zorder=5,
