@@ -4,6 +4,8 @@ A camera in the place of a lamp sees what the lamp lights; all else lies in shad
 (shadow mapping), softened by blurs.
 """
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, map_coordinates
@@ -109,7 +111,7 @@ def _covered(points: FloatArray, lamp: Rendering, blur: float) -> FloatArray:
     return _at(outline, lamp.camera.project(points)[0], order=1)
 
 
-def _at(image: FloatArray, pixel: FloatArray, order: int) -> FloatArray:
+def _at(image: FloatArray, pixel: FloatArray, order: Literal[0, 1]) -> FloatArray:
     """Return an image (m, n) at pixels (h, w, 2) of column and row."""
     place = np.stack([pixel[..., 1] - 0.5, pixel[..., 0] - 0.5])
     values: FloatArray = map_coordinates(image, place, order=order, mode="nearest")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from PIL import Image
 
 from experiments.effort_figure import effort_figure
@@ -146,7 +147,7 @@ def test_bars_are_the_mean_torques_and_marks_the_limits(
     """Stiffness 0.5 of 3.2 N·m is a limit of 1.6 N·m."""
     figure = effort_figure(result, frames, dict.fromkeys(legs, LIMIT))
     for axes, side in zip(figure.axes, "RL", strict=True):
-        heights = [bar.get_height() for bar in axes.patches]
+        heights = [p.get_height() for p in axes.patches if isinstance(p, Rectangle)]
         expected = [
             arm.joints[side + joint].mean_abs_effort_nm
             for arm in result.arms.values()
