@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent
 
 Degrees = Annotated[float, Field(ge=-4.0, le=4.0, allow_inf_nan=False)]
 Celsius = Annotated[float, Field(ge=25.0, le=45.0, allow_inf_nan=False)]
-Torque = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 
 
 class Preset(BaseModel):
@@ -30,8 +30,8 @@ class Preset(BaseModel):
     found_by: str
     """The command that found it."""
     posture: str
-    minutes: float
-    effort_limits: dict[str, Torque]
+    minutes: Positive
+    effort_limits: dict[str, Positive]
     """Joint to torque at stiffness 1, in N·m."""
     misalignment_deg: dict[str, Degrees]
     """Joint to calibration error, in degrees."""

@@ -1,0 +1,224 @@
+"""Fast-forward: when it may begin, and that it ends where full physics ends."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.arm import ArmCfg, run_arm
+from experiments.fast_forward import FastForwardCfg, Steadiness
+from experiments.heat import HeatCfg, plan_arms
+from experiments.results import ArmResult
+from experiments.side_by_side import run_side_by_side
+from models import Robot, default_robot_folder, load_robot
+from sim.heating import HeatingCfg, make_heating
+from sim.run_folder import Event, Run, create_run_folder, read_run
+
+CFG = FastForwardCfg()
+TEMPERATURE_PERIOD_S = 1.0
+"""Of the NAO's sensors: a protection sees a temperature this late at most."""
+JUMP_STEP_S = 1.0
+"""Heat is advanced by this much between two looks at the protection."""
+ATOL_FALL_S = 1.0
+"""A fall is noticed at the end of a block of physics."""
+
+
+def steadiness(*blocks: float | list[float]) -> Steadiness:
+    watched = Steadiness(CFG)
+    for block in blocks:
+        watched.add(np.atleast_1d(np.asarray(block, dtype=float)))
+    return watched
+
+
+def test_steady_needs_three_blocks() -> None:
+    assert steadiness(1.0, 1.0).worst() == np.inf
+    assert not steadiness(1.0, 1.0).is_steady()
+    assert steadiness(1.0, 1.0, 1.0).is_steady()
+
+
+@pytest.mark.parametrize(("spread", "steady"), [(0.0199, True), (0.0201, False)])
+def test_a_small_torque_may_vary_by_the_absolute_bound(
+    spread: float, steady: bool
+) -> None:
+    watched = steadiness(0.1, 0.1 + spread, 0.1)
+    assert watched.is_steady() is steady
+    assert watched.worst() == pytest.approx(spread / CFG.bound)
+
+
+@pytest.mark.parametrize(("spread", "steady"), [(0.099, True), (0.102, False)])
+def test_a_large_torque_may_vary_by_the_relative_bound(
+    spread: float, steady: bool
+) -> None:
+    """2 % of a mean of 5 N²m² is 0.1 N²m²."""
+    watched = steadiness(5.0 - spread / 2.0, 5.0, 5.0 + spread / 2.0)
+    assert watched.is_steady() is steady
+
+
+def test_one_restless_motor_is_enough() -> None:
+    assert not steadiness([1.0, 1.0], [1.0, 1.5], [1.0, 1.0]).is_steady()
+
+
+def test_what_was_before_the_last_three_blocks_is_forgotten() -> None:
+    watched = steadiness(9.0, 9.0, 1.0, 1.01, 1.02)
+    assert watched.is_steady()
+    assert watched.mean() == pytest.approx(1.01)
+
+
+def test_blocks_are_copied() -> None:
+    block = np.array([1.0])
+    watched = Steadiness(CFG)
+    for _ in range(3):
+        watched.add(block)
+    block[:] = 5.0
+    assert watched.mean() == 1.0
+
+
+@given(st.lists(st.floats(0.0, 25.0), min_size=3, max_size=3), st.floats(0.5, 1.0))
+def test_a_smaller_spread_is_never_less_steady(
+    blocks: list[float], shrink: float
+) -> None:
+    """Blocks drawn towards their mean keep the mean, and the bound with it."""
+    mean = float(np.mean(blocks))
+    closer = [mean + shrink * (block - mean) for block in blocks]
+    assert steadiness(*closer).worst() <= steadiness(*blocks).worst() + 1e-9
+
+
+# -- against full physics ---------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def nao() -> Robot:
+    return load_robot(default_robot_folder())
+
+
+def plan(*, full: bool, **asked: object) -> list[ArmCfg]:
+    cfg = HeatCfg(misalignment_deg={"LAnklePitch": 2.0}, full=full)
+    return plan_arms(dataclasses.replace(cfg, **asked))  # type: ignore[arg-type]
+
+
+def run_recorded(arm: ArmCfg, base: Path) -> tuple[ArmResult, Run]:
+    folder = create_run_folder(base, "run")
+    result = run_arm(dataclasses.replace(arm, folder=folder), lambda _: None)
+    return result, read_run(folder)
+
+
+def allowed_error(robot: Robot, fast: ArmResult, seconds: float) -> dict[str, float]:
+    """K, by joint: what a torque off by the bound heats wrongly (module docstring).
+
+    The mean square behind a temperature is inferred from it: heating is affine in it.
+    """
+    heating = make_heating(robot, HeatingCfg())
+    heating.reset(30.0)
+    n = len(robot.motors)
+    cold = heating.predict(np.zeros(n), seconds)
+    gain = heating.predict(np.ones(n), seconds) - cold  # K per N²m²
+    allowed = {}
+    for name, m in zip(robot.joint_names, robot.motor_of_joint, strict=True):
+        mean_square = max(0.0, fast.joints[name].end_degc - cold[m]) / gain[m]
+        wrong = max(CFG.bound, CFG.relative_bound * mean_square)
+        allowed[name] = float(wrong * gain[m])
+    return allowed
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.requirement("ST-23")
+def test_three_minutes_end_as_with_full_physics(nao: Robot) -> None:
+    """Both controllers, a misaligned ankle: within the stated bound, joint by joint."""
+    ran = [
+        run_side_by_side(plan(full=full, minutes=3.0), lambda *_: None)
+        for full in (True, False)
+    ]
+    for full, fast in zip(*ran, strict=True):
+        assert full.failure is fast.failure is None
+        assert full.physics_s == pytest.approx(180.0)
+        assert fast.physics_s < 30.0, "fast-forward hardly skipped anything"
+        allowed = allowed_error(nao, fast, 180.0)
+        assert max(allowed["LAnklePitch"], allowed["RKneePitch"]) < 0.3
+        for name, row in full.joints.items():
+            error = fast.joints[name].end_degc - row.end_degc
+            assert abs(error) <= allowed[name], f"{fast.controller} {name}: {error} K"
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("ST-4")
+def test_a_shut_down_inside_a_jump_comes_when_it_would_and_wakes_the_physics(
+    tmp_path: Path,
+) -> None:
+    """The ankle starts 1 K below 80 °C; limp, the robot falls (ST-3)."""
+    asked = {
+        "minutes": 0.75,
+        "controllers": ("fixed",),
+        "protection": "document",
+        "start_degc": {"LAnklePitch": 79.0},
+    }
+    (full, full_run), (fast, fast_run) = (
+        run_recorded(*plan(full=full, **asked), tmp_path) for full in (True, False)
+    )
+    at, expected = (only(run, "protection") for run in (fast_run, full_run))
+    assert at.data == expected.data
+    assert at.data["motor"] == "LAnklePitch"
+    assert abs(at.time_s - expected.time_s) <= JUMP_STEP_S + TEMPERATURE_PERIOD_S
+    jump = only(fast_run, "fast-forward")
+    assert jump.data["begin_s"] < at.time_s - 5.0, "the crossing was not in a jump"
+    assert jump.time_s == at.time_s, "the jump went on after the shut-down"
+    after = fast_run.frame.loc[at.time_s + 0.01 :]
+    assert np.diff(after.index) == pytest.approx(0.02), "the physics did not resume"
+    assert (fast_run.channel("stiffness").iloc[-1] == 0.0).all()
+    assert fast.fell
+    assert full.fell
+    assert abs(fast.sim_s - full.sim_s) <= (
+        JUMP_STEP_S + TEMPERATURE_PERIOD_S + ATOL_FALL_S
+    )
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("ST-4")
+def test_a_status_that_leaves_the_torque_alone_lets_the_jumps_go_on(
+    tmp_path: Path,
+) -> None:
+    """NAO's status 1 takes 15 % of a stiffness of which a third is used."""
+    asked = {
+        "minutes": 1.0,
+        "controllers": ("fixed",),
+        "protection": "nao",
+        "start_degc": {"LAnklePitch": 75.0},
+    }
+    result, run = run_recorded(*plan(full=False, **asked), tmp_path)
+    change = only(run, "protection")
+    assert (change.data["before"], change.data["status"]) == (0, 1)
+    jumps = [event for event in run.events if event.kind == "fast-forward"]
+    assert jumps[0].time_s == change.time_s
+    assert len(jumps) >= 2
+    assert result.failure is None
+    assert result.sim_s == pytest.approx(60.0)
+    assert result.physics_s < 15.0
+    stiffness = run.channel("stiffness")["LAnklePitch"]
+    assert stiffness.iloc[0] == 1.0
+    assert stiffness.iloc[-1] == pytest.approx(0.85)
+
+
+def test_no_jump_before_the_robot_has_settled(tmp_path: Path) -> None:
+    arm, *_ = plan(full=False, minutes=0.2, controllers=("fixed",))
+    result, run = run_recorded(arm, tmp_path)
+    assert only(run, "fast-forward").data["begin_s"] >= CFG.not_before_s
+    assert result.sim_s == pytest.approx(12.0)
+
+
+def test_jumps_keep_the_rows_in_step_with_the_clock(tmp_path: Path) -> None:
+    """One row every 20 ms of physics and every second of a jump; none twice."""
+    arm, *_ = plan(full=False, minutes=0.2, controllers=("fixed",))
+    result, run = run_recorded(arm, tmp_path)
+    steps = np.diff(run.frame.index)
+    is_jump = np.isclose(steps, 1.0)
+    assert np.isclose(steps[~is_jump], 0.02).all()
+    assert is_jump.sum() == pytest.approx(result.sim_s - result.physics_s)
+
+
+def only(run: Run, kind: str) -> Event:
+    """Return the one event of a kind."""
+    (event,) = (event for event in run.events if event.kind == kind)
+    return event
