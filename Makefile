@@ -43,7 +43,7 @@ help:  ## say what can be made
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: $(READY)  ## two robots stand for 15 minutes; prints the table, draws the figures
-	@$(BIN)/nao-testbed heat --out $(OUT)
+	@$(BIN)/nao-testbed heat --preset document --out $(OUT)
 
 test: $(READY)  ## format, lint, types, documents, tests, notebooks, examples
 	@$(MAKE) --keep-going --jobs=$(JOBS) --output-sync=target lint types

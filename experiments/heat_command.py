@@ -55,6 +55,7 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
 def _show(
     console: Console, result: HeatResult, arms: list[ArmCfg], folder: Path
 ) -> None:
+    from experiments.figure_file import settings_of  # noqa: PLC0415  # beside them
     from experiments.figures import draw_heat_figures  # noqa: PLC0415  # matplotlib
     from experiments.picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
     from experiments.table import heat_table  # noqa: PLC0415  # beside them
@@ -66,13 +67,17 @@ def _show(
         for arm in arms
         if arm.folder is not None
     }
-    paths = draw_heat_figures(result, frames, folder)
+    robot = arms[0].load_robot()
+    limits = {joint.name: joint.effort_limit for joint in robot.joints}
+    paths = draw_heat_figures(result, frames, folder, effort_limits=limits)
     temperatures = {
         name: {joint: row.end_degc for joint, row in arm.joints.items()}
         for name, arm in result.arms.items()
     }
     picture = folder / "robot.png"
-    draw_robot_picture(arms[0].load_robot(), temperatures, result.posture, picture)
+    draw_robot_picture(
+        robot, temperatures, result.posture, picture, settings=settings_of(result)
+    )
     console.print("Figures:", *(str(path) for path in [*paths, picture]), sep="\n  ")
     console.print(
         f"Run folder: {folder}   (in Python: read_run({str(arms[0].folder)!r}).frame)",

@@ -58,6 +58,9 @@ def write_bullet_urdf(
     for joint in root.findall("joint"):
         for mimic in joint.findall("mimic"):
             joint.remove(mimic)  # the servo couples the joints, see sim.servo
+    for mesh in root.iter("mesh"):  # the file moves, its meshes stay
+        mesh.attrib["filename"] = str(robot.urdf.parent / mesh.attrib["filename"])
+    ET.indent(tree)  # PyBullet cuts long lines
     path = Path(folder) / robot.urdf.name
     tree.write(path)
     return path, inertias
