@@ -143,7 +143,7 @@ class ContactDetector:
         on = self._read_sensors(fsr)  # (n,) of the points with a sensor
         height = heights_above_lowest(positions, up)
         if self._cfg.sensor_scope == "effector":
-            own = height[self._sensed]
+            own = height.take(self._sensed)
             lowest = (own + self._other_part).min(axis=1, initial=np.inf)
             on = on & (own <= lowest + self._cfg.part_reach_m)
         self._height, self._on = height, on

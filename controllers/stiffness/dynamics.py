@@ -137,7 +137,7 @@ class Dynamics:
         """
         self._model.gravity.linear = gravity
         term = pin.computeGeneralizedGravity(self._model, self._data, self._q)
-        return np.asarray(term[self._iv])
+        return np.asarray(term.take(self._iv))
 
     def contact_matrix(self, points: IndexArray, up: FloatArray) -> FloatArray:
         """Return the columns of Cᵗ(q) for unit forces along `up`, step 670.
@@ -156,10 +156,10 @@ class Dynamics:
         x, y, z = up.tolist()
         skew = np.array(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))
         # p x u = -[u]x p = [u]xᵀ p; as rows: pᵀ [u]x.
-        J = self._data.J[:, self._iv]  # (6, n_joints)
-        moment = self._position[points] @ skew  # (n, 3) rows p_k x up
+        J = self._data.J.take(self._iv, axis=1)  # (6, n_joints)
+        moment = self._position.take(points, axis=0) @ skew  # (n, 3) rows p_k x up
         column = (up @ J[:3])[:, None] + J[3:].T @ moment.T
-        return np.asarray(column * self._carries[:, points])
+        return np.asarray(column * self._carries.take(points, axis=1))
 
     def inverse_dynamics(
         self, v: FloatArray, a: FloatArray, base: BaseMotion

@@ -30,6 +30,7 @@ from controllers.stiffness.joint_torques import JointTorques, joint_torques
 from controllers.stiffness.loads import ExternalLoad
 from controllers.stiffness.motion import MotionEstimator
 from controllers.stiffness.postures import PostureMatcher
+from controllers.stiffness.vectors import cross
 from models import Posture, Robot
 
 FloatArray = NDArray[np.float64]
@@ -165,7 +166,7 @@ class EquilibriumLogic:
             # up x (moment - p x force) = 0 with up · p = ground.
             ground = float((dynamics.point_positions[self._candidates] @ up).min())
             along = force - weight * up
-            centre = (np.cross(up, moment) + ground * along) / weight
+            centre = (cross(up, moment) + ground * along) / weight
         return LeftSide(joints=joints, weight=weight, centre=centre)
 
     def _balance(

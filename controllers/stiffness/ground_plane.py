@@ -100,7 +100,7 @@ def fit_sole_plane(
     """
     if len(pressed) < 3:
         return None
-    centre = pressed.sum(axis=0) / len(pressed)
+    centre = np.add.reduce(pressed) / len(pressed)
     spread = pressed - centre
     variances, directions = np.linalg.eigh(spread.T @ spread / len(pressed))
     if variances[1] < cfg.narrowest_m**2 or variances[0] > cfg.roughest_m**2:
