@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import experiments.presets as presets
+from experiments import presets
 from experiments.heat import HeatCfg, plan_arms, settle_setting
 from experiments.preset_search import JOINTS, START_RANGE, opposed
 from experiments.presets import load_preset, preset_names
