@@ -1,5 +1,7 @@
 """Every numbered lesson in examples/ runs, as a reader would run it."""
 
+import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,13 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 MAX_LINES = 80
 MAX_SECONDS = 60.0
+
+
+def test_readme_lists_every_lesson_once() -> None:
+    text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[(\w+)\]\((\w+)\.py\)", text, re.MULTILINE)
+    assert listed == [(path.stem, path.stem) for path in EXAMPLES]
+    assert EXAMPLES, "nothing was found: the laws below hold for naught"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -28,7 +37,8 @@ def test_example_runs_and_says_something(example: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_example_is_short_and_numbered(example: Path) -> None:
-    lines = example.read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= MAX_LINES
+def test_example_is_short_numbered_and_explained(example: Path) -> None:
+    text = example.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= MAX_LINES
+    assert ast.get_docstring(ast.parse(text)), "a docstring says what one sees"
     assert example.name[:2].isdigit()

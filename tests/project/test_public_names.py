@@ -1,0 +1,66 @@
+"""What a user imports from the packages is there, and is imported when first used."""
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("models", "controllers", "sim", "experiments")
+LAZY = ("sim", "experiments")
+HEAVY = ("pybullet", "pinocchio", "numba", "pandas", "pyarrow", "matplotlib")
+
+
+def heavy_after(statement: str) -> set[str]:
+    """Return which heavy libraries a fresh Python has loaded after a statement."""
+    code = f"{statement}\nimport sys\nprint(*(set({HEAVY}) & sys.modules.keys()))"
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return set(ran.stdout.split())
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_is_there(package: str) -> None:
+    module = import_module(package)
+    missing = [name for name in module.__all__ if not hasattr(module, name)]
+    assert not missing
+    assert module.__doc__
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_what_is_imported_late_is_what_is_announced(package: str) -> None:
+    """The names for type checkers, `__all__` and the homes are three lists of one."""
+    module = import_module(package)
+    assert set(module._HOMES) == set(module.__all__)
+    assert set(dir(module)) == set(module.__all__)
+    for name, home in module._HOMES.items():
+        assert home.partition(".")[0] == package, "a name is exported by its own floor"
+        value = getattr(module, name)
+        assert getattr(value, "__module__", home).startswith(package)
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_an_unknown_name_is_refused_by_name(package: str) -> None:
+    with pytest.raises(AttributeError, match=f"'{package}' has no attribute 'Nonsens'"):
+        _ = import_module(package).Nonsens
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["import sim, experiments", "from sim import read_run", "import experiments.cli"],
+)
+def test_who_needs_no_engine_does_not_wait_for_it(statement: str) -> None:
+    assert heavy_after(statement) == set()
+
+
+def test_who_simulates_does_not_wait_for_pandas_or_figures() -> None:
+    loaded = heavy_after("from experiments import Loop\nfrom sim import SimulatedRobot")
+    assert loaded == {"pybullet", "pinocchio", "numba"}
