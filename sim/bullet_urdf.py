@@ -59,7 +59,8 @@ def write_bullet_urdf(
         for mimic in joint.findall("mimic"):
             joint.remove(mimic)  # the servo couples the joints, see sim.servo
     for mesh in root.iter("mesh"):  # the file moves, its meshes stay
-        mesh.attrib["filename"] = str(robot.urdf.parent / mesh.attrib["filename"])
+        if "://" not in mesh.attrib["filename"]:
+            mesh.attrib["filename"] = str(robot.urdf.parent / mesh.attrib["filename"])
     ET.indent(tree)  # PyBullet cuts long lines
     path = Path(folder) / robot.urdf.name
     tree.write(path)
