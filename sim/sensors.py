@@ -6,6 +6,7 @@ Noise comes from one generator, so that the same seed gives the same readings.
 
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -64,13 +65,15 @@ class Sensors:
         self.q = np.zeros(n)
         self.v = np.zeros(n)
         self.current = np.zeros(m)
+        self._current_normal = np.zeros(m)
         self.temperature = np.zeros(m)
         self._inertial = np.zeros(6)
         self.accelerometer, self.gyro = self._inertial[:3], self._inertial[3:]
         self.fsr = np.zeros(len(robot.force_sensors))
         self._fine = np.zeros(n)
-        self._fine_step = np.array([joint.servo_step for joint in robot.joints])
-        self._coarse_step = np.array([joint.encoder_step for joint in robot.joints])
+        steps = 1.0 if cfg.resolution else 0.0
+        self._fine_step = np.array([steps * joint.servo_step for joint in robot.joints])
+        self._step = np.array([steps * joint.encoder_step for joint in robot.joints])
         self._constant = np.array([mo.one_node.torque_constant for mo in robot.motors])
         imu = robot.imu
         self._imu_link = imu.link
@@ -81,6 +84,7 @@ class Sensors:
         self._imu_gain = 1.0 + gains.ravel() * np.repeat(
             [imu.accelerometer_gain_error, imu.gyro_gain_error], 3
         )
+        self._imu_normal = np.zeros(6)  # stays 0 without noise
         self._imu_noise = np.repeat([imu.accelerometer_noise, imu.gyro_noise], 3)
         self._imu_range = np.repeat([imu.accelerometer_range, imu.gyro_range], 3)
         self._force_sensors = ForceSensors(
@@ -121,21 +125,23 @@ class Sensors:
             _round_to(self.temperature, self._rates.temperature_step)
 
     def _read_encoders(self, q: FloatArray) -> None:
-        measured = q - self._misalignment
-        fine = measured.copy()
-        self.q[:] = measured
-        if self._cfg.resolution:
-            _round_to(fine, self._fine_step)
-            _round_to(self.q, self._coarse_step)
-        np.subtract(fine, self._fine, out=self.v)
-        self.v /= self._rates.encoder_period
-        self._fine[:] = fine
+        _encode(
+            q,
+            self._misalignment,
+            self._fine_step,
+            self._step,
+            self._rates.encoder_period,
+            self._fine,
+            self.q,
+            self.v,
+        )
 
     def _read_currents(self, motor_torque: FloatArray) -> None:
         np.divide(motor_torque, self._constant, out=self.current)
         if self._cfg.noise:
-            noise = self._rng.standard_normal(self.current.size)
-            self.current += self._rates.current_noise * noise
+            noise = self._rng.standard_normal(out=self._current_normal)
+            noise *= self._rates.current_noise
+            self.current += noise
 
     def _imu_motion(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return velocity (3,) of the IMU, angular velocity (3,) and R_WL (3, 3)."""
@@ -152,12 +158,15 @@ class Sensors:
         self._imu_velocity = velocity
         np.matmul(acceleration, R, out=self.accelerometer)
         np.matmul(angular, R, out=self.gyro)
-        both = self._inertial
         if self._cfg.noise:
-            both *= self._imu_gain
-            both += self._imu_noise * self._rng.standard_normal(6)
-        np.maximum(both, -self._imu_range, out=both)
-        np.minimum(both, self._imu_range, out=both)
+            self._rng.standard_normal(out=self._imu_normal)
+        _distort(
+            self._inertial,
+            self._imu_gain,
+            self._imu_noise,
+            self._imu_normal,
+            self._imu_range,
+        )
 
     def _read_fsr(self) -> None:
         self._force_sensors.read(self._engine, self.fsr, self._rng)
@@ -196,3 +205,43 @@ def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return a × b; numpy's own costs ten times as much for three numbers."""
     (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
     return np.array((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
+
+
+@numba.njit(cache=True)
+def _encode(
+    q: FloatArray,
+    misalignment: FloatArray,
+    fine_step: FloatArray,
+    step: FloatArray,
+    period: float,
+    fine: FloatArray,
+    measured: FloatArray,
+    v: FloatArray,
+) -> None:
+    """Round angles to their steps; velocities from the difference of the fine ones."""
+    for j in range(q.size):
+        angle = q[j] - misalignment[j]
+        measured[j] = _rounded(angle, step[j])
+        now = _rounded(angle, fine_step[j])
+        v[j] = (now - fine[j]) / period
+        fine[j] = now
+
+
+@numba.njit(cache=True)
+def _rounded(value: float, step: float) -> float:
+    """Return the nearest multiple of a step; 0 stands for no steps."""
+    return float(np.rint(value / step)) * step if step > 0.0 else value
+
+
+@numba.njit(cache=True)
+def _distort(
+    values: FloatArray,
+    gain: FloatArray,
+    noise: FloatArray,
+    normal: FloatArray,
+    largest: FloatArray,
+) -> None:
+    """Apply gains, add noise and stay within the range, in place."""
+    for k in range(values.size):
+        value = values[k] * gain[k] + noise[k] * normal[k]
+        values[k] = min(max(value, -largest[k]), largest[k])

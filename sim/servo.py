@@ -84,7 +84,12 @@ class Servo:
     """
 
     def __init__(
-        self, robot: Robot, cfg: ServoCfg, dt: float, misalignment: FloatArray
+        self,
+        robot: Robot,
+        cfg: ServoCfg,
+        dt: float,
+        misalignment: FloatArray,
+        joint_torque: FloatArray | None = None,
     ) -> None:
         """Lay out the constants in motor order.
 
@@ -93,6 +98,7 @@ class Servo:
             cfg: what is modelled.
             dt: period in s.
             misalignment: (n_joints,) true angle minus measured angle, in rad.
+            joint_torque: (n_joints,) where to write; None for an array of its own.
         """
         n, m = len(robot.joints), len(robot.motors)
         self.dt = dt
@@ -100,7 +106,7 @@ class Servo:
         self.target = np.zeros(n)
         self.limit = robot.effort_limit.copy()
         self.presliding = np.zeros(n)
-        self.joint_torque = np.zeros(n)
+        self.joint_torque = np.zeros(n) if joint_torque is None else joint_torque
         self.motor_torque = np.zeros(m)
         self.square_sum = np.zeros(m)
         self._lead, self._follow = _pairs(robot)

@@ -122,14 +122,16 @@ class SimulatedRobot:
         self.protection = make_protection(cfg.protection, robot)
         self._engine = Engine(robot, cfg.world)
         self._rng = np.random.default_rng(cfg.seed)
-        self._servo = Servo(robot, cfg.servo, self.dt, self._misalignment)
         self._sensors = Sensors(
             robot, self._engine, cfg.sensors, self._misalignment, self._rng
         )
         self._uses_engine_motors = cfg.servo.kind == "pybullet"
         self.tick = 0
-        self._q = robot.posture(posture).angles.copy()
-        self._v = np.zeros_like(self._q)
+        # Angles, velocities and joint torques side by side: one copy keeps all three.
+        self._row = np.zeros(3 * len(robot.joints))
+        self._q, self._v, joint_torque = np.split(self._row, 3)
+        self._q[:] = robot.posture(posture).angles
+        self._servo = Servo(robot, cfg.servo, self.dt, self._misalignment, joint_torque)
         self._stiffness = np.ones_like(self._q)
         self._in_force = np.ones_like(self._q)
         self.mean_square = np.zeros(len(robot.motors))
@@ -373,7 +375,7 @@ class SimulatedRobot:
             return
         engine, servo, q, v = self._engine, self._servo, self._q, self._v
         finite = servo.step(q, v)
-        self.last_second.push(self.tick * self.dt, q, v, servo.joint_torque)
+        self.last_second.push_row(self.tick * self.dt, self._row)
         if not finite:
             raise SimulationDiverged(self._divergence())
         engine.apply_torques(servo.joint_torque.tolist())
@@ -392,7 +394,7 @@ class SimulatedRobot:
         engine.step()
         engine.read_joints(self._q, self._v)
         engine.read_motor_torques(servo.joint_torque)
-        self.last_second.push(self.tick * self.dt, self._q, self._v, servo.joint_torque)
+        self.last_second.push_row(self.tick * self.dt, self._row)
         if not np.isfinite(servo.joint_torque.sum() + self._q.sum()):
             raise SimulationDiverged(self._divergence())
         servo.motor_torque[:] = np.bincount(
