@@ -52,7 +52,9 @@ def run_preset_search(out: Path, generations: int, seed: int) -> int:
     )
     with out.open("w", encoding="utf-8") as file:
         YAML().dump(_as_preset(best, command, limits), file)
-    print(f"wrote {out}; reached {best.reached.round(1)} for {TARGETS}", file=sys.stderr)
+    print(
+        f"wrote {out}; reached {best.reached.round(1)} for {TARGETS}", file=sys.stderr
+    )
     return 0
 
 

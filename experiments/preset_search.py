@@ -14,7 +14,8 @@ misalignments for a wrench are opposite in the two legs,
 so five numbers x (one a joint of the leg) span all patterns but one (the shared hip
 yaw-pitch motor cannot oppose itself). For each x the robot takes the posture in full
 physics, and the torques after settling give the end temperatures. Start temperatures
-enter linearly and are solved for, between 25 and 45 °C. Differential evolution, then Nelder-Mead, minimise
+enter linearly and are solved for, between 25 and 45 °C. Differential evolution, then
+Nelder-Mead, minimise
 
     Σ ((reached - published) / tolerance)² + Σ ((start - 35 °C) / 10 K)² + (|x| / 1°)²
 
@@ -26,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import differential_evolution, lsq_linear, minimize
+from scipy.optimize import Bounds, differential_evolution, lsq_linear, minimize
 
 from controllers.plain import FixedStiffness
 from experiments.loop import Loop, run_for
@@ -172,7 +173,10 @@ class Search:
 
 
 def find(
-    search: Search, seed: int, generations: int, on_best: Callable[[FloatArray, float], None]
+    search: Search,
+    seed: int,
+    generations: int,
+    on_best: Callable[[FloatArray, float], None],
 ) -> Trial:
     """Search all patterns, then polish the best; the same seed finds the same.
 
@@ -182,9 +186,10 @@ def find(
         generations: of 40 trials each, about half a second a trial.
         on_best: told the best x and its cost after each generation.
     """
+    span = np.full(len(LEG_JOINTS), LARGEST_X_DEG)
     result = differential_evolution(
         search,
-        bounds=[(-LARGEST_X_DEG, LARGEST_X_DEG)] * len(LEG_JOINTS),
+        bounds=Bounds(-span, span),
         popsize=8,
         maxiter=generations,
         rng=seed,
@@ -201,7 +206,7 @@ def find(
         method="Nelder-Mead",
         options={"maxfev": 120, "initial_simplex": _simplex(result.x, 0.05)},
     )
-    best = search.trial(min((result.x, result.fun), (polished.x, polished.fun), key=lambda r: r[1])[0])
+    best = search.trial(polished.x if polished.fun < result.fun else result.x)
     if best is None:
         raise RuntimeError("the best trial fell when it was run again")
     return best

@@ -1,5 +1,7 @@
-"""What of an arm goes into its run folder: one row every 20 ms, every second in
-fast-forward."""
+"""What of an arm goes into its run folder.
+
+One row every 20 ms with physics, one every second in fast-forward.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -91,4 +91,5 @@ def rotation_to_normal(normal: FloatArray, ground_normal: FloatArray) -> FloatAr
     quaternion = np.array([*axis, 1.0 + float(normal @ ground_normal)])
     if quaternion[3] < 1e-9:  # upside down: half a turn about x
         return np.array([1.0, 0.0, 0.0, 0.0])
-    return quaternion / np.linalg.norm(quaternion)
+    quaternion /= np.linalg.norm(quaternion)
+    return quaternion
