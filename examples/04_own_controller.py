@@ -18,7 +18,7 @@ import numpy as np
 
 from controllers import Controller, FixedStiffness, Limits, Observation
 from experiments import Loop, run_for
-from models import Robot, default_robot_folder, load_robot
+from models import BadInput, Robot, default_robot_folder, load_robot
 from sim import SimulatedRobot, SimulationCfg
 
 
@@ -40,7 +40,7 @@ class SofterWhenHot:
 def make_controller(argument: str | None) -> Controller:
     """Return the controller; the entry point names this function."""
     if argument is not None:
-        raise ValueError(f"softer-when-hot takes no argument; got {argument!r}")
+        raise BadInput(f"softer-when-hot takes no argument; got {argument!r}.")
     return SofterWhenHot()
 
 

@@ -12,6 +12,7 @@ a short run is made.
 """
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -43,21 +44,24 @@ def show(folder: Path) -> None:
     print(f"{len(frame)} rows, {frame.shape[1]} columns, to {frame.index[-1]:.0f} s")
     channels = dict.fromkeys(column.partition(".")[0] for column in frame.columns)
     print(f"channels: {', '.join(channels)}")
-    print(f"{len(run.events)} events, such as: {run.events[0]}\n")
+    kinds = Counter(event.kind for event in run.events)
+    print(
+        f"events: {', '.join(f'{n} {kind}' for kind, n in kinds.items()) or 'none'}\n"
+    )
 
-    legs = ["RHipPitch", "RKneePitch", "RAnklePitch", "LKneePitch", "LAnklePitch"]
-    temperature = run.channel("true_temperature")[legs]
+    temperature = run.channel("true_temperature")
+    hottest = temperature.iloc[-1].nlargest(5).index
     minute = np.ceil(temperature.index.to_numpy() / 60.0).astype(int)
-    print("temperature at the end of each minute, °C")
-    by_minute = temperature.groupby(minute).last().rename_axis("minute")
+    print("the five hottest motors at the end of each minute, °C")
+    by_minute = temperature[hottest].groupby(minute).last().rename_axis("minute")
     print(by_minute.to_string(float_format="{:.1f}".format))
 
-    squares = run.channel("motor_torque")[legs] ** 2
+    squares = run.channel("motor_torque")[hottest] ** 2
     step_s = frame.index.to_series().diff().fillna(0.0)
     mean = squares.mul(step_s, axis=0).sum() / step_s.sum()
     print("\nmean squared motor torque, which heats, in N²m²")
     print(f"{'':<12}{'over time':>11}{'over rows':>11}")
-    for name in legs:
+    for name in hottest:
         print(f"{name:<12}{mean[name]:11.3f}{squares[name].mean():11.3f}")
 
 
