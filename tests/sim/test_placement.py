@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from models import Robot, default_robot_folder, load_robot
-from sim.engine import rotation_from_quaternion
+from sim.engine import WorldCfg, rotation_from_quaternion
 from sim.placement import resting_faces, resting_normal, rotation_to_normal
-from sim.simulated_robot import SimulationCfg
+from sim.simulated_robot import SimulatedRobot, SimulationCfg
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]
@@ -122,6 +122,20 @@ def test_what_can_rest_on_nothing_stands_upright(two_leg: Robot) -> None:
     far = np.array([5.0, 5.0, 5.0])
     normal = resting_normal(two_leg, two_leg.posture("Stand"), points, far)
     assert_allclose(normal, [0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("posture", load_robot(default_robot_folder()).postures)
+@pytest.mark.parametrize("slope_deg", [0.0, 5.0])
+def test_every_posture_is_placed_on_the_ground(
+    nao: Robot, posture: str, slope_deg: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It neither floats nor sinks in before the first tick."""
+    monkeypatch.setattr(SimulatedRobot, "_touch_down", lambda self: None)
+    cfg = SimulationCfg(world=WorldCfg(slope_deg=slope_deg))
+    sim = SimulatedRobot(nao, cfg, posture)
+    clearance = sim._engine.clearance()
+    sim.close()
+    assert abs(clearance) < CLEARANCE
 
 
 @pytest.mark.scenario

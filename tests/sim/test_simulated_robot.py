@@ -143,22 +143,32 @@ def test_a_restored_run_goes_on_bit_for_bit(
     """Sensor noise, heat and protection included, however far one went meanwhile."""
     cfg = SimulationCfg(
         misalignment_deg={"LAnklePitch": 2.0},
-        protection="nao",
+        protection="document",
         servo=ServoCfg(kind=kind),
     )
     sim = simulate(nao, cfg, "PoseInit")
     sim.step(settled)
     kept = sim.snapshot()
-    sim.step(150)
-    expected = everything(sim)
-    sim.write(Command(stiffness=np.zeros(len(nao.joints))))
-    sim.step(1100)  # falls, and a temperature is read
-    sim.restore(kept)
-    sim.step(150)
-    assert_same(expected, everything(sim))
-    sim.restore(kept)  # twice from the same
-    sim.step(150)
-    assert_same(expected, everything(sim))
+    course = (0, 13, 150)  # at once, after the first readings, later
+
+    def go_on() -> list[dict[str, FloatArray]]:
+        seen, done = [], 0
+        for ticks in course:
+            sim.step(ticks - done)
+            seen.append(everything(sim))
+            done = ticks
+        return seen
+
+    expected = go_on()
+    sim.heating.reset(np.full(len(nao.motors), 95.0))
+    sim.step(1100)  # too hot: shut down, falls
+    assert sim.read().stiffness.max() == 0.0
+    for _ in range(2):
+        sim.restore(kept)
+        for then, now in zip(expected, go_on(), strict=True):
+            assert_same(then, now)
+    sim.write(Command(stiffness=np.ones(len(nao.joints))))
+    assert sim.read().stiffness.min() == 1.0  # the shut-down is undone, too
     sim.forget(kept)
 
 
