@@ -78,10 +78,18 @@ def _show(
     draw_robot_picture(
         robot, temperatures, result.posture, picture, settings=settings_of(result)
     )
-    console.print("Figures:", *(str(path) for path in [*paths, picture]), sep="\n  ")
+    # Paths are printed whole, however long, and whatever brackets they have.
+    console.print(
+        "Figures:",
+        *(str(path) for path in [*paths, picture]),
+        sep="\n  ",
+        soft_wrap=True,
+        markup=False,
+    )
     console.print(
         f"Run folder: {folder}   (in Python: read_run({str(arms[0].folder)!r}).frame)",
         soft_wrap=True,
+        markup=False,
     )
 
 

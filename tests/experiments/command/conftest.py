@@ -1,23 +1,20 @@
-"""The command `nao-testbed` in this process, in an empty folder."""
+"""The command `nao-testbed` in this process or another, in an empty folder."""
 
+import contextlib
+import os
 import shlex
+import signal
+import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from experiments.cli import main
+from tests.experiments.command.helpers import Launch, Ran, Run
 
-
-@dataclass(frozen=True, kw_only=True)
-class Ran:
-    """What a command left behind."""
-
-    status: int
-    out: str
-    err: str
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -35,8 +32,8 @@ def nao_testbed(
     here: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> Callable[[str], Ran]:
-    """Return a function that runs a command line."""
+) -> Run:
+    """Return a function that runs a command line here."""
 
     def run(line: str) -> Ran:
         monkeypatch.setattr(sys, "argv", ["nao-testbed", *shlex.split(line)])
@@ -49,3 +46,33 @@ def nao_testbed(
         return Ran(status=status, out=said.out, err=said.err)
 
     return run
+
+
+@pytest.fixture
+def launch(here: Path) -> Iterator[Launch]:
+    """Return a function that starts a command line as a terminal would."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(line: str) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                "from experiments.cli import main; main()",
+                *shlex.split(line),
+            ],
+            cwd=here,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()

@@ -4,26 +4,15 @@ The messages are compared whole: they are part of what a user gets.
 """
 
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 from models import default_robot_folder, load_robot
+from tests.experiments.command.helpers import Launch, Run
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 
-
-class Ran(Protocol):
-    status: int
-    out: str
-    err: str
-
-
-Run = Callable[[str], Ran]
 
 NAO = load_robot(default_robot_folder())
 JOINTS = ", ".join(NAO.joint_names)
@@ -176,8 +165,8 @@ SPOILT = {
     "cycle": (
         '<parent link="trunk"/>\n    <child link="left_thigh"/>',
         '<parent link="left_foot"/>\n    <child link="left_thigh"/>',
-        ":45: links make a cycle: left_thigh > left_shank > left_foot > left_thigh. A robot "
-        "is a tree.",
+        ":45: links make a cycle: left_thigh > left_shank > left_foot > left_thigh. A "
+        "robot is a tree.",
     ),
     "negative mass": (
         '<mass value="1"/>',
@@ -217,19 +206,11 @@ def test_every_command_explains_itself(nao_testbed: Run, command: str) -> None:
     assert ran.err == ""
 
 
-def test_bad_input_of_the_real_command(here: Path) -> None:
+def test_bad_input_of_the_real_command(here: Path, launch: Launch) -> None:
     """As a process: the same message, the same status, no traceback."""
-    code = "from experiments.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "heat", "--posture", "PosInit"],
-        cwd=here,
-        env={"PYTHONPATH": str(Path(__file__).parents[3]), "PATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = launch("heat --posture PosInit")
+    out, err = done.communicate(timeout=60)
     assert done.returncode == 2
-    assert done.stderr == f"error: {NAMES['--posture PosInit']}\n"
-    assert done.stdout == ""
+    assert err == f"error: {NAMES['--posture PosInit']}\n"
+    assert out == ""
     assert not tree(here)

@@ -1,0 +1,249 @@
+"""`nao-testbed heat`: what is printed and written, and what the exit status says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from controllers import registry
+from controllers.plain import FixedStiffness
+from controllers.robot_interface import Limits, Observation
+from sim.engine import Engine
+from sim.run_folder import Run as RunFolder
+from sim.run_folder import read_run
+from tests.experiments.command.helpers import Launch, Run
+
+TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
+WALKER = f"heat --robot {TWO_LEG} --posture Stand --minutes 0.1"
+FAILS_AT_S = 0.5
+FILES = {"heat.json", "robot.png", "temperatures.png", "effort.png"}
+
+
+class Failing(FixedStiffness):
+    """A third party's controller that goes wrong half a second into the run."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__()
+        self.name = "failing"
+        self._wrong = value
+
+    def step(self, observation: Observation) -> Limits:
+        limits = super().step(observation)
+        if observation.time_s >= FAILS_AT_S - 1e-9:
+            limits.stiffness[1] = self._wrong
+        return limits
+
+
+def json_of(folder: Path) -> Any:
+    return json.loads((folder / "heat.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what takes most of a short run's time."""
+    monkeypatch.setattr("experiments.figures.draw_heat_figures", lambda *_, **__: [])
+    monkeypatch.setattr("experiments.picture.draw_robot_picture", lambda *_, **__: None)
+
+
+# -- a run that goes well -------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("ST-26")
+def test_another_robot_is_heated_and_drawn(here: Path, launch: Launch) -> None:
+    """A folder of data and no code: table, figures, picture, two arms, pure JSON."""
+    process = launch(f"{WALKER} --misalign left_ankle=2 --json -")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    data = json.loads(out)
+    assert list(data["arms"]) == ["fixed", "smart"]
+    fixed, smart = data["arms"]["fixed"], data["arms"]["smart"]
+    assert set(fixed["joints"]) == set(smart["joints"])
+    assert len(fixed["joints"]) == 6
+    assert fixed["left_leg_rise_k"] is None
+    assert fixed["fell"] is smart["fell"] is False
+    assert fixed["sim_s"] == pytest.approx(6.0)
+    assert data["misalignment_deg"] == {"left_ankle": 2.0}
+    assert data["settings"]["robot"] == "two_leg"
+    # The table went beside it, without the NAO's joints.
+    assert "left_ankle" in err
+    assert "HipPitch" not in err
+    assert "sum" not in err
+    folder = here / "runs" / "heat"
+    assert {path.name for path in folder.iterdir()} >= {*FILES, "fixed", "smart"}
+    assert json_of(folder) == data
+    with Image.open(folder / "robot.png") as picture:
+        colours = picture.convert("RGB").getcolors(1 << 24)
+    assert colours is not None
+    assert len(colours) > 1000, "the picture is empty"
+    for arm in data["arms"].values():
+        run = read_run(here / arm["folder"])
+        assert run.state == "done"
+        assert run.frame.index[-1] == pytest.approx(6.0)
+
+
+@pytest.mark.slow
+def test_a_pipe_sees_no_progress(launch: Launch) -> None:
+    """No escapes and no carriage returns; nothing at all on stderr."""
+    process = launch(f"{WALKER} --controllers fixed --json out.json")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert err == ""
+    assert "\x1b" not in out
+    assert "\r" not in out
+    assert "left_ankle" in out
+    assert "runs/heat" in out
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_json_goes_to_its_file_and_to_the_run_folder(
+    here: Path, nao_testbed: Run
+) -> None:
+    ran = nao_testbed(f"{WALKER} --controllers fixed --seed 3 --json found.json")
+    assert (ran.status, ran.err) == (0, "")
+    data = json.loads((here / "found.json").read_text(encoding="utf-8"))
+    assert data == json_of(here / "runs" / "heat")
+    assert (data["experiment"], data["minutes"], data["seed"]) == ("heat", 0.1, 3)
+    assert data["posture"] == "Stand"
+    knee = data["arms"]["fixed"]["joints"]["left_knee"]
+    assert knee["rise_k"] == knee["end_degc"] - knee["start_degc"]
+    assert knee["time_to_80_degc_s"] is None
+    assert set(data["published"]) == {"fixed", "smart"}
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_an_old_run_is_never_overwritten(here: Path, nao_testbed: Run) -> None:
+    for _ in range(2):
+        assert nao_testbed(f"{WALKER} --controllers fixed --out mine").status == 0
+    assert (here / "mine" / "fixed").is_dir()
+    assert (here / "mine-2" / "fixed").is_dir()
+    first, second = (json_of(here / name) for name in ("mine", "mine-2"))
+    assert first["arms"]["fixed"]["joints"] == second["arms"]["fixed"]["joints"]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_long_path_is_printed_whole(here: Path, nao_testbed: Run) -> None:
+    name = "a [long] " + 100 * "x"
+    ran = nao_testbed(f"{WALKER} --controllers fixed --out '{name}'")
+    assert ran.status == 0
+    assert f"\n  {name}/robot.png\n" in ran.out
+    assert f"Run folder: {name} " in ran.out
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_motor_that_burns_is_null_in_json(here: Path, nao_testbed: Run) -> None:
+    """Copper beyond its runaway torque has no steady state; JSON knows no inf."""
+    ran = nao_testbed(f"{WALKER} --controllers fixed --copper --misalign left_knee=12")
+    assert ran.status in {0, 1}
+    joints = json_of(here / "runs" / "heat")["arms"]["fixed"]["joints"]
+    assert [n for n, row in joints.items() if row["steady_degc"] is None]
+
+
+# -- a run that ends in a stated failure ----------------------------------------------
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("ST-3")
+def test_a_fall_is_a_result_with_status_1(here: Path, nao_testbed: Run) -> None:
+    """Stiffness 0.05 cannot hold the robot: it falls, and its data are kept."""
+    ran = nao_testbed("heat --minutes 0.2 --controllers constant:0.05 --json -")
+    assert ran.status == 1
+    arm = json.loads(ran.out)["arms"]["constant:0.05"]
+    assert arm["fell"] is True
+    assert arm["failure"].startswith("fell at ")
+    assert arm["sim_s"] < 12.0
+    assert f"constant:0.05: {arm['failure']}\n" in ran.err
+    run = read_run(here / arm["folder"])
+    assert run.state == f"failed: {arm['failure']}"
+    assert run.frame.index[-1] == pytest.approx(arm["sim_s"])
+    assert {path.name for path in (here / "runs" / "heat").iterdir()} >= FILES
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (np.nan, "stiffness of left_knee is nan; accepted: 0 to 1."),
+        (1.5, "stiffness of left_knee is 1.5; accepted: 0 to 1."),
+    ],
+)
+def test_a_controller_that_asks_for_nonsense_is_stopped(
+    here: Path,
+    nao_testbed: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    value: float,
+    said: str,
+) -> None:
+    monkeypatch.setitem(registry.BUILT_IN, "failing", lambda _: Failing(value))
+    ran = nao_testbed(f"{WALKER} --controllers failing")
+    assert ran.status == 1
+    assert ran.err == f"failing: stopped at 0.50 s: {said}\n"
+    run = stopped_run(here, "failing")
+    assert run.state == f"failed: stopped at 0.50 s: {said}"
+    assert run.last_second is not None
+    assert run.last_second.index[-1] == pytest.approx(FAILS_AT_S - 0.001)
+
+
+@pytest.mark.parametrize("controller", ["fixed", "smart"])
+def test_a_nan_in_the_engine_stops_the_run_and_keeps_its_last_second(
+    here: Path,
+    nao_testbed: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    controller: str,
+) -> None:
+    after_ticks = 700
+    read_joints, calls = Engine.read_joints, [0]
+    robots: list[Engine] = []  # the second one stands for the picture
+
+    def broken(self: Engine, q: NDArray[np.float64], v: NDArray[np.float64]) -> None:
+        read_joints(self, q, v)
+        robots.append(self)
+        calls[0] += self is robots[0]
+        if self is robots[0] and calls[0] > after_ticks:
+            q[4] = np.nan
+
+    monkeypatch.setattr(Engine, "read_joints", broken)
+    ran = nao_testbed(f"{WALKER} --controllers {controller}")
+    assert ran.status == 1
+    assert "right_knee" in ran.err
+    assert "not finite" in ran.err
+    arm = json_of(here / "runs" / "heat")["arms"][controller]
+    assert arm["fell"] is False
+    run = stopped_run(here, controller)
+    assert run.state == f"failed: {arm['failure']}"
+    last = run.last_second
+    assert last is not None
+    assert np.isnan(last["q.right_knee"].iloc[-1])
+    assert np.isfinite(last.iloc[:-1].to_numpy()).all()
+    assert np.isfinite(run.frame.to_numpy()).all(), "a NaN went into the record"
+
+
+def test_a_nan_from_a_sensor_stops_the_controller_that_needs_it(
+    here: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link_twist, calls = Engine.link_twist, []
+
+    def broken(
+        self: Engine, link: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        linear, angular = link_twist(self, link)
+        calls.append(1)
+        return linear, angular * (np.nan if len(calls) > 100 else 1.0)
+
+    monkeypatch.setattr(Engine, "link_twist", broken)
+    ran = nao_testbed(f"{WALKER} --controllers smart")
+    assert ran.status == 1
+    assert "is nan at t = " in ran.err
+    run = stopped_run(here, "smart")
+    assert run.state.startswith("failed: ")
+    assert run.last_second is not None
+
+
+def stopped_run(here: Path, controller: str) -> RunFolder:
+    """Return the run of the only arm; the folder holds the report as ever."""
+    folder = here / "runs" / "heat"
+    assert {path.name for path in folder.iterdir()} >= {*FILES, controller}
+    return read_run(folder / controller)

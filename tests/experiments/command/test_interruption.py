@@ -1,0 +1,110 @@
+"""Ctrl-C and kill -9: every run folder opens, no process stays, nothing is untold."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sim.run_folder import Run, read_run
+from tests.experiments.command.helpers import Launch
+
+TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
+LINE = f"heat --full --minutes 600 --robot {TWO_LEG} --posture Stand"
+PATIENCE_S = 60.0
+"""Nothing here takes longer, on a machine that is busy too."""
+ARMS = ("fixed", "smart")
+
+
+def wait_for(what: Callable[[], bool], process: "subprocess.Popen[str]") -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + PATIENCE_S
+    while not what():
+        if time.monotonic() > end:
+            pytest.fail(f"waited {PATIENCE_S} s in vain; status {process.poll()}")
+        time.sleep(0.05)
+
+
+def recording(here: Path) -> bool:
+    return all((here / "runs" / "heat" / arm / "meta.json").exists() for arm in ARMS)
+
+
+def runs(here: Path) -> list[Run]:
+    return [read_run(here / "runs" / "heat" / arm) for arm in ARMS]
+
+
+def group_is_empty(group: int) -> bool:
+    """Whether no process of a group is alive; a zombie counts as gone."""
+    listed = subprocess.run(
+        ["ps", "-o", "stat=", "-g", str(group)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return all(line.startswith("Z") for line in listed.stdout.split())
+
+
+@pytest.fixture
+def running(here: Path, launch: Launch) -> "subprocess.Popen[str]":
+    """Both arms step their physics."""
+    process = launch(LINE)
+    wait_for(lambda: recording(here), process)
+    time.sleep(1.0)
+    return process
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("to_whom", ["the terminal's group", "the parent alone"])
+def test_ctrl_c_closes_both_run_folders(
+    here: Path, running: "subprocess.Popen[str]", to_whom: str
+) -> None:
+    send = os.killpg if to_whom == "the terminal's group" else os.kill
+    send(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=PATIENCE_S)
+    assert err == "stopped; runs/heat holds what was recorded.\n"
+    assert out == ""
+    assert running.returncode == 130
+    for run in runs(here):
+        assert run.state == "failed: stopped by the user (Ctrl-C)"
+        assert len(run.frame) > 1
+        assert run.frame.index[-1] > 0.0
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_the_workers_start_prints_no_traceback(
+    here: Path, launch: Launch
+) -> None:
+    process = launch(LINE)
+    wait_for((here / "runs" / "heat" / "smart").exists, process)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert "Traceback" not in err
+    assert out == ""
+    assert process.returncode == 130
+
+
+@pytest.mark.slow
+def test_kill_9_leaves_folders_that_open(
+    here: Path, running: "subprocess.Popen[str]"
+) -> None:
+    os.killpg(running.pid, signal.SIGKILL)
+    running.communicate(timeout=PATIENCE_S)
+    for run in runs(here):
+        assert run.state == "interrupted"
+        assert list(run.frame.columns)[:1] == ["q.left_hip"]
+        assert run.meta.robot == "two_leg"
+
+
+@pytest.mark.slow
+def test_workers_stop_when_their_parent_is_killed(
+    here: Path, running: "subprocess.Popen[str]"
+) -> None:
+    """No robot goes on for hours that nobody will hear of."""
+    os.kill(running.pid, signal.SIGKILL)
+    wait_for(lambda: group_is_empty(running.pid), running)
+    for run in runs(here):
+        assert run.state == "failed: the process that started it was killed"
+        assert len(run.frame) > 1
