@@ -24,6 +24,7 @@ LEG_PARTS = {
     *("HipYawPitch", "HipRoll", "HipPitch"),
     *("KneePitch", "AnklePitch", "AnkleRoll"),
 }
+CREEP = 0.5e-6  # m/s
 NO_FRICTION = ServoCfg(friction_scale=0.0)
 
 
@@ -157,6 +158,20 @@ def test_an_unreachable_set_point_keeps_the_motors_pushing(
     assert truth.q[ankle] - seen.q[ankle] == pytest.approx(np.deg2rad(2.0), abs=step)
     pushes = [mean_torques(s)[1][legs(nao)].sum() for s in (ideal, sim)]
     assert pushes[1] > 3.0 * pushes[0]
+
+
+@pytest.mark.scenario
+def test_feet_that_press_against_each_other_do_not_creep(
+    nao: Robot, simulate: Simulate
+) -> None:
+    """Half a millimetre in a quarter of an hour at most: sticking is sticking."""
+    sim = simulate(nao, SimulationCfg(misalignment_deg={"LHipRoll": 3.0}), "PoseInit")
+    sim.step(3000)
+    feet = [sim._engine.link_pose(link)[0] for link in ("l_ankle", "r_ankle")]
+    sim.step(2000)
+    for link, before in zip(("l_ankle", "r_ankle"), feet, strict=True):
+        creep = np.abs(sim._engine.link_pose(link)[0] - before) / 2.0
+        assert (creep < CREEP).all(), link
 
 
 # -- a limit at a stop ---------------------------------------------------------------
