@@ -155,17 +155,22 @@ class Arm:
         return self._cfg.duration_s - self._sim.time_s
 
     def _physics_block(self) -> None:
-        """Run one block with physics and note its mean squared torques."""
+        """Run one block with physics and note its mean squared torques.
+
+        It ends early where the robot falls.
+        """
         sim, period = self._sim, self._cfg.control_period
         block_s = min(self._steadiness.block_s, self._left_s())
         cycles = max(1, round(block_s / period))
         total = np.zeros_like(self._mean_square)
-        for _ in range(cycles):
+        n = 0
+        while n < cycles and not (n and sim.has_fallen()):
             observation = self._loop.cycle()
             total += sim.mean_square
             self._note(observation, np.abs(sim.motor_torque))
-        self._physics_s += cycles * period
-        self._mean_square = total / cycles
+            n += 1
+        self._physics_s += n * period
+        self._mean_square = total / n
         self._steadiness.add(self._mean_square)
 
     def _may_jump(self) -> bool:

@@ -5,10 +5,16 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from ruamel.yaml import YAML
 
-from experiments.preset_search import JOINTS, TARGETS, Search, Trial, find
+from experiments.preset_search import (
+    JOINTS,
+    TARGETS,
+    FloatArray,
+    Search,
+    Trial,
+    find,
+)
 from models import BadInput, default_robot_folder, load_robot
 from sim.simulated_robot import SimulationCfg
 
@@ -30,18 +36,20 @@ def run_preset_search(out: Path, generations: int, seed: int) -> int:
     """Search, report on stderr, write the file; return the exit status.
 
     Raises:
-        BadInput: the file cannot be written.
+        BadInput: a number makes no sense, or the file cannot be written.
     """
-    try:
-        out.touch()
-    except OSError as error:
-        raise BadInput(f"--out {out} cannot be written: {error.strerror}.") from error
+    for name, value in (("generations", generations), ("seed", seed)):
+        if value < 0:
+            raise BadInput(f"{name} is {value}; give a whole number from 0 up.")
+    _check_writable(out)
     limits = {side + joint: EFFORT_LIMIT for side in "LR" for joint in LEGS}
     robot = load_robot(default_robot_folder()).with_effort_limits(limits)
     search = Search(robot=robot, cfg=_Stand())
     begin = time.monotonic()
 
-    def report(x: np.ndarray, cost: float) -> None:
+    def report(x: FloatArray, cost: float) -> None:
+        if not sys.stderr.isatty():
+            return
         seconds = time.monotonic() - begin
         print(f"{seconds:6.0f} s  cost {cost:8.2f}  x {x.round(3)}", file=sys.stderr)
 
@@ -56,6 +64,22 @@ def run_preset_search(out: Path, generations: int, seed: int) -> int:
         f"wrote {out}; reached {best.reached.round(1)} for {TARGETS}", file=sys.stderr
     )
     return 0
+
+
+def _check_writable(out: Path) -> None:
+    """Try the file before minutes of work depend on it.
+
+    A new one does not stay: empty, it would be a preset that cannot be read.
+    """
+    try:
+        is_new = not out.exists()
+        out.open("a").close()
+        if is_new:
+            out.unlink()
+    except OSError as error:
+        raise BadInput(
+            f"--out {out} cannot be written: {error.strerror}. Give another file."
+        ) from error
 
 
 def _as_preset(

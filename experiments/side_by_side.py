@@ -49,7 +49,6 @@ _line: _Line | None = None
 
 def _start_worker(reports: "Queue[tuple[int, float]]", stop: Event) -> None:
     global _line  # noqa: PLW0603  # one line a worker process
-    os.environ["OMP_NUM_THREADS"] = "1"
     _line = _Line(reports=reports, stop=stop)
 
 
@@ -102,7 +101,7 @@ def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmR
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_start_worker, initargs=(reports, stop)
     ) as pool:
-        with _born_deaf_to_ctrl_c():
+        with _surroundings_of_workers():
             futures = [pool.submit(_work, i, arm) for i, arm in enumerate(arms)]
         try:
             _follow(futures, reports, on_progress)
@@ -125,19 +124,26 @@ def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmR
 
 
 @contextlib.contextmanager
-def _born_deaf_to_ctrl_c() -> Iterator[None]:
-    """Let processes that start meanwhile ignore SIGINT, which a terminal sends to all.
+def _surroundings_of_workers() -> Iterator[None]:
+    """Let processes that start meanwhile use one thread each and ignore SIGINT.
 
-    One that is interrupted while it still imports would print a traceback.
+    Both must be so before they import anything: numpy asks for its threads only then,
+    and a terminal sends SIGINT to all, which would print tracebacks out of imports.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python sets signal handlers in the main thread alone
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threads = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = "1"
+    # Python sets signal handlers in the main thread alone.
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        if is_main:
+            signal.signal(signal.SIGINT, before)
+        if threads is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = threads
 
 
 def _follow(

@@ -22,8 +22,8 @@ TEMPERATURE_PERIOD_S = 1.0
 """Of the NAO's sensors: a protection sees a temperature this late at most."""
 JUMP_STEP_S = 1.0
 """Heat is advanced by this much between two looks at the protection."""
-ATOL_FALL_S = 1.0
-"""A fall is noticed at the end of a block of physics."""
+ATOL_FALL_S = 0.1
+"""How long the limp robot takes to fall depends a little on how it stood."""
 
 
 def steadiness(*blocks: float | list[float]) -> Steadiness:

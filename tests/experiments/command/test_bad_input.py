@@ -155,6 +155,34 @@ def test_a_line_that_cannot_be_read_names_the_option(
     assert not tree(here)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--out x.yaml --seed -1", "seed is -1; give a whole number from 0 up."),
+        (
+            "--out x.yaml --generations -1",
+            "generations is -1; give a whole number from 0 up.",
+        ),
+        (
+            "--out empty",
+            "--out empty cannot be written: Is a directory. Give another file.",
+        ),
+        (
+            "--out file/x.yaml",
+            "--out file/x.yaml cannot be written: Not a directory. Give another file.",
+        ),
+    ],
+)
+def test_a_search_that_cannot_end_well_does_not_begin(
+    files: Path, nao_testbed: Run, options: str, message: str
+) -> None:
+    before = tree(files)
+    ran = nao_testbed(f"preset-search {options}")
+    assert ran.err == f"error: {message}\n"
+    assert (ran.status, ran.out) == (2, "")
+    assert tree(files) == before
+
+
 def test_an_unknown_command_is_named(nao_testbed: Run) -> None:
     ran = nao_testbed("haet")
     assert ran.status == 2
