@@ -87,8 +87,10 @@ class ProductPolicy:
 
     while_moving: Literal["all", "joint"] = "all"
     """Which joints get the user's stiffness while one moves."""
-    moving_rad_s: float = 0.15
-    """Speed from which a joint moves: two encoder steps in a cycle; estimate."""
+    moving_rad_s: float | None = None
+    """Measured speed from which a joint moves, in rad/s. None: a joint moves while its
+    set-point does. Under load the computed limit lets joints yield; if that counted as
+    motion, full stiffness would push them back, and the two would take turns."""
     hold_s: float = 0.2
     """Time for which a joint counts as moving after its last motion; estimate."""
 
@@ -98,7 +100,8 @@ class ProductPolicy:
             raise BadInput(
                 f"while_moving {self.while_moving!r}; give 'all' or 'joint'."
             )
-        if not (self.moving_rad_s > 0.0 and self.hold_s >= 0.0):
+        speed = self.moving_rad_s
+        if not ((speed is None or speed > 0.0) and self.hold_s >= 0.0):
             raise BadInput(
                 f"moving_rad_s = {self.moving_rad_s}, hold_s = {self.hold_s}; give a "
                 "speed above 0 and a time of 0 or more."
@@ -113,7 +116,9 @@ class ProductPolicy:
         self, computed: FloatArray, user: FloatArray, observation: Observation
     ) -> tuple[FloatArray, int]:
         """Return the capped stiffness, or the user's where a joint moves."""
-        moves = np.abs(observation.v) > self.moving_rad_s
+        moves = np.zeros(len(user), dtype=bool)
+        if self.moving_rad_s is not None:
+            moves |= np.abs(observation.v) > self.moving_rad_s
         if self._target is not None:
             moves |= observation.target != self._target
         self._target = observation.target

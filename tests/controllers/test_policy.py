@@ -93,7 +93,7 @@ def test_product_the_users_value_caps_the_computed_one(
 def test_product_a_moving_joint_gives_all_the_users_stiffness(
     nao: Robot, observe: Observe
 ) -> None:
-    product = smart(nao, policy=ProductPolicy(hold_s=0.1))
+    product = smart(nao, policy=ProductPolicy(moving_rad_s=0.15, hold_s=0.1))
     still = product.step(observe(nao)).stiffness
     v = np.zeros(26)
     v[3] = -0.5
@@ -120,7 +120,8 @@ def test_product_a_new_set_point_counts_as_motion(nao: Robot, observe: Observe) 
 def test_product_older_text_only_the_moving_joint_is_released(
     nao: Robot, observe: Observe
 ) -> None:
-    product = smart(nao, policy=ProductPolicy(while_moving="joint"))
+    policy = ProductPolicy(moving_rad_s=0.15, while_moving="joint")
+    product = smart(nao, policy=policy)
     still = product.step(observe(nao)).stiffness
     v = np.zeros(26)
     v[3] = 0.5
@@ -131,9 +132,20 @@ def test_product_older_text_only_the_moving_joint_is_released(
 
 def test_encoder_noise_is_no_motion(nao: Robot, observe: Observe) -> None:
     """One encoder step in a 20 ms cycle is 0.077 rad/s."""
-    product = smart(nao, policy=ProductPolicy())
+    product = smart(nao, policy=ProductPolicy(moving_rad_s=0.15))
     product.step(observe(nao, v=np.full(26, 0.077)))
     assert report_of(product).flags == 0
+
+
+@pytest.mark.requirement("ST-20")
+def test_product_a_joint_that_yields_to_its_limit_does_not_move(
+    nao: Robot, observe: Observe
+) -> None:
+    """Else full stiffness would push it back, and the two would take turns."""
+    product = smart(nao, policy=ProductPolicy())
+    still = product.step(observe(nao)).stiffness
+    yielding = product.step(observe(nao, time_s=DT, v=np.full(26, 0.5))).stiffness
+    np.testing.assert_allclose(yielding, still)
 
 
 def test_product_rules_without_meaning_are_refused() -> None:
