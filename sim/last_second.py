@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from models import BadInput
 from sim.channels import Channel, FloatArray, Layout
 from sim.part_file import write_part
 
@@ -52,6 +53,18 @@ class LastSecond:
         self._n_pushed += 1
         row: FloatArray = self._block[place]
         return row
+
+    def newest(self, rows: int) -> FloatArray:
+        """Return a copy of the newest rows, oldest first, (rows, n_columns).
+
+        Raises:
+            BadInput: so many were not pushed, or the ring is shorter.
+        """
+        n_kept = min(self._n_pushed, self._rows)
+        if not 0 <= rows <= n_kept:
+            raise BadInput(f"{rows} rows asked for; the ring holds {n_kept}.")
+        places = np.arange(self._n_pushed - rows, self._n_pushed) % self._rows
+        return np.asarray(self._block[places])
 
     def culprits(self) -> tuple[str, ...]:
         """Return the columns of the newest row that are not finite."""

@@ -168,6 +168,11 @@ class SimulatedRobot:
         return self.tick * self.dt
 
     @property
+    def engine(self) -> Engine:
+        """The world below: for measurements and tests, never for controllers."""
+        return self._engine
+
+    @property
     def joint_torque(self) -> FloatArray:
         """(n_joints,) torques on the links in the last tick in N·m (a view)."""
         return self._servo.joint_torque

@@ -1,0 +1,71 @@
+"""A measured number with its spread, and how it comes from blocks.
+
+Machines are shared and noisy. What is compared runs in turn, block by block, in one
+process; each block gives one number, the figure is their median. A ratio is taken
+block by block too, so that a slow spell hits both of its sides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One line of the table."""
+
+    name: str
+    """Key in the JSON."""
+    what: str
+    """For people."""
+    unit: str
+    """`µs`, `1` for a ratio, ..."""
+    value: float
+    """Median of the blocks."""
+    low: float
+    """Lower quartile of the blocks."""
+    high: float
+    """Upper quartile."""
+    blocks: int
+    """How many there were."""
+    target: float | None = None
+    """The value should be at most this."""
+
+
+def figure(
+    name: str,
+    what: str,
+    unit: str,
+    blocks: Sequence[float],
+    target: float | None = None,
+) -> Figure:
+    """Return the figure of a number that was measured once a block."""
+    low, value, high = np.percentile(blocks, [25.0, 50.0, 75.0]).tolist()
+    return Figure(
+        name=name,
+        what=what,
+        unit=unit,
+        value=value,
+        low=low,
+        high=high,
+        blocks=len(blocks),
+        target=target,
+    )
+
+
+def ratio(
+    name: str,
+    what: str,
+    above: Sequence[float],
+    below: Sequence[float],
+    target: float | None = None,
+) -> Figure:
+    """Return the figure of a ratio, taken block by block."""
+    blocks = [a / b for a, b in zip(above, below, strict=True)]
+    return figure(name, what, "1", blocks, target)
+
+
+def median_us(times_s: Sequence[float]) -> float:
+    """Return the median of times, in µs."""
+    return float(np.median(times_s)) * 1e6

@@ -1,0 +1,127 @@
+"""All measurements of `nao-testbed bench`, in order."""
+
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from experiments.bench.arms import measure_fast_forward, measure_real_time
+from experiments.bench.controller import measure_controllers
+from experiments.bench.figures import Figure
+from experiments.bench.loop import measure_loop, measure_servos
+from models import BadInput, default_robot_folder, load_robot
+from sim.engine import ENGINE_VERSION
+
+LONGEST_S = 600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchCfg:
+    """How long to measure what."""
+
+    seconds: float = 5.0
+    """Simulated time of each measured loop, in s."""
+    settle_s: float = 3.0
+    """Simulated time in which a robot takes its posture before that, in s."""
+    controller_blocks: int = 20
+    rounds: int = 2
+    """Of arms alone and side by side."""
+    arm_seconds: float | None = None
+    """Simulated time of these arms in s; None is twice `seconds`."""
+    fast_forward_seconds: float | None = None
+    """Simulated time with and without fast-forward in s; None is 24 times `seconds`:
+    two minutes for five seconds."""
+    robot_folder: Path = field(default_factory=default_robot_folder)
+
+    def __post_init__(self) -> None:
+        """Refuse a time that cannot be measured."""
+        if not (np.isfinite(self.seconds) and 0.1 <= self.seconds <= LONGEST_S):
+            raise BadInput(
+                f"seconds is {self.seconds}; give a number from 0.1 to {LONGEST_S:g}."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Where it was measured."""
+
+    cores: int
+    load_average: float
+    """Of the last minute, at the start: near 0 on a quiet machine."""
+    system: str
+    python: str
+    engine: str
+
+    @classmethod
+    def here(cls) -> "Machine":
+        """Return this one."""
+        return cls(
+            cores=os.cpu_count() or 1,
+            load_average=os.getloadavg()[0],
+            system=f"{platform.system()} {platform.machine()}",
+            python=platform.python_version(),
+            engine=ENGINE_VERSION,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchResult:
+    """What was found."""
+
+    seconds: float
+    machine: Machine
+    figures: tuple[Figure, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the contract of `--json`: figures by name."""
+        figures = {}
+        for one in self.figures:
+            row = asdict(one)
+            figures[row.pop("name")] = row
+        return {
+            "experiment": "bench",
+            "seconds": self.seconds,
+            "machine": asdict(self.machine),
+            "figures": figures,
+        }
+
+
+def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
+    """Measure everything; run folders are thrown away.
+
+    Args:
+        cfg: how long.
+        on_stage: told what is measured next.
+    """
+    machine = Machine.here()
+    robot = load_robot(cfg.robot_folder)
+    arm_s = cfg.arm_seconds or 2.0 * cfg.seconds
+    fast_s = cfg.fast_forward_seconds or 24.0 * cfg.seconds
+    with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
+        folder = Path(name)
+        recorded = folder / "loop"
+        recorded.mkdir()
+        on_stage("loop")
+        loop = measure_loop(robot, recorded, seconds=cfg.seconds, settle_s=cfg.settle_s)
+        on_stage("controllers")
+        steps = measure_controllers(
+            robot, loop.observations, blocks=cfg.controller_blocks
+        )
+        on_stage("servos")
+        servos = measure_servos(robot, seconds=cfg.seconds, settle_s=cfg.settle_s)
+        on_stage("arms side by side")
+        arms = measure_real_time(
+            cfg.robot_folder, folder, seconds=arm_s, rounds=cfg.rounds
+        )
+        on_stage("fast-forward")
+        fast = measure_fast_forward(cfg.robot_folder, folder, seconds=fast_s)
+    return BenchResult(
+        seconds=cfg.seconds,
+        machine=machine,
+        figures=(*loop.figures, *steps, *servos, *arms, *fast),
+    )
