@@ -1,7 +1,5 @@
 """`nao-testbed heat`: from what was asked for to what a person looks at."""
 
-import dataclasses
-import json
 import sys
 from pathlib import Path
 
@@ -9,10 +7,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from experiments.arm import ArmCfg
-from experiments.heat import HeatCfg, failures, plan_arms, run_heat
+from experiments.heat import HeatCfg, failures, plan_arms, record_arms, run_arms
+from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.results import HeatResult
-from models import BadInput
-from sim.run_folder import create_run_folder
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
@@ -25,27 +22,18 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
         BadInput: a value cannot be used, or a file not be written.
     """
     arms = plan_arms(cfg)
-    _check_writable(json_file)
-    folder = create_run_folder(out.parent, out.name)
-    arms = [
-        dataclasses.replace(
-            arm, folder=create_run_folder(folder, _plain(arm.controller))
-        )
-        for arm in arms
-    ]
+    check_json_file(json_file)
+    folder, arms = record_arms(arms, out)
     try:
         result = _with_progress(cfg, arms)
     except KeyboardInterrupt:
         print(f"stopped; {folder} holds what was recorded.", file=sys.stderr)
         return INTERRUPTED
-    text = json.dumps(result.as_json(), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json_text(result.as_json())
     (folder / "heat.json").write_text(text + "\n", encoding="utf-8")
-    if json_file is not None and json_file != "-":
-        Path(json_file).write_text(text + "\n", encoding="utf-8")
+    write_json(json_file, text)
     # With --json - the JSON alone goes to stdout, the table beside it to stderr.
-    console = Console(stderr=json_file == "-", width=None if _is_terminal() else 100)
-    if json_file == "-":
-        print(text)
+    console = Console(stderr=json_file == STDOUT, width=None if _is_terminal() else 100)
     _show(console, result, arms, folder)
     for name, why in failures(result).items():
         print(f"{name}: {why}", file=sys.stderr)
@@ -95,7 +83,7 @@ def _show(
 
 def _with_progress(cfg: HeatCfg, arms: list[ArmCfg]) -> HeatResult:
     if not sys.stderr.isatty():
-        return run_heat(cfg, arms, lambda _number, _time_s: None)
+        return run_arms(cfg, arms, lambda _number, _time_s: None)
     with Progress(
         TextColumn("{task.description:>14}"),
         BarColumn(),
@@ -107,30 +95,9 @@ def _with_progress(cfg: HeatCfg, arms: list[ArmCfg]) -> HeatResult:
         tasks = [
             progress.add_task(arm.controller, total=arm.duration_s) for arm in arms
         ]
-        return run_heat(
+        return run_arms(
             cfg, arms, lambda i, time_s: progress.update(tasks[i], completed=time_s)
         )
-
-
-def _check_writable(json_file: str | None) -> None:
-    """Try the JSON file before minutes of work depend on it; leave nothing behind."""
-    if json_file is None or json_file == "-":
-        return
-    path = Path(json_file)
-    try:
-        is_new = not path.exists()
-        path.open("a").close()
-        if is_new:
-            path.unlink()
-    except OSError as error:
-        raise BadInput(
-            f"--json {json_file} cannot be written: {error.strerror}. "
-            "Give another file, or - for stdout."
-        ) from error
-
-
-def _plain(controller: str) -> str:
-    return controller.replace(":", "-").replace("/", "-")
 
 
 def _is_terminal() -> bool:
