@@ -12,7 +12,7 @@ from typing import cast
 from controllers.plain import ConstantStiffness, FixedStiffness
 from controllers.robot_interface import Controller
 from controllers.stiffness import ProductPolicy, SmartStiffness, SmartStiffnessCfg
-from models import BadInput, UnknownName
+from models import BadInput, TestbedError, UnknownName
 
 ENTRY_POINT_GROUP = "nao_testbed.controllers"
 ControllerFactory = Callable[[str | None], Controller]
@@ -97,7 +97,12 @@ def make_controller(spec: str) -> Controller:
             f"controller {name!r} ({point.value}) cannot be loaded: {error}. "
             "Reinstall the package that brings it."
         ) from error
-    return factory(argument)
+    try:
+        return factory(argument)
+    except TestbedError:
+        raise
+    except Exception as error:  # whatever a foreign factory raises
+        raise BadInput(f"controller {spec!r} ({point.value}): {error}.") from error
 
 
 def _no_argument(name: str, argument: str | None) -> None:

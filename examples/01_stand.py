@@ -9,14 +9,14 @@ import numpy as np
 
 from controllers import FixedStiffness
 from experiments import Loop, run_for
-from models import default_robot_folder, load_robot
+from models import load_robot
 from sim import SimulatedRobot, SimulationCfg
 
 GRAVITY = 9.81  # m/s²
 
 
 def main() -> None:
-    robot = load_robot(default_robot_folder())
+    robot = load_robot()
     sim = SimulatedRobot(robot, SimulationCfg(), "PoseInit")
     loop = Loop(sim, FixedStiffness(), robot.posture("PoseInit").angles)
     run_for(loop, 5.0)

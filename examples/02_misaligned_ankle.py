@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from controllers import FixedStiffness
 from experiments import LEG_JOINTS, Loop, run_for
-from models import Robot, default_robot_folder, load_robot
+from models import Robot, load_robot
 from sim import SimulatedRobot, SimulationCfg
 
 
@@ -27,7 +27,7 @@ def stand(robot: Robot, misalignment_deg: Mapping[str, float]) -> SimulatedRobot
 
 
 def main() -> None:
-    robot = load_robot(default_robot_folder())
+    robot = load_robot()
     aligned = stand(robot, {})
     off = stand(robot, {"LAnklePitch": 2.0})
 

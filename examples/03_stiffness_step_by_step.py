@@ -10,12 +10,12 @@ import numpy as np
 
 from controllers import SmartStiffness, flag_names
 from experiments import Loop, run_for
-from models import default_robot_folder, load_robot
+from models import load_robot
 from sim import SimulatedRobot, SimulationCfg
 
 
 def main() -> None:
-    robot = load_robot(default_robot_folder())
+    robot = load_robot()
     controller = SmartStiffness()
     sim = SimulatedRobot(robot, SimulationCfg(), "PoseInit")
     run_for(Loop(sim, controller, robot.posture("PoseInit").angles), 3.0)

@@ -18,7 +18,7 @@ import numpy as np
 
 from controllers import Controller, FixedStiffness, Limits, Observation
 from experiments import Loop, run_for
-from models import BadInput, Robot, default_robot_folder, load_robot
+from models import BadInput, Robot, load_robot
 from sim import SimulatedRobot, SimulationCfg
 
 
@@ -45,7 +45,7 @@ def make_controller(argument: str | None) -> Controller:
 
 
 def main() -> None:
-    robot = load_robot(default_robot_folder())
+    robot = load_robot()
     goal = robot.posture("PoseInit").angles
     cfg = SimulationCfg(
         misalignment_deg={"LAnklePitch": 2.0},

@@ -13,14 +13,13 @@ a short run is made.
 
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from experiments import HeatCfg, plan_arms, run_arm
-from sim import create_run_folder, read_run
+from experiments import HeatCfg, run_heat
+from sim import read_run
 
 
 def record(base: Path) -> Path:
@@ -28,10 +27,8 @@ def record(base: Path) -> Path:
     cfg = HeatCfg(
         minutes=2.0, controllers=("fixed",), misalignment_deg={"LAnklePitch": 2.0}
     )
-    (arm,) = plan_arms(cfg)
-    folder = create_run_folder(base, "lesson")
-    run_arm(replace(arm, folder=folder), lambda _time_s: None)
-    return folder
+    result = run_heat(cfg, base / "lesson")
+    return Path(result.arms["fixed"].folder or "")
 
 
 def show(folder: Path) -> None:

@@ -15,7 +15,7 @@ beside these formulas, and that half the torque makes a quarter of the rise.
 import numpy as np
 from scipy.linalg import expm
 
-from models import Motor, default_robot_folder, load_robot
+from models import Motor, load_robot
 from sim import HeatingCfg, make_heating
 
 TORQUE = 1.2  # N·m
@@ -44,7 +44,7 @@ def two_nodes(motor: Motor, torque: float, time_s: float) -> tuple[float, float]
 
 
 def main() -> None:
-    robot = load_robot(default_robot_folder())
+    robot = load_robot()
     m = robot.motor_names.index("RKneePitch")
     motor = robot.motors[m]
     hold = np.zeros(len(robot.motors))

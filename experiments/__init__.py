@@ -3,8 +3,7 @@
     loop = Loop(sim, SmartStiffness(), robot.posture("PoseInit").angles)
     run_for(loop, 5.0)  # seconds
 
-    cfg = HeatCfg(preset="document")
-    result = run_heat(cfg, plan_arms(cfg), lambda arm, time_s: None)
+    result = run_heat(HeatCfg(preset="document"), Path("runs/heat"))
 
 Names are imported when they are first used, so that `nao-testbed --help` is quick.
 """

@@ -3,7 +3,8 @@
 HeatCfg -> plan_arms -> run_side_by_side -> HeatResult -> table, figures, JSON
 """
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from models import BadInput, Robot, UnknownName, default_robot_folder, load_robo
 from sim.engine import WorldCfg, check_display
 from sim.heating import COPPER_COEFFICIENT, HeatingCfg
 from sim.protection import make_protection
+from sim.run_folder import create_run_folder
 from sim.servo import ServoCfg
 from sim.simulated_robot import (
     HEAT_PERIOD,
@@ -172,12 +174,29 @@ def plan_arms(cfg: HeatCfg) -> list[ArmCfg]:
     ]
 
 
-def run_heat(cfg: HeatCfg, arms: list[ArmCfg], on_progress: Progress) -> HeatResult:
+def record_arms(arms: Sequence[ArmCfg], out: Path) -> tuple[Path, list[ArmCfg]]:
+    """Make the run folder, with one for each arm in it, and send the arms there.
+
+    Args:
+        arms: from `plan_arms`.
+        out: the run folder; where it exists, `out-2` and so on.
+
+    Raises:
+        BadInput: the folder cannot be made.
+    """
+    folder = create_run_folder(out.parent, out.name)
+    return folder, [
+        dataclasses.replace(arm, folder=create_run_folder(folder, _plain(arm)))
+        for arm in arms
+    ]
+
+
+def run_arms(cfg: HeatCfg, arms: Sequence[ArmCfg], on_progress: Progress) -> HeatResult:
     """Run the planned arms and put their results together.
 
     Args:
         cfg: what was asked for.
-        arms: from `plan_arms`, with run folders filled in if wanted.
+        arms: from `plan_arms`, or `record_arms` where they shall be recorded.
         on_progress: told the number and simulated time of an arm, now and then.
     """
     results = run_side_by_side(arms, on_progress)
@@ -186,11 +205,28 @@ def run_heat(cfg: HeatCfg, arms: list[ArmCfg], on_progress: Progress) -> HeatRes
         posture=cfg.posture,
         seed=cfg.seed,
         misalignment_deg=dict(arms[0].simulation.misalignment_deg),
-        arms={
-            arm.controller: result for arm, result in zip(arms, results, strict=True)
-        },
+        arms={a.controller: result for a, result in zip(arms, results, strict=True)},
         settings=_settings(cfg, arms[0]),
     )
+
+
+def run_heat(cfg: HeatCfg, out: Path | None = None) -> HeatResult:
+    """Run a heat experiment from Python: plan, record, run.
+
+    Args:
+        cfg: what is asked for.
+        out: run folder, as in `record_arms`; None records nothing.
+
+    Returns:
+        The result; each of its arms names its run folder.
+
+    Raises:
+        BadInput: a value cannot be used, or the folder not be made.
+    """
+    arms = plan_arms(cfg)
+    if out is not None:
+        _, arms = record_arms(arms, out)
+    return run_arms(cfg, arms, lambda _number, _time_s: None)
 
 
 def failures(result: HeatResult) -> dict[str, str]:
@@ -237,6 +273,10 @@ def _check_physics_step(robot: Robot, physics_dt: float) -> None:
                 f"physics step is {physics_dt:g} s, which does not divide the {name} "
                 f"period of {period:g} s; give one that does, such as 0.001."
             ) from error
+
+
+def _plain(arm: ArmCfg) -> str:
+    return arm.controller.replace(":", "-").replace("/", "-")
 
 
 def _settings(cfg: HeatCfg, arm: ArmCfg) -> dict[str, Any]:

@@ -78,6 +78,8 @@ class RunRecording:
             seen.temperature,
             seen.current,
             seen.fsr,
+            seen.gyro,
+            seen.accelerometer,
             sim.heating.temperature,
             sim.motor_torque,
         )

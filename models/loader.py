@@ -40,14 +40,14 @@ def default_robot_folder() -> Path:
     return Path(__file__).resolve().parent / "nao"
 
 
-def load_robot(folder: Path | str) -> Robot:
-    """Return the robot of a folder, fully checked.
+def load_robot(folder: Path | str | None = None) -> Robot:
+    """Return the robot of a folder, fully checked; None means the NAO.
 
     Raises:
         BadInput: there is no such folder.
         RobotDataError: a file of it is wrong; the message says where and why.
     """
-    folder = Path(folder)
+    folder = default_robot_folder() if folder is None else Path(folder)
     if not folder.is_dir():
         raise BadInput(
             f"Robot folder {str(folder)!r} is not a directory; give a folder that "

@@ -1,6 +1,6 @@
 """The world: a simulated robot behind the robot interface, and its recordings.
 
-    robot = load_robot(default_robot_folder())
+    robot = load_robot()
     sim = SimulatedRobot(robot, SimulationCfg(), "PoseInit")
     sim.step(1000)  # one second
     sim.read().fsr  # what its sensors say

@@ -16,6 +16,8 @@ from models import BadInput, Robot
 FloatArray = NDArray[np.float64]
 StoredType = Literal["float32", "float64"]
 
+AXES = ("x", "y", "z")
+
 TIME_COLUMN = "time_s"
 
 
@@ -56,7 +58,7 @@ def observation_channels(robot: Robot) -> tuple[Channel, ...]:
     """Return the channels that every run of a robot records, in this order.
 
     `q`, `v`, `target`, `effort`, `stiffness` by joint; `temperature` and `current` by
-    motor; `fsr` by force sensor.
+    motor; `fsr` by force sensor; `gyro` and `accelerometer` by axis of the IMU.
     """
     joints, motors = robot.joint_names, robot.motor_names
     sensors = tuple(sensor.name for sensor in robot.force_sensors)
@@ -69,6 +71,8 @@ def observation_channels(robot: Robot) -> tuple[Channel, ...]:
         Channel(name="temperature", unit="degC", members=motors),
         Channel(name="current", unit="A", members=motors),
         Channel(name="fsr", unit="N", members=sensors),
+        Channel(name="gyro", unit="rad/s", members=AXES),
+        Channel(name="accelerometer", unit="m/s²", members=AXES),
     )
 
 
