@@ -154,7 +154,7 @@ class Engine:
         self._n = len(robot.joints)
         # Half the time that numpy takes to look at the types of as many floats.
         self._write_numbers = struct.Struct(f"{self._n}d").pack_into
-        self.ground_normal = self._ground_rotation()[:, 2]
+        self.ground_normal = self._ground_rotation()[:, 2].copy()
 
     # -- set-up ---------------------------------------------------------------
 

@@ -8,9 +8,8 @@ about the sensors' plane,
 
 F the load and (x, y) its centre of pressure in the link frame, the one of least norm
 is taken (equal springs, a plate that stays flat); negative shares are cut and the sum
-kept. All soles are computed at once, in arrays padded to the largest of them, the last
-part by a compiled kernel: ten array operations on eight numbers would cost ten times
-as much.
+kept. All soles are computed at once by a compiled kernel, in arrays padded to the
+largest of them: twenty array operations on eight numbers would cost ten times as much.
 """
 
 import numba
@@ -46,7 +45,10 @@ class ForceSensors:
         for share, ks in zip(self._share, under, strict=True):
             xy = np.array([sensors[k].position[:2] for k in ks])
             share[: len(ks)] = np.linalg.pinv(np.vstack([np.ones(len(ks)), xy.T]))
-        self._load = np.zeros((len(under), 3, 1))
+        self._position = np.zeros((len(under), 3))
+        self._rotation = np.zeros((len(under), 3, 3))
+        self._force = np.zeros(len(under))
+        self._moment = np.zeros((len(under), 3))
         self._has_noise = noise
         self._normal = np.zeros(len(sensors))
         self._noise = np.array([sensor.noise_newton for sensor in sensors])
@@ -55,14 +57,18 @@ class ForceSensors:
 
     def read(self, engine: Engine, fsr: FloatArray, rng: np.random.Generator) -> None:
         """Write the readings in N into `fsr`, (n_force_sensors,)."""
-        for link, load in zip(self._links, self._load[:, :, 0], strict=True):
-            _read_load(engine, link, load)
-        f = (self._share @ self._load)[:, :, 0]  # (n_soles, widest)
+        for i, link in enumerate(self._links):
+            self._position[i], self._rotation[i] = engine.link_pose(link)
+            self._force[i], self._moment[i] = engine.normal_load(link)
         if self._has_noise:
             rng.standard_normal(out=self._normal)
         _feel(
-            f,
-            self._load[:, 0, 0],
+            engine.ground_normal,
+            self._position,
+            self._rotation,
+            self._force,
+            self._moment,
+            self._share,
             self._size,
             self._column,
             self._normal,
@@ -73,21 +79,14 @@ class ForceSensors:
         )
 
 
-def _read_load(engine: Engine, link: str, load: FloatArray) -> None:
-    """Write [F, F x, F y] of a sole in N and N·m, link frame."""
-    position, R = engine.link_pose(link)
-    force, moment = engine.normal_load(link)
-    along_normal = max(float(engine.ground_normal @ R[:, 2]), 0.0)
-    force *= along_normal
-    moment *= along_normal
-    load[0] = force
-    load[1:] = ((moment - force * position) @ R)[:2]
-
-
 @numba.njit(cache=True)
 def _feel(
-    share: FloatArray,
+    ground_normal: FloatArray,
+    position: FloatArray,
+    rotation: FloatArray,
     force: FloatArray,
+    moment: FloatArray,
+    share: FloatArray,
     size: NDArray[np.intp],
     column: NDArray[np.intp],
     normal: FloatArray,
@@ -96,18 +95,25 @@ def _feel(
     largest: FloatArray,
     fsr: FloatArray,
 ) -> None:
-    """Cut negative shares, keep the sum, add noise, round, stay within the range."""
+    """Share out the load of each sole; add noise, round, stay within the range."""
+    load = np.empty(3)  # F in N, F x and F y in N·m, link frame
     k = 0
-    for sole in range(size.size):
+    for i in range(size.size):
+        R = rotation[i]
+        along_normal = max(ground_normal @ np.ascontiguousarray(R[:, 2]), 0.0)
+        load[0] = force[i] * along_normal
+        about_sole = (moment[i] * along_normal - load[0] * position[i]) @ R
+        load[1], load[2] = about_sole[0], about_sole[1]
+        f = share[i] @ load
         total = 0.0
-        for slot in range(size[sole]):
-            share[sole, slot] = max(share[sole, slot], 0.0)
-            total += share[sole, slot]
-        scale = force[sole] / total if total > 0.0 else 0.0
-        for slot in range(size[sole]):
+        for slot in range(size[i]):
+            f[slot] = max(f[slot], 0.0)
+            total += f[slot]
+        scale = load[0] / total if total > 0.0 else 0.0
+        for slot in range(size[i]):
             c = column[k]
-            f = share[sole, slot] * scale + noise[c] * normal[k]
+            reading = f[slot] * scale + noise[c] * normal[k]
             if step[c] > 0.0:
-                f = np.rint(f / step[c]) * step[c]
-            fsr[c] = min(max(0.0, f), largest[c])  # in this order never -0.0
+                reading = np.rint(reading / step[c]) * step[c]
+            fsr[c] = min(max(0.0, reading), largest[c])  # in this order never -0.0
             k += 1

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from models import Robot
 from sim.engine import Engine
 from sim.force_sensors import ForceSensors
+from sim.inertial_unit import InertialUnit
 from sim.ticks import ticks_of
 
 FloatArray = NDArray[np.float64]
@@ -67,26 +68,14 @@ class Sensors:
         self.current = np.zeros(m)
         self._current_normal = np.zeros(m)
         self.temperature = np.zeros(m)
-        self._inertial = np.zeros(6)
-        self.accelerometer, self.gyro = self._inertial[:3], self._inertial[3:]
         self.fsr = np.zeros(len(robot.force_sensors))
         self._fine = np.zeros(n)
         steps = 1.0 if cfg.resolution else 0.0
         self._fine_step = np.array([steps * joint.servo_step for joint in robot.joints])
         self._step = np.array([steps * joint.encoder_step for joint in robot.joints])
         self._constant = np.array([mo.one_node.torque_constant for mo in robot.motors])
-        imu = robot.imu
-        self._imu_link = imu.link
-        com = next(link.com for link in robot.links if link.name == imu.link)
-        self._imu_arm = np.array(imu.position) - np.array(com)
-        self._imu_velocity = np.zeros(3)
-        gains = rng.uniform(-1.0, 1.0, (2, 3)) if cfg.noise else np.zeros((2, 3))
-        self._imu_gain = 1.0 + gains.ravel() * np.repeat(
-            [imu.accelerometer_gain_error, imu.gyro_gain_error], 3
-        )
-        self._imu_normal = np.zeros(6)  # stays 0 without noise
-        self._imu_noise = np.repeat([imu.accelerometer_noise, imu.gyro_noise], 3)
-        self._imu_range = np.repeat([imu.accelerometer_range, imu.gyro_range], 3)
+        self._imu = InertialUnit(robot, rng, noise=cfg.noise)
+        self.accelerometer, self.gyro = np.split(self._imu.reading, 2)
         self._force_sensors = ForceSensors(
             robot, noise=cfg.noise, resolution=cfg.resolution
         )
@@ -95,8 +84,8 @@ class Sensors:
         """Fill all readings from a robot at rest."""
         self._read_encoders(q)
         self._read_encoders(q)  # twice: no velocity from the past
-        self._imu_velocity, _, _ = self._imu_motion()
-        self._read_imu()
+        self._imu.start(self._engine)
+        self._imu.read(self._engine)
         self._read_fsr()
         self.read_temperature(temperature)
         self.current[:] = 0.0
@@ -114,7 +103,7 @@ class Sensors:
         if tick % self._current_ticks == 0:
             self._read_currents(motor_torque)
         if tick % self._imu_ticks == 0:
-            self._read_imu()
+            self._imu.read(self._engine)
         if tick % self._fsr_ticks == 0:
             self._read_fsr()
 
@@ -143,31 +132,6 @@ class Sensors:
             noise *= self._rates.current_noise
             self.current += noise
 
-    def _imu_motion(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return velocity (3,) of the IMU, angular velocity (3,) and R_WL (3, 3)."""
-        linear, angular = self._engine.link_twist(self._imu_link)
-        _, R = self._engine.link_pose(self._imu_link)
-        return linear + _cross(angular, R @ self._imu_arm), angular, R
-
-    def _read_imu(self) -> None:
-        """Specific force Rᵀ (v̇ - g), mean over the period, and angular velocity."""
-        velocity, angular, R = self._imu_motion()
-        acceleration = velocity - self._imu_velocity
-        acceleration /= self._rates.imu_period
-        acceleration[2] += self._engine.cfg.gravity
-        self._imu_velocity = velocity
-        np.matmul(acceleration, R, out=self.accelerometer)
-        np.matmul(angular, R, out=self.gyro)
-        if self._cfg.noise:
-            self._rng.standard_normal(out=self._imu_normal)
-        _distort(
-            self._inertial,
-            self._imu_gain,
-            self._imu_noise,
-            self._imu_normal,
-            self._imu_range,
-        )
-
     def _read_fsr(self) -> None:
         self._force_sensors.read(self._engine, self.fsr, self._rng)
 
@@ -190,7 +154,7 @@ class Sensors:
             self.accelerometer,
             self.fsr,
             self._fine,
-            self._imu_velocity,
+            self._imu.velocity,
         )
 
 
@@ -199,12 +163,6 @@ def _round_to(array: FloatArray, step: FloatArray | float) -> None:
     array /= step
     np.rint(array, out=array)
     array *= step
-
-
-def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return a × b; numpy's own costs ten times as much for three numbers."""
-    (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
-    return np.array((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
 
 
 @numba.njit(cache=True)
@@ -231,17 +189,3 @@ def _encode(
 def _rounded(value: float, step: float) -> float:
     """Return the nearest multiple of a step; 0 stands for no steps."""
     return float(np.rint(value / step)) * step if step > 0.0 else value
-
-
-@numba.njit(cache=True)
-def _distort(
-    values: FloatArray,
-    gain: FloatArray,
-    noise: FloatArray,
-    normal: FloatArray,
-    largest: FloatArray,
-) -> None:
-    """Apply gains, add noise and stay within the range, in place."""
-    for k in range(values.size):
-        value = values[k] * gain[k] + noise[k] * normal[k]
-        values[k] = min(max(value, -largest[k]), largest[k])
