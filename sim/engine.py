@@ -297,20 +297,21 @@ class Engine:
 
     def base_pose(self) -> tuple[FloatArray, FloatArray]:
         """Return position (3,) in m and quaternion (4,) of the base link frame."""
-        position, quaternion = p.getBasePositionAndOrientation(
+        position, quaternion = self._base_frame()
+        return np.array(position), np.array(quaternion)
+
+    def _base_frame(self) -> tuple[Sequence[float], Sequence[float]]:
+        inertial = p.getBasePositionAndOrientation(
             self._body, physicsClientId=self._client
         )
-        position, quaternion = p.multiplyTransforms(
-            position, quaternion, *self._base_from_inertial
-        )
-        return np.array(position), np.array(quaternion)
+        return p.multiplyTransforms(*inertial, *self._base_from_inertial)
 
     def link_pose(self, link: str) -> tuple[FloatArray, FloatArray]:
         """Return position (3,) in m and rotation (3, 3) of a link frame."""
         index = self._link_index[link]
         if index < 0:
-            position, quaternion = self.base_pose()
-            return position, rotation_from_quaternion(quaternion)
+            position, quaternion = self._base_frame()
+            return np.array(position), rotation_from_quaternion(quaternion)
         state = p.getLinkState(
             self._body, index, computeForwardKinematics=1, physicsClientId=self._client
         )
@@ -495,4 +496,4 @@ class Engine:
 
 def rotation_from_quaternion(quaternion: Sequence[float] | FloatArray) -> FloatArray:
     """Return the (3, 3) rotation matrix of a quaternion x y z w."""
-    return np.array(p.getMatrixFromQuaternion(list(quaternion))).reshape(3, 3)
+    return np.array(p.getMatrixFromQuaternion(quaternion)).reshape(3, 3)
