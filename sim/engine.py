@@ -378,9 +378,7 @@ class Engine:
 
     def read_joints(self, q: FloatArray, v: FloatArray) -> None:
         """Write joint angles in rad and velocities in rad/s into q and v."""
-        states = p.getJointStates(
-            self._body, self._indices, physicsClientId=self._client
-        )
+        states = p.getJointStates(self._body, self._indices, self._client)
         columns = zip(*states, strict=True)  # only the first two are made
         self._write_numbers(q.data, 0, *next(columns))
         self._write_numbers(v.data, 0, *next(columns))
@@ -435,7 +433,7 @@ class Engine:
 
     def step(self) -> None:
         """Advance the physics by one period."""
-        p.stepSimulation(physicsClientId=self._client)
+        p.stepSimulation(self._client)
 
     # -- snapshots, pictures, end -----------------------------------------------
 

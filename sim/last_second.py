@@ -41,18 +41,16 @@ class LastSecond:
         Raises:
             BadInput: there are more or fewer values than channels.
         """
-        self._layout.fill(self._next_row(time_s), values)
+        row = np.empty(len(self._layout.columns))
+        self._layout.fill(row, values)
+        self.push_row(time_s, row)
 
     def push_row(self, time_s: float, row: FloatArray) -> None:
         """Do the same with all channels side by side, (n_columns,): the quick way."""
-        self._next_row(time_s)[:] = row
-
-    def _next_row(self, time_s: float) -> FloatArray:
         place = self._n_pushed % self._rows
+        self._block[place] = row
         self._time[place] = time_s
         self._n_pushed += 1
-        row: FloatArray = self._block[place]
-        return row
 
     def newest(self, rows: int) -> FloatArray:
         """Return a copy of the newest rows, oldest first, (rows, n_columns).

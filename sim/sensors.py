@@ -5,6 +5,7 @@ Noise comes from one generator, so that the same seed gives the same readings.
 """
 
 from dataclasses import dataclass
+from math import gcd
 
 import numba
 import numpy as np
@@ -62,6 +63,10 @@ class Sensors:
             "temperature period", rates.temperature_period, dt
         )
         self._rates = rates
+        # Nothing is due at most ticks: one division tells.
+        self._any_ticks = gcd(
+            self._encoder_ticks, self._current_ticks, self._imu_ticks, self._fsr_ticks
+        )
         n, m = len(robot.joints), len(robot.motors)
         self.q = np.zeros(n)
         self.v = np.zeros(n)
@@ -98,6 +103,8 @@ class Sensors:
             q: (n_joints,) true angles in rad.
             motor_torque: (n_motors,) joint-side motor torques in N·m.
         """
+        if tick % self._any_ticks:
+            return
         if tick % self._encoder_ticks == 0:
             self._read_encoders(q)
         if tick % self._current_ticks == 0:
