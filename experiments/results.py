@@ -42,7 +42,7 @@ class ArmResult:
     physics_s: float
     """Simulated time in which the physics was stepped; the rest was fast-forward."""
     flags: dict[str, int] = field(default_factory=dict)
-    """How often the controller fell back, by flag."""
+    """Cycles in which the controller raised a flag, such as a fall-back, by flag."""
     folder: str | None = None
 
 

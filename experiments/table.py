@@ -208,7 +208,7 @@ def _work(result: HeatResult) -> Table:
     add(f"mean |torque|, {which}", lambda arm: f"{_mean_effort(arm, names):.2f} N·m")
     add(f"Joule loss, {which}", lambda arm: f"{_joule_loss(arm, names):.0f} J")
     if any(arm.flags for arm in arms):
-        add("controller fell back", lambda arm: f"{sum(arm.flags.values())} cycles")
+        add("controller raised a flag", lambda arm: f"{sum(arm.flags.values())} cycles")
     if any(arm.failure for arm in arms):
         add("ended early", lambda arm: arm.failure or "no")
     return table
