@@ -36,15 +36,15 @@ class HeatMeter:
         temperature, time_s = sim.heating.temperature, sim.time_s
         self._effort_time += mean_abs_torque * (time_s - self._last_s)
         crossing = (temperature >= SHUT_DOWN_DEGC) & np.isinf(self.reached_s)
+        reached: list[str] = []
         if crossing.any():
             rise = np.maximum(temperature - self._last, 1e-12)
             part = (SHUT_DOWN_DEGC - self._last) / rise
             at = self._last_s + part * (time_s - self._last_s)
             self.reached_s[crossing] = at[crossing]
+            reached = [sim.robot.motor_names[m] for m in np.flatnonzero(crossing)]
         self._last, self._last_s = temperature, time_s
-        return [
-            name for name, c in zip(sim.robot.motor_names, crossing, strict=True) if c
-        ]
+        return reached
 
     def results(self, mean_square: FloatArray) -> dict[str, JointResult]:
         """Return the outcome of every joint; coupled joints share their motor's.

@@ -32,7 +32,7 @@ class BenchCfg:
     rounds: int = 2
     """Of arms alone and side by side."""
     arm_seconds: float | None = None
-    """Simulated time of these arms in s; None is twice `seconds`."""
+    """Simulated time of these arms in s; None is four times `seconds`."""
     fast_forward_seconds: float | None = None
     """Simulated time with and without fast-forward in s; None is 24 times `seconds`:
     two minutes for five seconds."""
@@ -100,7 +100,7 @@ def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
     """
     machine = Machine.here()
     robot = load_robot(cfg.robot_folder)
-    arm_s = cfg.arm_seconds or 2.0 * cfg.seconds
+    arm_s = cfg.arm_seconds or 4.0 * cfg.seconds
     fast_s = cfg.fast_forward_seconds or 24.0 * cfg.seconds
     with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
         folder = Path(name)
