@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from experiments.arm import ArmCfg, run_arm
 from experiments.fast_forward import FastForwardCfg, Steadiness
 from experiments.heat import HeatCfg, plan_arms
+from experiments.loop import APPROACH_TIME
 from experiments.results import ArmResult
 from experiments.side_by_side import run_side_by_side
 from models import Robot, default_robot_folder, load_robot
@@ -203,10 +204,13 @@ def test_a_status_that_leaves_the_torque_alone_lets_the_jumps_go_on(
 
 
 def test_no_jump_before_the_robot_has_settled(tmp_path: Path) -> None:
-    arms = plan(full=False, minutes=0.2, controllers=("fixed",))
-    result, run = run_recorded(arms, tmp_path)
-    assert begin_of(only(run, "fast-forward")) >= CFG.not_before_s
+    """However steady it is: it stands still long before 8 s."""
+    (arm,) = plan(full=False, minutes=0.2, controllers=("fixed",))
+    later = dataclasses.replace(arm, fast_forward=FastForwardCfg(not_before_s=8.0))
+    result, run = run_recorded([later], tmp_path)
+    assert begin_of(only(run, "fast-forward")) >= 8.0
     assert result.sim_s == pytest.approx(12.0)
+    assert CFG.not_before_s > APPROACH_TIME + 2.0
 
 
 def test_jumps_keep_the_rows_in_step_with_the_clock(tmp_path: Path) -> None:

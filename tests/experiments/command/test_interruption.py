@@ -16,6 +16,8 @@ TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 LINE = f"heat --full --minutes 600 --robot {TWO_LEG} --posture Stand"
 PATIENCE_S = 60.0
 """Nothing here takes longer, on a machine that is busy too."""
+IMPORTING_S = 0.4
+"""After the run folders were made: the workers import, which takes about a second."""
 ARMS = ("fixed", "smart")
 
 
@@ -79,6 +81,7 @@ def test_ctrl_c_while_the_workers_start_prints_no_traceback(
 ) -> None:
     process = launch(LINE)
     wait_for((here / "runs" / "heat" / "smart").exists, process)
+    time.sleep(IMPORTING_S)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert "Traceback" not in err
