@@ -24,7 +24,8 @@ from experiments.loop import CONTROL_PERIOD, Loop
 from experiments.recording import RunRecording
 from experiments.results import ArmResult, leg_rise
 from models import BadInput, Robot, load_robot
-from sim.simulated_robot import SimulatedRobot, SimulationCfg, SimulationDiverged
+from sim.simulated_robot import SimulatedRobot, SimulationDiverged
+from sim.simulation_cfg import SimulationCfg
 
 FloatArray = NDArray[np.float64]
 

@@ -24,12 +24,8 @@ from sim.heating import COPPER_COEFFICIENT, HeatingCfg
 from sim.protection import make_protection
 from sim.run_folder import create_run_folder
 from sim.servo import ServoCfg
-from sim.simulated_robot import (
-    HEAT_PERIOD,
-    SimulationCfg,
-    misalignment_of,
-    start_temperatures,
-)
+from sim.simulated_robot import HEAT_PERIOD
+from sim.simulation_cfg import SimulationCfg, misalignment_of, start_temperatures
 from sim.ticks import ticks_of
 
 LONGEST_MINUTES = 24.0 * 60.0

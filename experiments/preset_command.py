@@ -16,7 +16,7 @@ from experiments.preset_search import (
     find,
 )
 from models import BadInput, default_robot_folder, load_robot
-from sim.simulated_robot import SimulationCfg
+from sim.simulation_cfg import SimulationCfg
 
 EFFORT_LIMIT = 3.2
 """N·m, the document's authorised maximum of the legs (ST-3)."""

@@ -34,7 +34,8 @@ from experiments.loop import Loop, run_for
 from experiments.published import LEG_JOINTS, PUBLISHED
 from models import Robot
 from sim.heating import make_heating
-from sim.simulated_robot import SimulatedRobot, SimulationCfg
+from sim.simulated_robot import SimulatedRobot
+from sim.simulation_cfg import SimulationCfg
 
 FloatArray = NDArray[np.float64]
 

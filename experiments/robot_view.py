@@ -24,7 +24,8 @@ from models import Robot
 from sim.camera import Camera, Rendering
 from sim.engine import Engine, WorldCfg
 from sim.picture_urdf import drum_of, write_picture_urdf
-from sim.simulated_robot import SimulatedRobot, SimulationCfg
+from sim.simulated_robot import SimulatedRobot
+from sim.simulation_cfg import SimulationCfg
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap

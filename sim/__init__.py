@@ -19,13 +19,9 @@ if TYPE_CHECKING:
     from sim.run_folder import Event, Run, create_run_folder, read_run
     from sim.sensors import SensorCfg
     from sim.servo import ServoCfg
-    from sim.simulated_robot import (
-        SimulatedRobot,
-        SimulationCfg,
-        SimulationDiverged,
-        Snapshot,
-        Truth,
-    )
+    from sim.simulated_robot import SimulatedRobot, SimulationDiverged
+    from sim.simulation_cfg import SimulationCfg
+    from sim.truth import Snapshot, Truth
 else:
     _HOMES = {
         "Event": "sim.run_folder",
@@ -36,10 +32,10 @@ else:
         "SensorCfg": "sim.sensors",
         "ServoCfg": "sim.servo",
         "SimulatedRobot": "sim.simulated_robot",
-        "SimulationCfg": "sim.simulated_robot",
+        "SimulationCfg": "sim.simulation_cfg",
         "SimulationDiverged": "sim.simulated_robot",
-        "Snapshot": "sim.simulated_robot",
-        "Truth": "sim.simulated_robot",
+        "Snapshot": "sim.truth",
+        "Truth": "sim.truth",
         "WorldCfg": "sim.engine",
         "create_run_folder": "sim.run_folder",
         "make_heating": "sim.heating",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from models import Posture, Robot
+from sim.engine import Engine
 
 FloatArray = NDArray[np.float64]
 
@@ -93,3 +94,23 @@ def rotation_to_normal(normal: FloatArray, ground_normal: FloatArray) -> FloatAr
         return np.array([1.0, 0.0, 0.0, 0.0])
     quaternion /= np.linalg.norm(quaternion)
     return quaternion
+
+
+def place_at_rest(engine: Engine, robot: Robot, posture: Posture) -> None:
+    """Put a robot into a posture, resting on the ground without a gap."""
+    q = posture.angles
+    engine.place(q, np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
+    frames = {link.name: engine.link_pose(link.name) for link in robot.links}
+
+    def in_base(link: str, position: tuple[float, float, float]) -> FloatArray:
+        p, R = frames[link]
+        return np.asarray(p + R @ np.array(position))
+
+    points = np.array([in_base(c.link, c.position) for c in robot.contact_points])
+    masses = np.array([link.mass for link in robot.links])
+    centres = np.array([in_base(link.name, link.com) for link in robot.links])
+    com = masses @ centres / masses.sum()
+    up = engine.ground_normal
+    quaternion = rotation_to_normal(resting_normal(robot, posture, points, com), up)
+    engine.place(q, 0.5 * up, quaternion)
+    engine.place(q, (0.5 - engine.clearance()) * up, quaternion)

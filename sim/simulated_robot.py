@@ -5,23 +5,23 @@ compute torques from it, step the engine, sample the sensors that are due. Heat 
 integrated every 20 ms with the mean squared torque of the ticks in between.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.robot_interface import Command, Observation
-from models import BadInput, Robot, TestbedError
+from models import Robot, TestbedError
 from sim.channels import Channel
-from sim.engine import Contact, Engine, WorldCfg, rotation_from_quaternion
-from sim.heating import HeatingCfg, HeatingState, make_heating
+from sim.command_check import check_command
+from sim.engine import Engine, rotation_from_quaternion
+from sim.heating import make_heating
 from sim.last_second import LastSecond
-from sim.placement import resting_normal, rotation_to_normal
-from sim.protection import ProtectionState, make_protection
-from sim.sensors import SensorCfg, Sensors
-from sim.servo import Servo, ServoCfg
+from sim.placement import place_at_rest
+from sim.protection import make_protection
+from sim.sensors import Sensors
+from sim.servo import Servo
+from sim.simulation_cfg import SimulationCfg, misalignment_of, start_temperatures
 from sim.ticks import ticks_of
+from sim.truth import Snapshot, Truth
 
 FloatArray = NDArray[np.float64]
 
@@ -37,64 +37,6 @@ POSITION_GAIN, VELOCITY_GAIN = 0.2, 1.0
 
 class SimulationDiverged(TestbedError):
     """A number in the engine is not finite any more."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SimulationCfg:
-    """All that defines a simulated robot beside the robot itself."""
-
-    world: WorldCfg = field(default_factory=WorldCfg)
-    servo: ServoCfg = field(default_factory=ServoCfg)
-    sensors: SensorCfg = field(default_factory=SensorCfg)
-    heating: HeatingCfg = field(default_factory=HeatingCfg)
-    protection: str = "none"
-    """`none`, `nao` or `document`: what a temperature does to the stiffness."""
-    misalignment_deg: Mapping[str, float] = field(default_factory=dict)
-    """Joint to calibration error in degrees: true angle minus measured angle."""
-    start_degc: Mapping[str, float] = field(default_factory=dict)
-    """Joint to temperature of its motor at the start, in °C."""
-    other_start_degc: float = 30.0
-    """Start temperature of all other motors, in °C."""
-    seed: int = 0
-    """Seed of all noise."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Truth:
-    """The engine's state: for tests and reports, never for controllers."""
-
-    time_s: float
-    q: FloatArray
-    """(n_joints,) true angles in rad."""
-    v: FloatArray
-    """(n_joints,) true velocities in rad/s."""
-    joint_torque: FloatArray
-    """(n_joints,) torque on the link, gear friction taken off, in N·m."""
-    motor_torque: FloatArray
-    """(n_motors,) joint-side motor torque, gear friction included, in N·m."""
-    base_position: FloatArray
-    base_quaternion: FloatArray
-    """x y z w."""
-    base_velocity: FloatArray
-    """(6,) linear velocity of the base's centre of mass and angular, world."""
-    contacts: tuple[Contact, ...]
-    temperature: FloatArray
-    """(n_motors,) in °C."""
-    has_fallen: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Snapshot:
-    """A complete state to return to; made by `SimulatedRobot.snapshot`."""
-
-    engine: int
-    tick: int
-    heat_from: int
-    arrays: tuple[FloatArray, ...]
-    sensors: tuple[FloatArray, ...]
-    rng: Mapping[str, object]
-    heating: HeatingState
-    protection: ProtectionState
 
 
 class SimulatedRobot:
@@ -147,7 +89,7 @@ class SimulatedRobot:
             rows=round(1.0 / self.dt),
         )
         """The last second of true angles, velocities and joint torques, each tick."""
-        self._place(posture)
+        place_at_rest(self._engine, robot, robot.posture(posture))
         self._start_up = self._up_in_base()
         # As on the robot: without stiffness the set-point follows the encoder.
         self._servo.target[:] = self._q - self._misalignment
@@ -205,10 +147,7 @@ class SimulatedRobot:
             BadInput: a value is not finite, a stiffness outside [0, 1], a set-point
                 outside the joint's range.
         """
-        if command.target is not None:
-            _check("set-point", command.target, self._robot, " rad", *self._range())
-        if command.stiffness is not None:
-            _check("stiffness", command.stiffness, self._robot, "", 0.0, 1.0)
+        check_command(command, self._robot)
         if command.target is not None:
             self._servo.target[:] = command.target
         if command.stiffness is not None:
@@ -309,35 +248,6 @@ class SimulatedRobot:
 
     # -- inside -----------------------------------------------------------------------
 
-    def _place(self, posture: str) -> None:
-        engine, robot = self._engine, self._robot
-        origin, upright = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
-        engine.place(self._q, origin, upright)
-        frames = {link.name: engine.link_pose(link.name) for link in robot.links}
-        points = np.array(
-            [
-                frames[c.link][0] + frames[c.link][1] @ np.array(c.position)
-                for c in robot.contact_points
-            ]
-        )
-        mass = sum(link.mass for link in robot.links)
-        com = (
-            np.sum(
-                [
-                    link.mass
-                    * (frames[link.name][0] + frames[link.name][1] @ np.array(link.com))
-                    for link in robot.links
-                ],
-                axis=0,
-            )
-            / mass
-        )
-        normal = resting_normal(robot, robot.posture(posture), points, com)
-        up = engine.ground_normal
-        quaternion = rotation_to_normal(normal, up)
-        engine.place(self._q, 0.5 * up, quaternion)
-        engine.place(self._q, (0.5 - engine.clearance()) * up, quaternion)
-
     def _touch_down(self) -> None:
         """Let the ground take the weight before the clock starts."""
         for _ in range(round(TOUCH_DOWN_S / self.dt)):
@@ -348,9 +258,6 @@ class SimulatedRobot:
         _, quaternion = self._engine.base_pose()
         up: FloatArray = rotation_from_quaternion(quaternion)[2]
         return up
-
-    def _range(self) -> tuple[FloatArray, FloatArray]:
-        return self._robot.lower, self._robot.upper
 
     def _apply_stiffness(self) -> None:
         """Stiffness, cut by the protection, times the effort limit (ST-3, ST-4)."""
@@ -435,65 +342,3 @@ class SimulatedRobot:
             servo.square_sum,
             self.mean_square,
         )
-
-
-def misalignment_of(robot: Robot, degrees: Mapping[str, float]) -> FloatArray:
-    """Return calibration errors (n_joints,) in rad from joint names and degrees.
-
-    Raises:
-        BadInput: an unknown joint, or an error beyond the joint's range.
-    """
-    errors = np.zeros(len(robot.joints))
-    for name, value in degrees.items():
-        joint = robot.joints[robot.joint_index(name)]
-        span = np.rad2deg(joint.upper - joint.lower)
-        if not (np.isfinite(value) and abs(value) <= span):
-            raise BadInput(
-                f"misalignment of {name} is {value} degrees; its range from "
-                f"{np.rad2deg(joint.lower):.1f} to {np.rad2deg(joint.upper):.1f} "
-                f"allows at most ±{span:.1f} degrees."
-            )
-        errors[robot.joint_index(name)] = np.deg2rad(value)
-    return errors
-
-
-def start_temperatures(
-    robot: Robot, start_degc: Mapping[str, float], other_degc: float
-) -> FloatArray:
-    """Return start temperatures (n_motors,) in °C.
-
-    Raises:
-        BadInput: an unknown joint, or a temperature outside [-20, 150] °C.
-    """
-    temperatures = np.full(len(robot.motors), other_degc)
-    for name, value in start_degc.items():
-        temperatures[robot.motor_of_joint[robot.joint_index(name)]] = value
-    for name, value in zip(robot.motor_names, temperatures, strict=True):
-        if not (np.isfinite(value) and -20.0 <= value <= 150.0):
-            raise BadInput(
-                f"start temperature of {name} is {value} °C; give one in [-20, 150]."
-            )
-    return temperatures
-
-
-def _check(
-    what: str,
-    values: FloatArray,
-    robot: Robot,
-    unit: str,
-    lower: FloatArray | float,
-    upper: FloatArray | float,
-) -> None:
-    n = len(robot.joints)
-    if values.shape != (n,):
-        raise BadInput(f"{what} has shape {values.shape}; give ({n},), one a joint.")
-    inside = (values >= lower) & (values <= upper)  # false for NaN
-    if inside.all():
-        return
-    j = int(np.argmin(inside))
-    low = np.broadcast_to(lower, (n,))[j]
-    high = np.broadcast_to(upper, (n,))[j]
-    raise BadInput(
-        f"{what} of {robot.joint_names[j]} is {values[j]:g}{unit}; "
-        f"accepted: {low:g} to {high:g}{unit}."
-    )

@@ -10,7 +10,7 @@ from experiments.results import ArmResult
 from experiments.side_by_side import run_side_by_side
 from models import TestbedError
 from sim.run_folder import create_run_folder
-from sim.simulated_robot import SimulationCfg
+from sim.simulation_cfg import SimulationCfg
 
 MISALIGNMENT_DEG = {"LAnklePitch": 2.0}
 """Something to heat: a left ankle that is two degrees off."""

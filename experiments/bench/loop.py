@@ -23,8 +23,10 @@ from experiments.recording import RunRecording
 from models import Robot, TestbedError
 from sim.engine import Engine
 from sim.servo import SERVOS, ServoCfg
-from sim.simulated_robot import SimulatedRobot, SimulationCfg, Snapshot
+from sim.simulated_robot import SimulatedRobot
+from sim.simulation_cfg import SimulationCfg
 from sim.ticks import ticks_of
+from sim.truth import Snapshot
 
 FloatArray = NDArray[np.float64]
 

@@ -13,7 +13,8 @@ from controllers.plain import ConstantStiffness
 from controllers.robot_interface import Command, Limits, Observation
 from experiments.loop import APPROACH_TIME, CONTROL_PERIOD, Loop, approach, run_for
 from models import BadInput, Robot
-from sim.simulated_robot import SimulatedRobot, SimulationCfg
+from sim.simulated_robot import SimulatedRobot
+from sim.simulation_cfg import SimulationCfg
 
 angles = st.floats(-2.0, 2.0)
 

@@ -7,7 +7,8 @@ import pytest
 
 from controllers.robot_interface import Command
 from models import Robot, default_robot_folder, load_robot
-from sim.simulated_robot import SimulatedRobot, SimulationCfg
+from sim.simulated_robot import SimulatedRobot
+from sim.simulation_cfg import SimulationCfg
 
 TWO_LEG = Path(__file__).parents[1] / "data" / "two_leg"
 

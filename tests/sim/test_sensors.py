@@ -14,7 +14,8 @@ from models import BadInput, Robot
 from sim.engine import Engine, WorldCfg, rotation_from_quaternion
 from sim.sensors import SensorCfg, Sensors
 from sim.servo import ServoCfg
-from sim.simulated_robot import SimulatedRobot, SimulationCfg
+from sim.simulated_robot import SimulatedRobot
+from sim.simulation_cfg import SimulationCfg
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]

@@ -18,12 +18,8 @@ from models import BadInput, Robot, UnknownName
 from sim.engine import WorldCfg
 from sim.heating import HeatingCfg, make_heating
 from sim.servo import ServoCfg
-from sim.simulated_robot import (
-    SimulatedRobot,
-    SimulationCfg,
-    SimulationDiverged,
-    misalignment_of,
-)
+from sim.simulated_robot import SimulatedRobot, SimulationDiverged
+from sim.simulation_cfg import SimulationCfg, misalignment_of
 from sim.ticks import ticks_of
 from tests.sim.conftest import Simulate
 
@@ -99,7 +95,8 @@ def test_the_same_seed_gives_the_same_run_in_another_process(
 ) -> None:
     script = (
         "from models import load_robot, default_robot_folder\n"
-        "from sim.simulated_robot import SimulatedRobot, SimulationCfg\n"
+        "from sim.simulated_robot import SimulatedRobot\n"
+        "from sim.simulation_cfg import SimulationCfg\n"
         "from tests.sim.test_simulated_robot import fingerprint\n"
         "robot = load_robot(default_robot_folder())\n"
         "cfg = SimulationCfg(seed=5, misalignment_deg={'LAnklePitch': 1.0})\n"

@@ -10,7 +10,8 @@ from models import Robot
 from sim.engine import WorldCfg
 from sim.sensors import SensorCfg
 from sim.servo import ServoCfg
-from sim.simulated_robot import SimulatedRobot, SimulationCfg
+from sim.simulated_robot import SimulatedRobot
+from sim.simulation_cfg import SimulationCfg
 from tests.sim.conftest import Simulate
 from tests.sim.oracle import Oracle
 
