@@ -19,7 +19,6 @@ from experiments.presets import load_preset
 from experiments.results import ArmResult, HeatResult
 from experiments.side_by_side import Progress, run_side_by_side
 from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
-from sim.engine import WorldCfg, check_display
 from sim.heating import COPPER_COEFFICIENT, HeatingCfg
 from sim.protection import make_protection
 from sim.run_folder import create_run_folder
@@ -27,6 +26,7 @@ from sim.servo import ServoCfg
 from sim.simulated_robot import HEAT_PERIOD
 from sim.simulation_cfg import SimulationCfg, misalignment_of, start_temperatures
 from sim.ticks import ticks_of
+from sim.world_cfg import WorldCfg, check_display
 
 LONGEST_MINUTES = 24.0 * 60.0
 

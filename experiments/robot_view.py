@@ -22,10 +22,11 @@ from scipy.ndimage import center_of_mass, label
 from experiments.robot_light import lamp, lit, vector3
 from models import Robot
 from sim.camera import Camera, Rendering
-from sim.engine import Engine, WorldCfg
+from sim.engine import Engine
 from sim.picture_urdf import drum_of, write_picture_urdf
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
+from sim.world_cfg import WorldCfg
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap

@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sim.engine import WorldCfg
     from sim.heating import Heating, HeatingCfg, make_heating
     from sim.recorder import Recorder
     from sim.run_folder import Event, Run, create_run_folder, read_run
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from sim.simulated_robot import SimulatedRobot, SimulationDiverged
     from sim.simulation_cfg import SimulationCfg
     from sim.truth import Snapshot, Truth
+    from sim.world_cfg import WorldCfg
 else:
     _HOMES = {
         "Event": "sim.run_folder",
@@ -36,7 +36,7 @@ else:
         "SimulationDiverged": "sim.simulated_robot",
         "Snapshot": "sim.truth",
         "Truth": "sim.truth",
-        "WorldCfg": "sim.engine",
+        "WorldCfg": "sim.world_cfg",
         "create_run_folder": "sim.run_folder",
         "make_heating": "sim.heating",
         "read_run": "sim.run_folder",

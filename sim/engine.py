@@ -5,104 +5,27 @@ z up), link poses are those of the *link* frame and not of PyBullet's inertial f
 quaternions are x y z w. Joint arrays follow `Robot.joints`.
 """
 
-import contextlib
-import os
 import struct
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, Robot
+from models import Robot
 from sim.bullet_urdf import PrincipalInertia, write_bullet_urdf
 from sim.camera import Camera, Rendering
+from sim.output_guards import dropped_output, stdout_to_stderr
+from sim.world_cfg import WorldCfg, check_display
 
 FloatArray = NDArray[np.float64]
 
 
-@contextlib.contextmanager
-def _stdout_to_stderr() -> Iterator[None]:
-    """Send what C code prints on descriptor 1 to descriptor 2 for a while.
-
-    PyBullet prints its build time at import, its loader prints while it reads a
-    URDF: both would break `--json -`.
-    """
-    sys.stdout.flush()
-    saved = os.dup(1)
-    try:
-        os.dup2(2, 1)
-        yield
-    finally:
-        os.dup2(saved, 1)
-        os.close(saved)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Drop what C code prints on descriptors 1 and 2 for a while."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    saved = os.dup(1), os.dup(2)
-    null = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(null, 1)
-        os.dup2(null, 2)
-        yield
-    finally:
-        os.dup2(saved[0], 1)
-        os.dup2(saved[1], 2)
-        for descriptor in (*saved, null):
-            os.close(descriptor)
-
-
-with _quiet():
+with dropped_output():
     import pybullet as p
 
 ENGINE_VERSION = f"pybullet 3.2.7 (API {p.getAPIVersion()})"
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorldCfg:
-    """The world around the robot."""
-
-    physics_dt: float = 1e-3
-    """Physics and servo period in s."""
-    gravity: float = 9.81
-    """In m/s²."""
-    slope_deg: float = 0.0
-    """Ground rises by this angle towards +x (uphill ahead of the robot)."""
-    friction: float = 0.7
-    """Coulomb coefficient of soles on the ground (estimate: rubber, hard floor)."""
-    solver_iterations: int = 50
-    """Sweeps of the contact solver; PyBullet's default."""
-    gui: bool = False
-    """Open PyBullet's window."""
-
-    def __post_init__(self) -> None:
-        """Refuse what the engine would take in silence."""
-        if not (np.isfinite(self.physics_dt) and 0.0 < self.physics_dt <= 0.01):
-            raise BadInput(
-                f"physics_dt is {self.physics_dt} s; give a value in (0, 0.01] s."
-            )
-        if not (np.isfinite(self.slope_deg) and abs(self.slope_deg) <= 30.0):
-            raise BadInput(
-                f"slope is {self.slope_deg} degrees; give a value in [-30, 30]."
-            )
-        if not (np.isfinite(self.friction) and 0.0 <= self.friction <= 5.0):
-            raise BadInput(
-                f"ground friction is {self.friction}; give a value in [0, 5]."
-            )
-        if not (np.isfinite(self.gravity) and self.gravity >= 0.0):
-            raise BadInput(
-                f"gravity is {self.gravity} m/s²; give a number >= 0, such as 9.81."
-            )
-        if self.solver_iterations < 1:
-            raise BadInput(
-                f"solver_iterations is {self.solver_iterations}; give 1 or more."
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +39,6 @@ class Contact:
     """(3,) force of the ground on the robot, in the world, in N."""
     normal_force: float
     """Part of it along the ground's normal, in N."""
-
-
-def check_display() -> None:
-    """Look whether PyBullet's window could open; it ends the process where not.
-
-    Raises:
-        BadInput: there is no display.
-    """
-    if not os.environ.get("DISPLAY"):
-        raise BadInput(
-            "--gui needs a display and DISPLAY is not set; run without --gui."
-        )
 
 
 class Engine:
@@ -146,7 +57,7 @@ class Engine:
             check_display()
         self.robot = robot
         self.cfg = cfg
-        with _stdout_to_stderr():
+        with stdout_to_stderr():
             self._client = p.connect(p.GUI if cfg.gui else p.DIRECT)
         self._set_engine_parameters()
         self._ground = self._load_ground()
@@ -198,7 +109,7 @@ class Engine:
 
     def _load_robot(self) -> int:
         c = self._client
-        with TemporaryDirectory() as folder, _stdout_to_stderr():
+        with TemporaryDirectory() as folder, stdout_to_stderr():
             path, inertias = write_bullet_urdf(self.robot, folder)
             body: int = p.loadURDF(
                 str(path),

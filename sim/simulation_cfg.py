@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import BadInput, Robot
-from sim.engine import WorldCfg
 from sim.heating import HeatingCfg
 from sim.sensors import SensorCfg
 from sim.servo import ServoCfg
+from sim.world_cfg import WorldCfg
 
 FloatArray = NDArray[np.float64]
 

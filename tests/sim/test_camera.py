@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 
 from models import BadInput, default_robot_folder, load_robot
 from sim.camera import Camera
-from sim.engine import Engine, WorldCfg
+from sim.engine import Engine
 from sim.smooth_shapes import Mesh, box, cylinder, sphere
+from sim.world_cfg import WorldCfg
 
 ATOL_PIXEL = 1.5  # a silhouette is drawn in whole pixels
 ATOL_DEPTH = 2e-3  # m, the engine's depth buffer is in single precision

@@ -17,7 +17,8 @@ from sim.bullet_urdf import (
     rpy_from_rotation,
     write_bullet_urdf,
 )
-from sim.engine import Engine, WorldCfg
+from sim.engine import Engine
+from sim.world_cfg import WorldCfg
 from tests.sim.oracle import Oracle
 
 FloatArray = NDArray[np.float64]

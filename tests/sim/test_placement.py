@@ -10,10 +10,11 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from models import Robot, default_robot_folder, load_robot
-from sim.engine import WorldCfg, rotation_from_quaternion
+from sim.engine import rotation_from_quaternion
 from sim.placement import resting_faces, resting_normal, rotation_to_normal
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
+from sim.world_cfg import WorldCfg
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]

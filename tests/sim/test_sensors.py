@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from controllers.robot_interface import Command, Observation
 from models import BadInput, Robot
-from sim.engine import Engine, WorldCfg, rotation_from_quaternion
+from sim.engine import Engine, rotation_from_quaternion
 from sim.sensors import SensorCfg, Sensors
 from sim.servo import ServoCfg
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
+from sim.world_cfg import WorldCfg
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]

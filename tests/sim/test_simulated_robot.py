@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from controllers.robot_interface import Command
 from models import BadInput, Robot, UnknownName
-from sim.engine import WorldCfg
 from sim.heating import HeatingCfg, make_heating
 from sim.servo import ServoCfg
 from sim.simulated_robot import SimulatedRobot, SimulationDiverged
 from sim.simulation_cfg import SimulationCfg, misalignment_of
 from sim.ticks import ticks_of
+from sim.world_cfg import WorldCfg
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from controllers.robot_interface import Command
 from models import Robot
-from sim.engine import WorldCfg
 from sim.sensors import SensorCfg
 from sim.servo import ServoCfg
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
+from sim.world_cfg import WorldCfg
 from tests.sim.conftest import Simulate
 from tests.sim.oracle import Oracle
 
