@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from experiments.arm import ArmCfg, run_arm
     from experiments.fast_forward import FastForwardCfg
-    from experiments.heat import HeatCfg, plan_arms, run_heat
+    from experiments.heat import run_heat
+    from experiments.heat_cfg import HeatCfg
+    from experiments.heat_plan import plan_arms
     from experiments.loop import CONTROL_PERIOD, Loop, run_for
     from experiments.presets import Preset, load_preset, preset_names
     from experiments.published import LEG_JOINTS, PUBLISHED, SHUT_DOWN_DEGC
@@ -25,7 +27,7 @@ else:
         "ArmResult": "experiments.results",
         "CONTROL_PERIOD": "experiments.loop",
         "FastForwardCfg": "experiments.fast_forward",
-        "HeatCfg": "experiments.heat",
+        "HeatCfg": "experiments.heat_cfg",
         "HeatResult": "experiments.results",
         "JointResult": "experiments.results",
         "LEG_JOINTS": "experiments.published",
@@ -34,7 +36,7 @@ else:
         "Preset": "experiments.presets",
         "SHUT_DOWN_DEGC": "experiments.published",
         "load_preset": "experiments.presets",
-        "plan_arms": "experiments.heat",
+        "plan_arms": "experiments.heat_plan",
         "preset_names": "experiments.presets",
         "run_arm": "experiments.arm",
         "run_for": "experiments.loop",

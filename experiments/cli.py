@@ -8,7 +8,7 @@ needs them.
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 
 RobotOption = Annotated[
-    Optional[Path],  # noqa: UP045  # typer reads this annotation
+    Path | None,
     typer.Option("--robot", metavar="DIR", help="Folder of a robot; default: NAO."),
 ]
 
@@ -67,8 +67,14 @@ def pairs(option: str, items: Iterable[str]) -> dict[str, float]:
 
 @app.command()
 def heat(
-    minutes: Annotated[float, typer.Option(help="Simulated time in minutes.")] = 15.0,
-    posture: Annotated[str, typer.Option(help="Stored posture to hold.")] = "PoseInit",
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Simulated time; default: the preset's, or 15."),
+    ] = None,
+    posture: Annotated[
+        str | None,
+        typer.Option(help="Posture to hold; default: the preset's, or PoseInit."),
+    ] = None,
     controllers: Annotated[
         str,
         typer.Option(
@@ -77,21 +83,21 @@ def heat(
         ),
     ] = "fixed,smart",
     misalign: Annotated[
-        Optional[list[str]],  # noqa: UP045  # typer reads this annotation
+        list[str] | None,
         typer.Option(
             metavar="JOINT=DEG",
             help="Calibration error of a joint in degrees; repeatable.",
         ),
     ] = None,
     start: Annotated[
-        Optional[list[str]],  # noqa: UP045  # typer reads this annotation
+        list[str] | None,
         typer.Option(
             metavar="JOINT=DEGC",
             help="Start temperature of a joint in °C (others 30); repeatable.",
         ),
     ] = None,
     preset: Annotated[
-        Optional[str],  # noqa: UP045  # typer reads this annotation
+        str | None,
         typer.Option(
             help="Named setting; 'document' reproduces the published experiment."
         ),
@@ -108,7 +114,7 @@ def heat(
         bool, typer.Option(help="Winding resistance grows with temperature.")
     ] = False,
     ambient: Annotated[
-        Optional[float],  # noqa: UP045  # typer reads this annotation
+        float | None,
         typer.Option(help="Air temperature in °C; default: the motors' own."),
     ] = None,
     protection: Annotated[
@@ -127,7 +133,7 @@ def heat(
         Path, typer.Option(help="Run folder; an existing one is never overwritten.")
     ] = Path("runs/heat"),
     json_file: Annotated[
-        Optional[str],  # noqa: UP045  # typer reads this annotation
+        str | None,
         typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
     ] = None,
     gui: Annotated[
@@ -135,7 +141,7 @@ def heat(
     ] = False,
 ) -> None:
     """Let identical robots stand, one for each controller, and compare their heat."""
-    from experiments.heat import HeatCfg  # noqa: PLC0415  # heavy
+    from experiments.heat_cfg import HeatCfg  # noqa: PLC0415  # heavy
     from experiments.heat_command import run_heat_command  # noqa: PLC0415  # heavy
 
     optional = {} if robot is None else {"robot": robot}
@@ -183,7 +189,7 @@ def bench(
         float, typer.Option(help="Simulated seconds of each measured loop.")
     ] = 5.0,
     json_file: Annotated[
-        Optional[str],  # noqa: UP045  # typer reads this annotation
+        str | None,
         typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
     ] = None,
 ) -> None:

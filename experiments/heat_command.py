@@ -7,7 +7,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from experiments.arm import ArmCfg
-from experiments.heat import HeatCfg, failures, plan_arms, record_arms, run_arms
+from experiments.heat import failures, record_arms, run_arms
+from experiments.heat_cfg import HeatCfg
+from experiments.heat_plan import plan_arms
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.results import HeatResult
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from experiments.arm import ArmCfg, run_arm
 from experiments.fast_forward import FastForwardCfg, Steadiness
-from experiments.heat import HeatCfg, plan_arms
+from experiments.heat_cfg import HeatCfg
+from experiments.heat_plan import plan_arms
 from experiments.loop import APPROACH_TIME
 from experiments.results import ArmResult
 from experiments.side_by_side import run_side_by_side

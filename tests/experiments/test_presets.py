@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from experiments import presets
-from experiments.heat import HeatCfg, plan_arms, settle_setting
+from experiments.heat_cfg import HeatCfg, settle_setting
+from experiments.heat_plan import plan_arms
 from experiments.preset_search import JOINTS, START_RANGE, opposed
 from experiments.presets import load_preset, preset_names
 from models import RobotDataError, UnknownName, default_robot_folder, load_robot
@@ -96,6 +97,14 @@ def test_what_is_asked_for_goes_before_the_preset() -> None:
     same = preset.misalignment_deg["RHipPitch"]
     assert setting.misalignment_deg["RHipPitch"] == same
     assert setting.other_start_degc == preset.other_start_degc
+
+
+def test_a_preset_says_how_long_and_in_which_posture() -> None:
+    preset = load_preset("document")
+    asked = settle_setting(HeatCfg(preset="document", posture="Stand", minutes=2.0))
+    assert (asked.posture, asked.minutes) == ("Stand", 2.0)
+    given = settle_setting(HeatCfg(preset="document"))
+    assert (given.posture, given.minutes) == (preset.posture, preset.minutes)
 
 
 def test_the_searched_pattern_is_opposite_in_the_two_legs() -> None:

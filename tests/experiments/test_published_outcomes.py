@@ -9,7 +9,8 @@ import math
 
 import pytest
 
-from experiments.heat import HeatCfg, plan_arms
+from experiments.heat_cfg import HeatCfg
+from experiments.heat_plan import plan_arms
 from experiments.published import LEG_JOINTS, LIFETIME_FACTOR, PUBLISHED
 from experiments.results import ArmResult
 from experiments.side_by_side import run_side_by_side

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.heat import failures, hottest
+from experiments.heat import failures
 from experiments.published import LEG_JOINTS, PUBLISHED
 from experiments.results import HeatResult, JointResult, leg_rise
+from experiments.table import hottest
 
 Make = Callable[..., HeatResult]
 PLAIN = JointResult(
@@ -92,4 +93,4 @@ def test_json_says_null_for_never(make_heat_result: Make) -> None:
 
 def test_failures_name_the_arms_that_ended_early(two_leg_result: HeatResult) -> None:
     assert failures(two_leg_result) == {"smart": "fell at 3.20 s"}
-    assert hottest(two_leg_result.arms["fixed"]) == "right_knee"
+    assert hottest(two_leg_result.arms["fixed"])[0] == "right_knee"
