@@ -45,10 +45,10 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
 def _show(
     console: Console, result: HeatResult, arms: list[ArmCfg], folder: Path
 ) -> None:
-    from experiments.figure_file import settings_of  # noqa: PLC0415  # beside them
-    from experiments.figures import draw_heat_figures  # noqa: PLC0415  # matplotlib
-    from experiments.picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
-    from experiments.table import heat_table  # noqa: PLC0415  # beside them
+    from experiments.report.figure_file import settings_of  # noqa: PLC0415  # beside them
+    from experiments.report.figures import draw_heat_figures  # noqa: PLC0415  # matplotlib
+    from experiments.report.picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
+    from experiments.report.table import heat_table  # noqa: PLC0415  # beside them
     from sim.run_folder import read_run  # noqa: PLC0415  # pandas
 
     console.print(heat_table(result))

@@ -12,9 +12,9 @@ import pytest
 from experiments.heat_cfg import HeatCfg
 from experiments.heat_plan import plan_arms
 from experiments.published import LEG_JOINTS, LIFETIME_FACTOR, PUBLISHED
+from experiments.report.table import lifetime_s
 from experiments.results import ArmResult
 from experiments.side_by_side import run_side_by_side
-from experiments.table import lifetime_s
 
 ATOL_RIGHT_RISE = 5.0
 """K on a sum of five; the document's charts are read to about 1 K a joint."""

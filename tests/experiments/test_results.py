@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from experiments.heat import failures
 from experiments.published import LEG_JOINTS, PUBLISHED
+from experiments.report.table import hottest
 from experiments.results import HeatResult, JointResult, leg_rise
-from experiments.table import hottest
 
 Make = Callable[..., HeatResult]
 PLAIN = JointResult(

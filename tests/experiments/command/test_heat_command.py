@@ -45,8 +45,12 @@ def json_of(folder: Path) -> Any:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what takes most of a short run's time."""
-    monkeypatch.setattr("experiments.figures.draw_heat_figures", lambda *_, **__: [])
-    monkeypatch.setattr("experiments.picture.draw_robot_picture", lambda *_, **__: None)
+    monkeypatch.setattr(
+        "experiments.report.figures.draw_heat_figures", lambda *_, **__: []
+    )
+    monkeypatch.setattr(
+        "experiments.report.picture.draw_robot_picture", lambda *_, **__: None
+    )
 
 
 # -- a run that goes well -------------------------------------------------------------

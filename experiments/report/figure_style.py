@@ -4,8 +4,8 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from experiments.published import LEG_JOINTS
+from experiments.report.table import has_document_legs, shown_joints
 from experiments.results import HeatResult
-from experiments.table import has_document_legs, shown_joints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.figure_style import (
+from experiments.published import LEG_JOINTS, PUBLISHED, SHUT_DOWN_DEGC
+from experiments.report.figure_style import (
     COLOURS,
     INK,
     SIDES,
@@ -22,9 +23,8 @@ from experiments.figure_style import (
     plain_frame,
     write_foot,
 )
-from experiments.published import LEG_JOINTS, PUBLISHED, SHUT_DOWN_DEGC
+from experiments.report.table import shown_joints
 from experiments.results import ArmResult, HeatResult
-from experiments.table import shown_joints
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from experiments.picture import draw_robot_picture, robot_figure
-from experiments.robot_view import RobotView, colour_of, view_robot
+from experiments.report.picture import draw_robot_picture, robot_figure
+from experiments.report.robot_view import RobotView, colour_of, view_robot
 from models import Robot, UnknownName, default_robot_folder, load_robot
 
 HEIGHT = 240  # pixels: enough to tell the joints apart

@@ -14,11 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from experiments.effort_figure import effort_figure
-from experiments.figures import draw_heat_figures
 from experiments.published import LEG_JOINTS, PUBLISHED
+from experiments.report.effort_figure import effort_figure
+from experiments.report.figures import draw_heat_figures
+from experiments.report.temperature_figure import spread, temperature_figure
 from experiments.results import ArmResult, HeatResult
-from experiments.temperature_figure import spread, temperature_figure
 from models import BadInput
 
 Make = Callable[..., HeatResult]
@@ -215,8 +215,9 @@ def test_labels_keep_their_distance_and_their_order(
 
 def test_importing_the_figures_does_not_import_matplotlib() -> None:
     code = (
-        "import sys; import experiments.figures, experiments.picture; "
-        "import experiments.table; print({'matplotlib', 'pandas'} & set(sys.modules))"
+        "import sys; import experiments.report.figures, experiments.report.picture; "
+        "import experiments.report.table; "
+        "print({'matplotlib', 'pandas'} & set(sys.modules))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.figure_style import (
+from experiments.report.figure_style import (
     ARM_COLOURS,
     INK,
     SIDES,

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.effort_figure import effort_figure
-from experiments.figure_file import save_figure, settings_of
+from experiments.report.effort_figure import effort_figure
+from experiments.report.figure_file import save_figure, settings_of
+from experiments.report.temperature_figure import temperature_figure
 from experiments.results import HeatResult
-from experiments.temperature_figure import temperature_figure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import center_of_mass, label
 
-from experiments.robot_light import lamp, lit, vector3
+from experiments.report.robot_light import lamp, lit, vector3
 from models import Robot
 from sim.camera import Camera, Rendering
 from sim.engine import Engine

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.figure_file import save_figure
-from experiments.figure_style import INK, SOFT_INK, new_figure
-from experiments.robot_light import BACKGROUND
-from experiments.robot_view import (
+from experiments.report.figure_file import save_figure
+from experiments.report.figure_style import INK, SOFT_INK, new_figure
+from experiments.report.robot_light import BACKGROUND
+from experiments.report.robot_view import (
     COLDEST_DEGC,
     HOTTEST_DEGC,
     RobotView,

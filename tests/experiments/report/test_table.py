@@ -8,8 +8,8 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from rich.console import Console
 
 from experiments.published import PUBLISHED
+from experiments.report.table import heat_table, lifetime_ratio_text, lifetime_text
 from experiments.results import HeatResult
-from experiments.table import heat_table, lifetime_ratio_text, lifetime_text
 
 Make = Callable[..., HeatResult]
 
