@@ -68,7 +68,7 @@ def settle_setting(cfg: HeatCfg) -> Setting:
     if cfg.preset is None:
         return Setting(
             minutes=15.0 if cfg.minutes is None else cfg.minutes,
-            posture=cfg.posture or "PoseInit",
+            posture="PoseInit" if cfg.posture is None else cfg.posture,
             misalignment_deg=dict(cfg.misalignment_deg),
             start_degc=dict(cfg.start_degc),
             other_start_degc=30.0,
@@ -77,7 +77,7 @@ def settle_setting(cfg: HeatCfg) -> Setting:
     preset = load_preset(cfg.preset)
     return Setting(
         minutes=preset.minutes if cfg.minutes is None else cfg.minutes,
-        posture=cfg.posture or preset.posture,
+        posture=preset.posture if cfg.posture is None else cfg.posture,
         misalignment_deg=preset.misalignment_deg | dict(cfg.misalignment_deg),
         start_degc=preset.start_degc | dict(cfg.start_degc),
         other_start_degc=preset.other_start_degc,

@@ -47,7 +47,9 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise RobotDataError(path, None, "file is missing.") from None
+        raise RobotDataError(
+            path, None, "file is missing; a robot folder must hold it."
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise RobotDataError(path, None, f"cannot be read: {error}.") from error
 

@@ -122,8 +122,11 @@ class Servo:
         speed = np.array([motor.no_load_speed for motor in robot.motors]) / ratio
         self._stall = stall * scale if cfg.torque_speed else np.full(m, big)
         self._slope = stall / speed if cfg.torque_speed else np.zeros(m)
-        # Joints on one motor share its brushes, bearings and gear.
+        self.lead_of_joint = self._lead[robot.motor_of_joint]
+        """(n_joints,) leading joint of each joint's motor."""
         sharing = np.bincount(robot.motor_of_joint)[robot.motor_of_joint]
+        self.sharing = sharing
+        """(n_joints,) joints on the same motor: they share brushes, bearings, gear."""
         friction = np.array([joint.friction for joint in robot.joints])
         self._friction = cfg.friction_scale * friction / sharing
         gear = np.array([joint.presliding_stiffness for joint in robot.joints])

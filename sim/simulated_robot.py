@@ -295,11 +295,15 @@ class SimulatedRobot:
         engine.read_joints(q, v)
 
     def _tick_engine_motors(self) -> None:
-        """One tick with PyBullet's own motors, for comparison (see docs)."""
+        """One tick with PyBullet's own motors, for comparison.
+
+        Joints on one motor take its leading joint's set-point and share its limit.
+        """
         engine, servo = self._engine, self._servo
+        lead, sharing = servo.lead_of_joint, servo.sharing
         engine.apply_position_targets(
-            (servo.target + self._misalignment).tolist(),
-            servo.limit.tolist(),
+            (servo.target[lead] + self._misalignment).tolist(),
+            (servo.limit[lead] / sharing).tolist(),
             POSITION_GAIN,
             VELOCITY_GAIN,
         )

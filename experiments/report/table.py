@@ -118,12 +118,19 @@ def _temperatures(result: HeatResult) -> Table:
 
 
 def _end_and_rise(row: JointResult | None) -> str:
-    return NOTHING if row is None else f"{row.end_degc:.1f} {row.rise_k:+6.1f}"
+    if row is None:
+        return NOTHING
+    return f"{row.end_degc:.1f} {_signed(row.rise_k):>6}"
+
+
+def _signed(value: float) -> str:
+    """Return a number with its sign and one decimal; zero is never negative."""
+    return f"{round(value, 1) + 0.0:+.1f}"
 
 
 def _leg_rise(arm: ArmResult, side: str) -> str:
     rise = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
-    return NOTHING if rise is None else f"{rise:+.1f}"
+    return NOTHING if rise is None else _signed(rise)
 
 
 def _beside_published(result: HeatResult) -> Table:
@@ -144,7 +151,7 @@ def _beside_published(result: HeatResult) -> Table:
         cells: list[str] = []
         for name in known:
             published, ours = values(PUBLISHED[name]), values(result.arms[name])
-            cells += [f"{published:.0f}", f"{ours:.1f}", f"{ours - published:+.1f}"]
+            cells += [f"{published:.0f}", f"{ours:.1f}", _signed(ours - published)]
         table.add_row(label, *cells)
 
     for joint in PUBLISHED[known[0]].end_degc:

@@ -301,7 +301,7 @@ CASES = {
         "urdf: two_leg.urdf",
         "urdf: legs.urdf",
         "legs.urdf",
-        "file is missing.",
+        "file is missing; a robot folder must hold it.",
     ),
     "no XML": (
         "two_leg.urdf",
@@ -410,7 +410,7 @@ def test_folder_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
 
 
 def test_empty_folder_says_which_file_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(RobotDataError, match=r"robot\.yaml: file is missing\."):
+    with pytest.raises(RobotDataError, match=r"robot\.yaml: file is missing; "):
         load_robot(tmp_path)
 
 

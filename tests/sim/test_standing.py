@@ -240,6 +240,27 @@ def test_the_engines_own_servo_stands_less_evenly(
     assert abs(own[left] - own[right]) < abs(tau[left] - tau[right])
 
 
+@pytest.mark.scenario
+@pytest.mark.parametrize("kind", ["torque", "pybullet"])
+def test_two_joints_on_one_motor_share_its_limit(
+    nao: Robot, simulate: Simulate, kind: str
+) -> None:
+    """Both hip yaw-pitch joints pushed as hard as may be: one motor's torque."""
+    sim = simulate(nao, SimulationCfg(servo=ServoCfg(kind=kind)), "PoseInit")
+    hip = nao.joint_index("LHipYawPitch")
+    target = nao.posture("PoseInit").angles.copy()
+    target[hip] = nao.lower[hip]
+    stiffness = np.ones(len(nao.joints))
+    stiffness[hip] = 0.3
+    sim.write(Command(target=target, stiffness=stiffness))
+    limit = 0.3 * nao.effort_limit[hip]
+    motor, most = nao.motor_names.index("LHipYawPitch"), 0.0
+    for _ in range(100):
+        sim.step(1)
+        most = max(most, abs(float(sim.motor_torque[motor])))
+    assert most == pytest.approx(limit, rel=1e-6)
+
+
 # -- slopes --------------------------------------------------------------------------
 
 

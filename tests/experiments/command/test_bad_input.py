@@ -97,7 +97,7 @@ PLACES = {
     "holds robot.yaml and its tables.",
     "--robot file": "Robot folder 'file' is not a directory; give a folder that holds "
     "robot.yaml and its tables.",
-    "--robot empty": "empty/robot.yaml: file is missing.",
+    "--robot empty": "empty/robot.yaml: file is missing; a robot folder must hold it.",
     "--out file/run": "output folder file/run cannot be written: File exists. Give "
     "another by --out.",
     "--out file/deeper/run": "output folder file/deeper/run cannot be written: Not a "
