@@ -21,6 +21,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from controllers.stiffness.joint_terms import contact_term, gravity_term
+from controllers.stiffness.placements import place_points, view_placements
 from models import Robot, UnknownName
 
 FloatArray = NDArray[np.float64]
@@ -83,30 +85,29 @@ class Dynamics:
         self.n_joints = len(joints)
         self.mass: float = float(pin.computeTotalMass(self._model))
 
-        bodies, body_of_point, local = self._attach(points)
+        body_of_point, local = self._attach(points)
         self._body_of_point = body_of_point  # (n_points,) into the placements below
-        self._local: FloatArray = local[:, :, None]  # (n_points, 3, 1)
+        self._local = local  # (n_points, 3)
         # Views into Pinocchio's data: they follow every update.
-        self._R = [self._data.oMi[j].rotation for j in bodies]
-        self._p = [self._data.oMi[j].translation for j in bodies]
+        self._placements = view_placements(self._model, self._data)
+        self._J: FloatArray = self._data.J  # (6, nv)
         supports = self._model.supports
-        carries = [[j in supports[bodies[b]] for b in body_of_point] for j in joints]
+        bodies = body_of_point.tolist()
+        carries = [[j in supports[b] for b in bodies] for j in joints]
         self._carries: FloatArray = np.array(carries, dtype=np.float64)
         self._carries.shape = (len(joints), len(points))  # 1 where i carries k, else 0
-        self._position: FloatArray = np.empty((len(points), 3))
         self.update(np.zeros(self.n_joints))
 
     def update(self, q: FloatArray) -> None:
         """Set the configuration to the joint angles `q`, (n_joints,) in rad."""
         self._q[self._iq] = q
-        pin.computeJointJacobians(self._model, self._data, self._q)
-        self._com: FloatArray = pin.centerOfMass(
-            self._model, self._data, self._q, False
-        ).copy()
-        if self._R:
-            R = np.array(self._R).take(self._body_of_point, axis=0)  # (n_points, 3, 3)
-            p = np.array(self._p).take(self._body_of_point, axis=0)  # (n_points, 3)
-            self._position = p + (R @ self._local)[:, :, 0]
+        # One call for the Jacobian J_com of the centre of mass, the centre itself, the
+        # Jacobians J of all joints, and the placements.
+        self._J_com = pin.jacobianCenterOfMass(self._model, self._data, self._q)
+        self._com: FloatArray = self._data.com[0].copy()
+        self._position: FloatArray = place_points(
+            self._placements, self._body_of_point, self._local
+        )
 
     @property
     def com(self) -> FloatArray:
@@ -135,9 +136,8 @@ class Dynamics:
         Returns:
             (n_joints,) in N·m.
         """
-        self._model.gravity.linear = gravity
-        term = pin.computeGeneralizedGravity(self._model, self._data, self._q)
-        return np.asarray(term.take(self._iv))
+        term: FloatArray = gravity_term(self._J_com, self._iv, self.mass, gravity)
+        return term
 
     def contact_matrix(self, points: IndexArray, up: FloatArray) -> FloatArray:
         """Return the columns of Cᵗ(q) for unit forces along `up`, step 670.
@@ -156,10 +156,28 @@ class Dynamics:
         x, y, z = up.tolist()
         skew = np.array(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))
         # p x u = -[u]x p = [u]xᵀ p; as rows: pᵀ [u]x.
-        J = self._data.J.take(self._iv, axis=1)  # (6, n_joints)
+        J = self._J.take(self._iv, axis=1)  # (6, n_joints)
         moment = self._position.take(points, axis=0) @ skew  # (n, 3) rows p_k x up
         column = (up @ J[:3])[:, None] + J[3:].T @ moment.T
         return np.asarray(column * self._carries.take(points, axis=1))
+
+    def contact_term(
+        self, points: IndexArray, up: FloatArray, forces: FloatArray
+    ) -> FloatArray:
+        """Return Cᵗ(q) W for forces along `up`, steps 670 and 680 in one.
+
+        Args:
+            points: (n,) indices of the points.
+            up: (3,) unit vector in the base frame.
+            forces: (n,) in N: forces of the world on the robot at those points.
+
+        Returns:
+            (n_joints,) in N·m, the same as `contact_matrix(points, up) @ forces`.
+        """
+        term: FloatArray = contact_term(
+            self._J, self._iv, self._carries, self._position, points, up, forces
+        )
+        return term
 
     def inverse_dynamics(
         self, v: FloatArray, a: FloatArray, base: BaseMotion
@@ -218,22 +236,21 @@ class Dynamics:
             rows.append(lever.inverse().action @ C)
         return np.asarray(np.vstack(rows)[:, order])
 
-    def _attach(
-        self, points: Sequence[BodyPoint]
-    ) -> tuple[list[int], IndexArray, FloatArray]:
-        """Move the points from link frames to those of the moving bodies."""
-        bodies: list[int] = []
+    def _attach(self, points: Sequence[BodyPoint]) -> tuple[IndexArray, FloatArray]:
+        """Move the points from link frames to those of the moving bodies.
+
+        Returns:
+            (n_points,) the joint that moves each point, and (n_points, 3) its position
+            in that joint's frame, in m.
+        """
         body_of_point, local = [], []
         for point in points:
             frame = self._model.frames[self._frame_id(point.link)]
-            if frame.parentJoint not in bodies:
-                bodies.append(frame.parentJoint)
-            body_of_point.append(bodies.index(frame.parentJoint))
+            body_of_point.append(frame.parentJoint)
             local.append(frame.placement.act(np.array(point.position)))
         return (
-            bodies,
             np.array(body_of_point, dtype=np.intp),
-            np.array(local).reshape(len(points), 3),
+            np.array(local, dtype=np.float64).reshape(len(points), 3),
         )
 
     def _frame_id(self, link: str) -> int:
