@@ -13,6 +13,7 @@ Three things may tell, in any combination [ES2659053T3 ¶650, claim 5]:
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +21,14 @@ from models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+IndexArray = NDArray[np.intp]
 ContactCriterion = Literal["distance", "sensor", "both", "either", "sensor-first"]
 SensorScope = Literal["effector", "point"]
+# Kernels know the criteria by their place.
+_CRITERIA: tuple[ContactCriterion, ...] = get_args(ContactCriterion)
+_DISTANCE, _SENSOR, _BOTH, _EITHER = map(
+    _CRITERIA.index, ("distance", "sensor", "both", "either")
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +79,7 @@ class ContactCfg:
             raise BadInput(f"threshold_m = {self.threshold_m} m; give 0 or more.")
 
 
+@numba.njit(cache=True)
 def heights_above_lowest(positions: FloatArray, up: FloatArray) -> FloatArray:
     """Return how far each point is above the lowest one (710, 720).
 
@@ -82,8 +90,12 @@ def heights_above_lowest(positions: FloatArray, up: FloatArray) -> FloatArray:
     Returns:
         (n,) in m, 0 for the lowest.
     """
-    height = positions @ up
-    return np.asarray(height - height.min())
+    height, lowest = np.empty(len(positions)), np.inf
+    for k in range(len(positions)):
+        p = positions[k]
+        height[k] = p[0] * up[0] + p[1] * up[1] + p[2] * up[2]
+        lowest = min(lowest, height[k])
+    return height - lowest
 
 
 class ContactDetector:
@@ -101,11 +113,14 @@ class ContactDetector:
         same = np.array(
             [[a.effector == b.effector for _, b in with_sensor] for _, a in with_sensor]
         ).reshape(n, n)
-        self._other_part: FloatArray = np.where(same, 0.0, np.inf)
-        # (n, n_force_sensors): which sensors tell about each of those points.
+        self._same_part: BoolArray = same.astype(np.bool_)
+        # (n, n_force_sensors): which sensors tell about each of those points, and how
+        # far above the lowest sensor of its part a point may be.
         self._pressing: FloatArray = own.reshape(n, len(sensors)).astype(np.float64)
+        self._reach = np.inf
         if cfg.sensor_scope == "effector":
             self._pressing = same @ self._pressing
+            self._reach = cfg.part_reach_m
         # Points without a sensor on a link that has some: heels and toes of a foot.
         links = {p.link for _, p in with_sensor}
         beside = [
@@ -121,6 +136,9 @@ class ContactDetector:
         self._threshold = (
             robot.contact_threshold if cfg.threshold_m is None else cfg.threshold_m
         )
+        self._criterion = _CRITERIA.index(cfg.criterion)
+        self._height: FloatArray = np.zeros(len(points))
+        self._on: BoolArray = np.zeros(n, dtype=np.bool_)
         self.reset()
 
     def reset(self) -> None:
@@ -140,14 +158,22 @@ class ContactDetector:
         Returns:
             (n_points,) booleans.
         """
-        on = self._read_sensors(fsr)  # (n,) of the points with a sensor
-        height = heights_above_lowest(positions, up)
-        if self._cfg.sensor_scope == "effector":
-            own = height.take(self._sensed)
-            lowest = (own + self._other_part).min(axis=1, initial=np.inf)
-            on = on & (own <= lowest + self._cfg.part_reach_m)
-        self._height, self._on = height, on
-        return self._combine(self._threshold)
+        touching, self._height = _detect(
+            positions,
+            up,
+            fsr,
+            self._pressing,
+            self._cfg.on_newton,
+            self._cfg.off_newton,
+            self._sensed,
+            self._same_part,
+            self._reach,
+            self._criterion,
+            self._threshold,
+            self._is_on,
+            self._on,
+        )
+        return np.asarray(touching)
 
     def widen(self) -> BoolArray | None:
         """Return what `detect` would have with the wider distance; None for never.
@@ -161,29 +187,70 @@ class ContactDetector:
         """
         if self._cfg.widest_m <= self._threshold:
             return None
-        touching = self._combine(self._cfg.widest_m)
+        touching = _combine(
+            self._height, self._cfg.widest_m, self._sensed, self._on, self._criterion
+        )
         sole = (self._height[self._sensed] + self._other_link).min(
             axis=1, initial=np.inf
         )
         touching[self._beside] &= self._height[self._beside] < sole
-        return touching
-
-    def _combine(self, threshold: float) -> BoolArray:
-        """Combine sensor states with distances under `threshold`."""
-        on, criterion = self._on, self._cfg.criterion
-        touching = np.less_equal(self._height, threshold)  # 730
-        if criterion == "sensor":
-            touching[:] = False
-        if criterion == "both":
-            touching[self._sensed] &= on
-        elif criterion == "either":
-            touching[self._sensed] |= on
-        elif criterion != "distance":
-            touching[self._sensed] = on
         return np.asarray(touching)
 
-    def _read_sensors(self, fsr: FloatArray) -> BoolArray:
-        """Return the on/off states, with hysteresis, of the points with a sensor."""
-        needed = np.where(self._is_on, self._cfg.off_newton, self._cfg.on_newton)
-        self._is_on = np.greater_equal(self._pressing @ fsr, needed)
-        return self._is_on
+
+@numba.njit(cache=True)
+def _detect(
+    positions: FloatArray,
+    up: FloatArray,
+    fsr: FloatArray,
+    pressing: FloatArray,
+    on_newton: float,
+    off_newton: float,
+    sensed: IndexArray,
+    same_part: BoolArray,
+    reach: float,
+    criterion: int,
+    threshold: float,
+    is_on: BoolArray,
+    on: BoolArray,
+) -> tuple[BoolArray, FloatArray]:
+    """Return which candidates touch, and their heights; write the states.
+
+    `is_on` are the states of the sensors, kept for their hysteresis; `on` those of the
+    points with a sensor, off also where a point is above its own part's reach.
+    """
+    height = heights_above_lowest(positions, up)
+    for s in range(len(sensed)):
+        force, lowest = 0.0, np.inf
+        for i in range(len(fsr)):
+            force += pressing[s, i] * fsr[i]
+        for t in range(len(sensed)):
+            if same_part[s, t]:
+                lowest = min(lowest, height[sensed[t]])
+        is_on[s] = force >= (off_newton if is_on[s] else on_newton)
+        on[s] = is_on[s] and height[sensed[s]] <= lowest + reach
+    return _combine(height, threshold, sensed, on, criterion), height
+
+
+@numba.njit(cache=True)
+def _combine(
+    height: FloatArray,
+    threshold: float,
+    sensed: IndexArray,
+    on: BoolArray,
+    criterion: int,
+) -> BoolArray:
+    """Combine sensor states with heights under `threshold` (730)."""
+    touching = height <= threshold
+    if criterion == _SENSOR:
+        touching[:] = False
+    if criterion == _DISTANCE:
+        return touching
+    for s in range(len(sensed)):
+        k = sensed[s]
+        if criterion == _BOTH:
+            touching[k] &= on[s]
+        elif criterion == _EITHER:
+            touching[k] |= on[s]
+        else:
+            touching[k] = on[s]
+    return touching

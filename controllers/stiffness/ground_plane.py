@@ -20,11 +20,13 @@ from enum import Enum
 from math import acos
 from typing import Literal
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.stiffness.flags import StiffnessFlag
 from controllers.stiffness.gravity_filter import GravityFilterCfg
+from controllers.stiffness.vectors import least_direction
 from models import BadInput
 
 FloatArray = NDArray[np.float64]
@@ -98,15 +100,59 @@ def fit_sole_plane(
     Returns:
         (3,) unit vector, or None where the points show no plane.
     """
-    if len(pressed) < 3:
-        return None
-    centre = np.add.reduce(pressed) / len(pressed)
-    spread = pressed - centre
-    variances, directions = np.linalg.eigh(spread.T @ spread / len(pressed))
-    if variances[1] < cfg.narrowest_m**2 or variances[0] > cfg.roughest_m**2:
-        return None
-    normal = directions[:, 0]
-    return np.asarray(normal if normal @ (com - centre) > 0.0 else -normal)
+    force = np.full(len(pressed), cfg.pressed_newton)
+    return find_sole_plane(pressed.copy(), force, com.copy(), cfg)
+
+
+def find_sole_plane(
+    points: FloatArray, force: FloatArray, com: FloatArray, cfg: GroundPlaneCfg
+) -> FloatArray | None:
+    """Return what `fit_sole_plane` returns of the pressed ones among `points`.
+
+    Args:
+        points: (n, 3) positions in the base frame, in m.
+        force: (n,) on each point, in N.
+        com: (3,) centre of mass of the robot, in m.
+        cfg: see `fit_sole_plane`.
+    """
+    is_plane, normal = _fit(
+        points, force, com, cfg.pressed_newton, cfg.narrowest_m, cfg.roughest_m
+    )
+    return normal if is_plane else None
+
+
+@numba.njit(cache=True)
+def _fit(
+    points: FloatArray,
+    force: FloatArray,
+    com: FloatArray,
+    least_force: float,
+    narrowest: float,
+    roughest: float,
+) -> tuple[bool, FloatArray]:
+    """Return whether the pressed points show a plane, and its normal, (3,)."""
+    centre, n = np.zeros(3), 0
+    for k in range(len(points)):
+        if force[k] >= least_force:
+            centre += points[k]
+            n += 1
+    if n < 3:
+        return False, centre
+    centre /= n
+    covariance = np.zeros((3, 3))
+    for k in range(len(points)):
+        if force[k] >= least_force:
+            d = points[k] - centre
+            for i in range(3):
+                for j in range(3):
+                    covariance[i, j] += d[i] * d[j] / n
+    least, middle, normal = least_direction(covariance)
+    if middle < narrowest**2 or least > roughest**2:
+        return False, normal
+    side = 0.0
+    for i in range(3):
+        side += normal[i] * (com[i] - centre[i])
+    return True, normal if side > 0.0 else -normal
 
 
 class GroundPlaneJudge:

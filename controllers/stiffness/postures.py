@@ -13,6 +13,7 @@ nothing about what carries the robot.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -67,10 +68,8 @@ class PostureMatcher:
         """Return the typical posture most like `q`, (n_joints,), if there is one."""
         if not self._postures:
             return None
-        difference = self._angles - q
-        mean_square = (difference * difference) @ self._weight
-        best = int(mean_square.argmin())
-        if mean_square[best] >= self._cfg.threshold_rad**2:
+        best, mean_square = _closest(self._angles, self._weight, q)
+        if mean_square >= self._cfg.threshold_rad**2:
             return None
         return self._postures[best]
 
@@ -81,3 +80,25 @@ class PostureMatcher:
             (n_points,) booleans, all true without a posture.
         """
         return self._any if posture is None else self._listed[posture.name]
+
+
+@numba.njit(cache=True)
+def _closest(
+    angles: FloatArray, weight: FloatArray, q: FloatArray
+) -> tuple[int, float]:
+    """Return the row of `angles` with the least d², and that d² in rad².
+
+    Args:
+        angles: (n_postures, n_joints) q̂ of each posture, one or more.
+        weight: (n_joints,) w / Σ w.
+        q: (n_joints,).
+    """
+    best, least = 0, np.inf
+    for row in range(len(angles)):
+        mean_square = 0.0
+        for i in range(len(q)):
+            difference = q[i] - angles[row, i]
+            mean_square += weight[i] * difference * difference
+        if mean_square < least:
+            best, least = row, mean_square
+    return best, least

@@ -13,6 +13,7 @@ joints get the larger of their own stiffness and that of the sum: enough for one
 on both, and for a simulation that drives them one by one.
 """
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,23 +27,19 @@ class StiffnessLaw:
 
     def __init__(self, robot: Robot) -> None:
         """Take the torque limits and the shared motors of `robot`."""
-        self._tau_max: FloatArray = robot.effort_limit
+        self._tau_max: FloatArray = robot.effort_limit.copy()
         motor = robot.motor_of_joint
-        self._same_motor = (motor[:, None] == motor).astype(np.float64)
-        self._most_joints = int(self._same_motor.sum(axis=1).max(initial=0.0))
         # The next joint of the same motor, round and round; itself for most joints.
         self._next = np.arange(len(motor))
         for m in range(len(robot.motors)):
             (joints,) = np.nonzero(motor == m)
             self._next[joints] = np.roll(joints, -1)
+        self._offset = np.zeros(len(motor))
 
     def share_of_limit(self, tau: FloatArray) -> FloatArray:
         """Return |τ_i| / τ_max,i, (n_joints,), with joints of one motor as one."""
-        of_motor = self._same_motor @ tau
-        share = np.maximum(np.abs(tau), np.abs(of_motor)) / self._tau_max
-        for _ in range(self._most_joints - 1):
-            share = np.maximum(share, share[self._next])
-        return np.asarray(share)
+        share: FloatArray = _share(tau, self._tau_max, self._next)
+        return share
 
     def stiffness(
         self, share: FloatArray, offset: float | FloatArray
@@ -57,5 +54,36 @@ class StiffnessLaw:
             (n_joints,) stiffness in [0, 1], and whether equilibrium alone, without
             offset, asks for more than a joint's limit.
         """
-        stiffness = np.minimum(np.maximum(share + offset, 0.0), 1.0)
-        return stiffness, bool(share.max(initial=0.0) > 1.0)
+        self._offset[:] = offset
+        stiffness, is_clipped = _stiffness(share, self._offset)
+        return stiffness, is_clipped
+
+
+@numba.njit(cache=True)
+def _share(
+    tau: FloatArray, tau_max: FloatArray, following: NDArray[np.intp]
+) -> FloatArray:
+    """Return the share of the limit that each joint's motor has to give."""
+    share = np.empty(len(tau))
+    for i in range(len(tau)):
+        of_motor, j = tau[i], following[i]
+        while j != i:
+            of_motor += tau[j]
+            j = following[j]
+        largest = max(abs(tau[i]), abs(of_motor)) / tau_max[i]
+        j = following[i]
+        while j != i:
+            largest = max(largest, max(abs(tau[j]), abs(of_motor)) / tau_max[j])
+            j = following[j]
+        share[i] = largest
+    return share
+
+
+@numba.njit(cache=True)
+def _stiffness(share: FloatArray, offset: FloatArray) -> tuple[FloatArray, bool]:
+    """Return clip(share + offset), and whether a share is above 1."""
+    stiffness, is_clipped = np.empty(len(share)), False
+    for i in range(len(share)):
+        stiffness[i] = min(max(share[i] + offset[i], 0.0), 1.0)
+        is_clipped |= share[i] > 1.0
+    return stiffness, is_clipped
