@@ -22,13 +22,16 @@ that a doubtful case can be looked at.
 """
 
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from controllers.stiffness.flags import StiffnessFlag
+from controllers.stiffness.contact_balance import (
+    balance_equation,
+    moment_flag,
+    solve_closed,
+)
 from models import BadInput
 
 FloatArray = NDArray[np.float64]
@@ -92,28 +95,6 @@ class ContactSolution:
     """`StiffnessFlag` bits; 0 when the forces balance the robot."""
 
 
-def plane_axes(up: FloatArray) -> FloatArray:
-    """Return two unit vectors that span the virtual plane.
-
-    The first is the base's x axis laid into the plane (its z axis where x is nearly
-    vertical), so that it points forward while the robot is upright.
-
-    Args:
-        up: (3,) unit normal of the plane.
-
-    Returns:
-        (2, 3) rows e_x, e_y with e_x x e_y = up.
-    """
-    x, y, z = up.tolist()
-    if abs(x) < 0.9:
-        a, b, c = 1.0 - x * x, -x * y, -x * z  # e_x - (e_x · up) up
-    else:
-        a, b, c = -z * x, -z * y, 1.0 - z * z
-    length = sqrt(a * a + b * b + c * c)
-    a, b, c = a / length, b / length, c / length
-    return np.array(((a, b, c), (y * c - z * b, z * a - x * c, x * b - y * a)))
-
-
 def build_contact_problem(
     points: FloatArray,
     com: FloatArray,
@@ -136,13 +117,9 @@ def build_contact_problem(
         load_points: (k, 3) where other vertical forces act, or None.
         load_forces: (k,) those forces in N, positive upward.
     """
-    axes = plane_axes(up)
-    A = np.ones((3, len(points)))
-    A[1:] = axes @ (points - com).T
-    B = np.array((weight, 0.0, 0.0))
-    if load_points is not None and load_forces is not None:
-        B[0] -= load_forces.sum()
-        B[1:] -= axes @ (load_points - com).T @ load_forces
+    if load_points is None or load_forces is None:
+        load_points, load_forces = np.zeros((0, 3)), np.zeros(0)
+    A, B = balance_equation(points, com, up, weight, load_points, load_forces)
     return ContactProblem(
         A=A,
         B=B,
@@ -160,35 +137,17 @@ def solve_contact_problem(problem: ContactProblem) -> ContactSolution:
         numbers: the QP. No contact, or a robot that nothing presses down: no force.
     """
     A, B = problem.A, problem.B
-    n = A.shape[1]
-    if n == 0 or B[0] <= 0.0:
-        flag = int(StiffnessFlag.NO_CONTACT)
-        return ContactSolution(forces=np.zeros(n), residual=-B, flags=flag)
-    flags = _shape_flags(problem)
-    if n == 3 and not flags:
-        Y = np.asarray(np.linalg.solve(A, B), dtype=np.float64)
-        if Y.min() >= 0.0:
-            return ContactSolution(forces=Y, residual=A @ Y - B, flags=0)
-        flags |= int(StiffnessFlag.INVERSE_NEGATIVE)
-    Y = _solve_qp(problem)
-    residual = A @ Y - B
-    moment = sqrt(residual[1] ** 2 + residual[2] ** 2)
-    if moment > problem.tolerance_m * B[0]:
-        flags |= int(StiffnessFlag.COM_OUTSIDE_SUPPORT)
-    return ContactSolution(forces=Y, residual=residual, flags=flags)
+    Y, flags, is_solved = solve_closed(A, B, problem.Q, problem.R, problem.tolerance_m)
+    if not is_solved:
+        Y = _solve_qp(problem)
+        flags |= moment_flag(A, B, Y, problem.tolerance_m)
+    return ContactSolution(forces=Y, residual=A @ Y - B, flags=flags)
 
 
 def _solve_qp(problem: ContactProblem) -> FloatArray:
-    """Minimise ½ ‖A Y - B‖²_Q + ½ ‖Y‖²_R over Y >= 0.
-
-    Without the bounds the minimum has a closed form, and where that pulls nowhere it is
-    also the minimum with them.
-    """
+    """Minimise ½ ‖A Y - B‖²_Q + ½ ‖Y‖²_R over Y >= 0."""
     A, B = problem.A, problem.B
     n = A.shape[1]
-    Y = _solve_unbounded(problem)
-    if Y.min() >= 0.0:
-        return Y
     root_Q = np.sqrt(problem.Q)
     stacked = np.zeros((3 + n, n))
     stacked[:3] = root_Q[:, None] * A
@@ -200,28 +159,3 @@ def _solve_qp(problem: ContactProblem) -> FloatArray:
     except RuntimeError:  # iteration limit: an equal share is sound, and flagged
         Y = np.full(n, B[0] / n)
     return np.asarray(Y)
-
-
-def _solve_unbounded(problem: ContactProblem) -> FloatArray:
-    """Return Y = R⁻¹ Aᵀ (A R⁻¹ Aᵀ + Q⁻¹)⁻¹ B, the minimum over all Y."""
-    A_over_R = problem.A / problem.R
-    S = A_over_R @ problem.A.T
-    S.flat[::4] += 1.0 / problem.Q
-    return np.asarray(np.linalg.solve(S, problem.B) @ A_over_R, dtype=np.float64)
-
-
-def _shape_flags(problem: ContactProblem) -> int:
-    """Return what the arrangement of the contacts alone says."""
-    n = problem.A.shape[1]
-    if n == 1:
-        return int(StiffnessFlag.ONE_CONTACT)
-    if n == 2:
-        return int(StiffnessFlag.TWO_CONTACTS)
-    # Mean and second moments of x and y at once, as the first row of A is all ones.
-    (_, mx, my), (_, xx, xy), (_, _, yy) = (problem.A @ problem.A.T / n).tolist()
-    xx, yy, xy = xx - mx * mx, yy - my * my, xy - mx * my
-    # Smaller eigenvalue of the 2 x 2 covariance: the squared width of the support.
-    width_squared = 0.5 * (xx + yy - sqrt((xx - yy) ** 2 + 4.0 * xy * xy))
-    if width_squared < problem.tolerance_m**2:
-        return int(StiffnessFlag.COLLINEAR_CONTACTS)
-    return 0

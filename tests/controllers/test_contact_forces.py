@@ -19,7 +19,7 @@ from controllers.stiffness import (
     flag_names,
     solve_contact_problem,
 )
-from controllers.stiffness.contact_forces import plane_axes
+from controllers.stiffness.contact_balance import plane_axes
 from controllers.stiffness.contact_qp_reference import (
     contact_objective,
     solve_reference,
