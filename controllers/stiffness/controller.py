@@ -7,12 +7,10 @@ shared memory and writing to the device manager (ST-22).
 """
 
 from collections import Counter
-from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.errors import SensorError
 from controllers.robot_interface import Limits, Observation
 from controllers.stiffness.config import SmartStiffnessCfg
 from controllers.stiffness.equilibrium import EquilibriumLogic
@@ -122,11 +120,9 @@ class SmartStiffness:
             SensorError: a sensor value is not finite.
         """
         robot, cfg = self._require_robot(), self.cfg
-        _check_finite(observation)
+        balance = self._first.solve(observation)
         dt = 0.0 if self._time is None else max(0.0, observation.time_s - self._time)
         self._time = observation.time_s
-
-        balance = self._first.solve(observation)
         posture, tau, flags = balance.posture, balance.torques.tau, balance.flags
         offset = cfg.offset.step(
             OffsetContext(
@@ -173,15 +169,3 @@ class SmartStiffness:
         if self._robot is None:
             raise BadInput("The controller has no robot yet; call reset(robot) first.")
         return self._robot
-
-
-def _check_finite(observation: Observation) -> None:
-    """Raise `SensorError` where a sensor value is not finite."""
-    fields = ("q", "v", "gyro", "accelerometer", "fsr", "temperature")
-    values = [getattr(observation, name) for name in fields]
-    together = np.concatenate(values)
-    if isfinite(together @ together):  # NaN and inf go through
-        return
-    for name, value in zip(fields, values, strict=True):
-        for index in np.flatnonzero(~np.isfinite(value)):
-            raise SensorError(name, int(index), float(value[index]), observation.time_s)

@@ -5,15 +5,16 @@ the little memory of filters and sensor states.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.robot_interface import Observation
 from controllers.stiffness.config import SmartStiffnessCfg
+from controllers.stiffness.contact_balance import balance
 from controllers.stiffness.contact_forces import (
-    ContactSolution,
     build_contact_problem,
     solve_contact_problem,
 )
@@ -24,12 +25,13 @@ from controllers.stiffness.gravity_filter import GravityFilter
 from controllers.stiffness.ground_plane import (
     GroundPlane,
     GroundPlaneJudge,
-    fit_sole_plane,
+    find_sole_plane,
 )
 from controllers.stiffness.joint_torques import JointTorques, joint_torques
 from controllers.stiffness.loads import ExternalLoad
 from controllers.stiffness.motion import MotionEstimator
 from controllers.stiffness.postures import PostureMatcher
+from controllers.stiffness.sensor_values import SensorValues
 from controllers.stiffness.vectors import cross
 from models import Posture, Robot
 
@@ -43,8 +45,7 @@ _CONTRADICTED = int(StiffnessFlag.POSTURE_CONTRADICTED)
 _WIDENED = int(StiffnessFlag.CONTACTS_WIDENED)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LeftSide:
+class LeftSide(NamedTuple):
     """The left side of the equation of motion, as the other steps need it (640)."""
 
     joints: FloatArray
@@ -53,6 +54,17 @@ class LeftSide:
     """Vertical force that the ground must give, in N; m g at rest."""
     centre: FloatArray
     """(3,) point that must lie over the support: the centre of mass at rest."""
+
+
+class ContactForces(NamedTuple):
+    """Contacts in use and what they bear (650 and 660)."""
+
+    contacts: IndexArray
+    """(n_contacts,) places among the robot's contact points."""
+    forces: FloatArray
+    """(n_contacts,) normal forces in N."""
+    flags: int
+    """`StiffnessFlag` bits."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +107,14 @@ class EquilibriumLogic:
             MotionEstimator(robot, cfg.motion) if cfg.model == "full" else None
         )
         self._armature = _armature(robot)
+        self._imu_turned = robot.imu.link != robot.base_link
+        self._values = SensorValues(robot)
+        forces = cfg.forces
+        self._Q = np.array(
+            (forces.force_weight, forces.moment_weight, forces.moment_weight)
+        )
         self.set_loads(())
+        self._compile()
 
     def set_loads(self, loads: Sequence[ExternalLoad]) -> None:
         """Take vertical forces of the world into account (ST-16).
@@ -107,43 +126,57 @@ class EquilibriumLogic:
         points: list[BodyPoint] = [*robot.contact_points, *robot.force_sensors, *loads]
         self._dynamics = Dynamics(robot, points)
         first = self._sensors.stop
-        self._loads: IndexArray = np.arange(first, first + len(loads))
-        self._load_forces = np.array([load.upward_newton for load in loads])
+        self._loads = slice(first, first + len(loads))
+        self._load_forces: FloatArray = np.array(
+            [load.upward_newton for load in loads], dtype=np.float64
+        )
+
+    def reset(self) -> None:
+        """Forget what filters and sensor states remember."""
+        self._vertical.reset()
+        self._judge.reset()
+        self._detector.reset()
+        if self._motion is not None:
+            self._motion.reset()
 
     def solve(self, observation: Observation) -> Equilibrium:
-        """Return the equilibrium at `observation`, whose values are finite."""
-        dynamics = self._dynamics
-        dynamics.update(observation.q)  # 620
-        plane = self._find_plane(observation)  # 610, 630
+        """Return the equilibrium at `observation`.
+
+        Raises:
+            SensorError: a sensor value is not finite.
+        """
+        values, dynamics = self._values, self._dynamics
+        values.take(observation)
+        dynamics.update(values.q)  # 620
+        plane = self._find_plane(observation.time_s)  # 610, 630
         left = self._left_side(observation, plane.up)  # 640
-        posture = self._matcher.closest(observation.q)
+        posture = self._matcher.closest(values.q)
         touching = self._detector.detect(  # 650
-            dynamics.point_positions[self._candidates], plane.up, observation.fsr
+            dynamics.point_positions[self._candidates], plane.up, values.fsr
         )
-        contacts, solution = self._balance(touching, posture, left, plane.up)  # 660
-        torques = self._torques(left, contacts, solution, plane.up)  # 670 to 690
+        balanced = self._balance(touching, posture, left, plane.up)  # 660
         return Equilibrium(
             plane=plane,
             posture=posture,
-            contacts=contacts,
-            forces=solution.forces,
+            contacts=balanced.contacts,
+            forces=balanced.forces,
             com=dynamics.com,
-            torques=torques,
-            flags=plane.flags | solution.flags,
+            torques=self._torques(left, balanced, plane.up),  # 670 to 690
+            flags=plane.flags | balanced.flags,
         )
 
-    def _find_plane(self, observation: Observation) -> GroundPlane:
+    def _find_plane(self, time_s: float) -> GroundPlane:
         """Steps 610 and 630: the vertical, with its cross-check."""
-        up = self._vertical.step(
-            observation.time_s, observation.gyro, observation.accelerometer
+        values, dynamics = self._values, self._dynamics
+        up = self._vertical.step(time_s, values.gyro, values.accelerometer)
+        if self._imu_turned:
+            up = dynamics.link_rotation(self._robot.imu.link) @ up
+        sole_up = find_sole_plane(
+            dynamics.point_positions[self._sensors],
+            values.fsr,
+            dynamics.com,
+            self._cfg.ground,
         )
-        robot = self._robot
-        if robot.imu.link != robot.base_link:
-            up = self._dynamics.link_rotation(robot.imu.link) @ up
-        cfg = self._cfg.ground
-        sensors = self._dynamics.point_positions[self._sensors]
-        pressed = sensors[observation.fsr >= cfg.pressed_newton]
-        sole_up = fit_sole_plane(pressed, self._dynamics.com, cfg)
         return self._judge.judge(up, self._vertical.is_trusted, sole_up)
 
     def _left_side(self, observation: Observation, up: FloatArray) -> LeftSide:
@@ -175,7 +208,7 @@ class EquilibriumLogic:
         posture: Posture | None,
         left: LeftSide,
         up: FloatArray,
-    ) -> tuple[IndexArray, ContactSolution]:
+    ) -> ContactForces:
         """Steps 650 (filter) and 660: contacts in use, and their forces.
 
         Where these contacts cannot balance the robot, others are tried in turn: those a
@@ -184,57 +217,93 @@ class EquilibriumLogic:
         can are used, with a flag; else the first list stands, with its own flags.
         """
         listed = self._matcher.listed(posture)
-        (contacts,) = (touching & listed).nonzero()
-        solution = self._solve_forces(contacts, left, up)
-        if not solution.flags & _DEGENERATE or not touching.any():
-            return contacts, solution
+        first = self._solve_forces(touching & listed, left, up)
+        if not first.flags & _DEGENERATE or not touching.any():
+            return first
         wider = self._detector.widen()
         tries = [(touching, _CONTRADICTED)]
         if wider is not None:
             tries.insert(0, (wider & listed, _WIDENED))
             tries.append((wider, _WIDENED | _CONTRADICTED))
+        n = len(first.contacts)
         for allowed, flag in tries:
-            (others,) = allowed.nonzero()
-            if len(others) > len(contacts):
-                answer = self._solve_forces(others, left, up)
+            if np.count_nonzero(allowed) > n:
+                answer = self._solve_forces(allowed, left, up)
                 if not answer.flags & _DEGENERATE:
-                    return others, replace(answer, flags=answer.flags | flag)
-        if not len(contacts):
-            (contacts,) = touching.nonzero()
-            answer = self._solve_forces(contacts, left, up)
-            solution = replace(answer, flags=answer.flags | _CONTRADICTED)
-        return contacts, solution
+                    return answer._replace(flags=answer.flags | flag)
+        if n == 0:
+            answer = self._solve_forces(touching, left, up)
+            return answer._replace(flags=answer.flags | _CONTRADICTED)
+        return first
 
     def _solve_forces(
-        self, contacts: IndexArray, left: LeftSide, up: FloatArray
-    ) -> ContactSolution:
-        """Step 660: normal forces at the contacts."""
-        position = self._dynamics.point_positions
-        problem = build_contact_problem(
-            position[contacts],
+        self, allowed: BoolArray, left: LeftSide, up: FloatArray
+    ) -> ContactForces:
+        """Step 660: normal forces at the allowed points; the QP where it must be."""
+        position, cfg = self._dynamics.point_positions, self._cfg.forces
+        load_points = position[self._loads]
+        contacts, forces, flags, is_solved = balance(
+            position,
+            allowed,
             left.centre,
             up,
-            weight=left.weight,
-            cfg=self._cfg.forces,
-            load_points=position[self._loads] if len(self._loads) else None,
-            load_forces=self._load_forces if len(self._loads) else None,
+            left.weight,
+            load_points,
+            self._load_forces,
+            self._Q,
+            cfg.regularisation,
+            cfg.tolerance_m,
         )
-        return solve_contact_problem(problem)
+        if not is_solved:
+            problem = build_contact_problem(
+                position[contacts],
+                left.centre,
+                up,
+                weight=left.weight,
+                cfg=cfg,
+                load_points=load_points,
+                load_forces=self._load_forces,
+            )
+            solution = solve_contact_problem(problem)
+            forces, flags = solution.forces, solution.flags
+        return ContactForces(contacts, forces, flags)
 
     def _torques(
-        self,
-        left: LeftSide,
-        contacts: IndexArray,
-        solution: ContactSolution,
-        up: FloatArray,
+        self, left: LeftSide, balanced: ContactForces, up: FloatArray
     ) -> JointTorques:
         """Steps 670 to 690: joint torques from contacts and known loads."""
-        points, W = contacts, solution.forces
-        if len(self._loads):
-            points = np.concatenate((contacts, self._loads))
+        points, W = balanced.contacts, balanced.forces
+        if len(self._load_forces):
+            points = np.concatenate(
+                (points, np.arange(self._loads.start, self._loads.stop))
+            )
             W = np.concatenate((W, self._load_forces))
-        Ct = self._dynamics.contact_matrix(points, up)
-        return joint_torques(left.joints, Ct, W)
+        return joint_torques(left.joints, self._dynamics.contact_term(points, up, W))
+
+    def _compile(self) -> None:
+        """Go once through the steps, so that no step of a run waits for compilers."""
+        robot = self._robot
+        n, motors = len(robot.joints), len(robot.motors)
+        at_rest = Observation(
+            time_s=0.0,
+            q=np.zeros(n),
+            v=np.zeros(n),
+            target=np.zeros(n),
+            stiffness=np.zeros(n),
+            current=np.zeros(motors),
+            temperature=np.zeros(motors),
+            gyro=np.zeros(3),
+            accelerometer=np.array((0.0, 0.0, GRAVITY)),
+            fsr=np.zeros(len(robot.force_sensors)),
+        )
+        self.solve(at_rest)
+        # The QP's own, which a step meets only now and then.
+        corners = np.array(((0.1, 0.0, 0.0), (0.2, 0.1, 0.0), (0.3, -0.1, 0.0)))
+        up, com = np.array((0.0, 0.0, 1.0)), np.zeros(3)
+        solve_contact_problem(
+            build_contact_problem(corners, com, up, weight=1.0, cfg=self._cfg.forces)
+        )
+        self.reset()
 
 
 def _armature(robot: Robot) -> FloatArray:

@@ -30,17 +30,13 @@ class JointTorques:
     """(n_joints,) their difference, in N·m."""
 
 
-def joint_torques(
-    gravity_term: FloatArray, Ct: FloatArray, W: FloatArray
-) -> JointTorques:
+def joint_torques(gravity_term: FloatArray, contact_term: FloatArray) -> JointTorques:
     """Return τ = gravity term - Cᵗ W.
 
     Args:
         gravity_term: (n_joints,) step 640, in N·m.
-        Ct: (n_joints, n) step 670, in m: columns of Cᵗ(q) for unit vertical forces.
-        W: (n,) step 660, in N: forces of the world on the robot, upward.
+        contact_term: (n_joints,) steps 670 and 680, in N·m.
     """
-    contact_term = Ct @ W  # step 680
     return JointTorques(
         gravity_term=gravity_term,
         contact_term=contact_term,
