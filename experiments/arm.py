@@ -115,17 +115,19 @@ class Arm:
         self._steadiness = Steadiness(cfg.fast_forward or FastForwardCfg())
         self._mean_square = np.zeros(len(sim.robot.motors))
         self._physics_s = 0.0
+        self._shut_down_s: float | None = None
         self._reported = 0.0
 
     def run(self) -> ArmResult:
         """Run to the end of the time, the fall, or a number that is not finite."""
         begin = time.perf_counter()
         failure: str | None = None
+        fell = False
         try:
             while failure is None and self._left_s() > 0.5 * self._cfg.control_period:
                 self._physics_block()
                 if self._sim.has_fallen():
-                    failure = f"fell at {self._sim.time_s:.2f} s"
+                    failure, fell = self._fall(), True
                 elif self._may_jump():
                     self._jump()
         except (SimulationDiverged, SensorError) as error:
@@ -143,14 +145,22 @@ class Arm:
             joints=joints,
             left_leg_rise_k=leg_rise(joints, "L"),
             right_leg_rise_k=leg_rise(joints, "R"),
-            fell=failure is not None and failure.startswith("fell"),
+            fell=fell,
             failure=failure,
             sim_s=self._sim.time_s,
             wall_s=time.perf_counter() - begin,
             physics_s=self._physics_s,
+            shut_down_s=self._shut_down_s,
             flags=flags,
             folder=str(self._cfg.folder) if self._cfg.folder else None,
         )
+
+    def _fall(self) -> str:
+        """Say when it fell, and whether it was made to."""
+        fell = f"fell at {self._sim.time_s:.2f} s"
+        if self._shut_down_s is None:
+            return fell
+        return f"shut down at {self._shut_down_s:.2f} s, {fell}"
 
     def _left_s(self) -> float:
         return self._cfg.duration_s - self._sim.time_s
@@ -214,6 +224,9 @@ class Arm:
                 status=change.status,
                 temperature_degc=change.temperature_degc,
             )
+        is_shut_down = bool(changes) and sim.protection.state().is_shut_down
+        if is_shut_down and self._shut_down_s is None:
+            self._shut_down_s = sim.time_s
         now = time.perf_counter()
         if now - self._reported > PROGRESS_PERIOD_S:
             self._reported = now

@@ -41,6 +41,8 @@ class ArmResult:
     wall_s: float
     physics_s: float
     """Simulated time in which the physics was stepped; the rest was fast-forward."""
+    shut_down_s: float | None = None
+    """When the protection made the whole robot limp, in s; None for never."""
     flags: dict[str, int] = field(default_factory=dict)
     """Cycles in which the controller raised a flag, such as a fall-back, by flag."""
     folder: str | None = None

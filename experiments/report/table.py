@@ -54,25 +54,42 @@ def hottest(arm: ArmResult) -> tuple[str, JointResult]:
 
 
 def lifetime_s(arm: ArmResult) -> float:
-    """Return when the first joint reaches 80 °C, run on if need be; inf for never."""
-    times = [joint.forecast_80_degc_s for joint in arm.joints.values()]
-    return min((time for time in times if time is not None), default=math.inf)
+    """Return when the first joint reaches 80 °C, or the robot is shut down, in s.
+
+    Run on with the last torques if need be; inf for never. NaN where the robot fell or
+    failed before: those torques foretell nothing.
+    """
+    failed = arm.failure is not None
+    times = [
+        arm.shut_down_s,
+        *(
+            joint.time_to_80_degc_s if failed else joint.forecast_80_degc_s
+            for joint in arm.joints.values()
+        ),
+    ]
+    never = math.nan if failed else math.inf
+    return min((time for time in times if time is not None), default=never)
 
 
 def lifetime_text(arm: ArmResult) -> str:
     """Say when the first joint reaches 80 °C, or where the hottest one ends."""
     time_s = lifetime_s(arm)
+    if math.isnan(time_s):
+        return "ended before"
     if math.isinf(time_s):
         steady = max(joint.steady_degc for joint in arm.joints.values())
         return f"never (ends at {steady:.0f} °C)"
+    minutes = f"{time_s / 60.0:.1f} min"
+    if time_s == arm.shut_down_s:
+        return f"{minutes} (shut down)"
     reached = any(joint.time_to_80_degc_s is not None for joint in arm.joints.values())
-    return f"{time_s / 60.0:.1f} min" + ("" if reached else " (forecast)")
+    return minutes + ("" if reached else " (forecast)")
 
 
 def lifetime_ratio_text(arm: ArmResult, reference: ArmResult) -> str:
     """Say how many times longer an arm lasts than the reference."""
     time_s, reference_s = lifetime_s(arm), lifetime_s(reference)
-    if math.isinf(reference_s):
+    if not math.isfinite(reference_s) or math.isnan(time_s):
         return NOTHING
     return "never" if math.isinf(time_s) else f"{time_s / max(reference_s, 1e-9):.1f} ×"
 

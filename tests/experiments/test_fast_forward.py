@@ -171,8 +171,11 @@ def test_a_shut_down_inside_a_jump_comes_when_it_would_and_wakes_the_physics(
     after = fast_run.frame.loc[at.time_s + 0.01 :]
     assert np.diff(after.index) == pytest.approx(0.02), "the physics did not resume"
     assert (fast_run.channel("stiffness").iloc[-1] == 0.0).all()
-    assert fast.fell
-    assert full.fell
+    for result in (fast, full):
+        assert result.fell
+        assert result.shut_down_s is not None
+        assert (result.failure or "").startswith("shut down at ")
+    assert fast.shut_down_s == at.time_s
     assert abs(fast.sim_s - full.sim_s) <= (
         JUMP_STEP_S + TEMPERATURE_PERIOD_S + ATOL_FALL_S
     )

@@ -109,5 +109,22 @@ def test_never_is_told_apart_from_not_yet(make_heat_result: Make) -> None:
     assert lifetime_ratio_text(arms["fixed"], arms["smart"]) == "–"
 
 
+@pytest.mark.requirement("ST-24")
+def test_a_robot_that_ended_early_foretells_nothing(make_heat_result: Make) -> None:
+    """Limp or fallen, its torques say nothing of when it would have been too hot."""
+    arms = make_heat_result("fixed", "smart").arms
+    fell = dataclasses.replace(arms["smart"], failure="fell at 3.20 s")
+    assert lifetime_text(fell) == "ended before"
+    assert lifetime_ratio_text(fell, arms["fixed"]) == "–"
+    limp = dataclasses.replace(fell, shut_down_s=600.0)
+    assert lifetime_text(limp) == "10.0 min (shut down)"
+    later = {
+        name: dataclasses.replace(joint, forecast_80_degc_s=2400.0)
+        for name, joint in arms["smart"].joints.items()
+    }
+    cool = dataclasses.replace(arms["smart"], joints=later)
+    assert lifetime_ratio_text(cool, limp) == "4.0 ×"
+
+
 def test_a_robot_that_fell_is_not_passed_over(two_leg_result: HeatResult) -> None:
     assert "fell at 3.20 s" in printed(two_leg_result, width=100)
