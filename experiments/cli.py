@@ -104,7 +104,10 @@ def heat(
     ] = None,
     slope: Annotated[float, typer.Option(help="Ground slope in degrees.")] = 0.0,
     servo: Annotated[
-        str, typer.Option(help="torque, or pybullet for the engine's own motors.")
+        str,
+        typer.Option(
+            help="torque, or pybullet for the engine's own motors (no gear friction)."
+        ),
     ] = "torque",
     gear_friction: Annotated[
         float, typer.Option(help="Factor on all gear friction; 0 is none.")

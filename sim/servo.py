@@ -43,7 +43,8 @@ class ServoCfg:
     """What of the motor board is modelled."""
 
     kind: str = "torque"
-    """`torque`: the servo of this module; `pybullet`: the engine's own motors."""
+    """`torque`: the servo of this module; `pybullet`: the engine's own motors, which
+    know the torque limit alone: no gear friction, encoder or torque-speed line."""
     friction_scale: float = 1.0
     """Factor on the gear friction of every joint; 0 switches it off."""
     encoder: bool = True
