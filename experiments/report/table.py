@@ -231,11 +231,20 @@ def _work(result: HeatResult) -> Table:
         )
     add(f"mean |torque|, {which}", lambda arm: f"{_mean_effort(arm, names):.2f} N·m")
     add(f"Joule loss, {which}", lambda arm: f"{_joule_loss(arm, names):.0f} J")
-    if any(arm.flags for arm in arms):
-        add("controller raised a flag", lambda arm: f"{sum(arm.flags.values())} cycles")
+    for flag in dict.fromkeys(flag for arm in arms for flag in arm.flags):
+        add(_words(flag), partial(_cycles, flag=flag))
     if any(arm.failure for arm in arms):
         add("ended early", lambda arm: arm.failure or "no")
     return table
+
+
+def _words(flag: str) -> str:
+    """Return `flag: com outside support` for COM_OUTSIDE_SUPPORT."""
+    return f"flag: {flag.lower().replace('_', ' ')}"
+
+
+def _cycles(arm: ArmResult, *, flag: str) -> str:
+    return f"{arm.flags.get(flag, 0)} cycles"
 
 
 def _hottest_text(arm: ArmResult) -> str:
