@@ -367,12 +367,14 @@ def test_heat_alone_keeps_the_clock_and_the_body(
         sim.advance_heat(square, 0.03)
 
 
+@pytest.mark.parametrize("kind", ["torque", "pybullet"])
 @pytest.mark.parametrize("ticks", [400, 410])
 def test_no_heat_is_lost_or_made_by_a_jump(
-    nao: Robot, simulate: Simulate, ticks: int
+    nao: Robot, simulate: Simulate, ticks: int, kind: str
 ) -> None:
     """Physics, a jump, physics: the same as the squares of all ticks, one by one."""
-    sim = simulate(nao, SimulationCfg(misalignment_deg={"LKneePitch": 3.0}), "PoseInit")
+    cfg = SimulationCfg(servo=ServoCfg(kind=kind), misalignment_deg={"LKneePitch": 3.0})
+    sim = simulate(nao, cfg, "PoseInit")
     reference = make_heating(nao, HeatingCfg())
     reference.reset(sim.truth().temperature)
 
