@@ -15,14 +15,17 @@ heading of the robot, which no sensor of it could tell.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
 from controllers.stiffness.joint_terms import contact_term, gravity_term
-from controllers.stiffness.placements import place_points, view_placements
+from controllers.stiffness.placements import (
+    BodyPoint,
+    place_points,
+    view_placements,
+)
 from models import Robot, UnknownName
 
 FloatArray = NDArray[np.float64]
@@ -30,22 +33,6 @@ IndexArray = NDArray[np.intp]
 
 GRAVITY = 9.81
 """Acceleration of gravity in m/s²."""
-
-
-class BodyPoint(Protocol):
-    """A named point fixed to a link, such as a `models.ContactPoint`."""
-
-    @property
-    def name(self) -> str:
-        """Name of the point."""
-
-    @property
-    def link(self) -> str:
-        """Link that it is fixed to."""
-
-    @property
-    def position(self) -> tuple[float, float, float]:
-        """Position in the link frame, in m."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +78,7 @@ class Dynamics:
         # Views into Pinocchio's data: they follow every update.
         self._placements = view_placements(self._model, self._data)
         self._J: FloatArray = self._data.J  # (6, nv)
+        self._centre: FloatArray = self._data.com[0]  # (3,)
         supports = self._model.supports
         bodies = body_of_point.tolist()
         carries = [[j in supports[b] for b in bodies] for j in joints]
@@ -101,10 +89,9 @@ class Dynamics:
     def update(self, q: FloatArray) -> None:
         """Set the configuration to the joint angles `q`, (n_joints,) in rad."""
         self._q[self._iq] = q
-        # One call for the Jacobian J_com of the centre of mass, the centre itself, the
-        # Jacobians J of all joints, and the placements.
+        # One call: J_com, the centre of mass, J of all joints, and the placements.
         self._J_com = pin.jacobianCenterOfMass(self._model, self._data, self._q)
-        self._com: FloatArray = self._data.com[0].copy()
+        self._com = self._centre.copy()
         self._position: FloatArray = place_points(
             self._placements, self._body_of_point, self._local
         )

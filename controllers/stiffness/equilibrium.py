@@ -6,7 +6,6 @@ the little memory of filters and sensor states.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +13,13 @@ from numpy.typing import NDArray
 from controllers.robot_interface import Observation
 from controllers.stiffness.config import SmartStiffnessCfg
 from controllers.stiffness.contact_balance import balance
+from controllers.stiffness.contact_choice import ContactForces, choose_contacts
 from controllers.stiffness.contact_forces import (
     build_contact_problem,
     solve_contact_problem,
 )
 from controllers.stiffness.contacts import ContactDetector
-from controllers.stiffness.dynamics import GRAVITY, BodyPoint, Dynamics
-from controllers.stiffness.flags import DEGENERATE_CONTACTS, StiffnessFlag
+from controllers.stiffness.dynamics import GRAVITY, Dynamics
 from controllers.stiffness.gravity_filter import GravityFilter
 from controllers.stiffness.ground_plane import (
     GroundPlane,
@@ -28,43 +27,22 @@ from controllers.stiffness.ground_plane import (
     find_sole_plane,
 )
 from controllers.stiffness.joint_torques import JointTorques, joint_torques
+from controllers.stiffness.left_side import (
+    LeftSide,
+    armature_at_joints,
+    left_side_at_rest,
+    left_side_in_motion,
+)
 from controllers.stiffness.loads import ExternalLoad
 from controllers.stiffness.motion import MotionEstimator
+from controllers.stiffness.placements import BodyPoint
 from controllers.stiffness.postures import PostureMatcher
 from controllers.stiffness.sensor_values import SensorValues
-from controllers.stiffness.vectors import cross
 from models import Posture, Robot
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IndexArray = NDArray[np.intp]
-
-# As plain integers: sums of enumeration members are slow.
-_DEGENERATE = int(DEGENERATE_CONTACTS)
-_CONTRADICTED = int(StiffnessFlag.POSTURE_CONTRADICTED)
-_WIDENED = int(StiffnessFlag.CONTACTS_WIDENED)
-
-
-class LeftSide(NamedTuple):
-    """The left side of the equation of motion, as the other steps need it (640)."""
-
-    joints: FloatArray
-    """(n_joints,) joint rows in N·m."""
-    weight: float
-    """Vertical force that the ground must give, in N; m g at rest."""
-    centre: FloatArray
-    """(3,) point that must lie over the support: the centre of mass at rest."""
-
-
-class ContactForces(NamedTuple):
-    """Contacts in use and what they bear (650 and 660)."""
-
-    contacts: IndexArray
-    """(n_contacts,) places among the robot's contact points."""
-    forces: FloatArray
-    """(n_contacts,) normal forces in N."""
-    flags: int
-    """`StiffnessFlag` bits."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +84,7 @@ class EquilibriumLogic:
         self._motion = (
             MotionEstimator(robot, cfg.motion) if cfg.model == "full" else None
         )
-        self._armature = _armature(robot)
+        self._armature = armature_at_joints(robot)
         self._imu_turned = robot.imu.link != robot.base_link
         self._values = SensorValues(robot)
         forces = cfg.forces
@@ -154,7 +132,12 @@ class EquilibriumLogic:
         touching = self._detector.detect(  # 650
             dynamics.point_positions[self._candidates], plane.up, values.fsr
         )
-        balanced = self._balance(touching, posture, left, plane.up)  # 660
+        balanced = choose_contacts(  # 650, 660
+            touching,
+            self._matcher.listed(posture),
+            self._detector.widen,
+            lambda allowed: self._solve_forces(allowed, left, plane.up),
+        )
         return Equilibrium(
             plane=plane,
             posture=posture,
@@ -183,58 +166,10 @@ class EquilibriumLogic:
         """Step 640: what contacts and motors must provide together."""
         dynamics = self._dynamics
         if self._motion is None:
-            return LeftSide(
-                joints=dynamics.gravity_term(-GRAVITY * up),
-                weight=dynamics.mass * GRAVITY,
-                centre=dynamics.com,
-            )
+            return left_side_at_rest(dynamics, up)
         motion = self._motion.step(observation, up)
-        base, joints = dynamics.inverse_dynamics(motion.v, motion.a, motion.base)
-        joints += self._armature * motion.a
-        force, moment = base[:3], base[3:]
-        weight = float(force @ up)
-        centre = dynamics.com
-        if weight > 0.0:
-            # The point of the ground about which the moment has no part in the plane:
-            # up x (moment - p x force) = 0 with up · p = ground.
-            ground = float((dynamics.point_positions[self._candidates] @ up).min())
-            along = force - weight * up
-            centre = (cross(up, moment) + ground * along) / weight
-        return LeftSide(joints=joints, weight=weight, centre=centre)
-
-    def _balance(
-        self,
-        touching: BoolArray,
-        posture: Posture | None,
-        left: LeftSide,
-        up: FloatArray,
-    ) -> ContactForces:
-        """Steps 650 (filter) and 660: contacts in use, and their forces.
-
-        Where these contacts cannot balance the robot, others are tried in turn: those a
-        little higher above the virtual plane, then those not on the posture's list (a
-        robot that fell over keeps the angles of its posture), then both. The first that
-        can are used, with a flag; else the first list stands, with its own flags.
-        """
-        listed = self._matcher.listed(posture)
-        first = self._solve_forces(touching & listed, left, up)
-        if not first.flags & _DEGENERATE or not touching.any():
-            return first
-        wider = self._detector.widen()
-        tries = [(touching, _CONTRADICTED)]
-        if wider is not None:
-            tries.insert(0, (wider & listed, _WIDENED))
-            tries.append((wider, _WIDENED | _CONTRADICTED))
-        n = len(first.contacts)
-        for allowed, flag in tries:
-            if np.count_nonzero(allowed) > n:
-                answer = self._solve_forces(allowed, left, up)
-                if not answer.flags & _DEGENERATE:
-                    return answer._replace(flags=answer.flags | flag)
-        if n == 0:
-            answer = self._solve_forces(touching, left, up)
-            return answer._replace(flags=answer.flags | _CONTRADICTED)
-        return first
+        candidates = dynamics.point_positions[self._candidates]
+        return left_side_in_motion(dynamics, motion, self._armature, candidates, up)
 
     def _solve_forces(
         self, allowed: BoolArray, left: LeftSide, up: FloatArray
@@ -297,16 +232,11 @@ class EquilibriumLogic:
             fsr=np.zeros(len(robot.force_sensors)),
         )
         self.solve(at_rest)
-        # The QP's own, which a step meets only now and then.
+        # What a step meets only now and then: a wider distance, and the QP.
+        self._detector.widen()
         corners = np.array(((0.1, 0.0, 0.0), (0.2, 0.1, 0.0), (0.3, -0.1, 0.0)))
         up, com = np.array((0.0, 0.0, 1.0)), np.zeros(3)
         solve_contact_problem(
             build_contact_problem(corners, com, up, weight=1.0, cfg=self._cfg.forces)
         )
         self.reset()
-
-
-def _armature(robot: Robot) -> FloatArray:
-    """Return the rotor inertia at each joint, (n_joints,) in kg·m²; shared evenly."""
-    motors = [robot.motors[i] for i in robot.motor_of_joint]
-    return np.array([motor.armature / len(motor.joints) for motor in motors])

@@ -31,6 +31,9 @@ from models import BadInput
 
 FloatArray = NDArray[np.float64]
 
+_UNTRUSTED = int(StiffnessFlag.IMU_UNTRUSTED)
+_DISAGREES = int(StiffnessFlag.IMU_DISAGREES)
+
 
 class VerticalSource(Enum):
     """Where the vertical in use comes from."""
@@ -177,7 +180,7 @@ class GroundPlaneJudge:
             imu_trusted: False when no believable reading supports it.
             sole_up: (3,) unit normal of the pressed soles, base frame, or None.
         """
-        flags = 0 if imu_trusted else int(StiffnessFlag.IMU_UNTRUSTED)
+        flags = 0 if imu_trusted else _UNTRUSTED
         if sole_up is None:
             self._in_doubt = False
             return GroundPlane(
@@ -190,7 +193,7 @@ class GroundPlaneJudge:
             threshold *= self._cfg.doubt_ends
         self._in_doubt = difference > threshold
         if self._in_doubt:
-            flags |= int(StiffnessFlag.IMU_DISAGREES)
+            flags |= _DISAGREES
         doubted = self._in_doubt or not imu_trusted
         use_soles = doubted and self._cfg.on_doubt == "kinematics"
         return GroundPlane(

@@ -7,6 +7,8 @@ A point k with position r_k in the frame of its body is at
 o being the origin of the body and e_x, e_y, e_z its axes.
 """
 
+from typing import Protocol
+
 import numba
 import numpy as np
 import pinocchio as pin
@@ -15,6 +17,22 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
+
+
+class BodyPoint(Protocol):
+    """A named point fixed to a link, such as a `models.ContactPoint`."""
+
+    @property
+    def name(self) -> str:
+        """Name of the point."""
+
+    @property
+    def link(self) -> str:
+        """Link that it is fixed to."""
+
+    @property
+    def position(self) -> tuple[float, float, float]:
+        """Position in the link frame, in m."""
 
 
 def view_placements(model: pin.Model, data: pin.Data) -> FloatArray:
