@@ -13,16 +13,18 @@ from numpy.typing import NDArray
 
 from controllers.robot_interface import Limits, Observation
 from controllers.stiffness.config import SmartStiffnessCfg
-from controllers.stiffness.equilibrium import EquilibriumLogic
+from controllers.stiffness.equilibrium import Equilibrium, EquilibriumLogic
 from controllers.stiffness.flags import StiffnessFlag, flag_names
 from controllers.stiffness.loads import ExternalLoad
-from controllers.stiffness.offset import OffsetContext
+from controllers.stiffness.offset import Offset, OffsetContext
 from controllers.stiffness.policy import PostureTuning
 from controllers.stiffness.report import StiffnessReport
 from controllers.stiffness.stiffness import StiffnessLaw
 from models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]
+# What a report is made of: balance, offset, computed and returned stiffness, flags.
+_Step = tuple[Equilibrium, Offset, FloatArray, FloatArray, int]
 
 
 class SmartStiffness:
@@ -38,8 +40,8 @@ class SmartStiffness:
         self.name = self.cfg.name
         self.enabled = True
         """Switch (ST-20): off, the user's stiffness is in force."""
-        self.report: StiffnessReport | None = None
-        """Of the last step."""
+        self._last: _Step | None = None
+        self._report: StiffnessReport | None = None
         self._tunings: dict[str, PostureTuning] = {}
         self._robot: Robot | None = None
         self._counts: Counter[int] = Counter()
@@ -58,6 +60,8 @@ class SmartStiffness:
         self._robot = robot
         self._first = EquilibriumLogic(robot, self.cfg)  # 310
         self._second = StiffnessLaw(robot)  # 320
+        zero = np.zeros(len(robot.joints))
+        self._second.stiffness(self._second.share_of_limit(zero), 0.0)  # compile
         self._point_names = tuple(point.name for point in robot.contact_points)
         self._is_foot = np.array(
             [point.effector in robot.feet for point in robot.contact_points]
@@ -67,7 +71,7 @@ class SmartStiffness:
         self.cfg.policy.reset(robot)
         self._user = np.ones(len(robot.joints))
         self._time: float | None = None
-        self.report = None
+        self._last = self._report = None
         self._counts = Counter()
 
     @property
@@ -122,7 +126,6 @@ class SmartStiffness:
         robot, cfg = self._require_robot(), self.cfg
         balance = self._first.solve(observation)
         dt = 0.0 if self._time is None else max(0.0, observation.time_s - self._time)
-        self._time = observation.time_s
         posture, tau, flags = balance.posture, balance.torques.tau, balance.flags
         offset = cfg.offset.step(
             OffsetContext(
@@ -148,22 +151,34 @@ class SmartStiffness:
             flags |= int(StiffnessFlag.DISABLED)
 
         self._counts[flags] += 1
-        self.report = StiffnessReport(
-            time_s=observation.time_s,
-            flags=flags,
-            plane=balance.plane,
-            posture=posture.name if posture else None,
-            contact_names=tuple(
-                self._point_names[k] for k in balance.contacts.tolist()
-            ),
-            contact_forces=balance.forces,
-            com=balance.com,
-            torques=balance.torques,
-            offset=np.asarray(offset),
-            computed=computed,
-            stiffness=stiffness,
-        )
+        self._time = observation.time_s
+        self._last = balance, offset, computed, stiffness, flags
+        self._report = None
         return Limits(stiffness=stiffness.copy())
+
+    @property
+    def report(self) -> StiffnessReport | None:
+        """How the last step came to its stiffness; None before the first.
+
+        It is built when first asked for: the loop does not wait for what few read.
+        """
+        if self._report is None and self._last is not None and self._time is not None:
+            balance, offset, computed, stiffness, flags = self._last
+            names = self._point_names
+            self._report = StiffnessReport(
+                time_s=self._time,
+                flags=flags,
+                plane=balance.plane,
+                posture=balance.posture.name if balance.posture else None,
+                contact_names=tuple(names[k] for k in balance.contacts.tolist()),
+                contact_forces=balance.forces,
+                com=balance.com,
+                torques=balance.torques,
+                offset=np.array(offset),
+                computed=computed,
+                stiffness=stiffness,
+            )
+        return self._report
 
     def _require_robot(self) -> Robot:
         if self._robot is None:
