@@ -131,19 +131,6 @@ def test_what_a_controller_fell_back_on_is_named(make_heat_result: Make) -> None
     flags = {"COM_OUTSIDE_SUPPORT": 12, "CLIPPED": 3}
     smart = dataclasses.replace(result.arms["smart"], flags=flags)
     arms = {"fixed": result.arms["fixed"], "smart": smart}
-    lines = [
-        " ".join(line.split())
-        for line in printed(dataclasses.replace(result, arms=arms)).splitlines()
-    ]
-    assert "flag: com outside support 0 cycles 12 cycles" in lines
-    assert "flag: clipped 0 cycles 3 cycles" in lines
-
-
-def test_what_a_controller_fell_back_on_is_named(make_heat_result: Make) -> None:
-    result = make_heat_result("fixed", "smart")
-    flags = {"COM_OUTSIDE_SUPPORT": 12, "CLIPPED": 3}
-    smart = dataclasses.replace(result.arms["smart"], flags=flags)
-    arms = {"fixed": result.arms["fixed"], "smart": smart}
     text = printed(dataclasses.replace(result, arms=arms))
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert "flag: com outside support 0 cycles 12 cycles" in lines
