@@ -143,15 +143,17 @@ class SimulatedRobot:
     def write(self, command: Command) -> None:
         """Put set-points and stiffness in force, all of a command or nothing.
 
+        Joints on one motor obey the values of its leading joint, and read back so.
+
         Raises:
             BadInput: a value is not finite, a stiffness outside [0, 1], a set-point
                 outside the joint's range.
         """
         check_command(command, self._robot)
         if command.target is not None:
-            self._servo.target[:] = command.target
+            self._servo.target[:] = command.target[self._servo.lead_of_joint]
         if command.stiffness is not None:
-            self._stiffness[:] = command.stiffness
+            self._stiffness[:] = command.stiffness[self._servo.lead_of_joint]
             self._apply_stiffness()
 
     def step(self, ticks: int) -> None:

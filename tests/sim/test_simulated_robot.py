@@ -244,6 +244,24 @@ def test_what_was_written_is_read_back(walker: SimulatedRobot) -> None:
     walker.write(Command(target=kept.target, stiffness=np.ones(6)))
 
 
+@pytest.mark.requirement("ST-22")
+def test_joints_on_one_motor_read_back_what_their_motor_obeys(
+    nao: Robot, simulate: Simulate
+) -> None:
+    """The left hip yaw-pitch leads; what the right one was told is not in force."""
+    sim = simulate(nao, SimulationCfg(), "PoseInit")
+    left, right = nao.joint_index("LHipYawPitch"), nao.joint_index("RHipYawPitch")
+    target, stiffness = sim.read().target, np.ones(len(nao.joints))
+    target[left], target[right] = -0.1, -0.2
+    stiffness[left], stiffness[right] = 0.6, 0.3
+    sim.write(Command(target=target, stiffness=stiffness))
+    seen = sim.read()
+    assert_array_equal(seen.target[[left, right]], -0.1)
+    assert_array_equal(seen.stiffness[[left, right]], 0.6)
+    others = np.delete(np.arange(len(nao.joints)), right)
+    assert_array_equal(seen.target[others], target[others])
+
+
 @pytest.mark.requirement("ST-3")
 @given(stiffness=st.lists(st.floats(0.0, 1.0), min_size=6, max_size=6))
 @settings(max_examples=15)
