@@ -97,4 +97,5 @@ $(LOCKED): requirements.lock
 # The project itself, from this folder.
 $(READY): $(LOCKED) pyproject.toml
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m experiments.warm_up # compiles the kernels, for all later runs
 	@touch $@
