@@ -9,8 +9,8 @@ of τ_max kept for what the model leaves out: acceleration, friction, disturbanc
 
 Joints that share a motor share its limit: the two hip yaw-pitch joints of a NAO turn by
 the same angle, so by virtual work their motor gives the sum of their torques. Both
-joints get the larger of their own stiffness and that of the sum: enough for one motor
-on both, and for a simulation that drives them one by one.
+joints get the larger of their own stiffness and that of the sum: never less than the
+law gives a joint by itself, though only the sum loads the motor.
 """
 
 import numba
