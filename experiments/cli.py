@@ -5,6 +5,7 @@ the run ended in a stated failure, 2 bad input. Heavy imports wait until a comma
 needs them.
 """
 
+import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,6 +31,8 @@ RobotOption = Annotated[
 
 def main() -> None:
     """Run the command line; every error of ours becomes one message."""
+    # `timeout` and job managers end a run like Ctrl-C: its folders are closed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except BadInput as error:
@@ -73,7 +76,9 @@ def heat(
     ] = None,
     posture: Annotated[
         str | None,
-        typer.Option(help="Posture to hold; default: the preset's, or PoseInit."),
+        typer.Option(
+            help="Posture to hold; default: the preset's, PoseInit, or the first one."
+        ),
     ] = None,
     controllers: Annotated[
         str,

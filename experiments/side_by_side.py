@@ -125,21 +125,23 @@ def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmR
 
 @contextlib.contextmanager
 def _surroundings_of_workers() -> Iterator[None]:
-    """Let processes that start meanwhile use one thread each and ignore SIGINT.
+    """Let processes that start meanwhile use one thread each and ignore signals.
 
     Both must be so before they import anything: numpy asks for its threads only then,
-    and a terminal sends SIGINT to all, which would print tracebacks out of imports.
+    and a terminal sends SIGINT (`timeout` SIGTERM) to all, which would print tracebacks
+    out of imports. The parent, which gets them too, tells the workers to stop.
     """
     threads = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
     # Python sets signal handlers in the main thread alone.
     is_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
+    ignored = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    before = [signal.signal(number, signal.SIG_IGN) for number in ignored]
     try:
         yield
     finally:
-        if is_main:
-            signal.signal(signal.SIGINT, before)
+        for number, handler in zip(ignored, before, strict=True):
+            signal.signal(number, handler)
         if threads is None:
             del os.environ["OMP_NUM_THREADS"]
         else:

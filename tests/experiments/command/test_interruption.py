@@ -59,12 +59,19 @@ def running(here: Path, launch: Launch) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("to_whom", ["the terminal's group", "the parent alone"])
+@pytest.mark.parametrize(
+    ("to_whom", "number"),
+    [
+        ("the terminal's group", signal.SIGINT),
+        ("the parent alone", signal.SIGINT),
+        ("the group, as by timeout", signal.SIGTERM),
+    ],
+)
 def test_ctrl_c_closes_both_run_folders(
-    here: Path, running: "subprocess.Popen[str]", to_whom: str
+    here: Path, running: "subprocess.Popen[str]", to_whom: str, number: signal.Signals
 ) -> None:
-    send = os.killpg if to_whom == "the terminal's group" else os.kill
-    send(running.pid, signal.SIGINT)
+    send = os.kill if to_whom == "the parent alone" else os.killpg
+    send(running.pid, number)
     out, err = running.communicate(timeout=PATIENCE_S)
     assert err == "stopped; runs/heat holds what was recorded.\n"
     assert out == ""
