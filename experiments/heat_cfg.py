@@ -20,7 +20,7 @@ class HeatCfg:
     minutes: float | None = None
     """Simulated time; None: the preset's, or 15."""
     posture: str | None = None
-    """Stored posture to hold; None: the preset's, or PoseInit."""
+    """Stored posture to hold; None: the preset's, or PoseInit, or the robot's first."""
     controllers: tuple[str, ...] = ("fixed", "smart")
     preset: str | None = None
     misalignment_deg: Mapping[str, float] = field(default_factory=dict)
@@ -52,7 +52,8 @@ class Setting:
     """The experiment after the preset was laid under what was asked for."""
 
     minutes: float
-    posture: str
+    posture: str | None
+    """None leaves it to the robot."""
     misalignment_deg: dict[str, float]
     start_degc: dict[str, float]
     other_start_degc: float
@@ -68,7 +69,7 @@ def settle_setting(cfg: HeatCfg) -> Setting:
     if cfg.preset is None:
         return Setting(
             minutes=15.0 if cfg.minutes is None else cfg.minutes,
-            posture="PoseInit" if cfg.posture is None else cfg.posture,
+            posture=cfg.posture,
             misalignment_deg=dict(cfg.misalignment_deg),
             start_degc=dict(cfg.start_degc),
             other_start_degc=30.0,

@@ -16,6 +16,8 @@ from sim.ticks import ticks_of
 from sim.world_cfg import check_display
 
 LONGEST_MINUTES = 24.0 * 60.0
+DEFAULT_POSTURE = "PoseInit"
+"""That of the document; a robot without it takes its first one."""
 
 
 def plan_arms(cfg: HeatCfg) -> list[ArmCfg]:
@@ -46,7 +48,7 @@ def plan_arms(cfg: HeatCfg) -> list[ArmCfg]:
     robot = _with_effort_limits(load_robot(cfg.robot), cfg.preset, setting)
     _check_physics_step(robot, cfg.physics_dt)
     ticks_of("control period", cfg.control_period, cfg.physics_dt)
-    robot.posture(setting.posture)
+    posture = robot.posture(_posture_name(robot, setting.posture)).name
     misalignment_of(robot, setting.misalignment_deg)
     start_temperatures(robot, setting.start_degc, setting.other_start_degc)
     make_protection(cfg.protection, robot)
@@ -55,7 +57,7 @@ def plan_arms(cfg: HeatCfg) -> list[ArmCfg]:
             controller=controller,
             robot_folder=Path(cfg.robot),
             effort_limits=setting.effort_limits,
-            posture=setting.posture,
+            posture=posture,
             duration_s=60.0 * setting.minutes,
             simulation=simulation,
             fast_forward=None if cfg.full else FastForwardCfg(),
@@ -64,6 +66,16 @@ def plan_arms(cfg: HeatCfg) -> list[ArmCfg]:
         )
         for controller in cfg.controllers
     ]
+
+
+def _posture_name(robot: Robot, asked: str | None) -> str:
+    if asked is not None:
+        return asked
+    return (
+        DEFAULT_POSTURE
+        if DEFAULT_POSTURE in robot.postures
+        else next(iter(robot.postures))
+    )
 
 
 def _check_minutes(minutes: float, control_period: float) -> None:

@@ -21,7 +21,7 @@ NOTHING = "–"
 
 
 def heat_table(result: HeatResult) -> Group:
-    """Return the tables of an experiment, at most 80 columns for up to four arms."""
+    """Return the tables of an experiment; two arms fit into 80 columns."""
     tables = [_temperatures(result), _beside_published(result), _work(result)]
     return Group(*(table for table in tables if table.row_count))
 

@@ -107,6 +107,12 @@ def test_a_preset_says_how_long_and_in_which_posture() -> None:
     assert (given.posture, given.minutes) == (preset.posture, preset.minutes)
 
 
+def test_a_robot_without_the_documents_posture_takes_its_first_one() -> None:
+    two_leg = Path(__file__).parents[1] / "data" / "two_leg"
+    (arm,) = plan_arms(HeatCfg(robot=two_leg, controllers=("fixed",)))
+    assert arm.posture == "Stand"
+
+
 def test_the_searched_pattern_is_opposite_in_the_two_legs() -> None:
     x = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
     angles = opposed(x)
