@@ -11,13 +11,7 @@ from models import BadInput, Robot
 from sim.protection.document import DocumentProtection, DocumentProtectionCfg
 from sim.protection.nao import NaoProtection, NaoProtectionCfg
 from sim.protection.none import NoProtection
-from sim.protection.seam import (
-    Protection,
-    ProtectionState,
-    StatusChange,
-    Thresholds,
-    time_to_act,
-)
+from sim.protection.seam import Protection, ProtectionState, StatusChange
 
 ProtectionName = Literal["none", "nao", "document"]
 
@@ -53,7 +47,5 @@ __all__ = [
     "ProtectionName",
     "ProtectionState",
     "StatusChange",
-    "Thresholds",
     "make_protection",
-    "time_to_act",
 ]

@@ -13,12 +13,7 @@ import numpy as np
 
 from models import BadInput, Robot
 from sim.heating import FloatArray
-from sim.protection.seam import (
-    IntArray,
-    ProtectionState,
-    StatusChange,
-    Thresholds,
-)
+from sim.protection.seam import IntArray, ProtectionState, StatusChange
 
 Scope = Literal["all", "joint"]
 
@@ -107,18 +102,6 @@ class DocumentProtection:
         """Return the shut-downs since the last call."""
         events, self._events = tuple(self._events), []
         return events
-
-    def thresholds(self) -> Thresholds:
-        """Return the limits of what still has stiffness; nothing is ever given back."""
-        mean_limit = self._cfg.mean_degc
-        is_deaf = self._is_tripped | self._is_shut_down
-        return Thresholds(
-            rise_degc=np.where(is_deaf, np.inf, self._cfg.local_degc),
-            fall_degc=np.full(len(self._names), -np.inf),
-            mean_rise_degc=(
-                np.inf if mean_limit is None or self._is_shut_down else mean_limit
-            ),
-        )
 
     def state(self) -> ProtectionState:
         """Return a copy of what is shut down."""

@@ -16,12 +16,7 @@ import numpy as np
 
 from models import BadInput, Robot
 from sim.heating import FloatArray
-from sim.protection.seam import (
-    IntArray,
-    ProtectionState,
-    StatusChange,
-    Thresholds,
-)
+from sim.protection.seam import IntArray, ProtectionState, StatusChange
 
 Three = tuple[float, float, float]
 
@@ -74,8 +69,6 @@ class NaoProtection:
         self._motor_of_joint = robot.motor_of_joint
         self._onset = np.array(cfg.onset_degc)[:, np.newaxis]  # (3, 1)
         self._release = np.array(cfg.release_degc)[:, np.newaxis]
-        self._rise = np.array([*cfg.onset_degc, np.inf])  # by status
-        self._fall = np.array([-np.inf, *cfg.release_degc])
         self._factor = np.array([1.0, *cfg.factor])
         self.reset()
 
@@ -115,12 +108,6 @@ class NaoProtection:
         """Return the status changes since the last call."""
         events, self._events = tuple(self._events), []
         return events
-
-    def thresholds(self) -> Thresholds:
-        """Return the next onset and the release of each motor's status."""
-        return Thresholds(
-            rise_degc=self._rise[self._status], fall_degc=self._fall[self._status]
-        )
 
     def state(self) -> ProtectionState:
         """Return a copy of the statuses."""

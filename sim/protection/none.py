@@ -4,7 +4,7 @@ import numpy as np
 
 from models import Robot
 from sim.heating import FloatArray
-from sim.protection.seam import IntArray, ProtectionState, StatusChange, Thresholds
+from sim.protection.seam import IntArray, ProtectionState, StatusChange
 
 
 class NoProtection:
@@ -33,10 +33,6 @@ class NoProtection:
     def take_events(self) -> tuple[StatusChange, ...]:
         """Return nothing."""
         return ()
-
-    def thresholds(self) -> Thresholds:
-        """Return that no temperature matters."""
-        return Thresholds.never(self._n_motors)
 
     def state(self) -> ProtectionState:
         """Return a state in which nothing has happened."""

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.heating import FloatArray, Heating
+from sim.heating import FloatArray
 
 IntArray = NDArray[np.intp]
 
@@ -23,28 +23,6 @@ class StatusChange:
     """0 normal, 1 hot, 2 very hot, 3 critically hot, its stiffness being 0."""
     temperature_degc: float
     """Reported temperature at the change; the mean of all motors for `Body`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Thresholds:
-    """The temperatures at which a protection would act next, ±inf for never.
-
-    Between them the stiffness that it lets through does not change.
-    """
-
-    rise_degc: FloatArray
-    """(n_motors,) it acts when a motor reaches this, in °C."""
-    fall_degc: FloatArray
-    """(n_motors,) it acts when a motor falls to this, in °C."""
-    mean_rise_degc: float = np.inf
-    """It acts when the mean of all motors reaches this, in °C."""
-
-    @classmethod
-    def never(cls, n_motors: int) -> "Thresholds":
-        """Return thresholds that nothing reaches."""
-        return cls(
-            rise_degc=np.full(n_motors, np.inf), fall_degc=np.full(n_motors, -np.inf)
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,32 +63,8 @@ class Protection(Protocol):
     def take_events(self) -> tuple[StatusChange, ...]:
         """Return what has changed since the last call, in order."""
 
-    def thresholds(self) -> Thresholds:
-        """Return where it would act next, from its present status."""
-
     def state(self) -> ProtectionState:
         """Return a copy of everything that changes, but for events not yet taken."""
 
     def restore(self, state: ProtectionState) -> None:
         """Continue from a copy made by `state`."""
-
-
-def time_to_act(
-    protection: Protection, heating: Heating, mean_square_torque: FloatArray
-) -> float:
-    """Return the time until a motor's own temperature makes a protection act.
-
-    A threshold on the mean of all motors is not foretold: look at it in steps.
-
-    Args:
-        protection: asked for its thresholds.
-        heating: asked when they are reached.
-        mean_square_torque: (n_motors,) of a torque held for ever, in (N·m)².
-
-    Returns:
-        Seconds from now, inf for never.
-    """
-    limits = protection.thresholds()
-    rise = heating.time_to_reach(mean_square_torque, limits.rise_degc)
-    fall = heating.time_to_reach(mean_square_torque, limits.fall_degc)
-    return float(min(rise.min(), fall.min()))

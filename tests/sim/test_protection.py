@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from models import BadInput, Robot, default_robot_folder, load_robot
-from sim.heating import HeatingCfg, make_heating
 from sim.protection import (
     DocumentProtection,
     DocumentProtectionCfg,
@@ -20,7 +19,6 @@ from sim.protection import (
     Protection,
     StatusChange,
     make_protection,
-    time_to_act,
 )
 
 FloatArray = NDArray[np.float64]
@@ -88,13 +86,10 @@ def test_some_coefficients_only_go_to_zero_when_asked(robot: Robot) -> None:
 def test_the_total_of_the_robot_shuts_it_down_too(robot: Robot) -> None:
     protection = DocumentProtection(robot, DocumentProtectionCfg(mean_degc=55.0))
     ones = np.ones(len(robot.joints))
-    assert protection.thresholds().mean_rise_degc == 55.0
     uneven = np.linspace(-20.0, 20.0, len(robot.motors))
     assert protection.apply(ones, 54.9 + uneven).all()
     assert not protection.apply(ones, 55.1 + uneven).any()
     assert [event.motor for event in protection.take_events()] == ["Body"]
-    assert np.isinf(protection.thresholds().mean_rise_degc)
-    assert np.isinf(protection.thresholds().rise_degc).all()
 
 
 @pytest.mark.requirement("ST-4")
@@ -151,21 +146,16 @@ def test_no_protection_lets_it_burn(robot: Robot) -> None:
     courses=st.lists(st.floats(20.0, 100.0), min_size=1, max_size=6),
     stiffness=st.floats(0.0, 1.0),
 )
-def test_a_protection_never_adds_stiffness_and_holds_between_thresholds(
+def test_a_protection_never_adds_stiffness_and_holds_at_a_temperature(
     robot: Robot, name: str, courses: list[float], stiffness: float
 ) -> None:
     protection = make_protection(name, robot)
     commanded = np.full(len(robot.joints), stiffness)
-    ankle = robot.motor_names.index("LAnklePitch")
     for value in courses:
         hot = _temperatures(robot, LAnklePitch=value)
         left = protection.apply(commanded, hot)
         assert ((left >= 0.0) & (left <= commanded)).all()
-        limits = protection.thresholds()
-        low = max(limits.fall_degc[ankle], 20.0)
-        high = min(limits.rise_degc[ankle], 100.0)
-        inside = _temperatures(robot, LAnklePitch=0.5 * (low + high))
-        assert np.array_equal(protection.apply(commanded, inside), left)
+        assert np.array_equal(protection.apply(commanded, hot), left)
 
 
 def test_restore_continues_from_the_same_status(robot: Robot) -> None:
@@ -188,40 +178,6 @@ def test_restore_continues_from_the_same_status(robot: Robot) -> None:
     assert document.apply(ones, between).all()
     document.restore(shut_down)
     assert not document.apply(ones, between).any()
-
-
-@pytest.mark.parametrize(
-    ("temperature", "fall", "rise"),
-    [
-        (60.0, -np.inf, 76.0),
-        (77.0, 70.0, 80.0),
-        (85.0, 74.0, 90.0),
-        (95.0, 84.0, np.inf),
-    ],
-)
-def test_thresholds_are_the_next_onset_and_the_release(
-    robot: Robot, temperature: float, fall: float, rise: float
-) -> None:
-    protection = make_protection("nao", robot)
-    ones = np.ones(len(robot.joints))
-    protection.apply(ones, _temperatures(robot, LHipRoll=temperature))
-    limits = protection.thresholds()
-    motor = robot.motor_names.index("LHipRoll")
-    assert (limits.fall_degc[motor], limits.rise_degc[motor]) == (fall, rise)
-
-
-def test_the_time_until_it_acts_is_foretold(robot: Robot) -> None:
-    heating = make_heating(robot, HeatingCfg())
-    protection = make_protection("document", robot)
-    square = np.zeros(len(robot.motors))
-    assert math.isinf(time_to_act(protection, heating, square))
-    square[robot.motor_names.index("LAnklePitch")] = 2.2**2
-    when = time_to_act(protection, heating, square)
-    ones = np.ones(len(robot.joints))
-    before = protection.apply(ones, heating.predict(square, when - 0.01))
-    after = protection.apply(ones, heating.predict(square, when + 0.01))
-    assert before.all()
-    assert not after.any()
 
 
 def test_an_unknown_protection_is_refused(robot: Robot) -> None:
