@@ -13,13 +13,13 @@ LAST_SECOND_FILE = "last_second.parquet"
 
 
 class LastSecond:
-    """A ring of rows; `push` at every tick, `save` when the run must stop."""
+    """A ring of rows; `push_row` at every tick, `save` when the run must stop."""
 
     def __init__(self, channels: Sequence[Channel], rows: int = 1000) -> None:
         """Reserve the ring.
 
         Args:
-            channels: what a row holds, in the order of `push`.
+            channels: what a row holds, side by side in this order.
             rows: how many are kept: 1000 are a second at 1 kHz.
 
         Raises:
@@ -31,22 +31,13 @@ class LastSecond:
         self._block = np.empty((rows, len(self._layout.columns)))
         self._n_pushed = 0
 
-    def push(self, time_s: float, *values: FloatArray | float) -> None:
+    def push_row(self, time_s: float, row: FloatArray) -> None:
         """Keep a row and forget the oldest.
 
         Args:
             time_s: simulated time in s.
-            values: one a channel, in their order; they are copied.
-
-        Raises:
-            BadInput: there are more or fewer values than channels.
+            row: (n_columns,) all channels side by side; it is copied.
         """
-        row = np.empty(len(self._layout.columns))
-        self._layout.fill(row, values)
-        self.push_row(time_s, row)
-
-    def push_row(self, time_s: float, row: FloatArray) -> None:
-        """Do the same with all channels side by side, (n_columns,): the quick way."""
         place = self._n_pushed % self._rows
         self._block[place] = row
         self._time[place] = time_s
@@ -63,15 +54,6 @@ class LastSecond:
             raise BadInput(f"{rows} rows asked for; the ring holds {n_kept}.")
         places = np.arange(self._n_pushed - rows, self._n_pushed) % self._rows
         return np.asarray(self._block[places])
-
-    def culprits(self) -> tuple[str, ...]:
-        """Return the columns of the newest row that are not finite."""
-        if self._n_pushed == 0:
-            return ()
-        newest = self._block[(self._n_pushed - 1) % len(self._time)]
-        return tuple(
-            self._layout.columns[i] for i in np.flatnonzero(~np.isfinite(newest))
-        )
 
     def save(self, folder: Path) -> Path:
         """Write the rows, oldest first, beside the parts of a run; return the file.

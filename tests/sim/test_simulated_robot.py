@@ -349,7 +349,7 @@ def test_a_nan_stops_the_run_and_leaves_the_state_readable(
     assert len(rows) == 1000
     assert rows["time_s"].is_monotonic_increasing
     assert np.isfinite(rows.iloc[:-10].to_numpy()).all()
-    assert any("right_knee" in name for name in sim.last_second.culprits())
+    assert any("right_knee" in name for name in rows.columns[rows.iloc[-1].isna()])
     if kind == "torque":  # stopped before the engine saw it
         assert np.isfinite(sim.truth().q).all()
 
