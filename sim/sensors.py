@@ -42,9 +42,19 @@ class Sensors:
         engine: Engine,
         cfg: SensorCfg,
         misalignment: FloatArray,
+        torque_constant: FloatArray,
         rng: np.random.Generator,
     ) -> None:
         """Prepare buffers, periods and the gain errors of this robot.
+
+        Args:
+            robot: whose sensors they are.
+            engine: the world that they feel.
+            cfg: what of them is modelled.
+            misalignment: (n_joints,) true angle less encoder angle, in rad.
+            torque_constant: (n_motors,) of the heating model, joint side, in N·m/A:
+                current, heat and torque agree.
+            rng: source of the noise and the gain errors.
 
         Raises:
             BadInput: a period is not a multiple of the engine's.
@@ -78,7 +88,7 @@ class Sensors:
         steps = 1.0 if cfg.resolution else 0.0
         self._fine_step = np.array([steps * joint.servo_step for joint in robot.joints])
         self._step = np.array([steps * joint.encoder_step for joint in robot.joints])
-        self._constant = np.array([mo.one_node.torque_constant for mo in robot.motors])
+        self._torque_constant = torque_constant.copy()
         self._imu = InertialUnit(robot, rng, noise=cfg.noise)
         self.accelerometer, self.gyro = np.split(self._imu.reading, 2)
         self._force_sensors = ForceSensors(
@@ -133,7 +143,7 @@ class Sensors:
         )
 
     def _read_currents(self, motor_torque: FloatArray) -> None:
-        np.divide(motor_torque, self._constant, out=self.current)
+        np.divide(motor_torque, self._torque_constant, out=self.current)
         if self._cfg.noise:
             noise = self._rng.standard_normal(out=self._current_normal)
             noise *= self._rates.current_noise

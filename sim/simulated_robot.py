@@ -65,7 +65,12 @@ class SimulatedRobot:
         self._engine = Engine(robot, cfg.world)
         self._rng = np.random.default_rng(cfg.seed)
         self._sensors = Sensors(
-            robot, self._engine, cfg.sensors, self._misalignment, self._rng
+            robot,
+            self._engine,
+            cfg.sensors,
+            self._misalignment,
+            self.heating.torque_constant,
+            self._rng,
         )
         self._uses_engine_motors = cfg.servo.kind == "pybullet"
         self.tick = 0

@@ -78,6 +78,11 @@ class OneNode:
         return self._ambient.copy()
 
     @property
+    def torque_constant(self) -> FloatArray:
+        """(n_motors,) K in N·m/A."""
+        return self._torque_constant.copy()
+
+    @property
     def joule_energy(self) -> FloatArray:
         """(n_motors,) heat made since `reset`, in J."""
         return self._energy.copy()

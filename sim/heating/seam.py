@@ -91,6 +91,10 @@ class Heating(Protocol):
         """(n_motors,) temperature of the surroundings, in °C."""
 
     @property
+    def torque_constant(self) -> FloatArray:
+        """(n_motors,) joint-side torque per current, in N·m/A."""
+
+    @property
     def joule_energy(self) -> FloatArray:
         """(n_motors,) heat made in the windings since `reset`, in J."""
 

@@ -110,6 +110,11 @@ class TwoNode:
         return self._ambient.copy()
 
     @property
+    def torque_constant(self) -> FloatArray:
+        """(n_motors,) N Kt in N·m/A."""
+        return self._joint_torque_constant.copy()
+
+    @property
     def joule_energy(self) -> FloatArray:
         """(n_motors,) heat made since `reset`, in J."""
         return self._energy.copy()

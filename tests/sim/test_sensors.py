@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from controllers.robot_interface import Command, Observation
 from models import BadInput, Robot
 from sim.engine import Engine, rotation_from_quaternion
+from sim.heating import HeatingCfg, HeatingModel, make_heating
 from sim.sensors import SensorCfg, Sensors
 from sim.servo import ServoCfg
 from sim.simulated_robot import SimulatedRobot
@@ -60,6 +61,7 @@ def sensors_in(
         cast(Engine, world),
         cfg,
         np.zeros(n) if misalignment is None else misalignment,
+        make_heating(robot, HeatingCfg()).torque_constant,
         np.random.default_rng(seed),
     )
     sensors.start(np.zeros(n), np.full(len(robot.motors), 30.0))
@@ -224,6 +226,29 @@ def test_current_is_torque_over_the_torque_constant(nao: Robot, seed: int) -> No
     assert_array_equal(np.sign(sensors.current), np.sign(torque))
     assert len(sensors.current) == 25
     assert len(sensors.q) == 26
+
+
+@pytest.mark.parametrize("model", ["one-node", "two-node"])
+def test_the_measured_current_is_the_one_that_heats(
+    nao: Robot, simulate: Simulate, model: HeatingModel
+) -> None:
+    """R i² with the winding's resistance is the heat of the chosen model."""
+    cfg = SimulationCfg(sensors=EXACT, heating=HeatingCfg(model=model))
+    sim = simulate(nao, cfg, "PoseInit")
+    sim.step(10)
+    current, torque = sim.read().current, sim.motor_torque
+    assert np.abs(torque).max() > 0.1, "no load, nothing to measure"
+    assert_allclose(current, sim.heating.currents(torque), rtol=1e-12)
+    resistance = {
+        "one-node": [motor.one_node.resistance for motor in nao.motors],
+        "two-node": [
+            motor.two_node.joule_constant * motor.torque_constant**2
+            for motor in nao.motors
+        ],
+    }[model]
+    assert_allclose(
+        resistance * current**2, sim.heating.joule_power(torque**2), rtol=1e-12
+    )
 
 
 def test_noise_has_the_stated_size_and_no_mean(nao: Robot) -> None:
