@@ -31,8 +31,6 @@ RobotOption = Annotated[
 
 def main() -> None:
     """Run the command line; every error of ours becomes one message."""
-    # `timeout` and job managers end a run like Ctrl-C: its folders are closed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except BadInput as error:
@@ -175,6 +173,8 @@ def heat(
         command=tuple(sys.argv),
         **optional,
     )
+    # `timeout` and job managers end a run like Ctrl-C: its folders are closed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     raise typer.Exit(run_heat_command(cfg, out, json_file))
 
 
