@@ -1,0 +1,1 @@
+"""Reservations: who may command what, and until when."""

@@ -1,0 +1,66 @@
+"""Conflict policies, one in each file; a new file here is a new policy.
+
+A policy is a class of a module of this package with a `name` of its own and a method
+`answer`; all its fields have defaults, so that its name alone makes one.
+"""
+
+import pkgutil
+from importlib import import_module
+
+from controllers.resources.policies.callback import CallbackOnDemand
+from controllers.resources.policies.lock import Lock
+from controllers.resources.policies.pause import PauseOnDemand
+from controllers.resources.policies.seam import (
+    KEEP,
+    Answer,
+    AnswerKind,
+    ConflictPolicy,
+    Demand,
+)
+from controllers.resources.policies.stop import StopOnDemand
+from models import UnknownName
+
+__all__ = [
+    "KEEP",
+    "Answer",
+    "AnswerKind",
+    "CallbackOnDemand",
+    "ConflictPolicy",
+    "Demand",
+    "Lock",
+    "PauseOnDemand",
+    "StopOnDemand",
+    "make_policy",
+    "policy_classes",
+]
+
+
+def policy_classes() -> dict[str, type[ConflictPolicy]]:
+    """Return every policy of this package by its name, in alphabetical order."""
+    found: dict[str, type[ConflictPolicy]] = {}
+    for info in pkgutil.iter_modules(__path__, __name__ + "."):
+        for item in vars(import_module(info.name)).values():
+            if (
+                isinstance(item, type)
+                and item.__module__ == info.name
+                and isinstance(getattr(item, "name", None), str)
+                and callable(getattr(item, "answer", None))
+            ):
+                found[item.name] = item  # type: ignore[attr-defined]
+    return dict(sorted(found.items()))
+
+
+def make_policy(name: str, **settings: object) -> ConflictPolicy:
+    """Return the policy of a name.
+
+    Args:
+        name: as `policy_classes` lists it.
+        settings: fields of the policy's class.
+
+    Raises:
+        UnknownName: no policy has this name.
+    """
+    classes = policy_classes()
+    if name not in classes:
+        raise UnknownName("Conflict policy", name, classes, "this manager")
+    return classes[name](**settings)

@@ -1,0 +1,36 @@
+"""Callback on demand: user code first, then free (RM-36)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from controllers.resources.policies.seam import KEEP, Answer, AnswerKind, Demand
+
+
+def _keep(demand: Demand) -> None:
+    """Decide nothing: what a policy without a function does."""
+
+
+@dataclass(frozen=True)
+class CallbackOnDemand:
+    """A function decides; what it says nothing about, it keeps until a limit.
+
+    A dance that is asked for the legs goes on to its next stable posture and releases
+    them there: its function returns None, and `limit_s` says how long that may take.
+    """
+
+    name: ClassVar[str] = "callback"
+
+    function: Callable[[Demand], Answer | None] = _keep
+    """Returns an answer, or None: the holder will release by itself, or not."""
+    limit_s: float | None = None
+    """After this time a None becomes a stop, in s; None leaves it a refusal."""
+
+    def answer(self, demand: Demand) -> Answer:
+        """Ask the function."""
+        answer = self.function(demand)
+        if answer is not None:
+            return answer
+        if self.limit_s is None:
+            return KEEP
+        return Answer(kind=AnswerKind.YIELD, after_s=self.limit_s)

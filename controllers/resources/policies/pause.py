@@ -1,0 +1,27 @@
+"""Pause on demand: yield, and go on from there when the taker is done (RM-37)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from controllers.resources.policies.seam import Answer, AnswerKind, Demand
+
+
+@dataclass(frozen=True)
+class PauseOnDemand:
+    """The holder waits at the front of its class for exactly the set that it had."""
+
+    name: ClassVar[str] = "pause"
+
+    within_s: float = 0.0
+    """Time to pause in s."""
+    resume_timeout_s: float | None = None
+    """Longest pause in s; None has no limit."""
+
+    def answer(self, demand: Demand) -> Answer:
+        """Give way until the taker is done."""
+        del demand
+        return Answer(
+            kind=AnswerKind.PAUSE,
+            after_s=self.within_s,
+            resume_timeout_s=self.resume_timeout_s,
+        )

@@ -1,0 +1,81 @@
+"""What every conflict policy is: an object that answers a demand (RM-32).
+
+The manager only tells; the holder decides. A policy is asked once at the demand and
+again every retry period while the asker waits. It decides quickly and starts nothing
+that takes time: the manager calls a promise in only when it lets the asker start, and
+the holder then learns by a notice.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from controllers.resources.tokens import TokenId
+from models import BadInput
+
+
+class AnswerKind(StrEnum):
+    """What a holder says to a demand."""
+
+    KEEP = "keep"
+    YIELD = "yield"
+    """Give way for good."""
+    PAUSE = "pause"
+    """Give way, and get the same set back when the taker is done."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Demand:
+    """Somebody asks for what this holder has."""
+
+    holder: str
+    token: TokenId
+    """The reservation in the way."""
+    resources: tuple[str, ...]
+    """Leaves of it that are asked for, sorted."""
+    asker: str
+    asker_priority: int
+    request: int | None
+    """Number of the request that waits; None for a wish to change the state."""
+    tick: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What the holder says."""
+
+    kind: AnswerKind
+    after_s: float = 0.0
+    """Time that it needs before it gives way, in s; then it is made to."""
+    resume_timeout_s: float | None = None
+    """PAUSE: longest wait for getting the set back, in s; None waits without limit."""
+
+    def __post_init__(self) -> None:
+        """Refuse times that are no times.
+
+        Raises:
+            BadInput: a time is negative or not a number.
+        """
+        for name in ("after_s", "resume_timeout_s"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 <= value < float("inf"):
+                raise BadInput(
+                    f"{name} of an answer is {value} s; give a number from 0."
+                )
+
+
+KEEP = Answer(kind=AnswerKind.KEEP)
+
+
+class ConflictPolicy(Protocol):
+    """Answers the demands on one owner's reservations."""
+
+    name: str
+    """The word by which a scenario, a client or the command line names it."""
+
+    def answer(self, demand: Demand) -> Answer:
+        """Say what the holder does about a demand.
+
+        It may call the manager (release, request...), as user code in it may. What it
+        raises counts as KEEP and is shown in the trace.
+        """

@@ -1,0 +1,21 @@
+"""Stop on demand: the behaviour stops, its resources are freed (RM-35)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from controllers.resources.policies.seam import Answer, AnswerKind, Demand
+
+
+@dataclass(frozen=True)
+class StopOnDemand:
+    """The holder gives way, at once or within the time that stopping takes."""
+
+    name: ClassVar[str] = "stop"
+
+    within_s: float = 0.0
+    """Time to stop in s: a walking robot first gets both feet down."""
+
+    def answer(self, demand: Demand) -> Answer:
+        """Give way."""
+        del demand
+        return Answer(kind=AnswerKind.YIELD, after_s=self.within_s)

@@ -1,0 +1,134 @@
+"""What an owner asks for, and how that ends."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from controllers.resources.owner import check_priority, check_timeout
+from controllers.resources.policies import ConflictPolicy
+from controllers.resources.tokens import Token
+from controllers.resources.words import (
+    AskerTie,
+    HolderTie,
+    Loss,
+    Mode,
+    OutcomeKind,
+    Why,
+)
+from models import BadInput
+
+FULL = 10_000
+"""100 % in the whole numbers that rates are counted in: 1/100 %."""
+
+_NO_RATES: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A set of resources, wanted together (RM-22).
+
+    The order of the names is of no importance (RM-24). None takes the owner's habit.
+    """
+
+    owner: str
+    resources: tuple[str, ...] = ()
+    """Leaves and composites without which the owner does not run (RM-47)."""
+    optional: tuple[str, ...] = ()
+    """Those it takes if they are free when it is granted, else goes without (RM-48)."""
+    rates: Mapping[str, float] = field(default_factory=lambda: _NO_RATES)
+    """Cumulative resource to rate in percent, two decimals (RM-56); all essential."""
+    mode: Mode = Mode.USE
+    priority: int | None = None
+    timeout_s: float | None = None
+    """0 tries once; None takes the owner's limit."""
+    loss: Loss = Loss.WHOLE
+    policy: ConflictPolicy | None = None
+    asker_tie: AskerTie | None = None
+    holder_tie: HolderTie | None = None
+    add_to: Token | None = None
+    """Enlarge this token of the owner's instead of making a new one (AR-23)."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no manager could grant.
+
+        Raises:
+            BadInput: nothing is asked for, a name comes twice, a rate, a priority or
+                a time limit is out of range.
+        """
+        names = (*self.resources, *self.optional, *self.rates)
+        if not names:
+            raise BadInput(
+                f"{self.owner} asks for nothing; name at least one resource."
+            )
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise BadInput(f"{self.owner} names {twice!r} twice in one request.")
+        for name, percent in self.rates.items():
+            rate_of(name, percent)
+        if self.priority is not None:
+            check_priority(self.priority)
+        if self.timeout_s is not None:
+            check_timeout(self.timeout_s)
+
+
+def rate_of(name: str, percent: float) -> int:
+    """Return a rate in 1/100 %.
+
+    Raises:
+        BadInput: it is not from 0.01 to 100 %, or is finer than 0.01 %.
+    """
+    rate = round(percent * 100.0) if 0.0 < percent <= 100.0 else 0
+    if rate < 1 or abs(percent * 100.0 - rate) > 1e-6:
+        raise BadInput(
+            f"rate of {name!r} is {percent} %; give 0.01 to 100 % in steps of 0.01 %."
+        )
+    return rate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Blocker:
+    """Why a resource could not be had."""
+
+    resource: str
+    owners: tuple[str, ...]
+    """Holders, virtual owners or earlier waiters; none for an inactive state."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """How a request ended."""
+
+    kind: OutcomeKind
+    tick: int
+    token: Token | None = None
+    """Of a grant."""
+    obtained: tuple[str, ...] = ()
+    """Leaves that the token covers by this grant, sorted."""
+    missing: tuple[str, ...] = ()
+    """Optional names that were not free (AR-16)."""
+    why: Why | None = None
+    """Of a failure."""
+    blockers: tuple[Blocker, ...] = ()
+    """Of a failure: who was in the way at the end."""
+
+    @property
+    def is_granted(self) -> bool:
+        """Whether the owner may go on."""
+        return self.kind is OutcomeKind.GRANTED
+
+
+class Ticket:
+    """A request on its way; `outcome` is None while it waits."""
+
+    __slots__ = ("number", "outcome", "request")
+
+    def __init__(self, number: int, request: Request) -> None:
+        """Begin to wait.
+
+        Args:
+            number: which request this is, in the order of arrival.
+            request: what is asked for.
+        """
+        self.number = number
+        self.request = request
+        self.outcome: Outcome | None = None

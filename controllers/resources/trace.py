@@ -1,0 +1,283 @@
+"""The event trace: all that happens to reservations, one frozen record each.
+
+Invariants, logs, notices and web pages read it; nothing else does. Tokens appear by
+their public part. Leaves are sorted, so that the order in which a request names them
+leaves no mark (I-5).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from controllers.resources.request import Outcome
+from controllers.resources.tokens import TokenId
+from controllers.resources.words import (
+    Loss,
+    LossCause,
+    Mode,
+    NoticeKind,
+    OutcomeKind,
+    Refusal,
+    Why,
+)
+from models.resource_node import ResourceKind
+
+Names = tuple[str, ...]
+"""Leaves, sorted."""
+Shares = Mapping[str, int]
+"""Leaf to share in 1/100 %: 10 000 of an exclusive one, 0 of a state."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """Something happened in a tick."""
+
+    tick: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opened(Event):
+    """A manager began its epoch."""
+
+    epoch: int
+    preemption: str
+    retry_ticks: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResourceAdded(Event):
+    """A resource is known from now on; parents come before their children."""
+
+    name: str
+    parent: str | None
+    kind: ResourceKind | None
+    """None: a composite."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResourceRemoved(Event):
+    """A resource is not known any more."""
+
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnerAdded(Event):
+    """An owner is known from now on; parents come before their children."""
+
+    owner: str
+    parent: str | None
+    time_to_live_ticks: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Requested(Event):
+    """An owner asks."""
+
+    request: int
+    owner: str
+    shares: Shares
+    """Essential leaves."""
+    optional: Mapping[str, Names]
+    """Optional name to its leaves."""
+    mode: Mode
+    priority: int
+    arrival: int
+    """Place among equals: the request's number, or that of the paused one."""
+    timeout_ticks: int | None
+    """None: a paused owner that waits without limit."""
+    loss: Loss
+    wins_ties: bool
+    """As asker, at its arrival."""
+    keeps_ties: bool
+    """As holder, later."""
+    add_to: TokenId | None
+    resumes: TokenId | None
+    """The token that was paused."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Granted(Event):
+    """A request is granted."""
+
+    request: int
+    owner: str
+    token: TokenId
+    shares: Shares
+    """What this grant adds to the token."""
+    missing: Names
+    inside: Mapping[str, TokenId]
+    """Leaf to the reservation, for descendants, that this one is inside of."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failed(Event):
+    """A request ended without a grant."""
+
+    request: int
+    owner: str
+    kind: OutcomeKind
+    why: Why
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Released(Event):
+    """An owner gave back leaves."""
+
+    token: TokenId
+    owner: str
+    leaves: Names
+    is_whole: bool
+    """Whether the token ended with it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Revoked(Event):
+    """The manager took leaves away from a token."""
+
+    token: TokenId
+    owner: str
+    lost: Names
+    """Taken for somebody else."""
+    freed: Names
+    """Merely went free with them: the whole-token rule (AR-19)."""
+    why: LossCause
+    by: str
+    """Name of the owner, virtual owner or state that caused it."""
+    request: int | None
+    """Number of the request that caused it, if one did."""
+    is_whole: bool
+    """Whether the token ended with it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Expired(Event):
+    """A token ended because its owner is gone."""
+
+    token: TokenId
+    owner: str
+    leaves: Names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Renewed(Event):
+    """An owner showed that it is alive."""
+
+    owner: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Crashed(Event):
+    """An owner is gone, and its descendants with it; comes before what follows."""
+
+    owner: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Frozen(Event):
+    """A virtual owner holds leaves, or caps their effort."""
+
+    leaves: Names
+    by: str
+    effort_cap: float | None
+    """Largest stiffness of their joints; None does not cap."""
+    is_total: bool
+    """Whether nobody else may use them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thawed(Event):
+    """A virtual owner gave leaves back."""
+
+    leaves: Names
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StateChanged(Event):
+    """Another state of a set is active; None: none of them."""
+
+    group: str
+    active: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StateRefused(Event):
+    """Holders of the active state kept it."""
+
+    group: str
+    wanted: str
+    holders: Names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notified(Event):
+    """An owner is told something."""
+
+    owner: str
+    kind: NoticeKind
+    token: TokenId | None = None
+    """The token concerned."""
+    leaves: Names = ()
+    """Asked for, lost, or available again."""
+    freed: Names = ()
+    """LOST: merely went free with them."""
+    by: str = ""
+    """Who asks or took."""
+    why: LossCause | None = None
+    until_tick: int | None = None
+    """YIELD_BY: when it is made to."""
+    request: int | None = None
+    """DEMANDED: the asker's; LOST by a pause: the one that waits to resume; OUTCOME:
+    the one that ended."""
+    answer: str = ""
+    """DEMANDED: what the holder's policy said, `error: ...` if it raised."""
+    outcome: Outcome | None = None
+    """OUTCOME: with the token itself. Only for its owner: never logged."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commanded(Event):
+    """A command arrived at the gate."""
+
+    command: int
+    token: TokenId | None
+    is_genuine: bool
+    """Whether the token was issued with this secret, by this
+    manager; False for none and for a forged one."""
+    resource: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rejected(Event):
+    """The gate refused a command."""
+
+    command: int
+    token: TokenId | None
+    resource: str
+    reason: Refusal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Executed(Event):
+    """A command was written to the device, its token tested in the same step."""
+
+    command: int
+    token: TokenId
+    resource: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MadeSafe(Event):
+    """The gate gave leaves that nobody commands any more their safe set-point."""
+
+    leaves: Names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settled(Event):
+    """A call is done, and all that followed from it: nothing more can be granted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ticked(Event):
+    """All that is due up to this tick has happened."""
