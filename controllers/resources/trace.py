@@ -8,6 +8,7 @@ leaves no mark (I-5).
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from controllers.resources.policies import AnswerKind
 from controllers.resources.request import Outcome
 from controllers.resources.tokens import TokenId
 from controllers.resources.words import (
@@ -229,10 +230,20 @@ class Notified(Event):
     request: int | None = None
     """DEMANDED: the asker's; LOST by a pause: the one that waits to resume; OUTCOME:
     the one that ended."""
-    answer: str = ""
-    """DEMANDED: what the holder's policy said, `error: ...` if it raised."""
     outcome: Outcome | None = None
     """OUTCOME: with the token itself. Only for its owner: never logged."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered(Event):
+    """A holder's policy answered a demand; follows its DEMANDED notice."""
+
+    owner: str
+    token: TokenId
+    request: int | None
+    answer: AnswerKind
+    error: str = ""
+    """What the policy raised, if it did; that counts as KEEP."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

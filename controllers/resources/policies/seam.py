@@ -8,7 +8,7 @@ the holder then learns by a notice.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from controllers.resources.tokens import TokenId
 from models import BadInput
@@ -70,7 +70,7 @@ KEEP = Answer(kind=AnswerKind.KEEP)
 class ConflictPolicy(Protocol):
     """Answers the demands on one owner's reservations."""
 
-    name: str
+    name: ClassVar[str]
     """The word by which a scenario, a client or the command line names it."""
 
     def answer(self, demand: Demand) -> Answer:

@@ -1,0 +1,80 @@
+"""An exclusive leaf: one user, perhaps inside reservations for descendants (RM-26)."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from controllers.resources.leaf import Leaf, Willing
+from controllers.resources.records import OwnerRecord, Reservation
+from controllers.resources.words import Mode
+from models.resource_node import ResourceKind
+
+
+class ExclusiveLeaf(Leaf):
+    """A stack of reservations, each inside the one below; the top one may use.
+
+    The one below reserves for descendants, and the owner above is such a descendant
+    or itself.
+    """
+
+    __slots__ = ("stack",)
+    kind: ClassVar[ResourceKind] = ResourceKind.EXCLUSIVE
+
+    def __init__(self, name: str) -> None:
+        """Begin free."""
+        super().__init__(name)
+        self.stack: list[Reservation] = []
+
+    def seated(self) -> Sequence[Reservation]:
+        """Return all that hold it, the innermost first."""
+        return self.stack[::-1]
+
+    def scope(self, owner: OwnerRecord) -> Reservation | None:
+        """Return the innermost reservation of `owner` or an ancestor of it."""
+        depth = self._scope_end(owner)
+        return self.stack[depth - 1] if depth else None
+
+    def has_scopes(self) -> bool:
+        """Whether anybody reserves it for descendants."""
+        return bool(self.stack) and self.stack[0].mode is Mode.RESERVE
+
+    def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
+        """Return all above the scope: the child is asked first, then upward."""
+        del share  # all of it
+        stack = self.stack
+        if not stack:
+            return ()
+        return stack[self._scope_end(owner) :][::-1]
+
+    def must_yield(
+        self, owner: OwnerRecord, share: int, is_willing: Willing
+    ) -> Sequence[Reservation] | None:
+        """Return all blockers if all are willing."""
+        if not self.stack:
+            return ()
+        blockers = self.blockers(owner, share)
+        return blockers if all(map(is_willing, blockers)) else None
+
+    def inside(self, reservation: Reservation) -> Sequence[Reservation]:
+        """Return all above a reservation, the innermost first."""
+        return self.stack[: self.stack.index(reservation) : -1]
+
+    def seat(self, reservation: Reservation, share: int) -> Reservation | None:
+        """Put a reservation on top."""
+        del share
+        below = self.stack[-1] if self.stack else None
+        self.stack.append(reservation)
+        return below
+
+    def unseat(self, reservation: Reservation) -> None:
+        """Take a reservation away, which is on top."""
+        if self.stack.pop() is not reservation:
+            raise AssertionError(f"{self.name}: the top of the stack is another one")
+
+    def _scope_end(self, owner: OwnerRecord) -> int:
+        """Return the height of the stack up to the scope of `owner`."""
+        stack, line = self.stack, owner.line
+        for height in range(len(stack), 0, -1):
+            reservation = stack[height - 1]
+            if reservation.mode is Mode.RESERVE and reservation.owner in line:
+                return height
+        return 0

@@ -1,0 +1,224 @@
+"""Who is granted: nothing while one leaf is missing, then all in one step (RM-23)."""
+
+import heapq
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from controllers.resources.book import Book
+from controllers.resources.leaf import Leaf
+from controllers.resources.policies import Answer, AnswerKind
+from controllers.resources.records import Key, Reservation, Shares, Waiting
+from controllers.resources.request import Request, Ticket
+from controllers.resources.words import Loss, LossCause, OutcomeKind, Preemption, Why
+from models.resource_node import ResourceKind
+
+Answers = Mapping[Reservation, Answer]
+Yielding = dict[Reservation, list[Leaf]]
+"""Who gives way, in order, and which leaves."""
+NO_ANSWERS: Answers = MappingProxyType({})
+
+
+class Granting:
+    """Decides by what stands in the book; changes it by the book's moves."""
+
+    def __init__(self, book: Book) -> None:
+        """Work on a book."""
+        self._book = book
+        self._by_priority = book.cfg.preemption is Preemption.BY_PRIORITY
+
+    def try_now(
+        self, waiting: Waiting, answers: Answers = NO_ANSWERS, *, arrives: bool = False
+    ) -> bool:
+        """Grant a request if nothing is in its way that does not give way."""
+        yielding = self.way_clear(waiting, answers, arrives=arrives)
+        if yielding is None:
+            return False
+        self.commit(waiting, yielding, answers, arrives=arrives)
+        return True
+
+    def way_clear(
+        self, waiting: Waiting, answers: Answers, *, arrives: bool
+    ) -> Yielding | None:
+        """Return who has to give way; None when that is not enough.
+
+        Args:
+            waiting: the request.
+            answers: what holders promised.
+            arrives: whether it is new: only then ties can be won (AR-21).
+        """
+        yielding: Yielding = {}
+
+        def is_willing(holder: Reservation) -> bool:
+            answer = answers.get(holder)
+            return (
+                answer is not None and answer.kind is not AnswerKind.KEEP
+            ) or self.overrides(waiting, holder, arrives=arrives)
+
+        add_to = waiting.add_to
+        owner = waiting.owner
+        for leaf, share in waiting.shares.items():
+            if not leaf.is_open() or (add_to is not None and leaf in add_to.shares):
+                return None
+            if leaf.waiters and leaf.first_competitor(waiting) is not None:
+                return None
+            leaving = leaf.must_yield(owner, share, is_willing)
+            if leaving is None:
+                return None
+            for holder in leaving:
+                yielding.setdefault(holder, []).append(leaf)
+        if not waiting.shares and not self._free_units(waiting)[0]:
+            return None
+        return yielding
+
+    def overrides(
+        self, waiting: Waiting, holder: Reservation, *, arrives: bool
+    ) -> bool:
+        """Whether authority takes from a holder without asking (AR-14, AR-21)."""
+        if not self._by_priority or waiting.resumes is not None:
+            return False  # who paused for a taker waits until it is done
+        if waiting.priority != holder.priority:
+            return waiting.priority > holder.priority
+        return arrives and waiting.wins_ties and not holder.keeps_ties
+
+    def commit(
+        self, waiting: Waiting, yielding: Yielding, answers: Answers, *, arrives: bool
+    ) -> None:
+        """Let the holders give way and grant the request, in one step."""
+        book = self._book
+        book.dequeue(waiting)
+        paused: list[Waiting] = []
+        for holder, leaves in yielding.items():
+            here = [leaf for leaf in leaves if leaf in holder.shares]
+            if not here:
+                continue  # it went with another one
+            why, resume = LossCause.OVERRIDDEN, None
+            if not self.overrides(waiting, holder, arrives=arrives):
+                why = LossCause.YIELDED
+                if answers[holder].kind is AnswerKind.PAUSE:
+                    why = LossCause.PAUSED
+                    resume = self._resumption(holder, here, answers[holder])
+                    paused.append(resume)
+            book.take_away(
+                holder,
+                here,
+                why,
+                waiting.owner.name,
+                request=waiting.ticket.number,
+                resume=resume.ticket.number if resume else None,
+            )
+        self._seat(waiting)
+        for resume in paused:
+            self._wait_to_resume(resume)
+
+    def settle(self) -> None:
+        """Grant all that can now be granted, in the order of the waiting (I-8)."""
+        book = self._book
+        if not book.changed:
+            return
+        heap: list[tuple[Key, Waiting]] = []
+        seen: set[Waiting] = set()
+        while True:
+            for leaf in book.changed:
+                for waiting in leaf.heads():
+                    if waiting not in seen:
+                        seen.add(waiting)
+                        heapq.heappush(heap, (waiting.key, waiting))
+            for waiting in book.unqueued.values() if book.changed else ():
+                if waiting not in seen:
+                    seen.add(waiting)
+                    heapq.heappush(heap, (waiting.key, waiting))
+            book.changed.clear()
+            if not heap:
+                return
+            _, waiting = heapq.heappop(heap)
+            seen.discard(waiting)
+            if waiting.is_waiting:
+                self.try_now(waiting)
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _seat(self, waiting: Waiting) -> None:
+        """Grant, with what is free of the optional names (RM-47, AR-16)."""
+        book = self._book
+        add_to = waiting.add_to
+        if add_to is not None and add_to.ended is not None:
+            book.fail(waiting, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)
+            return
+        if not waiting.optional:
+            book.seat(waiting, waiting.shares, ())
+            return
+        units, missing = self._free_units(waiting)
+        shares = waiting.shares | units
+        shares = dict(sorted(shares.items(), key=lambda item: item[0].name))
+        book.seat(waiting, shares, missing)
+
+    def _free_units(self, waiting: Waiting) -> tuple[Shares, tuple[str, ...]]:
+        """Return the free leaves of optional names, and the names that are not free."""
+        units: Shares = {}
+        missing: list[str] = []
+        for name, unit in waiting.optional.items():
+            if all(self._is_free(leaf, share, waiting) for leaf, share in unit.items()):
+                units.update(unit)
+            else:
+                missing.append(name)
+        return units, tuple(missing)
+
+    def _wait_to_resume(self, waiting: Waiting) -> None:
+        """Let a paused holder wait: it asks nobody and overrides nobody."""
+        book = self._book
+        if waiting.add_to is not None and waiting.add_to.ended is not None:
+            waiting.add_to = None
+        timeout_s = waiting.ticket.request.timeout_s
+        limit = None if timeout_s is None else book.cfg.ticks(timeout_s)
+        book.announce(waiting, limit)
+        book.enqueue(waiting, limit)
+        waiting.has_waited = True
+
+    @staticmethod
+    def _is_free(leaf: Leaf, share: int, waiting: Waiting) -> bool:
+        add_to = waiting.add_to
+        return (
+            leaf.is_open()
+            and not leaf.blockers(waiting.owner, share)
+            and leaf.first_competitor(waiting) is None
+            and (add_to is None or leaf not in add_to.shares)
+        )
+
+    def _resumption(
+        self, holder: Reservation, taken: list[Leaf], answer: Answer
+    ) -> Waiting:
+        """Return the request with which a paused holder will wait (RM-37)."""
+        whole = holder.loss is Loss.WHOLE
+        leaves = sorted(holder.shares if whole else taken, key=lambda leaf: leaf.name)
+        shares = {leaf: holder.shares[leaf] for leaf in leaves}
+        rated = ResourceKind.CUMULATIVE
+        request = Request(
+            owner=holder.owner.name,
+            resources=tuple(leaf.name for leaf in leaves if leaf.kind is not rated),
+            rates={
+                leaf.name: share / 100.0
+                for leaf, share in shares.items()
+                if leaf.kind is rated
+            },
+            mode=holder.mode,
+            priority=holder.priority,
+            timeout_s=answer.resume_timeout_s,
+            loss=holder.loss,
+            policy=holder.policy,
+        )
+        return Waiting(
+            ticket=Ticket(self._book.next_ticket(), request),
+            owner=holder.owner,
+            shares=shares,
+            optional={},
+            mode=holder.mode,
+            priority=holder.priority,
+            arrival=holder.arrival,
+            loss=holder.loss,
+            policy=holder.policy,
+            wins_ties=False,
+            keeps_ties=holder.keeps_ties,
+            add_to=None if whole else holder,
+            resumes=holder.token,
+            tick=self._book.tick,
+        )

@@ -1,0 +1,142 @@
+"""What every leaf of the resource tree can do, however it is shared.
+
+A leaf knows who is seated on it and who waits for it. Three kinds differ in who stands
+in whose way: `ExclusiveLeaf`, `CumulativeLeaf`, `StateLeaf`.
+"""
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from controllers.resources.records import OwnerRecord, Reservation, Waiting
+from models.resource_node import ResourceKind
+
+if TYPE_CHECKING:
+    from controllers.resources.losses import Loser
+
+_KEY = attrgetter("key")
+Willing = Callable[[Reservation], bool]
+
+
+class Freeze(NamedTuple):
+    """What a virtual owner does to a leaf."""
+
+    is_total: bool
+    """Whether nobody else may use it."""
+    effort_cap: float | None
+    """Largest stiffness of its joints, in [0, 1]."""
+
+
+class Leaf(ABC):
+    """A resource that is not made of others."""
+
+    __slots__ = ("freezes", "is_frozen", "losers", "name", "waiters")
+    kind: ClassVar[ResourceKind]
+    competes: ClassVar[bool] = True
+    """Whether those who wait for it stand in a queue."""
+
+    def __init__(self, name: str) -> None:
+        """Begin free."""
+        self.name = name
+        self.waiters: list[Waiting] = []
+        """Those that need it, in their order."""
+        self.freezes: dict[str, Freeze] = {}
+        """Virtual owner to what it does."""
+        self.is_frozen = False
+        """Whether one of them holds it whole."""
+        self.losers: dict[Loser, None] = {}
+        """Those that want to know when it is free again."""
+
+    # -- seats ------------------------------------------------------------------------
+
+    @abstractmethod
+    def seated(self) -> Sequence[Reservation]:
+        """Return all that hold it, those inside others before these."""
+
+    @abstractmethod
+    def scope(self, owner: OwnerRecord) -> Reservation | None:
+        """Return the reservation for descendants that `owner` would be inside of."""
+
+    @abstractmethod
+    def has_scopes(self) -> bool:
+        """Whether anybody reserves it for descendants."""
+
+    @abstractmethod
+    def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
+        """Return who would have to give way for `owner`, in the order of asking."""
+
+    @abstractmethod
+    def must_yield(
+        self, owner: OwnerRecord, share: int, is_willing: Willing
+    ) -> Sequence[Reservation] | None:
+        """Return who gives way if the willing do; None if that is not enough."""
+
+    @abstractmethod
+    def inside(self, reservation: Reservation) -> Sequence[Reservation]:
+        """Return who holds it inside of a reservation, the innermost first."""
+
+    @abstractmethod
+    def seat(self, reservation: Reservation, share: int) -> Reservation | None:
+        """Give it to a reservation; return the one that it is inside of."""
+
+    @abstractmethod
+    def unseat(self, reservation: Reservation) -> None:
+        """Take it from a reservation that nobody is inside of."""
+
+    def is_open(self) -> bool:
+        """Whether it may be granted to anybody."""
+        return not self.is_frozen
+
+    def effort_cap(self) -> float:
+        """Return the largest stiffness that its virtual owners allow."""
+        caps = [f.effort_cap for f in self.freezes.values() if f.effort_cap is not None]
+        return min(caps, default=1.0)
+
+    # -- the queue --------------------------------------------------------------------
+
+    def join(self, waiting: Waiting) -> None:
+        """Put a request at its place: by priority, then arrival."""
+        self.waiters.insert(bisect_left(self.waiters, waiting.key, key=_KEY), waiting)
+
+    def leave(self, waiting: Waiting) -> None:
+        """Take a request out of the queue."""
+        del self.waiters[bisect_left(self.waiters, waiting.key, key=_KEY)]
+
+    def first_competitor(self, waiting: Waiting) -> Waiting | None:
+        """Return the first of those that wait before this one for the same scope."""
+        waiters = self.waiters
+        if not self.competes or not waiters or waiters[0].key >= waiting.key:
+            return None
+        if not self.has_scopes():
+            return waiters[0]
+        scope = self.scope(waiting.owner)
+        for other in waiters:
+            if other.key >= waiting.key:
+                return None
+            if self.scope(other.owner) is scope:
+                return other
+        return None
+
+    def last_competitor(self, waiting: Waiting) -> Waiting | None:
+        """Return the last of those that wait before this one for the same scope."""
+        if not self.competes:
+            return None
+        before = bisect_left(self.waiters, waiting.key, key=_KEY)
+        scope = self.scope(waiting.owner)
+        for k in range(before - 1, -1, -1):
+            if self.scope(self.waiters[k].owner) is scope:
+                return self.waiters[k]
+        return None
+
+    def heads(self) -> Sequence[Waiting]:
+        """Return those that no earlier one waits before: one for each scope."""
+        if not self.competes:
+            return tuple(self.waiters)
+        if not self.has_scopes():
+            return self.waiters[:1]
+        first: dict[Reservation | None, Waiting] = {}
+        for waiting in self.waiters:
+            first.setdefault(self.scope(waiting.owner), waiting)
+        return tuple(first.values())

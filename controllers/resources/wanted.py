@@ -1,0 +1,136 @@
+"""From the names of a request to the leaves that it wants."""
+
+from collections.abc import Iterable
+
+from controllers.resources.book import Book
+from controllers.resources.leaf import Leaf
+from controllers.resources.records import OwnerRecord, Reservation, Shares, Waiting
+from controllers.resources.request import FULL, Request, Ticket, rate_of
+from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.words import AskerTie, HolderTie
+from models import BadInput
+from models.resource_node import ResourceKind
+
+
+def waiting_for(
+    request: Request,
+    tree: ResourceTree,
+    book: Book,
+    owner: OwnerRecord,
+    add_to: Reservation | None,
+) -> Waiting:
+    """Return a request with its leaves found and its owner's habits filled in.
+
+    Raises:
+        UnknownName: a resource is not in the tree.
+        BadInput: a name cannot be asked for in this way.
+    """
+    shares = _essential(request, tree, book)
+    optional = {
+        name: _unit(name, tree, book, shares) for name in sorted(request.optional)
+    }
+    if add_to is not None:
+        _check_new(request, add_to, shares, optional)
+    habits = owner.habits
+    number = book.next_ticket()
+    policy, priority = request.policy, request.priority
+    return Waiting(
+        ticket=Ticket(number, request),
+        owner=owner,
+        shares=shares,
+        optional=optional,
+        mode=request.mode,
+        priority=habits.priority if priority is None else priority,
+        arrival=number,
+        loss=request.loss,
+        policy=policy or habits.policy,
+        wins_ties=(request.asker_tie or habits.asker_tie) is AskerTie.WINS,
+        keeps_ties=(request.holder_tie or habits.holder_tie) is HolderTie.KEEPS,
+        add_to=add_to,
+        resumes=None,
+        tick=book.tick,
+    )
+
+
+def covered(
+    reservation: Reservation, names: Iterable[str], tree: ResourceTree
+) -> list[Leaf]:
+    """Return the leaves of a reservation that are meant by some names, sorted.
+
+    Raises:
+        UnknownName: a resource is not in the tree.
+        BadInput: the reservation covers nothing of a name.
+    """
+    held = {leaf.name: leaf for leaf in reservation.shares}
+    meant: set[str] = set()
+    for name in names:
+        here = [leaf for leaf in tree.leaves(name) if leaf in held]
+        if not here:
+            raise BadInput(
+                f"token {reservation.token.id} of {reservation.owner.name!r} does not "
+                f"cover {name!r}; it covers {', '.join(sorted(held))}."
+            )
+        meant.update(here)
+    return [held[name] for name in sorted(meant)]
+
+
+def _essential(request: Request, tree: ResourceTree, book: Book) -> Shares:
+    leaves = book.leaves
+    if len(request.resources) == 1 and not request.rates:
+        name = request.resources[0]
+        leaf = leaves.get(name)
+        if leaf is not None and leaf.kind is ResourceKind.EXCLUSIVE:
+            return {leaf: FULL}  # the common case, found at once
+    shares: dict[str, int] = {}
+    for name in request.resources:
+        shares.update(_exclusive_or_state(name, tree))
+    for name, percent in request.rates.items():
+        kind = tree.node(name).kind
+        if tree.children(name) or kind is not ResourceKind.CUMULATIVE:
+            raise BadInput(
+                f"{name!r} has no rates; ask for it among the resources, without one."
+            )
+        shares[name] = rate_of(name, percent)
+    return {leaves[name]: shares[name] for name in sorted(shares)}
+
+
+def _exclusive_or_state(name: str, tree: ResourceTree) -> dict[str, int]:
+    """Return leaf to share for one name of a request."""
+    node = tree.node(name)
+    if not node.children:
+        if node.kind is ResourceKind.CUMULATIVE:
+            raise BadInput(f"{name!r} is shared by rates; ask for a rate in percent.")
+        return {name: FULL if node.kind is ResourceKind.EXCLUSIVE else 0}
+    exclusive = tree.exclusive_leaves(name)
+    if not exclusive:
+        raise BadInput(
+            f"{name!r} cannot be taken as a whole; ask for one of "
+            f"{', '.join(child.name for child in node.children)}."
+        )
+    return dict.fromkeys(exclusive, FULL)
+
+
+def _unit(name: str, tree: ResourceTree, book: Book, essential: Shares) -> Shares:
+    """Return what an optional name adds to the essential leaves."""
+    found = _exclusive_or_state(name, tree)
+    unit = {book.leaves[leaf]: share for leaf, share in sorted(found.items())}
+    return {leaf: share for leaf, share in unit.items() if leaf not in essential}
+
+
+def _check_new(
+    request: Request,
+    add_to: Reservation,
+    shares: Shares,
+    optional: dict[str, Shares],
+) -> None:
+    if add_to.owner.name != request.owner:
+        raise BadInput(
+            f"token {add_to.token.id} is {add_to.owner.name!r}'s; {request.owner!r} "
+            "can only add to its own."
+        )
+    wanted = [shares, *optional.values()]
+    for leaf in (leaf for leaves in wanted for leaf in leaves):
+        if leaf in add_to.shares:
+            raise BadInput(
+                f"token {add_to.token.id} covers {leaf.name!r} already; add others."
+            )
