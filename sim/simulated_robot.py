@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from controllers.robot_interface import Command, Observation
 from models import Robot, TestbedError
 from sim.channels import Channel
-from sim.command_check import check_command
+from controllers.command_check import check_command
 from sim.engine import Engine, rotation_from_quaternion
 from sim.heating import make_heating
 from sim.last_second import LastSecond
