@@ -233,6 +233,24 @@ class Ledger:
         with self._call(tick):
             self._drop(record)
 
+    def remove_owner(self, owner: str, tick: int) -> None:
+        """Forget an owner; all that it still holds or waits for ends first.
+
+        Raises:
+            UnknownName: it is not known.
+            BadInput: other owners are parts of it.
+        """
+        record = self._owner(owner)
+        if record.children:
+            parts = ", ".join(child.name for child in record.children)
+            raise BadInput(f"owner {owner!r} has parts: {parts}; remove them first.")
+        with self._call(tick):
+            if not record.is_gone:
+                self._drop(record)
+            del self._book.owners[owner]
+            if record.parent:
+                record.parent.children.remove(record)
+
     # -- reservations -----------------------------------------------------------------
 
     def request(self, request: Request, tick: int) -> Ticket:
@@ -261,6 +279,17 @@ class Ledger:
                 return False
             self._book.fail(waiting, OutcomeKind.CANCELLED, Why.WITHDRAWN)
             return True
+
+    def demand_again(self, ticket: int, tick: int) -> None:
+        """Ask holders again for a request that waits, as its retry would (RM-19).
+
+        For a holder that has something new to say before the retry is due; while an
+        answer is already promised, nothing happens.
+        """
+        with self._call(tick):
+            waiting = self._book.waiting.get(ticket)
+            if waiting is not None and waiting.promises is None:
+                self._demands.demand(waiting, arrives=False)
 
     def release(
         self, token: Token, tick: int, names: Iterable[str] | None = None
