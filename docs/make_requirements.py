@@ -16,6 +16,7 @@ import csv
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,11 +25,18 @@ HEADER = """\
 # Requirements and the tests that hold them
 
 From `requirements.csv` and the markers in `tests/`; written by `make docs`. The places
-are those of the document [ES2659053T3], see `REFERENCES.md`.
-
+are those of the document in the title, see `REFERENCES.md`.
+"""
+TABLE = """
 | id | what must hold | place | tests |
 | --- | --- | --- | --- |
 """
+DOCUMENTS = {
+    "ST": "Joints of variable stiffness [ES2659053T3]",
+    "RM": "Manager of resources [ES2535273T3]",
+    "AR": "Arbiter with tokens [US11660748B1]",
+}
+"""Beginning of an id, before the dash, to the document that it is drawn from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,19 +77,12 @@ def find_tests(root: Path) -> tuple[MarkedTest, ...]:
 
 
 def render(catalogue: Sequence[Requirement], tests: Sequence[MarkedTest]) -> str:
-    """Return the text of docs/requirements.md."""
-    rows = []
-    for requirement in catalogue:
-        holding = ", ".join(
-            f"[{test.name}](../{test.path})"
-            for test in tests
-            if requirement.id in test.requirements
-        )
-        rows.append(
-            f"| {requirement.id} | {requirement.claim} | {requirement.place} "
-            f"| {holding or '**none**'} |\n"
-        )
-    return HEADER + "".join(rows)
+    """Return the text of docs/requirements.md: one table for each document."""
+    text = HEADER
+    for document, requirements in groupby(catalogue, key=_document):
+        text += f"\n## {document}\n{TABLE}"
+        text += "".join(_line(requirement, tests) for requirement in requirements)
+    return text
 
 
 def complaints(
@@ -103,6 +104,12 @@ def complaints(
                 f"in docs/requirements.csv; correct the marker or add a line there."
             )
     for requirement in catalogue:
+        if requirement.id.partition("-")[0] not in DOCUMENTS:
+            yield (
+                f"{requirement.id} in docs/requirements.csv is of no known document; "
+                f"begin its id with one of {', '.join(DOCUMENTS)}, or add a document "
+                "to docs/make_requirements.py."
+            )
         if requirement.id not in held:
             yield (
                 f"{requirement.id} has no test: {requirement.claim} Mark the test that "
@@ -128,6 +135,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in wrong:
         print(line, file=sys.stderr)
     return 1 if wrong else 0
+
+
+def _document(requirement: Requirement) -> str:
+    """Return the title of the document that a requirement is drawn from."""
+    family = requirement.id.partition("-")[0]
+    return DOCUMENTS.get(family, f"Unknown document {family!r}")
+
+
+def _line(requirement: Requirement, tests: Sequence[MarkedTest]) -> str:
+    """Return the line of the table with the tests that hold a requirement."""
+    holding = ", ".join(
+        f"[{test.name}](../{test.path})"
+        for test in tests
+        if requirement.id in test.requirements
+    )
+    return (
+        f"| {requirement.id} | {requirement.claim} | {requirement.place} "
+        f"| {holding or '**none**'} |\n"
+    )
 
 
 def _tests_in(

@@ -84,3 +84,20 @@ def test_an_unknown_requirement_is_named() -> None:
     (complaint,) = complaints(CATALOGUE, tests, render(CATALOGUE, tests))
     assert "t.py" in complaint
     assert "'ST-9'" in complaint
+
+
+def test_each_document_has_a_table_of_its_own() -> None:
+    catalogue = (*CATALOGUE, Requirement(id="RM-1", place="claim 1", claim="It rests."))
+    text = render(catalogue, BOTH)
+    assert text.index("[ES2659053T3]") < text.index("| ST-1 |") < text.index("| ST-2 |")
+    assert text.index("| ST-2 |") < text.index("[ES2535273T3]") < text.index("| RM-1 |")
+    assert text.count("| id |") == 2
+    assert "| RM-1 | It rests. | claim 1 | **none** |" in text
+
+
+def test_a_requirement_of_an_unknown_document_is_named() -> None:
+    tests = (MarkedTest(path="t.py", name="test_it", requirements=("XY-1",)),)
+    catalogue = (Requirement(id="XY-1", place="fig. 1", claim="It flies."),)
+    (complaint,) = complaints(catalogue, tests, render(catalogue, tests))
+    assert complaint.startswith("XY-1 in docs/requirements.csv is of no known document")
+    assert "ST, RM, AR" in complaint
