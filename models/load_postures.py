@@ -50,6 +50,7 @@ def load_postures(
             angles=angles,
             effectors=typical.effectors if typical else (),
             offset=typical.offset if typical else None,
+            state=typical.state if typical else None,
             status=cells["status"],
         )
     for name, typical in settings.items():

@@ -83,6 +83,7 @@ def load_robot(folder: Path | str | None = None) -> Robot:
         leds=load_leds(folder, urdf),
         speakers=tuple(Speaker(**item.model_dump()) for item in settings.speakers),
         battery=Battery(**settings.battery.model_dump()),
+        bodies=settings.bodies,
     )
 
 

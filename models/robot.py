@@ -8,7 +8,7 @@ yaw-pitch joints of a NAO do).
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -241,6 +241,8 @@ class Posture:
     """Stiffness offset of the posture (ST-19), or None for the default."""
     status: str
     """`published` or `estimate`."""
+    state: str | None = None
+    """The state resource that a robot in it is in (RM-51), or None."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -268,6 +270,10 @@ class Robot:
     leds: tuple[LedGroup, ...]
     speakers: tuple[Speaker, ...]
     battery: Battery
+    bodies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Bodies that it is made with, and the resources that each lacks (RM-41)."""
+    absent: tuple[str, ...] = ()
+    """Resources, leaves or composites, that this body lacks."""
 
     def __repr__(self) -> str:
         """Return a line for tracebacks; the tables would fill a page."""
@@ -330,6 +336,20 @@ class Robot:
         if name not in self.postures:
             raise UnknownName("Posture", name, self.postures, f"robot {self.name!r}")
         return self.postures[name]
+
+    def with_body(self, name: str) -> "Robot":
+        """Return the same robot with a body that lacks some parts (RM-41).
+
+        Joints, links and resources stay as they are, so that behaviours do not depend
+        on the body (RM-42): only `absent` says what is missing. Who simulates it still
+        simulates all of it.
+
+        Raises:
+            UnknownName: it is not made with such a body.
+        """
+        if name not in self.bodies:
+            raise UnknownName("Body", name, self.bodies, f"robot {self.name!r}")
+        return dataclasses.replace(self, absent=self.bodies[name])
 
     def with_effort_limits(self, limits: Mapping[str, float]) -> "Robot":
         """Return the same robot with other torques at stiffness 1.

@@ -58,6 +58,8 @@ class TypicalPosturePart(_Part):
 
     effectors: Annotated[tuple[Name, ...], Field(min_length=1)]
     offset: Annotated[Real, Field(ge=0.0, le=1.0)] | None
+    state: Name | None = None
+    """The state resource that a robot in this posture is in, if it is one."""
 
 
 class RobotFile(_Part):
@@ -78,3 +80,5 @@ class RobotFile(_Part):
     battery: BatteryPart
     speakers: tuple[SpeakerPart, ...] = ()
     typical_postures: dict[Name, TypicalPosturePart]
+    bodies: dict[Name, tuple[Name, ...]] = {}
+    """Bodies that the robot is made with, and the resources that each lacks."""
