@@ -1,0 +1,26 @@
+"""`RobotModel`: parts that this body does not have are nobody's (RM-41, RM-42).
+
+The tree of resources is the same for all bodies of a robot, so that a behaviour written
+for one starts on another and learns in the ordinary way what it cannot have: a request
+for legs waits until its time limit, and names the owner that has them.
+"""
+
+from controllers.resources.ledger import Ledger
+from models import Robot
+
+ROBOT_MODEL = "RobotModel"
+"""The virtual owner of what is absent, as the document calls it [RM-41]."""
+
+
+def freeze_absent(ledger: Ledger, robot: Robot, tick: int) -> None:
+    """Occupy what the body of a robot lacks, before any behaviour runs.
+
+    A complete robot has none of this: nothing happens.
+
+    Args:
+        ledger: of the robot's whole tree.
+        robot: a body of it, as `Robot.with_body` gives it.
+        tick: now.
+    """
+    if robot.absent:
+        ledger.freeze(robot.absent, ROBOT_MODEL, tick, effort_cap=0.0)

@@ -1,0 +1,88 @@
+"""`brokenArm`: a broken part is occupied so that no behaviour uses it (RM-44, RM-45).
+
+A fault is found by a self-test, a person, or injected by an experiment; here it is
+told, with the parts that it is about, and told again when it is repaired. Faults may
+overlap: the left arm, and one joint of it. A leaf is as broken as its worst fault, and
+free again when its last one is repaired.
+"""
+
+from collections.abc import Iterable
+
+from controllers.resources.ledger import Ledger
+from controllers.resources.virtual_owner import Occupation, VirtualOwner, strictest
+from models import BadInput, UnknownName
+
+BROKEN = Occupation(effort_cap=0.0, is_total=True)
+"""Limp: a drive that failed may do harm with any effort."""
+
+
+class BrokenPart:
+    """Occupies the parts of one or more faults."""
+
+    def __init__(self, ledger: Ledger, name: str = "brokenArm") -> None:
+        """Take every part as whole.
+
+        Args:
+            ledger: gets the parts occupied.
+            name: of the virtual owner, as the document calls it.
+        """
+        self._ledger = ledger
+        self._owner = VirtualOwner(ledger, name)
+        self._faults: dict[str, Occupation] = {}
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The parts that are told to be broken, in the order of their injection."""
+        return tuple(self._faults)
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The leaves that it occupies, sorted."""
+        return tuple(sorted(self._owner.occupied))
+
+    def inject(
+        self, parts: Iterable[str], tick: int, occupation: Occupation = BROKEN
+    ) -> None:
+        """Note that parts are broken; told again, a part is broken in the new way.
+
+        Args:
+            parts: resources, such as `LElbowRoll` or `Left arm`.
+            tick: now.
+            occupation: limp and nobody's, or usable with less effort.
+
+        Raises:
+            UnknownName: there is no such resource; nothing changes.
+            BadInput: no part is named, or the cap is no stiffness.
+        """
+        names = tuple(parts)
+        cap = occupation.effort_cap
+        if cap is not None and not 0.0 <= cap <= 1.0:
+            raise BadInput(f"effort cap is {cap}; give a stiffness from 0 to 1.")
+        if not names:
+            raise BadInput("A fault names no part; name at least one resource.")
+        for name in names:
+            self._ledger.tree.leaves(name)
+        self._faults |= dict.fromkeys(names, occupation)
+        self._follow(tick)
+
+    def repair(self, parts: Iterable[str], tick: int) -> None:
+        """Note that faults are repaired, by the names under which they were told.
+
+        Raises:
+            UnknownName: no such fault was told; nothing changes.
+        """
+        names = tuple(parts)
+        for name in names:
+            if name not in self._faults:
+                raise UnknownName("Fault", name, self._faults, "the list of faults")
+        for name in names:
+            self._faults.pop(name, None)
+        self._follow(tick)
+
+    def _follow(self, tick: int) -> None:
+        by_leaf: dict[str, list[Occupation]] = {}
+        for part, occupation in self._faults.items():
+            for leaf in self._ledger.tree.leaves(part):
+                by_leaf.setdefault(leaf, []).append(occupation)
+        wanted = {leaf: strictest(all_of) for leaf, all_of in by_leaf.items()}
+        self._owner.occupy(wanted, tick)

@@ -1,0 +1,121 @@
+"""`hotEngine`: a motor that is too hot is occupied until it has cooled (RM-43, RM-45).
+
+A motor is hot from `onset_degc` on and cool again below `release_degc`; in between it
+stays what it was. While hot it is occupied and the energy sent to it is lowered: with
+stiffness at most `effort_cap`, it holds its safe set-point and cools.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.resources.device_map import map_devices
+from controllers.resources.ledger import Ledger
+from controllers.resources.virtual_owner import Occupation, VirtualOwner
+from models import BadInput, Robot
+from models.resource_node import DeviceKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class HotEngineCfg:
+    """When a motor is too hot, and what is left of it."""
+
+    name: str = "hotEngine"
+    """Of the virtual owner, as the document calls it [RM-43]."""
+    onset_degc: float = 76.0
+    """Hot from here on, in °C: where a NAO begins to reduce stiffness [nao-lola]
+    [hulk]."""
+    release_degc: float = 70.0
+    """Cool below this, in °C: where a NAO gives the stiffness back [hulk]."""
+    effort_cap: float = 0.2
+    """Largest stiffness of a hot motor, in [0, 1]. With 0.22 or less every motor of the
+    NAO cools below 70 °C even if it gives all of that for ever: steady state T = Tₑ +
+    R (cap τ_max / K)² / λ with the one-node numbers of the robot; the wrists and hands
+    are the tightest. A leg keeps 0.6 N·m, which is gravity's share of a normal stand.
+    """
+    is_total: bool = True
+    """Take the motor from its owner; False leaves it usable with the effort capped
+    (reading of RM-46)."""
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that would chatter, and a cap that is no stiffness.
+
+        Raises:
+            BadInput: one of them.
+        """
+        if not self.release_degc < self.onset_degc < float("inf"):
+            raise BadInput(
+                f"hot from {self.onset_degc} °C and cool below {self.release_degc} °C; "
+                "give finite numbers, the second below the first, such as 76 and 70."
+            )
+        if not 0.0 <= self.effort_cap <= 1.0:
+            raise BadInput(
+                f"effort cap of a hot motor is {self.effort_cap}; give a stiffness "
+                "from 0 to 1."
+            )
+
+
+class HotEngine:
+    """Watches the temperatures; call `step` at a period of its own, once a second say.
+
+    Between two calls a motor warms by less than a degree at full effort.
+    """
+
+    def __init__(
+        self, ledger: Ledger, robot: Robot, cfg: HotEngineCfg | None = None
+    ) -> None:
+        """Take every motor as cool.
+
+        Args:
+            ledger: gets its leaves occupied.
+            robot: whose motors; one without a leaf is nobody's and not watched.
+            cfg: thresholds and what is left of a hot motor.
+        """
+        self.cfg = cfg or HotEngineCfg()
+        self._owner = VirtualOwner(ledger, self.cfg.name)
+        leaf_of = {
+            motor: leaf.name
+            for leaf in map_devices(ledger.tree.root, robot).of_kind(DeviceKind.MOTOR)
+            for motor in robot.motor_of_joint[leaf.joints].tolist()
+        }
+        self._leaves = tuple(leaf_of.get(m) for m in range(len(robot.motors)))
+        self._is_hot = np.zeros(len(self._leaves), dtype=np.bool_)
+        self._occupation = Occupation(
+            effort_cap=self.cfg.effort_cap, is_total=self.cfg.is_total
+        )
+
+    @property
+    def hot(self) -> tuple[str, ...]:
+        """The leaves that it occupies, sorted."""
+        return tuple(sorted(self._owner.occupied))
+
+    def step(self, temperature: NDArray[np.float64], tick: int) -> None:
+        """Occupy what has become hot, give back what has cooled.
+
+        Args:
+            temperature: (n_motors,) as the robot reports it, in °C.
+            tick: now.
+
+        Raises:
+            BadInput: a temperature is not finite, or there is not one for each motor;
+                nothing changes.
+        """
+        if temperature.shape != self._is_hot.shape:
+            raise BadInput(
+                f"temperatures have shape {temperature.shape}; give "
+                f"{self._is_hot.shape}, one a motor."
+            )
+        if not np.isfinite(temperature).all():
+            motor = int(np.argmin(np.isfinite(temperature)))
+            raise BadInput(
+                f"temperature of motor {motor} ({self._leaves[motor]}) is "
+                f"{temperature[motor]} °C; give finite numbers. Check that sensor."
+            )
+        onset, release = self.cfg.onset_degc, self.cfg.release_degc
+        is_hot = (temperature >= onset) | (self._is_hot & (temperature >= release))
+        if (is_hot == self._is_hot).all():
+            return
+        self._is_hot = is_hot
+        hot = (self._leaves[motor] for motor in np.flatnonzero(is_hot))
+        self._owner.occupy({leaf: self._occupation for leaf in hot if leaf}, tick)

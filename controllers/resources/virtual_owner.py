@@ -1,0 +1,83 @@
+"""A virtual owner: a cause that occupies parts of the body and never runs (RM-40).
+
+Its name says the cause: `RobotModel`, `hotEngine`, `brokenArm`, `energySaving`. What
+it occupies whole nobody else is granted; what it occupies in part stays usable with
+the effort capped (RM-46).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from controllers.resources.ledger import Ledger
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Occupation:
+    """How a virtual owner occupies a leaf."""
+
+    effort_cap: float | None
+    """Largest stiffness of its joints, in [0, 1]; None does not cap."""
+    is_total: bool
+    """Whether nobody else may use it."""
+
+
+class VirtualOwner:
+    """Keeps the ledger in step with what a cause occupies."""
+
+    def __init__(self, ledger: Ledger, name: str) -> None:
+        """Occupy nothing yet.
+
+        Args:
+            ledger: where real owners learn of it.
+            name: says the cause; no real owner may have it.
+        """
+        self.name = name
+        self._ledger = ledger
+        self._occupied: dict[str, Occupation] = {}
+
+    @property
+    def occupied(self) -> Mapping[str, Occupation]:
+        """What it occupies, by leaf (a read-only view)."""
+        return MappingProxyType(self._occupied)
+
+    def occupy(self, wanted: Mapping[str, Occupation], tick: int) -> None:
+        """Occupy exactly these leaves from now on (RM-45).
+
+        New occupations come before those that end: no part is free in between. Nothing
+        is told to the ledger where nothing changes.
+
+        Args:
+            wanted: leaf to the way of occupying it.
+            tick: now.
+
+        Raises:
+            UnknownName: there is no such leaf; nothing changes.
+        """
+        for leaf in wanted:
+            self._ledger.effort_cap(leaf)  # is it a leaf at all?
+        fresh: dict[Occupation, list[str]] = {}
+        for leaf, occupation in wanted.items():
+            if self._occupied.get(leaf) != occupation:
+                fresh.setdefault(occupation, []).append(leaf)
+        ended = [leaf for leaf in self._occupied if leaf not in wanted]
+        self._occupied = dict(wanted)
+        for occupation, leaves in fresh.items():
+            self._ledger.freeze(
+                leaves,
+                self.name,
+                tick,
+                effort_cap=occupation.effort_cap,
+                is_total=occupation.is_total,
+            )
+        if ended:
+            self._ledger.thaw(self.name, tick, ended)
+
+
+def strictest(occupations: Iterable[Occupation]) -> Occupation:
+    """Return one occupation that is as strict as all of one or more together."""
+    every = tuple(occupations)
+    caps = [o.effort_cap for o in every if o.effort_cap is not None]
+    return Occupation(
+        effort_cap=min(caps, default=None), is_total=any(o.is_total for o in every)
+    )
