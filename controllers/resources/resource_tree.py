@@ -1,0 +1,229 @@
+"""The tree of resources as an index that never changes (RM-3, RM-5).
+
+Taking a composite takes what is under it, so the leaves under every name are found
+once, when the tree is made; afterwards each question is one look-up. A resource that
+comes or goes (RM-15) makes another tree: who still reads the old one is not disturbed.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from models import BadInput, UnknownName
+from models.resource_node import ResourceKind, ResourceNode
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Place:
+    """A node, and what is above and below it."""
+
+    node: ResourceNode
+    parent: str | None
+    children: tuple[str, ...]
+    leaves: tuple[str, ...]
+    exclusive_leaves: tuple[str, ...]
+
+
+class ResourceTree:
+    """Names, parents and leaves of a tree of `ResourceNode`."""
+
+    def __init__(self, root: ResourceNode) -> None:
+        """Index a tree.
+
+        Raises:
+            BadInput: a name is empty or there twice, or a set of states holds anything
+                but states.
+        """
+        self.root = root
+        nodes, parents = _index(root)
+        for node in nodes.values():
+            _check_states(node)
+        if _is_state(root):
+            raise BadInput(
+                f"resource {root.name!r} is the root and a state; put states under a "
+                "composite, which is their set."
+            )
+        below: dict[str, list[str]] = {name: [] for name in nodes}
+        for leaf in sorted(name for name, node in nodes.items() if not node.children):
+            above: str | None = leaf
+            while above is not None:
+                below[above].append(leaf)
+                above = parents[above]
+        self.names: tuple[str, ...] = tuple(nodes)
+        """All names, each before those under it, siblings in their order."""
+        self._places = {
+            name: _Place(
+                node=node,
+                parent=parents[name],
+                children=tuple(child.name for child in node.children),
+                leaves=tuple(below[name]),
+                exclusive_leaves=tuple(
+                    leaf
+                    for leaf in below[name]
+                    if nodes[leaf].kind is ResourceKind.EXCLUSIVE
+                ),
+            )
+            for name, node in nodes.items()
+        }
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether a resource has this name."""
+        return name in self._places
+
+    def __repr__(self) -> str:
+        """Return a line for tracebacks."""
+        return f"ResourceTree({self.root.name!r}, {len(self.names)} resources)"
+
+    @property
+    def all_leaves(self) -> tuple[str, ...]:
+        """Every leaf, sorted by name."""
+        return self._places[self.root.name].leaves
+
+    def node(self, name: str) -> ResourceNode:
+        """Return a resource and all below it.
+
+        Raises:
+            UnknownName: there is none of this name. So do all that take a name here.
+        """
+        return self._place(name).node
+
+    def parent(self, name: str) -> str | None:
+        """Return what a resource is part of, or None for the root."""
+        return self._place(name).parent
+
+    def children(self, name: str) -> tuple[str, ...]:
+        """Return the parts of a resource in their order; none for a leaf."""
+        return self._place(name).children
+
+    def leaves(self, name: str) -> tuple[str, ...]:
+        """Return the leaves at or below a resource, sorted by name."""
+        return self._place(name).leaves
+
+    def exclusive_leaves(self, name: str) -> tuple[str, ...]:
+        """Return those of the leaves that one owner at a time may use."""
+        return self._place(name).exclusive_leaves
+
+    def state_group(self, leaf: str) -> str:
+        """Return the set that a state is one of (RM-52).
+
+        Raises:
+            BadInput: the resource is no state.
+        """
+        place = self._place(leaf)
+        if place.parent is None or not _is_state(place.node):
+            states = [name for name in self.all_leaves if _is_state(self.node(name))]
+            raise BadInput(
+                f"resource {leaf!r} is no state. States are: "
+                f"{', '.join(states) or 'none'}."
+            )
+        return place.parent
+
+    def with_resource(
+        self, name: str, parent: str, kind: ResourceKind = ResourceKind.EXCLUSIVE
+    ) -> "ResourceTree":
+        """Return a tree that has one leaf more, the last one under its parent.
+
+        A parent that was a leaf is a composite then; its kind counts again when it has
+        lost all its parts.
+
+        Raises:
+            BadInput: the name is taken or empty, the parent is a leaf that commands a
+                device, or a state and something else would be siblings.
+        """
+        above = self._place(parent).node
+        if name in self:
+            raise BadInput(
+                f"resource {name!r} is there already, under {self.parent(name)!r}; "
+                "choose another name."
+            )
+        if above.device is not None:
+            raise BadInput(
+                f"resource {parent!r} commands {', '.join(above.device.names)} and can "
+                f"have no parts; put {name!r} under a composite."
+            )
+        leaf = ResourceNode(name=name, kind=kind)
+        return self._with(replace(above, children=(*above.children, leaf)))
+
+    def without(self, name: str, *, with_parts: bool = False) -> "ResourceTree":
+        """Return a tree that has a resource less.
+
+        Args:
+            name: any but the root.
+            with_parts: whether what is under it may go too.
+
+        Raises:
+            BadInput: it is the root, or has parts that may not go.
+        """
+        place = self._place(name)
+        if place.parent is None:
+            raise BadInput(f"resource {name!r} is the root; remove what is under it.")
+        if place.children and not with_parts:
+            raise BadInput(
+                f"resource {name!r} has parts: {', '.join(place.children)}; remove "
+                "these before."
+            )
+        above = self._place(place.parent).node
+        rest = tuple(child for child in above.children if child.name != name)
+        return self._with(replace(above, children=rest))
+
+    def _place(self, name: str) -> _Place:
+        place = self._places.get(name)
+        if place is None:
+            raise UnknownName("Resource", name, self.names, f"tree {self.root.name!r}")
+        return place
+
+    def _with(self, changed: ResourceNode) -> "ResourceTree":
+        """Put another node in the place of the one of its name."""
+        while (parent := self.parent(changed.name)) is not None:
+            above = self.node(parent)
+            changed = replace(
+                above,
+                children=tuple(
+                    changed if child.name == changed.name else child
+                    for child in above.children
+                ),
+            )
+        return ResourceTree(changed)
+
+
+def _index(
+    root: ResourceNode,
+) -> tuple[dict[str, ResourceNode], dict[str, str | None]]:
+    """Return nodes and parents by name, from the top (trees may be very deep)."""
+    nodes: dict[str, ResourceNode] = {}
+    parents: dict[str, str | None] = {}
+    waiting: list[tuple[ResourceNode, str | None]] = [(root, None)]
+    while waiting:
+        node, parent = waiting.pop()
+        if not node.name.strip():
+            raise BadInput(
+                f"a resource under {parent!r} has the name {node.name!r}; give one."
+            )
+        if node.name in nodes:
+            raise BadInput(
+                f"resource {node.name!r} is twice in the tree, under "
+                f"{parents[node.name]!r} and under {parent!r}; give each resource one "
+                "place and a name of its own."
+            )
+        nodes[node.name] = node
+        parents[node.name] = parent
+        waiting.extend((child, node.name) for child in reversed(node.children))
+    return nodes, parents
+
+
+def _is_state(node: ResourceNode) -> bool:
+    return not node.children and node.kind is ResourceKind.STATE
+
+
+def _names(nodes: Iterable[ResourceNode]) -> str:
+    return ", ".join(node.name for node in nodes)
+
+
+def _check_states(node: ResourceNode) -> None:
+    states = [child for child in node.children if _is_state(child)]
+    others = [child for child in node.children if not _is_state(child)]
+    if states and others:
+        raise BadInput(
+            f"resource {node.name!r} holds states ({_names(states)}) and others "
+            f"({_names(others)}); a set of states holds nothing else: put the others "
+            "elsewhere."
+        )
