@@ -6,13 +6,13 @@ it never shows half of a change; tokens appear by their public part.
 
 from dataclasses import dataclass
 
-from controllers.resources.book import Book
-from controllers.resources.cumulative_leaf import CumulativeLeaf
-from controllers.resources.leaf import Leaf
+from controllers.resources.core.book import Book
+from controllers.resources.core.cumulative_leaf import CumulativeLeaf
+from controllers.resources.core.leaf import Leaf
+from controllers.resources.core.records import OwnerRecord, Reservation, Waiting
+from controllers.resources.core.state_leaf import StateLeaf
 from controllers.resources.ledger import Ledger
-from controllers.resources.records import OwnerRecord, Reservation, Waiting
 from controllers.resources.request import FULL
-from controllers.resources.state_leaf import StateLeaf
 from controllers.resources.tokens import TokenId
 from controllers.resources.words import Mode
 from models.resource_node import ResourceKind

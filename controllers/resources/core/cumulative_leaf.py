@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import ClassVar
 
-from controllers.resources.leaf import Leaf, Willing
-from controllers.resources.records import OwnerRecord, Reservation
+from controllers.resources.core.leaf import Leaf, Willing
+from controllers.resources.core.records import OwnerRecord, Reservation
 from controllers.resources.request import FULL
 from controllers.resources.words import Mode
 from models.resource_node import ResourceKind

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from controllers.resources.leaf import Leaf, Willing
-from controllers.resources.records import OwnerRecord, Reservation
+from controllers.resources.core.leaf import Leaf, Willing
+from controllers.resources.core.records import OwnerRecord, Reservation
 from controllers.resources.words import Mode
 from models.resource_node import ResourceKind
 

@@ -4,12 +4,21 @@ import heapq
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from controllers.resources.book import Book
-from controllers.resources.leaf import Leaf
+from controllers.resources.core.book import Book
+from controllers.resources.core.holdings import Holdings
+from controllers.resources.core.leaf import Leaf
+from controllers.resources.core.records import Key, Reservation, Shares, Waiting
+from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.policies import Answer, AnswerKind
-from controllers.resources.records import Key, Reservation, Shares, Waiting
 from controllers.resources.request import Request, Ticket
-from controllers.resources.words import Loss, LossCause, OutcomeKind, Preemption, Why
+from controllers.resources.words import (
+    Loss,
+    LossCause,
+    Mode,
+    OutcomeKind,
+    Preemption,
+    Why,
+)
 from models.resource_node import ResourceKind
 
 Answers = Mapping[Reservation, Answer]
@@ -21,9 +30,13 @@ NO_ANSWERS: Answers = MappingProxyType({})
 class Granting:
     """Decides by what stands in the book; changes it by the book's moves."""
 
-    def __init__(self, book: Book) -> None:
-        """Work on a book."""
+    def __init__(
+        self, book: Book, waiting_list: WaitingList, holdings: Holdings
+    ) -> None:
+        """Work on a book, by its moves."""
         self._book = book
+        self._waiting_list = waiting_list
+        self._holdings = holdings
         self._by_priority = book.cfg.preemption is Preemption.BY_PRIORITY
 
     def try_now(
@@ -57,7 +70,7 @@ class Granting:
         add_to = waiting.add_to
         owner = waiting.owner
         for leaf, share in waiting.shares.items():
-            if not leaf.is_open() or (add_to is not None and leaf in add_to.shares):
+            if not leaf.is_open() or (add_to is not None and _bars(add_to, leaf)):
                 return None
             if leaf.waiters and leaf.first_competitor(waiting) is not None:
                 return None
@@ -84,31 +97,63 @@ class Granting:
         self, waiting: Waiting, yielding: Yielding, answers: Answers, *, arrives: bool
     ) -> None:
         """Let the holders give way and grant the request, in one step."""
-        book = self._book
-        book.dequeue(waiting)
+        self._waiting_list.dequeue(waiting)
         paused: list[Waiting] = []
-        for holder, leaves in yielding.items():
-            here = [leaf for leaf in leaves if leaf in holder.shares]
+        for holder in _innermost_first(yielding):
+            here = [leaf for leaf in yielding[holder] if leaf in holder.shares]
             if not here:
                 continue  # it went with another one
-            why, resume = LossCause.OVERRIDDEN, None
-            if not self.overrides(waiting, holder, arrives=arrives):
-                why = LossCause.YIELDED
-                if answers[holder].kind is AnswerKind.PAUSE:
-                    why = LossCause.PAUSED
-                    resume = self._resumption(holder, here, answers[holder])
-                    paused.append(resume)
-            book.take_away(
-                holder,
-                here,
-                why,
-                waiting.owner.name,
-                request=waiting.ticket.number,
-                resume=resume.ticket.number if resume else None,
+            if self.overrides(waiting, holder, arrives=arrives):
+                answer = None
+            else:
+                answer = answers[holder]
+            resume = self.give_way(
+                holder, here, answer, waiting.owner.name, waiting.ticket.number
             )
+            if resume is not None:
+                paused.append(resume)
         self._seat(waiting)
         for resume in paused:
-            self._wait_to_resume(resume)
+            self.wait_to_resume(resume)
+
+    def give_way(
+        self,
+        holder: Reservation,
+        leaves: list[Leaf],
+        answer: Answer | None,
+        by: str,
+        request: int | None,
+    ) -> Waiting | None:
+        """Take leaves from a holder that promised them, or is overridden.
+
+        Returns:
+            The request with which it waits to resume, if it paused.
+        """
+        why, resume = LossCause.OVERRIDDEN, None
+        if answer is not None:
+            why = LossCause.YIELDED
+            if answer.kind is AnswerKind.PAUSE:
+                why = LossCause.PAUSED
+                resume = self._resumption(holder, leaves, answer)
+        self._holdings.take_away(
+            holder,
+            leaves,
+            why,
+            by,
+            request=request,
+            resume=resume.ticket.number if resume else None,
+        )
+        return resume
+
+    def wait_to_resume(self, waiting: Waiting) -> None:
+        """Let a paused holder wait: it asks nobody and overrides nobody (RM-37)."""
+        if waiting.add_to is not None and waiting.add_to.ended is not None:
+            waiting.add_to = None
+        timeout_s = waiting.ticket.request.timeout_s
+        limit = None if timeout_s is None else self._book.cfg.ticks(timeout_s)
+        self._waiting_list.announce(waiting, limit)
+        self._waiting_list.enqueue(waiting, limit)
+        waiting.has_waited = True
 
     def settle(self) -> None:
         """Grant all that can now be granted, in the order of the waiting (I-8)."""
@@ -139,18 +184,17 @@ class Granting:
 
     def _seat(self, waiting: Waiting) -> None:
         """Grant, with what is free of the optional names (RM-47, AR-16)."""
-        book = self._book
         add_to = waiting.add_to
         if add_to is not None and add_to.ended is not None:
-            book.fail(waiting, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)
+            self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)
             return
         if not waiting.optional:
-            book.seat(waiting, waiting.shares, ())
+            self._holdings.seat(waiting, waiting.shares, ())
             return
         units, missing = self._free_units(waiting)
         shares = waiting.shares | units
         shares = dict(sorted(shares.items(), key=lambda item: item[0].name))
-        book.seat(waiting, shares, missing)
+        self._holdings.seat(waiting, shares, missing)
 
     def _free_units(self, waiting: Waiting) -> tuple[Shares, tuple[str, ...]]:
         """Return the free leaves of optional names, and the names that are not free."""
@@ -163,17 +207,6 @@ class Granting:
                 missing.append(name)
         return units, tuple(missing)
 
-    def _wait_to_resume(self, waiting: Waiting) -> None:
-        """Let a paused holder wait: it asks nobody and overrides nobody."""
-        book = self._book
-        if waiting.add_to is not None and waiting.add_to.ended is not None:
-            waiting.add_to = None
-        timeout_s = waiting.ticket.request.timeout_s
-        limit = None if timeout_s is None else book.cfg.ticks(timeout_s)
-        book.announce(waiting, limit)
-        book.enqueue(waiting, limit)
-        waiting.has_waited = True
-
     @staticmethod
     def _is_free(leaf: Leaf, share: int, waiting: Waiting) -> bool:
         add_to = waiting.add_to
@@ -181,7 +214,7 @@ class Granting:
             leaf.is_open()
             and not leaf.blockers(waiting.owner, share)
             and leaf.first_competitor(waiting) is None
-            and (add_to is None or leaf not in add_to.shares)
+            and (add_to is None or not _bars(add_to, leaf))
         )
 
     def _resumption(
@@ -222,3 +255,32 @@ class Granting:
             resumes=holder.token,
             tick=self._book.tick,
         )
+
+
+def _bars(add_to: Reservation, leaf: Leaf) -> bool:
+    """Whether a token cannot get a leaf: it has it, or would be inside a later one."""
+    scope = leaf.scope(add_to.owner)
+    return leaf in add_to.shares or (
+        scope is not None and scope.owner is add_to.owner and scope.token > add_to.token
+    )
+
+
+def _innermost_first(yielding: Yielding) -> list[Reservation]:
+    """Return who gives way, each after those of them that are inside of it.
+
+    So that each goes by its own cause: a promised pause stays a pause.
+    """
+    order: dict[Reservation, None] = {}
+
+    def add(holder: Reservation) -> None:
+        if holder in order:
+            return
+        for leaf in holder.shares if holder.mode is Mode.RESERVE else ():
+            for inner in leaf.inside(holder):
+                if inner in yielding:
+                    add(inner)
+        order[holder] = None
+
+    for holder in yielding:
+        add(holder)
+    return list(order)

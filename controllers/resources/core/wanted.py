@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from controllers.resources.book import Book
-from controllers.resources.leaf import Leaf
-from controllers.resources.records import OwnerRecord, Reservation, Shares, Waiting
+from controllers.resources.core.book import Book
+from controllers.resources.core.leaf import Leaf
+from controllers.resources.core.records import OwnerRecord, Reservation, Shares, Waiting
 from controllers.resources.request import FULL, Request, Ticket, rate_of
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.words import AskerTie, HolderTie

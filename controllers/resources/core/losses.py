@@ -1,8 +1,15 @@
 """Losers that want to know when what they lost is free again (AR-26)."""
 
-from controllers.resources.leaf import Leaf
-from controllers.resources.records import OwnerRecord, Shares
+from typing import TYPE_CHECKING
+
+from controllers.resources.core.leaf import Leaf, names_of
+from controllers.resources.core.records import OwnerRecord, Shares
 from controllers.resources.tokens import TokenId
+from controllers.resources.trace import Notified
+from controllers.resources.words import NoticeKind
+
+if TYPE_CHECKING:  # the book holds losers
+    from controllers.resources.core.book import Book
 
 
 class Loser:
@@ -37,3 +44,23 @@ def forget_losses(owner: OwnerRecord, leaf: Leaf) -> None:
     """Forget what an owner lost together with a leaf: it has that again."""
     for loser in [loser for loser in leaf.losers if loser.owner is owner]:
         loser.forget()
+
+
+def tell_losers(book: "Book") -> None:
+    """Tell, once, those who can now have again all that they lost with a token."""
+    eased = sorted(book.eased, key=lambda loser: loser.token)
+    book.eased.clear()
+    for loser in eased:
+        if not loser.can_have_all():
+            continue
+        loser.forget()
+        if book.listeners:
+            book.emit(
+                Notified(
+                    tick=book.tick,
+                    owner=loser.owner.name,
+                    kind=NoticeKind.AVAILABLE,
+                    token=loser.token,
+                    leaves=names_of(loser.lost),
+                )
+            )

@@ -19,13 +19,20 @@ class Timers:
 
     def __init__(self) -> None:
         """Begin with nothing due."""
-        self._heap: list[tuple[int, Due, int, Callable[[], None]]] = []
+        self._heap: list[tuple[int, Due, int, int, Callable[[], None]]] = []
         self._count = 0
 
-    def at(self, tick: int, due: Due, call: Callable[[], None]) -> None:
-        """Make a call at a tick."""
+    def at(self, tick: int, due: Due, call: Callable[[], None], place: int = 0) -> None:
+        """Make a call at a tick.
+
+        Args:
+            tick: when.
+            due: what kind it is.
+            call: what to do.
+            place: place among those of one kind and tick; then the earlier made first.
+        """
         self._count += 1
-        heapq.heappush(self._heap, (tick, due, self._count, call))
+        heapq.heappush(self._heap, (tick, due, place, self._count, call))
 
     def next_due(self) -> int | None:
         """Return the tick of the next call, None if there is none."""
@@ -33,4 +40,4 @@ class Timers:
 
     def pop(self) -> Callable[[], None]:
         """Take out the next call."""
-        return heapq.heappop(self._heap)[3]
+        return heapq.heappop(self._heap)[4]

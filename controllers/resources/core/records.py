@@ -13,8 +13,8 @@ from controllers.resources.tokens import Token
 from controllers.resources.words import Loss, Mode, Refusal
 
 if TYPE_CHECKING:  # leaves hold records, and records leaves
-    from controllers.resources.leaf import Leaf
-    from controllers.resources.losses import Loser
+    from controllers.resources.core.leaf import Leaf
+    from controllers.resources.core.losses import Loser
 
 Shares = dict["Leaf", int]
 """Leaf to share in 1/100 %, in the order of the names."""
@@ -28,31 +28,31 @@ class OwnerRecord:
     __slots__ = (
         "children",
         "depth",
+        "dies",
         "habits",
         "is_gone",
-        "last_sign",
         "line",
         "losers",
         "parent",
+        "place",
         "reservations",
         "waiting",
+        "watched",
     )
 
-    def __init__(
-        self, habits: Owner, parent: "OwnerRecord | None", tick: int, line_above: int
-    ) -> None:
+    def __init__(self, habits: Owner, parent: "OwnerRecord | None", place: int) -> None:
         """Begin with nothing.
 
         Args:
             habits: what it was declared as.
             parent: the owner that it is a part of.
-            tick: first sign of life.
-            line_above: number of its ancestors.
+            place: in the order in which owners came to be known.
         """
         self.habits = habits
         self.parent = parent
-        self.children: list[OwnerRecord] = []
-        self.depth = line_above
+        self.place = place
+        self.children: dict[OwnerRecord, None] = {}
+        self.depth: int = parent.depth + 1 if parent else 0
         self.line: frozenset[OwnerRecord] = frozenset({self}) | (
             parent.line if parent else frozenset()
         )
@@ -63,7 +63,10 @@ class OwnerRecord:
         """By ticket number."""
         self.losers: dict[Loser, None] = {}
         """What it lost and may want to have again."""
-        self.last_sign = tick
+        self.dies: int | None = None
+        """Tick at which it counts as gone if it stays silent."""
+        self.watched: int | None = None
+        """Tick of the timer that looks."""
         self.is_gone = False
 
     @property

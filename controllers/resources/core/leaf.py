@@ -6,15 +6,15 @@ in whose way: `ExclusiveLeaf`, `CumulativeLeaf`, `StateLeaf`.
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from controllers.resources.records import OwnerRecord, Reservation, Waiting
+from controllers.resources.core.records import OwnerRecord, Reservation, Waiting
 from models.resource_node import ResourceKind
 
 if TYPE_CHECKING:
-    from controllers.resources.losses import Loser
+    from controllers.resources.core.losses import Loser
 
 _KEY = attrgetter("key")
 Willing = Callable[[Reservation], bool]
@@ -140,3 +140,8 @@ class Leaf(ABC):
         for waiting in self.waiters:
             first.setdefault(self.scope(waiting.owner), waiting)
         return tuple(first.values())
+
+
+def names_of(leaves: Iterable[Leaf]) -> tuple[str, ...]:
+    """Return the names of leaves, sorted."""
+    return tuple(sorted(leaf.name for leaf in leaves))

@@ -7,8 +7,8 @@ ever go on, so the latest request of it is denied.
 
 from collections.abc import Iterator
 
-from controllers.resources.book import Book
-from controllers.resources.records import OwnerRecord, Waiting
+from controllers.resources.core.book import Book
+from controllers.resources.core.records import OwnerRecord, Waiting
 
 _Node = OwnerRecord | Waiting
 
@@ -31,6 +31,8 @@ def _waits_for(node: _Node) -> Iterator[_Node]:
         yield from node.waiting.values()
         return
     for leaf, share in node.shares.items():
+        if not leaf.competes:
+            continue  # a state comes by itself, nobody has to let go of another
         earlier = leaf.last_competitor(node)  # which waits for the ones before it
         if earlier is not None:
             yield earlier

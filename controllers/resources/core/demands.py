@@ -7,15 +7,15 @@ manager waits for nobody: an answer that takes time comes due at a tick.
 from collections.abc import Sequence
 from functools import partial
 
-from controllers.resources.book import Book
-from controllers.resources.granting import Granting
-from controllers.resources.leaf import Leaf
+from controllers.resources.core.book import Book
+from controllers.resources.core.granting import Granting
+from controllers.resources.core.leaf import Leaf, names_of
+from controllers.resources.core.records import Reservation, Waiting
+from controllers.resources.core.state_leaf import StateLeaf
+from controllers.resources.core.timers import Due
 from controllers.resources.policies import KEEP, Answer, AnswerKind, Demand
-from controllers.resources.records import Reservation, Waiting
-from controllers.resources.state_leaf import StateGroup, StateLeaf
-from controllers.resources.timers import Due
 from controllers.resources.trace import Answered, Notified
-from controllers.resources.words import LossCause, NoticeKind
+from controllers.resources.words import NoticeKind
 
 
 class Demands:
@@ -25,12 +25,11 @@ class Demands:
         """Work on a book, and grant what was promised."""
         self._book = book
         self._granting = granting
-        self._retry_ticks = max(1, book.cfg.ticks(book.cfg.retry_s))
 
     def repeat(self, waiting: Waiting) -> None:
         """Ask again every retry period while the request waits (RM-19)."""
         self._book.timers.at(
-            self._book.tick + self._retry_ticks,
+            self._book.tick + self._book.cfg.retry_ticks,
             Due.RETRY,
             partial(self._again, waiting),
         )
@@ -44,7 +43,7 @@ class Demands:
         for holder, leaves in self._in_the_way(waiting).items():
             if not waiting.is_waiting:
                 return
-            if holder.ended is None:
+            if any(leaf in holder.shares for leaf in leaves):
                 answers[holder] = self._ask(
                     holder,
                     leaves,
@@ -69,30 +68,41 @@ class Demands:
         else:
             self._wait_for(waiting, promised, answers, self._book.tick + delay)
 
-    def ask_holders(self, group: StateGroup, asker: str) -> bool:
+    def demand_unless_promised(self, waiting: Waiting) -> None:
+        """Ask once more those in the way of a request, unless they promised."""
+        if waiting.promises is None:
+            self.demand(waiting, arrives=False)
+
+    def ask_holders(self, left: StateLeaf, asker: str) -> bool:
         """Ask those who need the active state whether it may be left (RM-53).
 
+        All are told; an answer that takes time is a refusal for now.
+
         Returns:
-            Whether all give way at once; they have lost it then.
+            Whether all give way; they have lost it then.
         """
-        active = group.active
-        if active is None:
-            return True
-        for holder in active.seated():
-            if holder.ended is None and active in holder.shares:
-                answer = self._ask(holder, [active.name], asker, 0, None)
-                if answer.kind is AnswerKind.KEEP or answer.after_s > 0.0:
-                    return False
-        for holder in active.seated():
-            if active in holder.shares:
-                self._book.take_away(holder, [active], LossCause.YIELDED, asker)
+        answers: dict[Reservation, Answer] = {}
+        for holder in left.seated():
+            if left in holder.shares:
+                answers[holder] = self._ask(holder, [left], asker, 0, None)
+        still = [holder for holder in left.seated() if left in holder.shares]
+        if not all(_gives_way_now(answers.get(holder)) for holder in still):
+            return False
+        paused = [
+            self._granting.give_way(holder, [left], answers[holder], asker, None)
+            for holder in still
+            if left in holder.shares
+        ]
+        for resume in paused:
+            if resume is not None:
+                self._granting.wait_to_resume(resume)
         return True
 
     # -- inside -----------------------------------------------------------------------
 
-    def _in_the_way(self, waiting: Waiting) -> dict[Reservation, list[str]]:
+    def _in_the_way(self, waiting: Waiting) -> dict[Reservation, list[Leaf]]:
         """Return holder to its leaves that are in the way, in the order of asking."""
-        found: dict[Reservation, list[str]] = {}
+        found: dict[Reservation, list[Leaf]] = {}
         for leaf, share in waiting.shares.items():
             here = _held_instead(leaf)
             for holder in leaf.blockers(waiting.owner, share):
@@ -102,14 +112,14 @@ class Demands:
     def _ask(
         self,
         holder: Reservation,
-        leaves: Sequence[str],
+        leaves: Sequence[Leaf],
         asker: str,
         priority: int,
         request: int | None,
     ) -> Answer:
         """Tell a holder and return what its policy says."""
         book = self._book
-        asked = tuple(sorted(set(leaves)))
+        asked = names_of(leaves)
         if book.listeners:
             book.emit(
                 Notified(
@@ -171,10 +181,8 @@ class Demands:
                     owner=holder.owner.name,
                     kind=NoticeKind.YIELD_BY,
                     token=holder.token.id,
-                    leaves=tuple(
-                        _held_instead(leaf)
-                        for leaf in waiting.shares
-                        if leaf in holder.shares
+                    leaves=names_of(
+                        leaf for leaf in waiting.shares if leaf in holder.shares
                     ),
                     by=waiting.owner.name,
                     until_tick=tick,
@@ -191,14 +199,21 @@ class Demands:
     def _again(self, waiting: Waiting) -> None:
         if not waiting.is_waiting:
             return
-        if waiting.promises is None:
-            self.demand(waiting, arrives=False)
+        self.demand_unless_promised(waiting)
         if waiting.is_waiting:
             self.repeat(waiting)
 
 
-def _held_instead(leaf: Leaf) -> str:
-    """Return the name under which holders in the way of a leaf have it."""
+def _held_instead(leaf: Leaf) -> Leaf:
+    """Return the leaf that those in the way of a leaf have: of states, the active."""
     if isinstance(leaf, StateLeaf) and leaf.group.active is not None:
-        return leaf.group.active.name
-    return leaf.name
+        return leaf.group.active
+    return leaf
+
+
+def _gives_way_now(answer: Answer | None) -> bool:
+    return (
+        answer is not None
+        and answer.kind is not AnswerKind.KEEP
+        and answer.after_s == 0.0
+    )

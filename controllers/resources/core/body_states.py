@@ -1,0 +1,109 @@
+"""What the body does to resources: parts freeze and thaw, states come and go."""
+
+from collections.abc import Sequence
+
+from controllers.resources.core.book import Book
+from controllers.resources.core.demands import Demands
+from controllers.resources.core.holdings import Holdings
+from controllers.resources.core.leaf import Freeze, Leaf, names_of
+from controllers.resources.core.state_leaf import StateGroup, StateLeaf
+from controllers.resources.trace import Frozen, StateChanged, StateRefused, Thawed
+from controllers.resources.words import LossCause
+from models import BadInput
+
+
+class BodyStates:
+    """Facts about the body, which nobody is asked about; and wishes, which all are."""
+
+    def __init__(self, book: Book, holdings: Holdings, demands: Demands) -> None:
+        """Work on a book, by its moves."""
+        self._book = book
+        self._holdings = holdings
+        self._demands = demands
+
+    def freeze(self, leaves: Sequence[Leaf], by: str, freeze: Freeze) -> None:
+        """Let a virtual owner have leaves (RM-40).
+
+        Raises:
+            BadInput: the cap is out of range, or a real owner has that name.
+        """
+        cap = freeze.effort_cap
+        if cap is not None and not 0.0 <= cap <= 1.0:
+            raise BadInput(f"effort cap is {cap}; give a fraction from 0 to 1.")
+        if by in self._book.owners:
+            raise BadInput(f"{by!r} is a real owner; a virtual one needs its own name.")
+        for leaf in leaves if freeze.is_total else ():
+            for holder in leaf.seated():
+                if leaf in holder.shares:
+                    self._holdings.take_away(holder, [leaf], LossCause.FROZEN, by)
+        for leaf in leaves:
+            leaf.freezes[by] = freeze
+            self._refresh(leaf)
+        if self._book.listeners:
+            self._book.emit(
+                Frozen(
+                    tick=self._book.tick,
+                    leaves=names_of(leaves),
+                    by=by,
+                    effort_cap=cap,
+                    is_total=freeze.is_total,
+                )
+            )
+
+    def thaw(self, leaves: Sequence[Leaf], by: str) -> None:
+        """Let a virtual owner give back what it has of some leaves (RM-45)."""
+        theirs = [leaf for leaf in leaves if by in leaf.freezes]
+        for leaf in theirs:
+            del leaf.freezes[by]
+            self._refresh(leaf)
+        if self._book.listeners and theirs:
+            self._book.emit(
+                Thawed(tick=self._book.tick, leaves=names_of(theirs), by=by)
+            )
+
+    def set_state(self, group: StateGroup, following: StateLeaf | None) -> None:
+        """Note as a fact which state is active; who needs the one left loses it."""
+        left = group.active
+        if left is following:
+            return
+        by = following.name if following else group.name
+        for holder in left.seated() if left else ():
+            if left in holder.shares:
+                self._holdings.take_away(holder, [left], LossCause.STATE_LEFT, by)
+        group.active = following
+        for leaf in group.leaves.values():
+            self._book.touch(leaf)
+        if self._book.listeners:
+            self._book.emit(
+                StateChanged(
+                    tick=self._book.tick,
+                    group=group.name,
+                    active=following.name if following else None,
+                )
+            )
+
+    def ask_state(self, wanted: StateLeaf, by: str) -> bool:
+        """Ask those who need the active state; change it if all give way (RM-53)."""
+        group = wanted.group
+        left = group.active
+        if left is wanted:
+            return True
+        if left is not None and not self._demands.ask_holders(left, by):
+            if self._book.listeners:
+                holders = dict.fromkeys(r.owner.name for r in left.seated())
+                self._book.emit(
+                    StateRefused(
+                        tick=self._book.tick,
+                        group=group.name,
+                        wanted=wanted.name,
+                        holders=tuple(sorted(holders)),
+                    )
+                )
+            return False
+        self.set_state(group, wanted)
+        return True
+
+    def _refresh(self, leaf: Leaf) -> None:
+        leaf.is_frozen = any(freeze.is_total for freeze in leaf.freezes.values())
+        if not leaf.is_frozen:
+            self._book.touch(leaf)

@@ -1,0 +1,132 @@
+"""The book of reservations: all state of a ledger, and how things are found in it.
+
+`waiting_list` and `holdings` are the moves that change it, `granting` decides who is
+granted, `demands` asks holders; `ledger` is what callers see.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+from controllers.resources.core.leaf import Leaf
+from controllers.resources.core.losses import Loser
+from controllers.resources.core.records import OwnerRecord, Reservation, Waiting
+from controllers.resources.core.state_leaf import StateGroup, StateLeaf
+from controllers.resources.core.timers import Timers
+from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.stale_token import StaleToken
+from controllers.resources.tokens import Token, TokenMint
+from controllers.resources.trace import Event
+from controllers.resources.words import Refusal
+from models import UnknownName
+
+
+class Book:
+    """What is held, waited for, due and known."""
+
+    def __init__(self, cfg: LedgerCfg, mint: TokenMint) -> None:
+        """Begin empty."""
+        self.cfg = cfg
+        self.mint = mint
+        self.tick = 0
+        self.timers = Timers()
+        self.leaves: dict[str, Leaf] = {}
+        self.groups: dict[str, StateGroup] = {}
+        self.owners: dict[str, OwnerRecord] = {}
+        self.reservations: dict[int, Reservation] = {}
+        """By sequence number; ended ones for a while."""
+        self.waiting: dict[int, Waiting] = {}
+        """By ticket number."""
+        self.listeners: list[Callable[[Event], None]] = []
+        self.changed: dict[Leaf, None] = {}
+        """Leaves on which somebody may now be granted."""
+        self.unqueued: dict[int, Waiting] = {}
+        """Requests that wait for optional leaves alone."""
+        self.entangled: dict[OwnerRecord, None] = {}
+        """Owners that both hold and wait: without one there is no deadlock."""
+        self.eased: dict[Loser, None] = {}
+        """Losers whose leaves changed."""
+        self.dead: deque[int] = deque()
+        """Sequence numbers of ended tokens whose records are kept."""
+        self._tickets = 0
+
+    def emit(self, event: Event) -> None:
+        """Tell all listeners; callers look first whether there are any."""
+        for listener in self.listeners:
+            listener(event)
+
+    def touch(self, leaf: Leaf) -> None:
+        """Note that somebody may now be granted a leaf."""
+        self.changed[leaf] = None
+        for loser in leaf.losers:
+            self.eased[loser] = None
+
+    def next_ticket(self) -> int:
+        """Return the number of a new ticket."""
+        self._tickets += 1
+        return self._tickets
+
+    # -- finding ----------------------------------------------------------------------
+
+    def find(self, token: Token) -> Reservation | Refusal:
+        """Return the live reservation of a token, or why there is none (I-15)."""
+        if token.epoch != self.mint.epoch:
+            return Refusal.WRONG_EPOCH
+        reservation = self.reservations.get(token.sequence)
+        if reservation is None or reservation.token.secret != token.secret:
+            return Refusal.UNKNOWN
+        return reservation.ended or reservation
+
+    def live(self, token: Token) -> Reservation:
+        """Return the reservation of a token.
+
+        Raises:
+            StaleToken: it is dead, or never was.
+        """
+        found = self.find(token)
+        if isinstance(found, Refusal):
+            raise StaleToken(token, found)
+        return found
+
+    def owner(self, name: str) -> OwnerRecord:
+        """Return an owner.
+
+        Raises:
+            UnknownName: it is not known.
+        """
+        record = self.owners.get(name)
+        if record is None:
+            raise UnknownName("Owner", name, self.owners, "this ledger")
+        return record
+
+    def leaf(self, name: str) -> Leaf:
+        """Return a leaf.
+
+        Raises:
+            UnknownName: there is none of this name.
+        """
+        leaf = self.leaves.get(name)
+        if leaf is None:
+            raise UnknownName("Resource", name, self.leaves, "this ledger")
+        return leaf
+
+    def group(self, name: str) -> StateGroup:
+        """Return a set of states.
+
+        Raises:
+            UnknownName: there is none of this name.
+        """
+        group = self.groups.get(name)
+        if group is None:
+            raise UnknownName("Set of states", name, self.groups, "this ledger")
+        return group
+
+    def state(self, group: str, name: str) -> StateLeaf:
+        """Return a state of a set.
+
+        Raises:
+            UnknownName: there is no such set, or no such state in it.
+        """
+        states = self.group(group).leaves
+        if name not in states:
+            raise UnknownName("State", name, states, f"set {group!r}")
+        return states[name]

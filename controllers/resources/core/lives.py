@@ -1,0 +1,133 @@
+"""Owners live as long as they are heard of; when one is gone, all it had ends (I-9)."""
+
+from functools import partial
+
+from controllers.resources.core.book import Book
+from controllers.resources.core.holdings import Holdings
+from controllers.resources.core.records import OwnerRecord
+from controllers.resources.core.timers import Due
+from controllers.resources.core.waiting_list import WaitingList
+from controllers.resources.owner import Owner
+from controllers.resources.trace import Crashed, OwnerAdded, Renewed
+from controllers.resources.words import OutcomeKind, Why
+from models import BadInput
+
+
+class Lives:
+    """Knows owners, hears signs of life, and ends what the silent ones had."""
+
+    def __init__(
+        self, book: Book, waiting_list: WaitingList, holdings: Holdings
+    ) -> None:
+        """Work on a book, by its moves."""
+        self._book = book
+        self._waiting_list = waiting_list
+        self._holdings = holdings
+        self._added = 0
+
+    def add(self, owner: Owner) -> None:
+        """Let an owner be known; known already, its habits change.
+
+        Raises:
+            UnknownName: its parent is not known.
+            BadInput: it is known under another parent.
+        """
+        book = self._book
+        parent = None if owner.parent is None else book.owner(owner.parent)
+        record = book.owners.get(owner.name)
+        if record is None:
+            self._added += 1
+            record = OwnerRecord(owner, parent, self._added)
+            book.owners[owner.name] = record
+            if parent:
+                parent.children[record] = None
+        elif record.parent is not parent:
+            above = record.parent.name if record.parent else "nobody"
+            raise BadInput(
+                f"owner {owner.name!r} is known as a part of {above!r}; it cannot "
+                f"become a part of {owner.parent or 'nobody'!r}."
+            )
+        record.habits = owner
+        if book.listeners:
+            live_s = owner.time_to_live_s
+            book.emit(
+                OwnerAdded(
+                    tick=book.tick,
+                    owner=owner.name,
+                    parent=owner.parent,
+                    time_to_live_ticks=None if live_s is None else self._ticks(live_s),
+                )
+            )
+        self.see(record)
+
+    def renew(self, record: OwnerRecord) -> None:
+        """Note a sign of life that is nothing else."""
+        if self._book.listeners:
+            self._book.emit(Renewed(tick=self._book.tick, owner=record.name))
+        self.see(record)
+
+    def see(self, record: OwnerRecord) -> None:
+        """Note a sign of life: the time to live begins anew."""
+        live_s = record.habits.time_to_live_s
+        record.is_gone = False
+        if live_s is None:
+            record.dies = None
+            return
+        record.dies = self._book.tick + self._ticks(live_s)
+        if record.watched is None or record.watched > record.dies:
+            self._watch(record, record.dies)
+
+    def drop(self, record: OwnerRecord) -> None:
+        """End all that an owner and its descendants hold and wait for."""
+        if self._book.listeners:
+            self._book.emit(Crashed(tick=self._book.tick, owner=record.name))
+        self._end(record)
+
+    def forget(self, record: OwnerRecord) -> None:
+        """Drop an owner, and know it no more.
+
+        Raises:
+            BadInput: others are a part of it.
+        """
+        if record.children:
+            names = ", ".join(child.name for child in record.children)
+            raise BadInput(
+                f"owner {record.name!r} still has parts: {names}; forget these first."
+            )
+        self.drop(record)
+        del self._book.owners[record.name]
+        if record.parent:
+            del record.parent.children[record]
+
+    def _end(self, record: OwnerRecord) -> None:
+        """End what an owner has, its descendants' first."""
+        for child in record.children:
+            self._end(child)
+        record.is_gone, record.dies = True, None
+        for waiting in list(record.waiting.values()):
+            self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, Why.OWNER_GONE)
+        for reservation in reversed(list(record.reservations)):
+            if reservation.ended is None:
+                self._holdings.expire(reservation)
+        for loser in list(record.losers):
+            loser.forget()
+
+    def _ticks(self, live_s: float) -> int:
+        return max(1, self._book.cfg.ticks(live_s))
+
+    def _watch(self, record: OwnerRecord, tick: int) -> None:
+        record.watched = tick
+        look = partial(self._look, record)
+        self._book.timers.at(tick, Due.TIME_TO_LIVE, look, record.place)
+
+    def _look(self, record: OwnerRecord) -> None:
+        """See whether an owner is silent for too long; if not, look again later."""
+        if record.watched != self._book.tick:
+            return  # an earlier timer looks
+        record.watched = None
+        if record.dies is None:
+            return
+        if record.dies > self._book.tick:
+            self._watch(record, record.dies)
+        else:
+            self.drop(record)

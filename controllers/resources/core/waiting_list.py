@@ -1,0 +1,130 @@
+"""Requests that wait: their queues, their time limits, their failures."""
+
+from functools import partial
+
+from controllers.resources.core.book import Book
+from controllers.resources.core.leaf import names_of
+from controllers.resources.core.records import Waiting
+from controllers.resources.core.timers import Due
+from controllers.resources.request import Blocker, Outcome
+from controllers.resources.trace import Failed, Notified, Requested
+from controllers.resources.words import NoticeKind, OutcomeKind, Why
+
+
+class WaitingList:
+    """Puts requests into the book and takes them out."""
+
+    def __init__(self, book: Book) -> None:
+        """Work on a book."""
+        self._book = book
+
+    def announce(self, waiting: Waiting, timeout_ticks: int | None) -> None:
+        """Tell that a request has come."""
+        if not self._book.listeners:
+            return
+        self._book.emit(
+            Requested(
+                tick=self._book.tick,
+                request=waiting.ticket.number,
+                owner=waiting.owner.name,
+                shares={leaf.name: share for leaf, share in waiting.shares.items()},
+                optional={
+                    name: names_of(unit) for name, unit in waiting.optional.items()
+                },
+                mode=waiting.mode,
+                priority=waiting.priority,
+                arrival=waiting.arrival,
+                timeout_ticks=timeout_ticks,
+                loss=waiting.loss,
+                wins_ties=waiting.wins_ties,
+                keeps_ties=waiting.keeps_ties,
+                add_to=waiting.add_to.token.id if waiting.add_to else None,
+                resumes=waiting.resumes.id if waiting.resumes else None,
+            )
+        )
+
+    def enqueue(self, waiting: Waiting, timeout_ticks: int | None) -> None:
+        """Let a request wait, at most so long."""
+        number, owner = waiting.ticket.number, waiting.owner
+        if timeout_ticks is not None:
+            waiting.deadline = self._book.tick + timeout_ticks
+            self._book.timers.at(
+                waiting.deadline, Due.TIMEOUT, partial(self._timed_out, waiting)
+            )
+        self._book.waiting[number] = owner.waiting[number] = waiting
+        if owner.reservations:
+            self._book.entangled[owner] = None
+        if waiting.add_to is not None:
+            waiting.add_to.enlarged_by[number] = waiting
+        for leaf in waiting.shares:
+            leaf.join(waiting)
+        if not waiting.shares:
+            self._book.unqueued[number] = waiting
+
+    def dequeue(self, waiting: Waiting) -> None:
+        """Let a request wait no more; those behind it may be next."""
+        waiting.is_waiting = False
+        number, owner = waiting.ticket.number, waiting.owner
+        if self._book.waiting.pop(number, None) is None:
+            return  # granted in its call, it never waited
+        del owner.waiting[number]
+        if not owner.waiting:
+            self._book.entangled.pop(owner, None)
+        if waiting.add_to is not None:
+            waiting.add_to.enlarged_by.pop(number, None)
+        for leaf in waiting.shares:
+            leaf.leave(waiting)
+            self._book.touch(leaf)
+        self._book.unqueued.pop(number, None)
+
+    def fail(self, waiting: Waiting, kind: OutcomeKind, why: Why) -> None:
+        """End a request without a grant; nothing else changes (I-16)."""
+        blockers = self.blockers(waiting)
+        self.dequeue(waiting)
+        waiting.ticket.outcome = Outcome(
+            kind=kind, tick=self._book.tick, why=why, blockers=blockers
+        )
+        if self._book.listeners:
+            self._book.emit(
+                Failed(
+                    tick=self._book.tick,
+                    request=waiting.ticket.number,
+                    owner=waiting.owner.name,
+                    kind=kind,
+                    why=why,
+                )
+            )
+        self.tell_outcome(waiting)
+
+    def _timed_out(self, waiting: Waiting) -> None:
+        if waiting.is_waiting:
+            self.fail(waiting, OutcomeKind.TIMED_OUT, Why.TIMEOUT)
+
+    def tell_outcome(self, waiting: Waiting) -> None:
+        """Send the outcome to an owner whose call has returned long ago."""
+        outcome = waiting.ticket.outcome
+        if self._book.listeners and waiting.has_waited and outcome is not None:
+            self._book.emit(
+                Notified(
+                    tick=self._book.tick,
+                    owner=waiting.owner.name,
+                    kind=NoticeKind.OUTCOME,
+                    token=outcome.token.id if outcome.token else None,
+                    leaves=outcome.obtained,
+                    request=waiting.ticket.number,
+                    outcome=outcome,
+                )
+            )
+
+    def blockers(self, waiting: Waiting) -> tuple[Blocker, ...]:
+        """Return who is in the way of a request, leaf by leaf."""
+        found = []
+        for leaf, share in waiting.shares.items():
+            first = leaf.first_competitor(waiting)
+            names = [by for by, freeze in leaf.freezes.items() if freeze.is_total]
+            names += [r.owner.name for r in leaf.blockers(waiting.owner, share)]
+            names += [first.owner.name] if first else []
+            if names or not leaf.is_open():
+                owners = tuple(dict.fromkeys(names))
+                found.append(Blocker(resource=leaf.name, owners=owners))
+        return tuple(found)
