@@ -1,4 +1,4 @@
-"""What a simulated robot refuses to be told."""
+"""What a robot refuses to be told."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -25,7 +25,8 @@ class JointLeaf:
     kind: DeviceKind
     """MOTOR: their set-points; STIFFNESS: their torque limits."""
     joints: NDArray[np.intp]
-    """(n,) places in every joint array, rising; both joints of a shared motor."""
+    """(n,) places in every joint array: of a motor its leading joint first, then those
+    that it moves too; of a stiffness leaf rising."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +53,13 @@ def map_devices(root: ResourceNode, robot: Robot) -> DeviceMap:
     others: list[tuple[str, DeviceKind]] = []
     for node, device in _devices(root):
         if device.kind is DeviceKind.MOTOR:
-            joints = _joints_of_motors(device.names, robot)
+            joints = _joints_of_motor(node.name, device.names, robot)
         elif device.kind is DeviceKind.STIFFNESS:
             joints = _joints_of_groups(device.names, robot)
         else:
             others.append((node.name, device.kind))
             continue
-        places = np.array(sorted(joints), dtype=np.intp)
+        places = np.array(joints, dtype=np.intp)
         places.setflags(write=False)
         joint_leaves.append(JointLeaf(name=node.name, kind=device.kind, joints=places))
     _check_one_leaf_a_joint(joint_leaves, robot)
@@ -77,17 +78,19 @@ def _devices(root: ResourceNode) -> Iterator[tuple[ResourceNode, Device]]:
         yield node, node.device
 
 
-def _joints_of_motors(names: Iterable[str], robot: Robot) -> set[int]:
+def _joints_of_motor(leaf: str, names: tuple[str, ...], robot: Robot) -> list[int]:
+    if len(names) != 1:
+        raise BadInput(
+            f"resource {leaf!r} commands the motors {', '.join(names) or 'none'}; give "
+            "one motor a leaf, and put the leaves under a composite."
+        )
     motors = {motor.name: motor.joints for motor in robot.motors}
-    joints: set[int] = set()
-    for name in names:
-        if name not in motors:
-            raise UnknownName("Motor", name, motors, f"robot {robot.name!r}")
-        joints.update(robot.joint_index(joint) for joint in motors[name])
-    return joints
+    if names[0] not in motors:
+        raise UnknownName("Motor", names[0], motors, f"robot {robot.name!r}")
+    return [robot.joint_index(joint) for joint in motors[names[0]]]
 
 
-def _joints_of_groups(names: Iterable[str], robot: Robot) -> set[int]:
+def _joints_of_groups(names: Iterable[str], robot: Robot) -> list[int]:
     joints: set[int] = set()
     for name in names:
         if name in robot.groups:
@@ -98,7 +101,7 @@ def _joints_of_groups(names: Iterable[str], robot: Robot) -> set[int]:
             known = (*robot.groups, *robot.joint_names)
             where = f"robot {robot.name!r}"
             raise UnknownName("Joint or joint group", name, known, where)
-    return joints
+    return sorted(joints)
 
 
 def _check_one_leaf_a_joint(leaves: Iterable[JointLeaf], robot: Robot) -> None:

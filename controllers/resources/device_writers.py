@@ -1,0 +1,207 @@
+"""From an accepted value to the robot's command: one writer a resource.
+
+The gate asks a writer three things: is this value fit, put it into the slot's command,
+and make the device safe. A new kind of device is a new class here, its field in
+`Command`, and its line in `make_writers`; the gate does not change.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.resources.device_map import DeviceMap, JointLeaf
+from controllers.resources.outputs import Outputs
+from controllers.resources.safe_set_points import hold
+from controllers.robot_interface import Observation
+from models import BadInput
+from models.resource_node import DeviceKind
+
+FloatArray = NDArray[np.float64]
+Value = float | FloatArray
+
+
+class DeviceWriter(Protocol):
+    """Turns the values of one resource into a part of the robot's command."""
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """Places of the joints that it commands: those that an effort cap bounds."""
+
+    def accept(self, value: Value | None) -> Value | None:
+        """Return a value as it will be put; it is not changed from outside any more.
+
+        Raises:
+            BadInput: it is of the wrong shape, not finite, or out of range.
+        """
+
+    def put(self, value: Value | None) -> None:
+        """Put an accepted value into the slot's command."""
+
+    def make_safe(self, observation: Observation) -> None:
+        """Put what is safe when nobody commands it any more."""
+
+
+class MotorWriter:
+    """Set-point of one motor: an angle in rad for all joints that it drives."""
+
+    __slots__ = ("_bounds", "_lag", "_name", "_outputs", "_place", "joints")
+
+    def __init__(self, leaf: JointLeaf, outputs: Outputs) -> None:
+        """Command the joints of a leaf; its motor's leading joint is the first."""
+        robot = outputs.robot
+        self.joints = tuple(leaf.joints.tolist())
+        lead = self.joints[0]
+        self._place = lead if len(self.joints) == 1 else leaf.joints
+        self._name = robot.joint_names[lead]
+        lower, upper = robot.lower[leaf.joints], robot.upper[leaf.joints]
+        self._bounds = float(lower.max()), float(upper.min())
+        self._lag = float(outputs.lags[leaf.joints].min())
+        self._outputs = outputs
+
+    def accept(self, value: Value | None) -> Value | None:
+        """Accept an angle in rad within the range of every joint of the motor."""
+        if type(value) is not float:
+            if value is None or np.ndim(value) != 0:
+                raise BadInput(
+                    f"set-point of {self._name} is {value!r}; give one angle in rad, "
+                    "for all joints of the motor."
+                )
+            value = float(value)
+        lower, upper = self._bounds
+        if lower <= value <= upper:  # false for NaN
+            return value
+        raise BadInput(
+            f"set-point of {self._name} is {value:g} rad; accepted: {lower:g} to "
+            f"{upper:g} rad."
+        )
+
+    def put(self, value: Value | None) -> None:
+        """Set the angle of every joint of the motor."""
+        outputs = self._outputs
+        outputs.target[self._place] = value
+        outputs.moves = True
+
+    def make_safe(self, observation: Observation) -> None:
+        """Hold where it is; joints on one motor by the mean of their angles."""
+        in_force = float(self._outputs.target[self.joints[0]])
+        measured = float(observation.q[list(self.joints)].mean())
+        self.put(hold(in_force, measured, self._lag, *self._bounds))
+
+
+class StiffnessWriter:
+    """Torque limits of joint groups: one stiffness in [0, 1], or one for each joint."""
+
+    __slots__ = ("_names", "_outputs", "_place", "joints")
+
+    def __init__(self, leaf: JointLeaf, outputs: Outputs) -> None:
+        """Command the joints of a leaf."""
+        self.joints = tuple(leaf.joints.tolist())
+        names = outputs.robot.joint_names
+        self._names = tuple(names[joint] for joint in self.joints)
+        whole = len(self.joints) == len(names)
+        self._place = slice(None) if whole else leaf.joints
+        self._outputs = outputs
+
+    def accept(self, value: Value | None) -> Value | None:
+        """Accept a number, or an array in the order of the joints, all in [0, 1]."""
+        try:
+            values = np.array(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.empty(0)
+        n = len(self._names)
+        if values.shape not in {(), (n,)}:
+            shape = getattr(value, "shape", value)
+            raise BadInput(
+                f"stiffness has shape {shape}; give ({n},), one for each joint of the "
+                "resource, or one number for all."
+            )
+        if values.min() >= 0.0 and values.max() <= 1.0:  # false for NaN
+            return values
+        inside = np.broadcast_to((values >= 0.0) & (values <= 1.0), (n,))
+        bad = int(np.argmin(inside))
+        raise BadInput(
+            f"stiffness of {self._names[bad]} is {values.flat[bad % values.size]:g}; "
+            "accepted: 0 to 1."
+        )
+
+    def put(self, value: Value | None) -> None:
+        """Set the stiffness of the joints."""
+        outputs = self._outputs
+        outputs.stiffness[self._place] = value
+        outputs.stiffens = True
+
+    def make_safe(self, observation: Observation) -> None:
+        """Leave the stiffness as it was commanded last.
+
+        Less would let the robot sag, and more would heat it.
+        """
+        del observation
+
+
+class NoDevice:
+    """A resource that commands nothing here: its uses are authorised, that is all."""
+
+    __slots__ = ("_name", "joints")
+
+    def __init__(self, name: str) -> None:
+        """Stand for a resource such as a state, a rate or a ball."""
+        self._name = name
+        self.joints: tuple[int, ...] = ()
+
+    def accept(self, value: Value | None) -> Value | None:
+        """Accept no value at all."""
+        if value is not None:
+            raise BadInput(
+                f"resource {self._name!r} has no device; submit its use without a "
+                "value."
+            )
+        return None
+
+    def put(self, value: Value | None) -> None:
+        """Do nothing."""
+
+    def make_safe(self, observation: Observation) -> None:
+        """Do nothing."""
+
+
+class NoWriter:
+    """A resource whose device the robot interface cannot command yet."""
+
+    __slots__ = ("_kind", "_name", "joints")
+
+    def __init__(self, name: str, kind: DeviceKind) -> None:
+        """Stand for a resource of such a device."""
+        self._name = name
+        self._kind = kind
+        self.joints: tuple[int, ...] = ()
+
+    def accept(self, value: Value | None) -> Value | None:
+        """Accept nothing.
+
+        Raises:
+            BadInput: always.
+        """
+        raise BadInput(
+            f"resource {self._name!r} commands {self._kind}, which `Command` has no "
+            f"field for: {value!r} cannot be written. Reserve it, but do not submit."
+        )
+
+    def put(self, value: Value | None) -> None:
+        """Do nothing: no value was accepted."""
+
+    def make_safe(self, observation: Observation) -> None:
+        """Do nothing: it was never commanded."""
+
+
+def make_writers(devices: DeviceMap, outputs: Outputs) -> dict[str, DeviceWriter]:
+    """Return the writer of every leaf that has a device."""
+    writers: dict[str, DeviceWriter] = {
+        name: NoWriter(name, kind) for name, kind in devices.others
+    }
+    for leaf in devices.joint_leaves:
+        if leaf.kind is DeviceKind.MOTOR:
+            writers[leaf.name] = MotorWriter(leaf, outputs)
+        else:
+            writers[leaf.name] = StiffnessWriter(leaf, outputs)
+    return writers

@@ -1,0 +1,266 @@
+"""The gate: no device is written but by a command with a valid token (AR-10 to AR-12).
+
+    behaviour -- token, leaf, value --> submit --> slot --> flush --> robot.write
+
+A command is tested twice: when it is submitted, so that its sender is told at once, and
+in `flush`, in the same step as the one write of the slot, so that a token that died in
+between actuates nothing (I-11).
+
+    gate = Gate(ledger, robot)
+    gate.submit(token, "HeadYaw", 0.3)  # None, or why not
+    ledger.advance(tick)
+    gate.flush(tick)  # once a device slot, before the robot moves on
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.command_check import check_command
+from controllers.resources.device_map import DeviceMap, map_devices
+from controllers.resources.device_writers import (
+    NoDevice,
+    Value,
+    make_writers,
+)
+from controllers.resources.gate_trace import GateTrace
+from controllers.resources.ledger import Ledger
+from controllers.resources.outputs import Outputs
+from controllers.resources.slot import Group, Line, Slot
+from controllers.resources.tokens import Token
+from controllers.resources.trace import Rejected
+from controllers.resources.words import Refusal
+from controllers.robot_interface import Command, RobotInterface
+from models import BadInput, UnknownName
+from models.resource_node import DeviceKind
+
+FloatArray = NDArray[np.float64]
+
+
+class Gate:
+    """The only one who writes to a robot.
+
+    In a slot each leaf takes one command: a later one of the same token replaces the
+    earlier, which is then neither executed nor rejected. So a command leads to at most
+    one write, and each value written has exactly one command (I-14). Beside those the
+    gate writes on its own: a safe set-point where authority was lost, and a stiffness
+    where an effort cap came or went.
+
+    Single-threaded, as the ledger is: with real threads hold the ledger's lock around
+    every call.
+    """
+
+    def __init__(
+        self, ledger: Ledger, robot: RobotInterface, devices: DeviceMap | None = None
+    ) -> None:
+        """Take over a robot.
+
+        Args:
+            ledger: says who may command what.
+            robot: nobody else writes to it from now on.
+            devices: what the leaves command; None takes it from the robot's data.
+
+        Raises:
+            BadInput: the robot's data are at odds with themselves.
+            UnknownName: a leaf with a device is not in the ledger.
+        """
+        self._ledger = ledger
+        self._robot = robot
+        self._authorise = ledger.authorise
+        self._trace = GateTrace(ledger)
+        self._outputs = Outputs(robot.robot, robot.read())
+        if devices is None:
+            devices = map_devices(robot.robot.resources, robot.robot)
+        writers = make_writers(devices, self._outputs)
+        self._lines = {name: Line(name, writer) for name, writer in writers.items()}
+        for name in writers:
+            ledger.effort_cap(name)
+        motors = devices.of_kind(DeviceKind.MOTOR)
+        self._motors = tuple(self._lines[leaf.name] for leaf in motors)
+        self._leads = tuple(int(leaf.joints[0]) for leaf in motors)
+        limits = devices.of_kind(DeviceKind.STIFFNESS)
+        self._limits = tuple(self._lines[leaf.name] for leaf in limits)
+        self._limited = tuple(leaf.joints for leaf in limits)
+        self._with_joints = tuple(x for x in self._lines.values() if x.writer.joints)
+        self._caps = [1.0] * len(self._with_joints)
+        self._slot = Slot(ledger, self._trace)
+
+    # -- the slot fills ---------------------------------------------------------------
+
+    def submit(
+        self, token: Token | None, leaf: str, value: Value | None = None
+    ) -> Rejected | None:
+        """Accept a command into the slot, or refuse it now with the reason (I-15).
+
+        Args:
+            token: proof of a reservation that covers the leaf.
+            leaf: a motor, a stiffness, or a leaf without a device.
+            value: for a motor an angle in rad; for a stiffness one number in [0, 1], or
+                an array (n,) in the order of its joints; None without a device.
+
+        Returns:
+            None when it is accepted; `flush` may still reject it.
+
+        Raises:
+            UnknownName: there is no such leaf.
+            BadInput: the value is of the wrong shape, not finite, or out of range.
+        """
+        line = self._lines.get(leaf) or self._without_device(leaf)
+        value = line.writer.accept(value)
+        reason = self._authorise(token, leaf)
+        if reason is not None or token is None:
+            return self._trace.refused(token, leaf, reason or Refusal.NO_TOKEN)
+        self._slot.take(line, token, value, None)
+        return None
+
+    def submit_all(
+        self, token: Token | None, values: Mapping[str, Value | None]
+    ) -> Rejected | None:
+        """Accept commands for several leaves, all or none, and write them so.
+
+        Of a refused group only the first refused leaf, by name, is a command.
+
+        Args:
+            token: proof of a reservation that covers every leaf.
+            values: leaf to value, as `submit` takes it.
+
+        Raises:
+            UnknownName: there is no such leaf.
+            BadInput: a value is of the wrong shape, not finite, or out of range.
+        """
+        lines = [
+            self._lines.get(leaf) or self._without_device(leaf)
+            for leaf in sorted(values)
+        ]
+        accepted = [line.writer.accept(values[line.name]) for line in lines]
+        return self._submit_group(token, lines, accepted)
+
+    def submit_set_points(
+        self, token: Token | None, target: FloatArray
+    ) -> Rejected | None:
+        """Accept set-points for every motor of the robot, all or none.
+
+        Args:
+            token: proof of a reservation that covers every motor.
+            target: (n_joints,) in rad. Joints on one motor obey the leading one.
+
+        Raises:
+            BadInput: a value is of the wrong shape, not finite, or out of range.
+        """
+        check_command(Command(target=target), self._outputs.robot)
+        angles = target.tolist()
+        return self._submit_group(token, self._motors, [angles[j] for j in self._leads])
+
+    def submit_stiffness(
+        self, token: Token | None, stiffness: FloatArray
+    ) -> Rejected | None:
+        """Accept a stiffness for every joint that has one, all or none.
+
+        Args:
+            token: proof of a reservation that covers every stiffness leaf.
+            stiffness: (n_joints,) in [0, 1].
+
+        Raises:
+            BadInput: a value is of the wrong shape, not finite, or out of range.
+        """
+        check_command(Command(stiffness=stiffness), self._outputs.robot)
+        values = [stiffness[joints] for joints in self._limited]
+        return self._submit_group(token, self._limits, values)
+
+    # -- the slot goes out ------------------------------------------------------------
+
+    def flush(self, tick: int) -> tuple[Rejected, ...]:
+        """Test every command of the slot again and write those that hold, at once.
+
+        Then motors whose last commander lost them, and that nobody commands in this
+        slot, get their safe set-point (`safe_set_points`); a stiffness stays as it was
+        commanded last. Effort caps bound the stiffness as long as they stand.
+
+        Args:
+            tick: now, to which the ledger was advanced.
+
+        Returns:
+            Those that were accepted into the slot and are refused now.
+
+        Raises:
+            BadInput: the ledger stands at another tick, so that it does not know yet
+                which tokens have expired.
+        """
+        if tick != self._ledger.tick:
+            raise BadInput(
+                f"flush at tick {tick}, but the ledger stands at {self._ledger.tick}; "
+                "advance the ledger to this tick first."
+            )
+        self._outputs.begin()
+        holding, rejected = self._slot.test_again()
+        written = self._slot.put(holding)
+        safe = self._make_safe(written)
+        self._apply_caps()
+        command = self._outputs.command()
+        if command is not None:
+            self._robot.write(command)
+            self._outputs.keep()
+        for line, token in written.items() if self._trace.is_read() else ():
+            self._trace.executed(line.command, token, line.name)
+        if safe:
+            self._trace.made_safe(safe)
+        return tuple(rejected)
+
+    def _make_safe(self, written: Mapping[Line, Token]) -> list[str]:
+        """Put safe set-points where authority was lost; return the leaves."""
+        lost = [
+            line
+            for line in self._with_joints
+            if line.commander is not None
+            and line not in written
+            and self._slot.reason(line.commander, line.name) is not None
+        ]
+        if lost:
+            observation = self._robot.read()
+            for line in lost:
+                line.writer.make_safe(observation)
+                line.commander = None
+        return [line.name for line in lost]
+
+    def _apply_caps(self) -> None:
+        """Bound each joint by the least cap of the leaves that command it."""
+        caps = [self._cap(line.name) for line in self._with_joints]
+        if caps == self._caps:
+            return
+        self._caps = caps
+        of_joint = np.ones(len(self._outputs.robot.joints))
+        for line, cap in zip(self._with_joints, caps, strict=True):
+            joints = list(line.writer.joints)
+            of_joint[joints] = np.minimum(of_joint[joints], cap)
+        self._outputs.cap(of_joint)
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _submit_group(
+        self,
+        token: Token | None,
+        lines: Sequence[Line],
+        values: Iterable[Value | None],
+    ) -> Rejected | None:
+        authorise = self._authorise
+        for line in lines:
+            reason = authorise(token, line.name)
+            if reason is not None:
+                return self._trace.refused(token, line.name, reason)
+        if token is not None:
+            group = Group()
+            for line, value in zip(lines, values, strict=True):
+                self._slot.take(line, token, value, group)
+        return None
+
+    def _cap(self, leaf: str) -> float:
+        try:
+            return self._ledger.effort_cap(leaf)
+        except UnknownName:
+            return 1.0
+
+    def _without_device(self, leaf: str) -> Line:
+        """Return a line of its own for one use of a leaf that has no device."""
+        self._authorise(None, leaf)  # does it exist?
+        return Line(leaf, NoDevice(leaf))

@@ -1,0 +1,76 @@
+"""What the gate tells: every command that came, and how it ended.
+
+Commands are numbered from 1 in the order in which they come. Where nobody listens no
+event is made.
+"""
+
+from collections.abc import Iterable
+
+from controllers.resources.ledger import Ledger
+from controllers.resources.tokens import Token
+from controllers.resources.trace import Commanded, Event, Executed, MadeSafe, Rejected
+from controllers.resources.words import Refusal
+
+
+class GateTrace:
+    """Counts the commands of one gate and tells the ledger's listeners of them."""
+
+    __slots__ = ("_commands", "_ledger", "_listeners")
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Begin to count."""
+        self._ledger = ledger
+        self._listeners = ledger.listeners
+        self._commands = 0
+
+    def is_read(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self._listeners)
+
+    def commanded(self, token: Token | None, leaf: str) -> int:
+        """Tell that a command has come; return its number."""
+        self._commands += 1
+        if self._listeners:
+            self._emit(
+                Commanded(
+                    tick=self._ledger.tick,
+                    command=self._commands,
+                    token=None if token is None else token.id,
+                    is_genuine=self._ledger.is_genuine(token),
+                    resource=leaf,
+                )
+            )
+        return self._commands
+
+    def refused(self, token: Token | None, leaf: str, reason: Refusal) -> Rejected:
+        """Tell that a command has come and is refused at once."""
+        return self.rejected(self.commanded(token, leaf), token, leaf, reason)
+
+    def rejected(
+        self, command: int, token: Token | None, leaf: str, reason: Refusal
+    ) -> Rejected:
+        """Tell that a command is refused; return it for its sender."""
+        rejected = Rejected(
+            tick=self._ledger.tick,
+            command=command,
+            token=None if token is None else token.id,
+            resource=leaf,
+            reason=reason,
+        )
+        self._emit(rejected)
+        return rejected
+
+    def executed(self, command: int, token: Token, leaf: str) -> None:
+        """Tell that a command was written."""
+        tick = self._ledger.tick
+        self._emit(Executed(tick=tick, command=command, token=token.id, resource=leaf))
+
+    def made_safe(self, leaves: Iterable[str]) -> None:
+        """Tell that leaves got their safe set-point."""
+        if self._listeners:
+            tick = self._ledger.tick
+            self._emit(MadeSafe(tick=tick, leaves=tuple(sorted(leaves))))
+
+    def _emit(self, event: Event) -> None:
+        for listener in self._listeners:
+            listener(event)

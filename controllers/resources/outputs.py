@@ -1,0 +1,74 @@
+"""What is in force on a robot, and what the gate's slot makes of it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.resources.safe_set_points import holding_lags
+from controllers.robot_interface import Command, Observation
+from models import Robot
+
+FloatArray = NDArray[np.float64]
+
+
+class Outputs:
+    """What is in force on the robot, and what this slot makes of it.
+
+    The gate is the robot's only writer, so it need not read back. `begin`, then the
+    writers change `target` and `stiffness`, then `command`; `keep` once that is
+    written. Arrays that went to a robot are never changed afterwards.
+    """
+
+    __slots__ = (
+        "_cap",
+        "_stiffness",
+        "_target",
+        "lags",
+        "moves",
+        "robot",
+        "stiffens",
+        "stiffness",
+        "target",
+    )
+
+    def __init__(self, robot: Robot, observation: Observation) -> None:
+        """Take over what is in force.
+
+        Args:
+            robot: the description that the arrays follow.
+            observation: of the moment in which the gate becomes the only writer.
+        """
+        self.robot = robot
+        self.lags = holding_lags(robot)
+        self._target = observation.target
+        self._stiffness = observation.stiffness
+        self._cap = np.ones(len(robot.joints))
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a slot with what is in force."""
+        self.target = self._target.copy()
+        """(n_joints,) set-points, in rad."""
+        self.stiffness = self._stiffness.copy()
+        """(n_joints,) as commanded, before the caps."""
+        self.moves = False
+        """Whether a set-point goes out in this slot."""
+        self.stiffens = False
+        """Whether a stiffness does."""
+
+    def cap(self, cap: FloatArray) -> None:
+        """Bound the stiffness, (n_joints,) in [0, 1], until the next call (RM-43)."""
+        if not np.array_equal(cap, self._cap):
+            self._cap = cap
+            self.stiffens = True
+
+    def command(self) -> Command | None:
+        """Return what goes out, None if nothing does."""
+        if not (self.moves or self.stiffens):
+            return None
+        stiffness = np.minimum(self.stiffness, self._cap) if self.stiffens else None
+        return Command(target=self.target if self.moves else None, stiffness=stiffness)
+
+    def keep(self) -> None:
+        """Note that the command is in force."""
+        self._target = self.target
+        self._stiffness = self.stiffness

@@ -1,0 +1,116 @@
+"""The commands of one device slot, between their submission and the one write.
+
+A slot is tested as a whole, then put: nothing is put before all are tested, so a group
+of commands is written together or not at all.
+"""
+
+from collections.abc import Iterable
+
+from controllers.resources.device_writers import DeviceWriter, Value
+from controllers.resources.gate_trace import GateTrace
+from controllers.resources.ledger import Ledger
+from controllers.resources.tokens import Token
+from controllers.resources.trace import Rejected
+from controllers.resources.words import Refusal
+from models import UnknownName
+
+
+class Group:
+    """Commands that are written together or not at all."""
+
+    __slots__ = ("is_broken",)
+
+    def __init__(self) -> None:
+        """Begin whole."""
+        self.is_broken = False
+        """Whether one of them was refused."""
+
+
+class Line:
+    """The way from one leaf to its device, with the command that waits."""
+
+    __slots__ = ("command", "commander", "group", "name", "token", "value", "writer")
+
+    def __init__(self, name: str, writer: DeviceWriter) -> None:
+        """Begin with no command."""
+        self.name = name
+        self.writer = writer
+        self.token: Token | None = None
+        """Of the command that waits; None if none does."""
+        self.value: Value | None = None
+        self.command = 0
+        """Its number."""
+        self.group: Group | None = None
+        self.commander: Token | None = None
+        """Of the command written last; None once the device was made safe."""
+
+
+class Slot:
+    """At most one command a line; `take` them, then `test_again`, then `put`."""
+
+    __slots__ = ("_authorise", "_displaced", "_queue", "_trace")
+
+    def __init__(self, ledger: Ledger, trace: GateTrace) -> None:
+        """Begin empty."""
+        self._authorise = ledger.authorise
+        self._trace = trace
+        self._queue: list[Line] = []
+        self._displaced: list[Rejected] = []
+
+    def take(
+        self, line: Line, token: Token, value: Value | None, group: Group | None
+    ) -> None:
+        """Take an authorised command, in place of an earlier one on its line.
+
+        The earlier one ends here: silently if its token still holds, else rejected.
+        """
+        before = line.token
+        if before is None:
+            self._queue.append(line)
+        elif before != token:
+            reason = self.reason(before, line.name)
+            if reason is not None:
+                self._displaced.append(self._reject(line, before, reason))
+        line.token = token
+        line.value = value
+        line.group = group
+        line.command = self._trace.commanded(token, line.name)
+
+    def test_again(self) -> tuple[list[Line], list[Rejected]]:
+        """Empty the slot into lines whose token still holds, and what is refused."""
+        queue, self._queue = self._queue, []
+        rejected, self._displaced = self._displaced, []
+        holding = []
+        for line in queue:
+            token = line.token
+            reason = self.reason(token, line.name)
+            if reason is None:
+                holding.append(line)
+            else:
+                rejected.append(self._reject(line, token, reason))
+                line.token = None
+        return holding, rejected
+
+    def put(self, holding: Iterable[Line]) -> dict[Line, Token]:
+        """Put the values into the robot's command; return the tokens behind them."""
+        written = {}
+        for line in holding:
+            token, line.token = line.token, None
+            if token is None or (line.group is not None and line.group.is_broken):
+                continue
+            line.writer.put(line.value)
+            line.commander = written[line] = token
+        return written
+
+    def reason(self, token: Token | None, leaf: str) -> Refusal | None:
+        """Ask the ledger; nobody covers a leaf that it does not know any more."""
+        try:
+            return self._authorise(token, leaf)
+        except UnknownName:
+            return Refusal.NOT_COVERED
+
+    def _reject(self, line: Line, token: Token | None, reason: Refusal) -> Rejected:
+        """Refuse the command that waits on a line, and break its group."""
+        if line.group is not None:
+            line.group.is_broken = True
+        return self._trace.rejected(line.command, token, line.name, reason)
