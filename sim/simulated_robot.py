@@ -5,16 +5,19 @@ compute torques from it, step the engine, sample the sensors that are due. Heat 
 integrated every 20 ms with the mean squared torque of the ticks in between.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.command_check import check_command
 from controllers.robot_interface import Command, Observation
 from models import Robot, TestbedError
 from sim.channels import Channel
-from controllers.command_check import check_command
 from sim.engine import Engine, rotation_from_quaternion
 from sim.heating import make_heating
 from sim.last_second import LastSecond
+from sim.motor_faults import MotorFaults
 from sim.placement import place_at_rest
 from sim.protection import make_protection
 from sim.sensors import Sensors
@@ -62,6 +65,7 @@ class SimulatedRobot:
             start_temperatures(robot, cfg.start_degc, cfg.other_start_degc)
         )
         self.protection = make_protection(cfg.protection, robot)
+        self._faults = MotorFaults(robot)
         self._engine = Engine(robot, cfg.world)
         self._rng = np.random.default_rng(cfg.seed)
         self._sensors = Sensors(
@@ -253,6 +257,29 @@ class SimulatedRobot:
         position, _ = self._engine.link_pose(link)
         self._engine.push(link, force, position)
 
+    def fail_motors(self, motors: Iterable[str]) -> None:
+        """Let motors give no torque from now on; see `MotorFaults`.
+
+        Raises:
+            UnknownName: the robot has no such motor.
+        """
+        self._faults.fail(motors)
+        self._apply_stiffness()
+
+    def repair_motors(self, motors: Iterable[str]) -> None:
+        """Let motors give torque again.
+
+        Raises:
+            UnknownName: the robot has no such motor.
+        """
+        self._faults.repair(motors)
+        self._apply_stiffness()
+
+    @property
+    def failed_motors(self) -> tuple[str, ...]:
+        """Motors that give no torque."""
+        return self._faults.failed
+
     # -- inside -----------------------------------------------------------------------
 
     def _touch_down(self) -> None:
@@ -267,11 +294,12 @@ class SimulatedRobot:
         return up
 
     def _apply_stiffness(self) -> None:
-        """Stiffness, cut by the protection, times the effort limit (ST-3, ST-4)."""
+        """Stiffness, cut by protection and faults, times effort limit (ST-3, ST-4)."""
         self._in_force[:] = self.protection.apply(
             self._stiffness, self._sensors.temperature
         )
         np.multiply(self._in_force, self._robot.effort_limit, out=self._servo.limit)
+        self._servo.limit *= self._faults.health
 
     def _heat(self) -> None:
         servo = self._servo
@@ -345,6 +373,7 @@ class SimulatedRobot:
             self._v,
             self._stiffness,
             self._in_force,
+            self._faults.health,
             servo.target,
             servo.limit,
             servo.presliding,
