@@ -10,8 +10,8 @@ Within a tick calls come before timers: a call first lets happen what was due ea
     ticket.outcome.token  # goes with every command
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 
 from controllers.resources.core.body_states import BodyStates
 from controllers.resources.core.book import Book
@@ -74,6 +74,7 @@ class Ledger:
         self._lives = Lives(book, waiting_list, holdings)
         self._body = BodyStates(book, holdings, self._demands)
         self._depth = 0
+        self._around = _Call(self._enter, self._leave)
         if book.listeners:
             book.emit(
                 Opened(
@@ -143,10 +144,8 @@ class Ledger:
 
     def is_genuine(self, token: Token | None) -> bool:
         """Whether this manager issued a token, and still remembers it."""
-        if token is None or token.epoch != self.epoch:
-            return False
-        reservation = self._book.reservations.get(token.sequence)
-        return reservation is not None and reservation.token == token
+        unknown = (Refusal.UNKNOWN, Refusal.WRONG_EPOCH)
+        return token is not None and self._book.find(token) not in unknown
 
     def effort_cap(self, leaf: str) -> float:
         """Return the largest stiffness that virtual owners allow, in [0, 1].
@@ -223,18 +222,14 @@ class Ledger:
             add_to = None if request.add_to is None else book.live(request.add_to)
             waiting = waiting_for(request, self.tree, book, owner, add_to)
             self._lives.see(owner)
-            timeout_s = request.timeout_s
-            if timeout_s is None:
-                timeout_s = owner.habits.timeout_s
-            limit = self.cfg.ticks(timeout_s)
             if book.listeners:
-                self._waiting_list.announce(waiting, limit)
+                self._waiting_list.announce(waiting)
             if not self._granting.try_now(waiting, arrives=True):
-                self._waiting_list.enqueue(waiting, limit or None)
-                if limit:
+                self._waiting_list.enqueue(waiting)
+                if waiting.deadline is not None:
                     self._demands.repeat(waiting)
                 self._demands.demand(waiting, arrives=True)
-                if waiting.is_waiting and not limit:
+                if waiting.is_waiting and waiting.deadline is None:
                     self._waiting_list.fail(waiting, OutcomeKind.DENIED, Why.BUSY)
         waiting.has_waited = True
         return waiting.ticket
@@ -333,23 +328,28 @@ class Ledger:
             leaf = None if active is None else self._book.state(group, active)
             self._body.set_state(states, leaf)
 
-    def ask_state(self, group: str, wanted: str, tick: int, by: str = "") -> bool:
+    def ask_state(
+        self, group: str, wanted: str | None, tick: int, by: str = ""
+    ) -> bool:
         """Ask those who need the active state to let it be left (RM-53).
 
         Args:
             group: the set of states.
-            wanted: the one to change to.
+            wanted: the one that is active if they do; None if none is for now: the
+                body still has to get there, and a fact will say when.
             tick: now.
             by: who asks, for the notices.
 
         Returns:
-            Whether all gave way at once; then the wanted state is active.
+            Whether all gave way at once.
 
         Raises:
             UnknownName: there is no such set, or no such state in it.
         """
         with self._call(tick):
-            return self._body.ask_state(self._book.state(group, wanted), by)
+            states = self._book.group(group)
+            leaf = None if wanted is None else self._book.state(group, wanted)
+            return self._body.ask_state(states, leaf, by)
 
     # -- the list of resources --------------------------------------------------------
 
@@ -370,7 +370,7 @@ class Ledger:
             self._resources.add(name, parent, kind)
 
     def remove_resource(self, name: str, tick: int) -> None:
-        """Forget a leaf, or a composite without parts.
+        """Forget a leaf; a composite that has no parts any more becomes one.
 
         Raises:
             UnknownName: there is no such resource.
@@ -395,19 +395,13 @@ class Ledger:
         if self._book.listeners:
             self._book.emit(Ticked(tick=tick))
 
-    @contextmanager
-    def _call(self, tick: int) -> Iterator[None]:
-        """Surround a change: what was due before it, what follows after it."""
+    def _call(self, tick: int) -> "_Call":
+        """Begin a call: what was due before it happens first."""
         self._check_tick(tick)
         if not self._depth:
             self._run_timers(tick)
             self._book.tick = tick
-        self._depth += 1
-        try:
-            yield
-        finally:
-            self._depth -= 1
-            self._finish()
+        return self._around
 
     def _check_tick(self, tick: int) -> None:
         now = self._book.tick
@@ -423,16 +417,16 @@ class Ledger:
         while (due := timers.next_due()) is not None and due < before:
             call = timers.pop()
             self._book.tick = due
-            self._depth += 1
-            try:
+            with self._around:
                 call()
-            finally:
-                self._depth -= 1
-                self._finish()
 
-    def _finish(self) -> None:
+    def _enter(self) -> None:
+        self._depth += 1
+
+    def _leave(self) -> None:
         """Grant what is free; after the outermost call, see that nobody is stuck."""
         book = self._book
+        self._depth -= 1
         if book.changed:
             self._granting.settle()
         if self._depth:
@@ -444,3 +438,19 @@ class Ledger:
             tell_losers(book)
         if book.listeners:
             book.emit(Settled(tick=book.tick))
+
+
+class _Call(AbstractContextManager[None]):
+    """Surrounds a change; one for all calls, since entering one must cost little."""
+
+    __slots__ = ("_enter", "_leave")
+
+    def __init__(self, enter: Callable[[], None], leave: Callable[[], None]) -> None:
+        self._enter = enter
+        self._leave = leave
+
+    def __enter__(self) -> None:
+        self._enter()
+
+    def __exit__(self, *error: object) -> None:
+        self._leave()

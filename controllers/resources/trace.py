@@ -20,7 +20,7 @@ from controllers.resources.words import (
     Refusal,
     Why,
 )
-from models.resource_node import ResourceKind
+from models.resource_node import DeviceKind, ResourceKind
 
 Names = tuple[str, ...]
 """Leaves, sorted."""
@@ -52,6 +52,8 @@ class ResourceAdded(Event):
     parent: str | None
     kind: ResourceKind | None
     """None: a composite."""
+    device: DeviceKind | None = None
+    """What a leaf commands on the robot: a motor must be left safe (I-22)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -206,7 +208,7 @@ class StateRefused(Event):
     """Holders of the active state kept it."""
 
     group: str
-    wanted: str
+    wanted: str | None
     holders: Names
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from controllers.resources.core.book import Book
 from controllers.resources.core.demands import Demands
-from controllers.resources.core.holdings import Holdings
+from controllers.resources.core.holdings import Holdings, Yielding, innermost_first
 from controllers.resources.core.leaf import Freeze, Leaf, names_of
 from controllers.resources.core.state_leaf import StateGroup, StateLeaf
 from controllers.resources.trace import Frozen, StateChanged, StateRefused, Thawed
@@ -32,10 +32,14 @@ class BodyStates:
             raise BadInput(f"effort cap is {cap}; give a fraction from 0 to 1.")
         if by in self._book.owners:
             raise BadInput(f"{by!r} is a real owner; a virtual one needs its own name.")
+        seated: Yielding = {}
         for leaf in leaves if freeze.is_total else ():
             for holder in leaf.seated():
-                if leaf in holder.shares:
-                    self._holdings.take_away(holder, [leaf], LossCause.FROZEN, by)
+                seated.setdefault(holder, []).append(leaf)
+        for holder, theirs in innermost_first(seated).items():
+            left = [leaf for leaf in theirs if leaf in holder.shares]
+            if left:  # it may have gone with another one
+                self._holdings.take_away(holder, left, LossCause.FROZEN, by)
         for leaf in leaves:
             leaf.freezes[by] = freeze
             self._refresh(leaf)
@@ -82,26 +86,27 @@ class BodyStates:
                 )
             )
 
-    def ask_state(self, wanted: StateLeaf, by: str) -> bool:
+    def ask_state(self, group: StateGroup, wanted: StateLeaf | None, by: str) -> bool:
         """Ask those who need the active state; change it if all give way (RM-53)."""
-        group = wanted.group
         left = group.active
-        if left is wanted:
-            return True
-        if left is not None and not self._demands.ask_holders(left, by):
-            if self._book.listeners:
-                holders = dict.fromkeys(r.owner.name for r in left.seated())
-                self._book.emit(
-                    StateRefused(
-                        tick=self._book.tick,
-                        group=group.name,
-                        wanted=wanted.name,
-                        holders=tuple(sorted(holders)),
-                    )
-                )
-            return False
+        if left is not None and left is not wanted:
+            if not self._demands.ask_holders(left, by):
+                self._refuse(left, wanted)
+                return False
         self.set_state(group, wanted)
         return True
+
+    def _refuse(self, kept: StateLeaf, wanted: StateLeaf | None) -> None:
+        if self._book.listeners:
+            holders = dict.fromkeys(r.owner.name for r in kept.seated())
+            self._book.emit(
+                StateRefused(
+                    tick=self._book.tick,
+                    group=kept.group.name,
+                    wanted=wanted.name if wanted else None,
+                    holders=tuple(sorted(holders)),
+                )
+            )
 
     def _refresh(self, leaf: Leaf) -> None:
         leaf.is_frozen = any(freeze.is_total for freeze in leaf.freezes.values())

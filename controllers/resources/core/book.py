@@ -33,7 +33,10 @@ class Book:
         self.groups: dict[str, StateGroup] = {}
         self.owners: dict[str, OwnerRecord] = {}
         self.reservations: dict[int, Reservation] = {}
-        """By sequence number; ended ones for a while."""
+        """Live ones, by sequence number."""
+        self.ended: dict[int, tuple[int, Refusal]] = {}
+        """Sequence number to secret and end of tokens that died lately (AR-26)."""
+        self.ended_order: deque[int] = deque()
         self.waiting: dict[int, Waiting] = {}
         """By ticket number."""
         self.listeners: list[Callable[[Event], None]] = []
@@ -45,8 +48,6 @@ class Book:
         """Owners that both hold and wait: without one there is no deadlock."""
         self.eased: dict[Loser, None] = {}
         """Losers whose leaves changed."""
-        self.dead: deque[int] = deque()
-        """Sequence numbers of ended tokens whose records are kept."""
         self._tickets = 0
 
     def emit(self, event: Event) -> None:
@@ -72,9 +73,11 @@ class Book:
         if token.epoch != self.mint.epoch:
             return Refusal.WRONG_EPOCH
         reservation = self.reservations.get(token.sequence)
-        if reservation is None or reservation.token.secret != token.secret:
-            return Refusal.UNKNOWN
-        return reservation.ended or reservation
+        if reservation is not None:
+            is_right = reservation.token.secret == token.secret
+            return reservation if is_right else Refusal.UNKNOWN
+        secret, end = self.ended.get(token.sequence, (None, Refusal.UNKNOWN))
+        return end if secret == token.secret else Refusal.UNKNOWN
 
     def live(self, token: Token) -> Reservation:
         """Return the reservation of a token.

@@ -9,6 +9,7 @@ from functools import partial
 
 from controllers.resources.core.book import Book
 from controllers.resources.core.granting import Granting
+from controllers.resources.core.holdings import Yielding
 from controllers.resources.core.leaf import Leaf, names_of
 from controllers.resources.core.records import Reservation, Waiting
 from controllers.resources.core.state_leaf import StateLeaf
@@ -65,8 +66,9 @@ class Demands:
         delay = self._book.cfg.ticks(delay_s)
         if delay == 0:
             self._granting.commit(waiting, yielding, answers, arrives=arrives)
-        else:
-            self._wait_for(waiting, promised, answers, self._book.tick + delay)
+        elif waiting.deadline is not None:  # else it does not wait for a promise
+            asked = {holder: yielding[holder] for holder in promised}
+            self._wait_for(waiting, asked, answers, self._book.tick + delay)
 
     def demand_unless_promised(self, waiting: Waiting) -> None:
         """Ask once more those in the way of a request, unless they promised."""
@@ -167,23 +169,21 @@ class Demands:
     def _wait_for(
         self,
         waiting: Waiting,
-        promised: Sequence[Reservation],
+        promised: Yielding,
         answers: dict[Reservation, Answer],
         tick: int,
     ) -> None:
         """Tell those who promised until when, and look again then."""
         book = self._book
         waiting.promises = answers
-        for holder in promised if book.listeners else ():
+        for holder, leaves in promised.items() if book.listeners else ():
             book.emit(
                 Notified(
                     tick=book.tick,
                     owner=holder.owner.name,
                     kind=NoticeKind.YIELD_BY,
                     token=holder.token.id,
-                    leaves=names_of(
-                        leaf for leaf in waiting.shares if leaf in holder.shares
-                    ),
+                    leaves=names_of(leaves),
                     by=waiting.owner.name,
                     until_tick=tick,
                     request=waiting.ticket.number,

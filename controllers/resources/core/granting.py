@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from controllers.resources.core.book import Book
-from controllers.resources.core.holdings import Holdings
+from controllers.resources.core.holdings import Holdings, Yielding, innermost_first
 from controllers.resources.core.leaf import Leaf
 from controllers.resources.core.records import Key, Reservation, Shares, Waiting
 from controllers.resources.core.waiting_list import WaitingList
@@ -14,7 +14,6 @@ from controllers.resources.request import Request, Ticket
 from controllers.resources.words import (
     Loss,
     LossCause,
-    Mode,
     OutcomeKind,
     Preemption,
     Why,
@@ -22,8 +21,6 @@ from controllers.resources.words import (
 from models.resource_node import ResourceKind
 
 Answers = Mapping[Reservation, Answer]
-Yielding = dict[Reservation, list[Leaf]]
-"""Who gives way, in order, and which leaves."""
 NO_ANSWERS: Answers = MappingProxyType({})
 
 
@@ -99,8 +96,8 @@ class Granting:
         """Let the holders give way and grant the request, in one step."""
         self._waiting_list.dequeue(waiting)
         paused: list[Waiting] = []
-        for holder in _innermost_first(yielding):
-            here = [leaf for leaf in yielding[holder] if leaf in holder.shares]
+        for holder, leaves in innermost_first(yielding).items():
+            here = [leaf for leaf in leaves if leaf in holder.shares]
             if not here:
                 continue  # it went with another one
             if self.overrides(waiting, holder, arrives=arrives):
@@ -149,10 +146,8 @@ class Granting:
         """Let a paused holder wait: it asks nobody and overrides nobody (RM-37)."""
         if waiting.add_to is not None and waiting.add_to.ended is not None:
             waiting.add_to = None
-        timeout_s = waiting.ticket.request.timeout_s
-        limit = None if timeout_s is None else self._book.cfg.ticks(timeout_s)
-        self._waiting_list.announce(waiting, limit)
-        self._waiting_list.enqueue(waiting, limit)
+        self._waiting_list.announce(waiting)
+        self._waiting_list.enqueue(waiting)
         waiting.has_waited = True
 
     def settle(self) -> None:
@@ -253,6 +248,7 @@ class Granting:
             keeps_ties=holder.keeps_ties,
             add_to=None if whole else holder,
             resumes=holder.token,
+            timeout_s=answer.resume_timeout_s,
             tick=self._book.tick,
         )
 
@@ -263,24 +259,3 @@ def _bars(add_to: Reservation, leaf: Leaf) -> bool:
     return leaf in add_to.shares or (
         scope is not None and scope.owner is add_to.owner and scope.token > add_to.token
     )
-
-
-def _innermost_first(yielding: Yielding) -> list[Reservation]:
-    """Return who gives way, each after those of them that are inside of it.
-
-    So that each goes by its own cause: a promised pause stays a pause.
-    """
-    order: dict[Reservation, None] = {}
-
-    def add(holder: Reservation) -> None:
-        if holder in order:
-            return
-        for leaf in holder.shares if holder.mode is Mode.RESERVE else ():
-            for inner in leaf.inside(holder):
-                if inner in yielding:
-                    add(inner)
-        order[holder] = None
-
-    for holder in yielding:
-        add(holder)
-    return list(order)

@@ -19,6 +19,9 @@ from controllers.resources.words import (
     Why,
 )
 
+Yielding = dict[Reservation, list[Leaf]]
+"""Who gives way, in order, and which leaves."""
+
 
 class Holdings:
     """Gives leaves to reservations and takes them away."""
@@ -46,7 +49,7 @@ class Holdings:
                 inside[leaf.name] = below.token.id
             if leaf.losers:
                 forget_losses(waiting.owner, leaf)
-            if leaf.waiters:
+            if leaf.waiters or leaf.losers:
                 self._book.touch(leaf)
         waiting.ticket.outcome = Outcome(
             kind=OutcomeKind.GRANTED,
@@ -205,17 +208,42 @@ class Holdings:
 
     def _end(self, reservation: Reservation, ended: Refusal) -> None:
         """Kill the token; its record stays for a while."""
+        book, token = self._book, reservation.token
         reservation.ended = ended
         owner = reservation.owner
         del owner.reservations[reservation]
         if not owner.reservations:
-            self._book.entangled.pop(owner, None)
-        self._book.dead.append(reservation.token.sequence)
-        if len(self._book.dead) > self._book.cfg.dead_tokens_kept:
-            del self._book.reservations[self._book.dead.popleft()]
-        for waiting in list(reservation.enlarged_by.values()):
-            self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)
+            book.entangled.pop(owner, None)
+        del book.reservations[token.sequence]
+        book.ended[token.sequence] = (token.secret, ended)
+        book.ended_order.append(token.sequence)
+        if len(book.ended_order) > book.cfg.dead_tokens_kept:
+            del book.ended[book.ended_order.popleft()]
+        if reservation.enlarged_by:
+            for waiting in list(reservation.enlarged_by.values()):
+                self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)
 
 
 def _name(leaf: Leaf) -> str:
     return leaf.name
+
+
+def innermost_first(yielding: Yielding) -> Yielding:
+    """Return who gives way, each after those of them that are inside of it.
+
+    So that each goes by its own cause: a promised pause stays a pause.
+    """
+    order: Yielding = {}
+
+    def add(holder: Reservation) -> None:
+        if holder in order:
+            return
+        for leaf in holder.shares if holder.mode is Mode.RESERVE else ():
+            for inner in leaf.inside(holder):
+                if inner in yielding:
+                    add(inner)
+        order[holder] = yielding[holder]
+
+    for holder in yielding:
+        add(holder)
+    return order

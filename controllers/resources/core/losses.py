@@ -51,7 +51,7 @@ def tell_losers(book: "Book") -> None:
     eased = sorted(book.eased, key=lambda loser: loser.token)
     book.eased.clear()
     for loser in eased:
-        if not loser.can_have_all():
+        if loser not in loser.owner.losers or not loser.can_have_all():
             continue
         loser.forget()
         if book.listeners:

@@ -109,7 +109,7 @@ class Reservation:
         self.ended: Refusal | None = None
         """Why its token is dead; None while it is valid."""
         self.is_being_asked = False
-        self.enlarged_by: dict[int, Waiting] = {}
+        self.enlarged_by: dict[int, Waiting] | None = None
         """Waiting requests that would add to it, by ticket number."""
 
 
@@ -135,6 +135,7 @@ class Waiting:
         "shares",
         "since",
         "ticket",
+        "timeout_s",
         "wins_ties",
     )
 
@@ -154,6 +155,7 @@ class Waiting:
         keeps_ties: bool,
         add_to: Reservation | None,
         resumes: Token | None,
+        timeout_s: float | None,
         tick: int,
     ) -> None:
         """Hold what the request says, with the owner's habits filled in."""
@@ -174,8 +176,10 @@ class Waiting:
         self.add_to = add_to
         self.resumes = resumes
         self.since = tick
+        self.timeout_s = timeout_s
+        """Longest wait in s; None for a pause without limit."""
         self.deadline: int | None = None
-        """Tick at which it times out; None while paused without limit."""
+        """Tick at which it times out."""
         self.is_waiting = True
         self.has_waited = False
         """Whether its call has returned: then its owner learns by a notice."""

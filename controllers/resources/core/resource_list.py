@@ -51,7 +51,7 @@ class ResourceList:
         self._emit_added(name)
 
     def remove(self, name: str) -> None:
-        """Forget a leaf, or a composite without parts.
+        """Forget a leaf; a composite that has no parts any more becomes one.
 
         Raises:
             UnknownName: there is no such resource.
@@ -60,11 +60,15 @@ class ResourceList:
         leaf = self._book.leaves.get(name)
         if leaf is not None:
             self._check_idle(leaf, "be removed")
+        above = self.tree.parent(name)
         self.tree = self.tree.without(name)
         if leaf is not None:
             self._forget_leaf(leaf)
         if self._book.listeners:
             self._book.emit(ResourceRemoved(tick=self._book.tick, name=name))
+        if above is not None and not self.tree.children(above):
+            self._make_leaf(above)
+            self._emit_added(above)
 
     def _make_leaf(self, name: str) -> None:
         kind, leaves = self.tree.node(name).kind, self._book.leaves

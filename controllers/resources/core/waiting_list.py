@@ -18,10 +18,11 @@ class WaitingList:
         """Work on a book."""
         self._book = book
 
-    def announce(self, waiting: Waiting, timeout_ticks: int | None) -> None:
+    def announce(self, waiting: Waiting) -> None:
         """Tell that a request has come."""
         if not self._book.listeners:
             return
+        timeout_s = waiting.timeout_s
         self._book.emit(
             Requested(
                 tick=self._book.tick,
@@ -34,7 +35,9 @@ class WaitingList:
                 mode=waiting.mode,
                 priority=waiting.priority,
                 arrival=waiting.arrival,
-                timeout_ticks=timeout_ticks,
+                timeout_ticks=(
+                    None if timeout_s is None else self._book.cfg.ticks(timeout_s)
+                ),
                 loss=waiting.loss,
                 wins_ties=waiting.wins_ties,
                 keeps_ties=waiting.keeps_ties,
@@ -43,11 +46,11 @@ class WaitingList:
             )
         )
 
-    def enqueue(self, waiting: Waiting, timeout_ticks: int | None) -> None:
-        """Let a request wait, at most so long."""
+    def enqueue(self, waiting: Waiting) -> None:
+        """Let a request wait, within its time limit."""
         number, owner = waiting.ticket.number, waiting.owner
-        if timeout_ticks is not None:
-            waiting.deadline = self._book.tick + timeout_ticks
+        if waiting.timeout_s:
+            waiting.deadline = self._book.tick + self._book.cfg.ticks(waiting.timeout_s)
             self._book.timers.at(
                 waiting.deadline, Due.TIMEOUT, partial(self._timed_out, waiting)
             )
@@ -55,7 +58,9 @@ class WaitingList:
         if owner.reservations:
             self._book.entangled[owner] = None
         if waiting.add_to is not None:
-            waiting.add_to.enlarged_by[number] = waiting
+            enlarged_by = waiting.add_to.enlarged_by or {}
+            enlarged_by[number] = waiting
+            waiting.add_to.enlarged_by = enlarged_by
         for leaf in waiting.shares:
             leaf.join(waiting)
         if not waiting.shares:
@@ -70,7 +75,7 @@ class WaitingList:
         del owner.waiting[number]
         if not owner.waiting:
             self._book.entangled.pop(owner, None)
-        if waiting.add_to is not None:
+        if waiting.add_to is not None and waiting.add_to.enlarged_by:
             waiting.add_to.enlarged_by.pop(number, None)
         for leaf in waiting.shares:
             leaf.leave(waiting)

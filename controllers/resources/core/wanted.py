@@ -26,28 +26,30 @@ def waiting_for(
         BadInput: a name cannot be asked for in this way.
     """
     shares = _essential(request, tree, book)
-    optional = {
-        name: _unit(name, tree, book, shares) for name in sorted(request.optional)
-    }
+    optional = {}
+    for name in sorted(request.optional):
+        optional[name] = _unit(name, tree, book, shares)
     if add_to is not None:
         _check_new(request, add_to, shares, optional)
     habits = owner.habits
     number = book.next_ticket()
     policy, priority = request.policy, request.priority
+    timeout_s = request.timeout_s
     return Waiting(
         ticket=Ticket(number, request),
         owner=owner,
         shares=shares,
         optional=optional,
-        mode=request.mode,
+        mode=request.mode if add_to is None else add_to.mode,
         priority=habits.priority if priority is None else priority,
         arrival=number,
-        loss=request.loss,
+        loss=request.loss if add_to is None else add_to.loss,
         policy=policy or habits.policy,
         wins_ties=(request.asker_tie or habits.asker_tie) is AskerTie.WINS,
         keeps_ties=(request.holder_tie or habits.holder_tie) is HolderTie.KEEPS,
         add_to=add_to,
         resumes=None,
+        timeout_s=habits.timeout_s if timeout_s is None else timeout_s,
         tick=book.tick,
     )
 
