@@ -89,10 +89,13 @@ class BodyStates:
     def ask_state(self, group: StateGroup, wanted: StateLeaf | None, by: str) -> bool:
         """Ask those who need the active state; change it if all give way (RM-53)."""
         left = group.active
-        if left is not None and left is not wanted:
-            if not self._demands.ask_holders(left, by):
-                self._refuse(left, wanted)
-                return False
+        if (
+            left is not None
+            and left is not wanted
+            and not self._demands.ask_holders(left, by)
+        ):
+            self._refuse(left, wanted)
+            return False
         self.set_state(group, wanted)
         return True
 
