@@ -1,0 +1,95 @@
+"""I-21: nobody waits for itself, directly or through others (RM-21)."""
+
+from collections.abc import Iterator
+
+from controllers.resources import trace as t
+from controllers.resources.invariants.geometry import blockers, earlier_competitors
+from controllers.resources.invariants.replay import Replay
+from controllers.resources.invariants.replay_records import OwnerState, RequestState
+from controllers.resources.invariants.seam import Findings, Judge, Rule, after, before
+from controllers.resources.words import Why
+
+Node = OwnerState | RequestState
+
+
+class Deadlock(Judge):
+    """The graph of waiting has no circle when a call is done.
+
+    A request waits for the earlier ones that it meets and for the owners in its way, an
+    owner for its own requests. The earlier ones of a queue follow each other, so an
+    edge to the last of them is enough. Every circle passes through an owner that holds
+    and waits. Whether all ends when every holder does is for a test of many seeds.
+    """
+
+    invariants = ("I-21",)
+
+    def __init__(self, replay: Replay) -> None:
+        """Begin with an empty graph."""
+        super().__init__(replay)
+        self._is_changed = False
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Look at what changes the graph, and at it when a call is done."""
+        changes = (
+            t.Requested,
+            t.Granted,
+            t.Failed,
+            t.Released,
+            t.Revoked,
+            t.Expired,
+            t.StateChanged,
+        )
+        return (
+            *(after(event, self.note_change) for event in changes),
+            before(t.Failed, self.denied_in_a_circle),
+            before(t.Settled, self.no_circle),
+        )
+
+    def note_change(self, event: t.Event) -> Findings:
+        """Remember that the graph is another one."""
+        del event
+        self._is_changed = True
+        yield from ()
+
+    def denied_in_a_circle(self, event: t.Failed) -> Findings:
+        """Who is denied for a deadlock was in one."""
+        request = self.replay.waiting(event.request)
+        if event.why is not Why.DEADLOCK or request is None:
+            return
+        if not self._reaches(request, request):
+            yield "I-21", f"request {event.request} is denied; it is in no circle"
+
+    def no_circle(self, event: t.Settled) -> Findings:
+        """No owner that holds and waits can be reached from itself."""
+        del event
+        if not self._is_changed:
+            return
+        self._is_changed = False
+        for owner in self.replay.entangled:
+            if self._reaches(owner, owner):
+                yield "I-21", f"{owner.name} waits for itself, through others or not"
+                return
+
+    def _reaches(self, start: Node, goal: Node) -> bool:
+        seen: set[Node] = set()
+        ahead = [start]
+        while ahead:
+            for node in self._waits_for(ahead.pop()):
+                if node is goal:
+                    return True
+                if node not in seen:
+                    seen.add(node)
+                    ahead.append(node)
+        return False
+
+    def _waits_for(self, node: Node) -> Iterator[Node]:
+        if isinstance(node, OwnerState):
+            yield from node.waiting.values()
+            return
+        for name, share in node.asked.shares.items():
+            leaf = self.replay.leaf(name)
+            earlier = next(earlier_competitors(self.replay, leaf, node), None)
+            if earlier is not None:
+                yield earlier
+            for seat in blockers(self.replay, leaf, node.owner, share):
+                yield seat.owner

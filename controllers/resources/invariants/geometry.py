@@ -1,0 +1,157 @@
+"""Who stands in whose way: scopes, blockers, competitors, as functions of a replay.
+
+A leaf may be reserved by an ancestor for its descendants (RM-26): whoever has such an
+ancestor asks inside of that reservation, its scope; all others ask outside.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from controllers.resources.invariants.replay import Replay
+from controllers.resources.invariants.replay_records import (
+    LeafState,
+    OwnerState,
+    RequestState,
+    SeatState,
+)
+from controllers.resources.request import FULL
+from controllers.resources.words import Mode
+from models.resource_node import ResourceKind
+
+
+def scope(leaf: LeafState, owner: OwnerState) -> SeatState | None:
+    """Return the reservation that an owner would be inside of; None: outside of all.
+
+    The topmost one of its line on an exclusive leaf, the nearest one on a cumulative
+    leaf; states have none.
+    """
+    if not leaf.reserved or leaf.kind is ResourceKind.STATE:
+        return None
+    open_to_it = [
+        seat
+        for seat in leaf.seats
+        if seat.token.mode is Mode.RESERVE and seat.owner in owner.line
+    ]
+    if leaf.kind is ResourceKind.EXCLUSIVE:
+        return open_to_it[-1] if open_to_it else None
+    return min(open_to_it, key=lambda seat: owner.line[seat.owner], default=None)
+
+
+def free(leaf: LeafState, within: SeatState | None) -> int:
+    """Return what is free of a cumulative leaf, in 1/100 %."""
+    return FULL - leaf.used if within is None else within.share - within.used
+
+
+def members(leaf: LeafState, within: SeatState | None) -> Iterator[SeatState]:
+    """Yield all that sits inside of a seat of a cumulative leaf, the deepest first."""
+    outer = within.token.id if within else None
+    for seat in leaf.seats:
+        if seat.inside == outer:
+            yield from members(leaf, seat)
+            yield seat
+
+
+def blockers(
+    replay: Replay, leaf: LeafState, owner: OwnerState, share: int
+) -> list[SeatState]:
+    """Return the seats in an owner's way; of an inactive state, the active one's."""
+    if leaf.kind is ResourceKind.STATE:
+        active = replay.active.get(leaf.parent or "")
+        if active is None or active == leaf.name:
+            return []
+        return list(replay.leaf(active).seats)
+    within = scope(leaf, owner)
+    if leaf.kind is ResourceKind.EXCLUSIVE:
+        first = leaf.seats.index(within) + 1 if within else 0
+        return leaf.seats[first:]
+    return [] if free(leaf, within) >= share else list(members(leaf, within))
+
+
+def is_open(replay: Replay, leaf: LeafState) -> bool:
+    """Whether a leaf may be granted to anybody: not frozen, and active if a state."""
+    if leaf.is_frozen:
+        return False
+    is_state = leaf.kind is ResourceKind.STATE
+    return not is_state or replay.active.get(leaf.parent or "") == leaf.name
+
+
+def earlier_competitors(
+    replay: Replay, leaf: LeafState, request: RequestState
+) -> Iterator[RequestState]:
+    """Yield the earlier ones that wait for a leaf in the same scope, the last first."""
+    if leaf.kind is ResourceKind.STATE:
+        return
+    within = scope(leaf, request.owner)
+    for place in range(bisect_left(leaf.queue, request.key) - 1, -1, -1):
+        other = replay.requests[leaf.queue[place][2]]
+        if not leaf.reserved or scope(leaf, other.owner) is within:
+            yield other
+
+
+def heads(replay: Replay, leaf: LeafState) -> list[RequestState]:
+    """Return the waiting that nobody waits before: one for each scope of a leaf."""
+    requests = (replay.requests[number] for _, _, number in leaf.queue)
+    if leaf.kind is ResourceKind.STATE:
+        return list(requests)
+    if not leaf.reserved:
+        return [next(requests)] if leaf.queue else []
+    first: dict[SeatState | None, RequestState] = {}
+    for request in requests:
+        first.setdefault(scope(leaf, request.owner), request)
+    return list(first.values())
+
+
+def overrides(replay: Replay, request: RequestState, seat: SeatState) -> bool:
+    """Whether a waiting request takes by priority alone; a paused one never does."""
+    is_new = request.asked.resumes is None
+    return (
+        replay.by_priority and is_new and request.asked.priority > seat.token.priority
+    )
+
+
+def gives_way(
+    replay: Replay, leaf: LeafState, request: RequestState, share: int
+) -> bool:
+    """Whether priority alone clears a leaf for a request."""
+    in_the_way = blockers(replay, leaf, request.owner, share)
+    if not in_the_way:
+        return True
+    if leaf.kind is not ResourceKind.CUMULATIVE:
+        return all(overrides(replay, request, seat) for seat in in_the_way)
+    within = scope(leaf, request.owner)
+    outer = within.token.id if within else None
+    got = free(leaf, within)
+    for seat in leaf.seats:
+        leaving = [*members(leaf, seat), seat] if seat.inside == outer else []
+        if leaving and all(overrides(replay, request, each) for each in leaving):
+            got += seat.share
+    return got >= share
+
+
+def is_grantable(replay: Replay, request: RequestState) -> bool:
+    """Whether nothing is in the way of a waiting request, so that it should have it."""
+    asked = request.asked
+    added = replay.live(asked.add_to)
+    for name, share in asked.shares.items():
+        leaf = replay.leaf(name)
+        if (
+            not is_open(replay, leaf)
+            or (added is not None and name in added.seats)
+            or next(earlier_competitors(replay, leaf, request), None) is not None
+            or not gives_way(replay, leaf, request, share)
+        ):
+            return False
+    return bool(asked.shares) or any(
+        all(_is_free(replay, replay.leaf(name), request) for name in unit)
+        for unit in asked.optional.values()
+    )
+
+
+def _is_free(replay: Replay, leaf: LeafState, request: RequestState) -> bool:
+    added = replay.live(request.asked.add_to)
+    return (
+        is_open(replay, leaf)
+        and not blockers(replay, leaf, request.owner, FULL)
+        and next(earlier_competitors(replay, leaf, request), None) is None
+        and (added is None or leaf.name not in added.seats)
+    )

@@ -1,0 +1,174 @@
+"""Events as lines of JSON, for `events.jsonl`, and back.
+
+A line is one object: `event` names the class, the other keys are its fields. Tokens
+stand by their public part, `epoch.sequence`; the outcome that a notice carries to its
+owner holds a whole token and is left out. Keys are sorted, so equal events make equal
+lines.
+"""
+
+import json
+import re
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from enum import Enum, StrEnum
+from typing import Union, get_args, get_origin, get_type_hints
+
+from controllers.resources import trace
+from controllers.resources.tokens import TokenId
+from controllers.resources.trace import Event, Notified
+from models import BadInput, UnknownName
+
+_TOKEN = re.compile(r"(\d{1,18})\.(\d{1,18})")
+_SECRET = {(Notified, "outcome")}
+"""Fields that hold what only an owner may see."""
+_Read = Callable[[object], object]
+
+
+def event_classes() -> dict[str, type[Event]]:
+    """Return every kind of event by its name."""
+    return {
+        name: item
+        for name, item in vars(trace).items()
+        if isinstance(item, type) and issubclass(item, Event) and item is not Event
+    }
+
+
+def event_to_line(event: Event) -> str:
+    """Return an event as one line of JSON, without a line end."""
+    kind = type(event)
+    record = {
+        name: _plain(getattr(event, name)) for name, _, _ in _FIELDS[kind.__name__]
+    }
+    record["event"] = kind.__name__
+    return json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def event_from_line(line: str) -> Event:
+    """Return the event of a line.
+
+    Raises:
+        BadInput: it is no JSON, or no event, or a field is missing, unknown or wrong.
+        UnknownName: there is no such kind of event.
+    """
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise BadInput(f"{_short(line)} is no JSON: {error}.") from error
+    if not isinstance(record, dict) or not isinstance(record.get("event"), str):
+        raise BadInput(
+            f"{_short(line)} is no event; each line is an object with the key 'event'."
+        )
+    name = record.pop("event")
+    kinds = event_classes()
+    if name not in kinds:
+        raise UnknownName("Event", name, kinds, "the trace of reservations")
+    kind = kinds[name]
+    values: dict[str, object] = {}
+    for field, read, is_needed in _FIELDS[kind.__name__]:
+        if field in record:
+            try:
+                values[field] = read(record.pop(field))
+            except (ValueError, TypeError, AttributeError) as error:
+                raise BadInput(f"{name}.{field} in {_short(line)}: {error}.") from error
+        elif is_needed:
+            raise BadInput(f"{_short(line)} has no {field!r}, which {name} needs.")
+    if record:
+        raise BadInput(f"{_short(line)} has {sorted(record)}, unknown in {name}.")
+    return kind(**values)  # type: ignore[arg-type]  # each value was read by its type
+
+
+def _short(line: str) -> str:
+    return repr(line if len(line) <= 120 else line[:120] + "...")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, TokenId):
+        return str(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _readers(kind: type[Event]) -> tuple[tuple[str, _Read, bool], ...]:
+    """Return each field's name, what reads it, and whether it has no default."""
+    hints = get_type_hints(kind)
+    return tuple(
+        (field.name, _reader(hints[field.name]), field.default is MISSING)
+        for field in fields(kind)
+        if (kind, field.name) not in _SECRET
+    )
+
+
+def _reader(hint: object) -> _Read:
+    """Return what turns plain data into a value of a type."""
+    arms, origin = get_args(hint), get_origin(hint)
+    if origin in (Union, types.UnionType):
+        read = _reader(next(arm for arm in arms if arm is not type(None)))
+        return lambda value: None if value is None else read(value)
+    if origin is not None and issubclass(origin, Mapping):
+        read = _reader(arms[1])
+        return lambda value: {key: read(item) for key, item in _object(value).items()}
+    if origin is tuple:
+        return lambda value: tuple(map(_text, _list(value)))
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return hint
+    return _SCALARS[hint]
+
+
+def _token(value: object) -> TokenId:
+    match = _TOKEN.fullmatch(_text(value))
+    if match is None:
+        raise ValueError(f"{value!r} is no token; it is epoch.sequence")
+    return TokenId(int(match[1]), int(match[2]))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{value!r} is no whole number")
+    return value
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError(f"{value!r} is no number")
+    return float(value)
+
+
+def _list(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is no list of names")
+    return value
+
+
+def _object(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r} is no object")
+    return value
+
+
+_SCALARS: Mapping[object, _Read] = {
+    TokenId: _token,
+    str: _text,
+    bool: _truth,
+    int: _whole,
+    float: _number,
+}
+_FIELDS = {name: _readers(kind) for name, kind in event_classes().items()}
+"""What each kind of event is read by."""
