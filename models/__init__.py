@@ -2,6 +2,7 @@
 
 from models.errors import BadInput, RobotDataError, TestbedError, UnknownName
 from models.loader import default_robot_folder, load_robot
+from models.resource_node import Device, DeviceKind, ResourceKind, ResourceNode
 from models.robot import (
     Battery,
     ContactPoint,
@@ -23,6 +24,8 @@ __all__ = [
     "BadInput",
     "Battery",
     "ContactPoint",
+    "Device",
+    "DeviceKind",
     "ForceSensor",
     "Imu",
     "Joint",
@@ -31,6 +34,8 @@ __all__ = [
     "Motor",
     "OneNodeHeating",
     "Posture",
+    "ResourceKind",
+    "ResourceNode",
     "Robot",
     "RobotDataError",
     "SensorRates",

@@ -4,8 +4,11 @@ Every error is a `RobotDataError` whose message begins with `file:line`. The tab
 `joints.csv`, `motors.csv`, `motor_types.csv`, `heating_one_node.csv`,
 `heating_two_node.csv`, `force_sensors.csv`, `contacts.csv`, `postures.csv` and, for a
 robot with lights, `leds.csv`. `models.rows` and `models.robot_yaml` hold their columns.
+The tree of resources is in `resources.yaml`, or follows from the rest where there is no
+such file (`models.default_resources`).
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from models.errors import BadInput, UnknownName
@@ -18,6 +21,7 @@ from models.load_devices import (
 )
 from models.load_motors import load_motors
 from models.load_postures import load_postures
+from models.load_resources import check_resource_names, load_resources
 from models.robot import (
     Battery,
     Imu,
@@ -64,7 +68,7 @@ def load_robot(folder: Path | str | None = None) -> Robot:
     effectors = tuple(dict.fromkeys(point.effector for point in contacts))
     postures = load_postures(folder, file, joints, effectors)
     check_devices(file, urdf, effectors)
-    return Robot(
+    robot = Robot(
         name=settings.name,
         folder=folder.resolve(),
         urdf=urdf.path,
@@ -85,6 +89,9 @@ def load_robot(folder: Path | str | None = None) -> Robot:
         battery=Battery(**settings.battery.model_dump()),
         bodies=settings.bodies,
     )
+    robot = replace(robot, resources=load_resources(robot))
+    check_resource_names(file, robot)
+    return robot
 
 
 def _check_body(file: YamlFile[RobotFile], urdf: UrdfTree) -> None:

@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import BadInput, UnknownName
+from models.resource_node import ResourceNode
 
 _T = TypeVar("_T", bound=np.generic)
+_NO_RESOURCES = ResourceNode(name="root")
 Vector3 = tuple[float, float, float]
 
 
@@ -270,6 +272,8 @@ class Robot:
     leds: tuple[LedGroup, ...]
     speakers: tuple[Speaker, ...]
     battery: Battery
+    resources: ResourceNode = _NO_RESOURCES
+    """What behaviours may reserve: the root of the tree (RM-3)."""
     bodies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Bodies that it is made with, and the resources that each lacks (RM-41)."""
     absent: tuple[str, ...] = ()
