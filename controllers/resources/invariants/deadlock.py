@@ -8,6 +8,7 @@ from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.replay_records import OwnerState, RequestState
 from controllers.resources.invariants.seam import Findings, Judge, Rule, after, before
 from controllers.resources.words import Why
+from models.resource_node import ResourceKind
 
 Node = OwnerState | RequestState
 
@@ -17,8 +18,9 @@ class Deadlock(Judge):
 
     A request waits for the earlier ones that it meets and for the owners in its way, an
     owner for its own requests. The earlier ones of a queue follow each other, so an
-    edge to the last of them is enough. Every circle passes through an owner that holds
-    and waits. Whether all ends when every holder does is for a test of many seeds.
+    edge to the last of them is enough. States make no edges. Every circle passes
+    through an owner that holds and waits. Whether all ends when every holder does is
+    for a test of many seeds.
     """
 
     invariants = ("I-21",)
@@ -88,6 +90,8 @@ class Deadlock(Judge):
             return
         for name, share in node.asked.shares.items():
             leaf = self.replay.leaf(name)
+            if leaf.kind is ResourceKind.STATE:
+                continue  # it comes by itself: nobody has to let go of another one
             earlier = next(earlier_competitors(self.replay, leaf, node), None)
             if earlier is not None:
                 yield earlier

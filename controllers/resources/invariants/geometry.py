@@ -113,10 +113,8 @@ def gives_way(
     replay: Replay, leaf: LeafState, request: RequestState, share: int
 ) -> bool:
     """Whether priority alone clears a leaf for a request."""
-    in_the_way = blockers(replay, leaf, request.owner, share)
-    if not in_the_way:
-        return True
     if leaf.kind is not ResourceKind.CUMULATIVE:
+        in_the_way = blockers(replay, leaf, request.owner, share)
         return all(overrides(replay, request, seat) for seat in in_the_way)
     within = scope(leaf, request.owner)
     outer = within.token.id if within else None
@@ -128,15 +126,29 @@ def gives_way(
     return got >= share
 
 
+def can_be_added(replay: Replay, leaf: LeafState, request: RequestState) -> bool:
+    """Whether the token that a request would enlarge can have a leaf.
+
+    It has it only once, and not inside of a later reservation of the same owner: the
+    two would be inside of each other.
+    """
+    added = replay.live(request.asked.add_to)
+    if added is None:
+        return True
+    within = scope(leaf, request.owner)
+    is_later = within is not None and within.token.id > added.id
+    is_own = within is not None and within.owner is request.owner
+    return leaf.name not in added.seats and not (is_own and is_later)
+
+
 def is_grantable(replay: Replay, request: RequestState) -> bool:
     """Whether nothing is in the way of a waiting request, so that it should have it."""
     asked = request.asked
-    added = replay.live(asked.add_to)
     for name, share in asked.shares.items():
         leaf = replay.leaf(name)
         if (
             not is_open(replay, leaf)
-            or (added is not None and name in added.seats)
+            or not can_be_added(replay, leaf, request)
             or next(earlier_competitors(replay, leaf, request), None) is not None
             or not gives_way(replay, leaf, request, share)
         ):
@@ -148,10 +160,9 @@ def is_grantable(replay: Replay, request: RequestState) -> bool:
 
 
 def _is_free(replay: Replay, leaf: LeafState, request: RequestState) -> bool:
-    added = replay.live(request.asked.add_to)
     return (
         is_open(replay, leaf)
+        and can_be_added(replay, leaf, request)
         and not blockers(replay, leaf, request.owner, FULL)
         and next(earlier_competitors(replay, leaf, request), None) is None
-        and (added is None or leaf.name not in added.seats)
     )

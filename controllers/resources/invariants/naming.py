@@ -89,11 +89,11 @@ class Naming(Judge):
             yield MALFORMED, f"{type(event).__name__} names {owner!r}: no owner"
 
     def known_parent(self, event: t.OwnerAdded) -> Findings:
-        """An owner's parent was added before, and stays its parent."""
+        """An owner's parent was added before, and stays its parent while it is here."""
         if event.parent is not None and event.parent not in self.replay.owners:
             yield MALFORMED, f"{event.owner} is a part of {event.parent!r}: no owner"
         known = self.replay.owners.get(event.owner)
-        if known is not None:
+        if known is not None and not known.is_gone:
             was = known.parent.name if known.parent else None
             if was != event.parent:
                 yield MALFORMED, f"{event.owner} moves from {was} to {event.parent}"

@@ -229,10 +229,12 @@ class Replay:
             self._tangle(held.owner)
 
     def _owner_added(self, event: t.OwnerAdded) -> None:
-        if event.owner not in self.owners:
-            parent = None if event.parent is None else self.owner(event.parent)
-            added = OwnerState(event.owner, parent)
-            self.owners[event.owner] = added
+        parent = None if event.parent is None else self.owner(event.parent)
+        known = self.owners.get(event.owner)
+        if known is None or known.parent is not parent:
+            if known is not None and known.parent is not None:
+                known.parent.children.remove(known)  # forgotten, and back elsewhere
+            added = self.owners[event.owner] = OwnerState(event.owner, parent)
             if parent is not None:
                 parent.children.append(added)
         self.owners[event.owner].time_to_live_ticks = event.time_to_live_ticks
