@@ -4,6 +4,7 @@ from math import degrees
 
 from rich.table import Table
 
+from models.resource_node import ResourceNode
 from models.robot import Joint, Robot
 
 
@@ -21,6 +22,7 @@ def describe(robot: Robot) -> tuple[Table, ...]:
         angle_table(robot),
         sensor_table(robot),
         device_table(robot),
+        resource_table(robot),
     )
 
 
@@ -189,6 +191,23 @@ def device_table(robot: Robot) -> Table:
         rates = ", ".join(str(rate) for rate in speaker.sample_rates_hz)
         table.add_row(speaker.name, f"{rates} Hz, on {speaker.link}")
     return table
+
+
+def resource_table(robot: Robot) -> Table:
+    """Return what behaviours may reserve, parts under their composites."""
+    table = _table("Resources", "Resource", "shared", "commands", numbers=0)
+    _add_resources(table, robot.resources, 0)
+    return table
+
+
+def _add_resources(table: Table, node: ResourceNode, depth: int) -> None:
+    table.add_row(
+        "  " * depth + node.name,
+        "" if node.children else str(node.kind),
+        f"{node.device.kind} {', '.join(node.device.names)}" if node.device else "",
+    )
+    for child in node.children:
+        _add_resources(table, child, depth + 1)
 
 
 def _noise(robot: Robot) -> str:
