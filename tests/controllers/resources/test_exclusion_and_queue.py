@@ -1,0 +1,246 @@
+"""One owner each, served in the order of arrival, every wait with its end."""
+
+import pytest
+
+from controllers.resources.trace import Granted
+from controllers.resources.words import Why
+from models import BadInput, UnknownName
+from tests.controllers.resources.stage import (
+    CANCELLED,
+    DENIED,
+    GRANTED,
+    HEAD,
+    TIMED_OUT,
+    Stage,
+    end_of,
+    outcome_of,
+    token_of,
+    why,
+)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    stage = Stage()
+    stage.owners("MoveHead1", "MoveHead2", "MoveHead3")
+    return stage
+
+
+@pytest.mark.requirement("RM-14")
+def test_an_exclusive_resource_has_one_owner(stage: Stage) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    waiting = stage.ask("MoveHead2", "HeadYaw")
+    assert waiting.outcome is None
+    assert stage.holders("HeadYaw") == ("MoveHead1",)
+
+
+@pytest.mark.requirement("RM-14")
+def test_a_try_comes_back_at_once_with_who_is_in_the_way(stage: Stage) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    tried = stage.ask("MoveHead2", "HeadYaw", timeout_s=0.0)
+    assert end_of(tried) == (DENIED, 0.0)
+    assert why(tried) is Why.BUSY
+    (blocker,) = outcome_of(tried).blockers
+    assert (blocker.resource, blocker.owners) == ("HeadYaw", ("MoveHead1",))
+    assert stage.waiters("HeadYaw") == ()
+
+
+@pytest.mark.requirement("RM-15")
+def test_a_resource_comes_and_goes_while_others_are_held_and_awaited(
+    stage: Stage,
+) -> None:
+    token = stage.take("MoveHead1", *HEAD)
+    waiting = stage.ask("MoveHead2", *HEAD)
+    before = stage.picture()
+
+    stage.ledger.add_resource("ball", "root", stage.tick)
+    ball = stage.take("MoveHead3", "ball")
+    stage.release(ball)
+    stage.ledger.remove_resource("ball", stage.tick)
+
+    assert stage.picture() == before
+    stage.release(token)
+    assert end_of(waiting) == (GRANTED, 0.0)
+    with pytest.raises(UnknownName, match="'ball'"):
+        stage.ask("MoveHead3", "ball")
+
+
+@pytest.mark.requirement("RM-15")
+@pytest.mark.parametrize("use", ["held", "awaited", "frozen"])
+def test_a_resource_in_use_does_not_go(stage: Stage, use: str) -> None:
+    stage.ledger.add_resource("ball", "root", stage.tick)
+    if use == "frozen":
+        stage.ledger.freeze(["ball"], "lost ball", stage.tick)
+    else:
+        names = ("ball",) if use == "held" else ("ball", "HeadYaw")
+        stage.take("MoveHead1", "HeadYaw")
+        stage.ask("MoveHead2", *names)
+    before = stage.picture()
+    with pytest.raises(BadInput, match="'ball' is held, waited for"):
+        stage.ledger.remove_resource("ball", stage.tick)
+    assert stage.picture() == before
+
+
+@pytest.mark.requirement("RM-15")
+def test_ownership_passes_in_one_step_without_a_gap_or_an_overlap(stage: Stage) -> None:
+    first = stage.take("MoveHead1", *HEAD)
+    waiting = stage.ask("MoveHead2", *HEAD)
+    allowed: list[list[bool]] = []
+
+    def look(event: object) -> None:
+        if isinstance(event, Granted):
+            tokens = (first, token_of(waiting))
+            allowed.append([stage.may(token, "HeadYaw") is None for token in tokens])
+
+    stage.ledger.listeners.append(look)
+    stage.release(first)
+    assert allowed == [[False, True]]
+
+
+@pytest.mark.requirement("RM-16")
+def test_of_requests_in_one_instant_only_the_first_is_granted(stage: Stage) -> None:
+    tickets = [stage.ask(f"MoveHead{k}", "HeadYaw", timeout_s=1.0) for k in (1, 2, 3)]
+    assert end_of(tickets[0]) == (GRANTED, 0.0)
+    assert stage.demands_on("MoveHead1") == [("MoveHead2", 0.0), ("MoveHead3", 0.0)]
+    stage.until(1.0)
+    assert [end_of(t) for t in tickets[1:]] == [(TIMED_OUT, 1.0), (TIMED_OUT, 1.0)]
+
+
+@pytest.mark.requirement("RM-17", "RM-18")
+def test_the_earliest_who_waits_is_next(stage: Stage) -> None:
+    held = stage.take("MoveHead1", *HEAD)
+    second = stage.ask("MoveHead2", *HEAD)
+    third = stage.ask("MoveHead3", *HEAD)
+    assert stage.waiters("HeadYaw") == stage.waiters("HeadPitch")
+    assert stage.waiters("HeadYaw") == ("MoveHead2", "MoveHead3")
+    stage.at(1.0)
+    stage.release(held)
+    assert end_of(second) == (GRANTED, 1.0)
+    assert third.outcome is None
+    stage.at(2.0)
+    stage.release(token_of(second))
+    assert end_of(third) == (GRANTED, 2.0)
+
+
+@pytest.mark.requirement("RM-17")
+def test_a_newcomer_does_not_overtake_even_where_it_would_fit(stage: Stage) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    both = stage.ask("MoveHead2", *HEAD, timeout_s=1.0)
+    pitch = stage.ask("MoveHead3", "HeadPitch", timeout_s=3.0)
+    assert stage.holders("HeadPitch") == ()
+    assert pitch.outcome is None
+    stage.until(1.0)
+    assert end_of(both) == (TIMED_OUT, 1.0)
+    assert end_of(pitch) == (GRANTED, 1.0)
+
+
+@pytest.mark.requirement("RM-17")
+def test_who_wants_something_else_passes(stage: Stage) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    stage.ask("MoveHead2", "HeadYaw")
+    assert end_of(stage.ask("MoveHead3", "TTS")) == (GRANTED, 0.0)
+
+
+@pytest.mark.requirement("RM-19")
+@pytest.mark.parametrize(
+    ("retry_s", "times"), [(0.5, [0.0, 0.5, 1.0]), (0.7, [0.0, 0.7, 1.4])]
+)
+def test_the_holder_hears_again_every_period_until_the_end(
+    retry_s: float, times: list[float]
+) -> None:
+    stage = Stage(retry_s=retry_s)
+    stage.owners("holder", "asker")
+    stage.take("holder", "HeadYaw")
+    stage.ask("asker", "HeadYaw", timeout_s=1.5)
+    stage.until(5.0)
+    assert stage.demands_on("holder") == [("asker", time_s) for time_s in times]
+
+
+@pytest.mark.requirement("RM-19", "RM-20")
+def test_where_limit_and_period_meet_the_wait_ends_and_nobody_is_told(
+    stage: Stage,
+) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    waiting = stage.ask("MoveHead2", "HeadYaw", timeout_s=1.0)
+    stage.until(3.0)
+    assert end_of(waiting) == (TIMED_OUT, 1.0)
+    assert stage.demands_on("MoveHead1") == [("MoveHead2", 0.0), ("MoveHead2", 0.5)]
+
+
+@pytest.mark.requirement("RM-20")
+def test_a_wait_ends_at_the_limit_of_its_owner_and_leaves_nothing() -> None:
+    stage = Stage()
+    stage.owner("holder")
+    stage.owner("patient", timeout_s=4.0)
+    token = stage.take("holder", *HEAD)
+    before = stage.picture()
+    waiting = stage.ask("patient", "HeadYaw", "TTS")
+    stage.until(3.99)
+    assert waiting.outcome is None
+    stage.until(4.0)
+    assert end_of(waiting) == (TIMED_OUT, 4.0)
+    assert stage.picture() == before
+    stage.release(token)
+    assert stage.held_by("patient") == ()
+
+
+@pytest.mark.requirement("RM-20")
+@pytest.mark.parametrize("timeout_s", [-0.01, float("inf"), float("nan")])
+def test_a_wait_without_a_proper_limit_is_refused(
+    stage: Stage, timeout_s: float
+) -> None:
+    before = len(stage.events)
+    with pytest.raises(BadInput, match="timeout is"):
+        stage.ask("MoveHead1", "HeadYaw", timeout_s=timeout_s)
+    assert len(stage.events) == before
+
+
+@pytest.mark.requirement("RM-20")
+def test_a_wait_can_be_withdrawn_once(stage: Stage) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    waiting = stage.ask("MoveHead2", "HeadYaw")
+    assert stage.ledger.withdraw(waiting.number, stage.tick)
+    assert end_of(waiting) == (CANCELLED, 0.0)
+    assert why(waiting) is Why.WITHDRAWN
+    assert not stage.ledger.withdraw(waiting.number, stage.tick)
+    assert stage.waiters("HeadYaw") == ()
+
+
+@pytest.mark.requirement("RM-21")
+def test_the_request_that_would_close_a_circle_is_denied(stage: Stage) -> None:
+    stage.take("MoveHead1", "TTS")
+    yaw = stage.take("MoveHead2", "HeadYaw")
+    waiting = stage.ask("MoveHead1", "HeadYaw")
+    closing = stage.ask("MoveHead2", "TTS")
+    assert end_of(closing) == (DENIED, 0.0)
+    assert why(closing) is Why.DEADLOCK
+    assert waiting.outcome is None
+    stage.release(yaw)
+    assert end_of(waiting) == (GRANTED, 0.0)
+
+
+@pytest.mark.requirement("RM-21")
+def test_a_circle_of_three_is_seen_too(stage: Stage) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    stage.take("MoveHead2", "HeadPitch")
+    third = stage.take("MoveHead3", "TTS")
+    waits = [stage.ask("MoveHead1", "HeadPitch"), stage.ask("MoveHead2", "TTS")]
+    assert why(stage.ask("MoveHead3", "HeadYaw")) is Why.DEADLOCK
+    stage.release(third)
+    assert end_of(waits[1]) == (GRANTED, 0.0)
+
+
+@pytest.mark.requirement("RM-21")
+def test_a_circle_through_the_queue_is_seen_too(stage: Stage) -> None:
+    stage.take("MoveHead1", "TTS")
+    stage.take("MoveHead2", "HeadYaw")
+    stage.ask("MoveHead3", "HeadYaw", "HeadPitch")
+    stage.ask("MoveHead1", "HeadPitch")  # behind MoveHead3, who waits for MoveHead2
+    assert why(stage.ask("MoveHead2", "TTS")) is Why.DEADLOCK
+
+
+@pytest.mark.requirement("RM-21")
+def test_who_asks_for_what_it_uses_itself_is_denied(stage: Stage) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    assert why(stage.ask("MoveHead1", "HeadYaw")) is Why.DEADLOCK
+    assert stage.held_by("MoveHead1") == ("HeadYaw",)

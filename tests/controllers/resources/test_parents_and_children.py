@@ -1,0 +1,230 @@
+"""A parent reserves, its children use: the tree of owners."""
+
+import pytest
+
+from controllers.resources.policies import CallbackOnDemand, StopOnDemand
+from controllers.resources.trace import Revoked
+from controllers.resources.words import LossCause, Mode, Refusal, Why
+from models import BadInput
+from tests.controllers.resources.stage import (
+    DENIED,
+    GRANTED,
+    HEAD,
+    LOST,
+    TIMED_OUT,
+    Diary,
+    Stage,
+    end_of,
+    token_of,
+    why,
+)
+
+RESERVE = Mode.RESERVE
+A_AND_B = ("LHand", "TTS")
+
+
+@pytest.fixture
+def stage() -> Stage:
+    """A parent that keeps A and B for its two children, and a stranger."""
+    stage = Stage()
+    stage.owner("parent")
+    stage.owners("child 1", "child 2", parent="parent")
+    stage.owner("stranger")
+    return stage
+
+
+@pytest.mark.requirement("RM-26", "RM-6")
+def test_a_parent_reserves_without_using_and_a_child_uses(stage: Stage) -> None:
+    kept = stage.take("parent", *A_AND_B, mode=RESERVE)
+    assert stage.may(kept, "TTS") is Refusal.NOT_COVERED
+    used = stage.take("child 1", *A_AND_B)
+    assert stage.may(used, "TTS") is None
+    assert stage.holders("TTS") == ("child 1", "parent")
+
+
+@pytest.mark.requirement("RM-1", "RM-6")
+def test_what_an_owner_keeps_is_inherited_at_any_depth(stage: Stage) -> None:
+    stage.owner("grandchild", parent="child 1")
+    stage.owner("its child", parent="grandchild")
+    stage.take("parent", "Arms", mode=RESERVE)
+    token = stage.take("its child", "LHand")
+    assert stage.may(token, "LHand") is None
+
+
+@pytest.mark.requirement("RM-27")
+def test_what_is_kept_is_there_when_a_critical_child_needs_it(stage: Stage) -> None:
+    stage.take("parent", "Legs", mode=RESERVE)
+    stranger = stage.ask("stranger", "Legs", timeout_s=9.0)
+    stage.at(5.0)
+    charging = stage.ask("child 1", "Legs", timeout_s=0.0)
+    assert end_of(charging) == (GRANTED, 5.0)
+    assert stranger.outcome is None
+
+
+@pytest.mark.requirement("RM-28")
+def test_the_first_child_gets_the_whole_set_and_others_queue(stage: Stage) -> None:
+    stage.take("parent", *A_AND_B, mode=RESERVE)
+    stranger = stage.ask("stranger", "TTS", timeout_s=9.0)
+    first = stage.ask("child 1", *A_AND_B)
+    second = stage.ask("child 2", *A_AND_B)
+    assert end_of(first) == (GRANTED, 0.0)
+    stage.at(1.0)
+    stage.release(token_of(first))
+    assert end_of(second) == (GRANTED, 1.0)
+    assert stranger.outcome is None
+
+
+@pytest.mark.requirement("RM-29")
+def test_a_second_child_asks_the_child_that_uses_not_the_parent(stage: Stage) -> None:
+    stage.take("parent", *A_AND_B, mode=RESERVE)
+    used = stage.take("child 1", *A_AND_B, policy=StopOnDemand())
+    second = stage.ask("child 2", "TTS")
+    assert end_of(second) == (GRANTED, 0.0)
+    assert stage.demands_on("child 1") == [("child 2", 0.0)]
+    assert stage.demands_on("parent") == []
+    assert stage.may(used, "TTS") is Refusal.REVOKED
+    assert stage.holders("TTS") == ("child 2", "parent")
+
+
+@pytest.mark.requirement("RM-30")
+def test_when_the_parent_releases_its_children_release(stage: Stage) -> None:
+    kept = stage.take("parent", *A_AND_B, mode=RESERVE)
+    used = stage.take("child 1", *A_AND_B)
+    stage.at(1.0)
+    stage.release(kept)
+    assert stage.held_by("child 1") == ()
+    assert stage.may(used, "TTS") is Refusal.REVOKED
+    (notice,) = stage.told("child 1", LOST)
+    assert (notice.why, notice.by) == (LossCause.PARENT_RELEASED, "parent")
+    assert notice.leaves == A_AND_B
+    assert end_of(stage.ask("stranger", *A_AND_B)) == (GRANTED, 1.0)
+
+
+@pytest.mark.requirement("RM-30")
+def test_a_parent_that_gives_back_one_resource_ends_what_is_inside_of_it(
+    stage: Stage,
+) -> None:
+    kept = stage.take("parent", "Head", "TTS", mode=RESERVE)
+    head = stage.take("child 1", "Head")
+    voice = stage.take("child 2", "TTS")
+    stage.release(kept, "Head")
+    assert stage.may(head, "HeadYaw") is Refusal.REVOKED
+    assert stage.may(voice, "TTS") is None
+    assert stage.held_by("parent") == ("TTS",)
+
+
+@pytest.mark.requirement("RM-30")
+def test_the_innermost_goes_first(stage: Stage) -> None:
+    stage.owner("grandchild", parent="child 1")
+    kept = stage.take("parent", "TTS", mode=RESERVE)
+    stage.take("child 1", "TTS", mode=RESERVE)
+    stage.take("grandchild", "TTS")
+    stage.release(kept)
+    lost = [event.owner for event in stage.events if isinstance(event, Revoked)]
+    assert lost == ["grandchild", "child 1"]
+
+
+@pytest.mark.requirement("RM-31")
+def test_a_stranger_gets_it_only_if_child_and_parent_agree_child_first() -> None:
+    order: list[str] = []
+    stage = Stage()
+    for name, above in (("parent", None), ("child", "parent"), ("stranger", None)):
+        policy = CallbackOnDemand(lambda demand: order.append(demand.holder))
+        stage.owner(name, parent=above, policy=policy)
+    stage.take("parent", "TTS", mode=RESERVE)
+    stage.take("child", "TTS")
+    stage.ask("stranger", "TTS")
+    assert order == ["child", "parent"]
+
+
+@pytest.mark.requirement("RM-31")
+@pytest.mark.parametrize(
+    ("child_stops", "parent_stops"), [(True, False), (False, True)]
+)
+def test_nothing_moves_when_one_of_them_refuses(
+    child_stops: bool, parent_stops: bool
+) -> None:
+    stop = StopOnDemand()
+    stage = Stage()
+    stage.owner("parent", **({"policy": stop} if parent_stops else {}))
+    stage.owner("child", parent="parent", **({"policy": stop} if child_stops else {}))
+    stage.owner("stranger")
+    stage.take("parent", "TTS", mode=RESERVE)
+    stage.take("child", "TTS")
+    refused = stage.ask("stranger", "TTS", timeout_s=1.0)
+    stage.until(1.0)
+    assert end_of(refused) == (TIMED_OUT, 1.0)
+    assert stage.holders("TTS") == ("child", "parent")
+
+
+@pytest.mark.requirement("RM-31")
+def test_both_give_way_in_one_step() -> None:
+    stage = Stage()
+    stage.owner("parent", policy=StopOnDemand())
+    stage.owner("child", parent="parent", policy=StopOnDemand())
+    stage.owner("stranger")
+    stage.take("parent", "TTS", mode=RESERVE)
+    stage.take("child", "TTS")
+    assert end_of(stage.ask("stranger", "TTS")) == (GRANTED, 0.0)
+    assert stage.holders("TTS") == ("stranger",)
+    assert len(stage.told("child", LOST)) == len(stage.told("parent", LOST)) == 1
+
+
+@pytest.mark.requirement("RM-26")
+def test_a_parent_that_uses_is_in_the_way_of_its_child(stage: Stage) -> None:
+    diary = Diary()
+    stage.take("parent", "TTS", policy=CallbackOnDemand(diary))
+    waiting = stage.ask("child 1", "TTS", timeout_s=0.1)
+    assert [demand.asker for demand in diary.demands] == ["child 1"]
+    stage.until(0.1)
+    assert end_of(waiting) == (TIMED_OUT, 0.1)
+
+
+@pytest.mark.requirement("RM-26")
+def test_a_child_may_not_keep_what_its_parent_wants_to_keep_later(stage: Stage) -> None:
+    stage.take("child 1", "TTS")
+    kept = stage.ask("parent", "TTS", mode=RESERVE, timeout_s=0.0)
+    assert end_of(kept) == (DENIED, 0.0)
+    assert why(kept) is Why.BUSY
+
+
+@pytest.mark.requirement("RM-6")
+def test_an_owner_stays_where_it_is_in_the_tree(stage: Stage) -> None:
+    with pytest.raises(BadInput, match="cannot become a part of 'stranger'"):
+        stage.owner("child 1", parent="stranger")
+    with pytest.raises(BadInput, match="'nobody'"):
+        stage.owner("orphan", parent="nobody")
+
+
+@pytest.mark.requirement("RM-7")
+def test_sets_of_behaviours_and_resources_can_be_classes() -> None:
+    class Limb:
+        side = "L"
+
+        def resources(self) -> tuple[str, ...]:
+            return (f"{self.side}Arm",)
+
+    class RightLimb(Limb):
+        side = "R"
+
+    class Greeting:
+        parts = (RightLimb, Limb)
+
+        def set_on(self, stage: Stage) -> list[tuple[str, ...]]:
+            stage.owner("greeting")
+            held = []
+            for limb in self.parts:
+                name = f"greeting with {limb.__name__}"
+                stage.owner(name, parent="greeting")
+                stage.take(name, *limb().resources())
+                held.append(stage.held_by(name))
+            return held
+
+    held = Greeting().set_on(Stage())
+    assert held == [("RHand", "RShoulderPitch"), ("LHand", "LShoulderPitch")]
+
+
+def test_an_owner_that_keeps_may_use_it_itself(stage: Stage) -> None:
+    stage.take("parent", *HEAD, mode=RESERVE)
+    token = stage.take("parent", "HeadYaw")
+    assert stage.may(token, "HeadYaw") is None
