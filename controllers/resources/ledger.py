@@ -74,7 +74,7 @@ class Ledger:
         self._lives = Lives(book, waiting_list, holdings)
         self._body = BodyStates(book, holdings, self._demands)
         self._depth = 0
-        self._around = _Call(self._enter, self._leave)
+        self._around = _Call(self)
         if book.listeners:
             book.emit(
                 Opened(
@@ -397,8 +397,8 @@ class Ledger:
 
     def _call(self, tick: int) -> "_Call":
         """Begin a call: what was due before it happens first."""
-        self._check_tick(tick)
-        if not self._depth:
+        if self._depth or tick != self._book.tick:
+            self._check_tick(tick)
             self._run_timers(tick)
             self._book.tick = tick
         return self._around
@@ -420,13 +420,9 @@ class Ledger:
             with self._around:
                 call()
 
-    def _enter(self) -> None:
-        self._depth += 1
-
-    def _leave(self) -> None:
+    def _finish(self) -> None:
         """Grant what is free; after the outermost call, see that nobody is stuck."""
         book = self._book
-        self._depth -= 1
         if book.changed:
             self._granting.settle()
         if self._depth:
@@ -443,14 +439,14 @@ class Ledger:
 class _Call(AbstractContextManager[None]):
     """Surrounds a change; one for all calls, since entering one must cost little."""
 
-    __slots__ = ("_enter", "_leave")
+    __slots__ = ("_ledger",)
 
-    def __init__(self, enter: Callable[[], None], leave: Callable[[], None]) -> None:
-        self._enter = enter
-        self._leave = leave
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
 
     def __enter__(self) -> None:
-        self._enter()
+        self._ledger._depth += 1
 
     def __exit__(self, *error: object) -> None:
-        self._leave()
+        self._ledger._depth -= 1
+        self._ledger._finish()

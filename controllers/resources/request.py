@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from controllers.resources.owner import check_priority, check_timeout
 from controllers.resources.policies import ConflictPolicy
@@ -94,9 +95,8 @@ class Blocker:
     """Holders, virtual owners or earlier waiters; none for an inactive state."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
-    """How a request ended."""
+class Outcome(NamedTuple):
+    """How a request ended; a tuple, since one is made for each of many requests."""
 
     kind: OutcomeKind
     tick: int

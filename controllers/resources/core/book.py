@@ -70,12 +70,11 @@ class Book:
 
     def find(self, token: Token) -> Reservation | Refusal:
         """Return the live reservation of a token, or why there is none (I-15)."""
+        reservation = self.reservations.get(token.sequence)
+        if reservation is not None and reservation.token == token:
+            return reservation
         if token.epoch != self.mint.epoch:
             return Refusal.WRONG_EPOCH
-        reservation = self.reservations.get(token.sequence)
-        if reservation is not None:
-            is_right = reservation.token.secret == token.secret
-            return reservation if is_right else Refusal.UNKNOWN
         secret, end = self.ended.get(token.sequence, (None, Refusal.UNKNOWN))
         return end if secret == token.secret else Refusal.UNKNOWN
 

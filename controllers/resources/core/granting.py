@@ -7,7 +7,13 @@ from types import MappingProxyType
 from controllers.resources.core.book import Book
 from controllers.resources.core.holdings import Holdings, Yielding, innermost_first
 from controllers.resources.core.leaf import Leaf
-from controllers.resources.core.records import Key, Reservation, Shares, Waiting
+from controllers.resources.core.records import (
+    Key,
+    Reservation,
+    Shares,
+    Terms,
+    Waiting,
+)
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.policies import Answer, AnswerKind
 from controllers.resources.request import Request, Ticket
@@ -88,7 +94,7 @@ class Granting:
             return False  # who paused for a taker waits until it is done
         if waiting.priority != holder.priority:
             return waiting.priority > holder.priority
-        return arrives and waiting.wins_ties and not holder.keeps_ties
+        return arrives and waiting.terms.wins_ties and not holder.keeps_ties
 
     def commit(
         self, waiting: Waiting, yielding: Yielding, answers: Answers, *, arrives: bool
@@ -96,14 +102,12 @@ class Granting:
         """Let the holders give way and grant the request, in one step."""
         self._waiting_list.dequeue(waiting)
         paused: list[Waiting] = []
-        for holder, leaves in innermost_first(yielding).items():
+        for holder, leaves in innermost_first(yielding).items() if yielding else ():
             here = [leaf for leaf in leaves if leaf in holder.shares]
             if not here:
                 continue  # it went with another one
-            if self.overrides(waiting, holder, arrives=arrives):
-                answer = None
-            else:
-                answer = answers[holder]
+            is_overridden = self.overrides(waiting, holder, arrives=arrives)
+            answer = None if is_overridden else answers[holder]
             resume = self.give_way(
                 holder, here, answer, waiting.owner.name, waiting.ticket.number
             )
@@ -234,22 +238,25 @@ class Granting:
             loss=holder.loss,
             policy=holder.policy,
         )
-        return Waiting(
-            ticket=Ticket(self._book.next_ticket(), request),
-            owner=holder.owner,
-            shares=shares,
-            optional={},
+        terms = Terms(
             mode=holder.mode,
             priority=holder.priority,
-            arrival=holder.arrival,
             loss=holder.loss,
             policy=holder.policy,
             wins_ties=False,
             keeps_ties=holder.keeps_ties,
-            add_to=None if whole else holder,
-            resumes=holder.token,
             timeout_s=answer.resume_timeout_s,
-            tick=self._book.tick,
+        )
+        return Waiting(
+            Ticket(self._book.next_ticket(), request),
+            holder.owner,
+            terms,
+            shares,
+            {},
+            holder.arrival,
+            None if whole else holder,
+            holder.token,
+            self._book.tick,
         )
 
 

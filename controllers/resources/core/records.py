@@ -4,11 +4,12 @@ They change; nothing outside this package sees them but through `snapshot`, even
 outcomes.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from controllers.resources.owner import Owner
 from controllers.resources.policies import Answer, ConflictPolicy
-from controllers.resources.request import Ticket
+from controllers.resources.request import Request, Ticket
+from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.tokens import Token
 from controllers.resources.words import Loss, Mode, Refusal
 
@@ -20,6 +21,34 @@ Shares = dict["Leaf", int]
 """Leaf to share in 1/100 %, in the order of the names."""
 Key = tuple[int, int, int]
 """Place among the waiting: priority high first, then arrival, then number."""
+
+
+class Terms(NamedTuple):
+    """On what terms leaves are asked for and held; the owner's habits filled in."""
+
+    mode: Mode
+    priority: int
+    loss: Loss
+    policy: ConflictPolicy
+    wins_ties: bool
+    """As asker, at its arrival."""
+    keeps_ties: bool
+    """As holder, later."""
+    timeout_s: float | None
+    """Longest wait in s; None for a pause without limit."""
+
+
+class Wanted(NamedTuple):
+    """What a request comes to; kept, as owners ask again and again for the same."""
+
+    request: Request
+    habits: Owner
+    tree: ResourceTree
+    terms: Terms
+    shares: Shares
+    """Essential leaves."""
+    optional: dict[str, Shares]
+    """Optional name to the leaves that it adds."""
 
 
 class OwnerRecord:
@@ -37,6 +66,7 @@ class OwnerRecord:
         "place",
         "reservations",
         "waiting",
+        "wanted",
         "watched",
     )
 
@@ -61,6 +91,8 @@ class OwnerRecord:
         """In the order of their grants."""
         self.waiting: dict[int, Waiting] = {}
         """By ticket number."""
+        self.wanted: Wanted | None = None
+        """What it asked for last."""
         self.losers: dict[Loser, None] = {}
         """What it lost and may want to have again."""
         self.dies: int | None = None
@@ -96,14 +128,15 @@ class Reservation:
 
     def __init__(self, token: Token, waiting: "Waiting", tick: int) -> None:
         """Take over what the request said; the leaves are seated one by one."""
+        terms = waiting.terms
         self.token = token
         self.owner = waiting.owner
         self.shares: Shares = {}
-        self.mode = waiting.mode
-        self.priority = waiting.priority
-        self.loss = waiting.loss
-        self.policy = waiting.policy
-        self.keeps_ties = waiting.keeps_ties
+        self.mode = terms.mode
+        self.priority = terms.priority
+        self.loss = terms.loss
+        self.policy = terms.policy
+        self.keeps_ties = terms.keeps_ties
         self.arrival = waiting.arrival
         self.since = tick
         self.ended: Refusal | None = None
@@ -122,62 +155,54 @@ class Waiting:
         "deadline",
         "has_waited",
         "is_waiting",
-        "keeps_ties",
         "key",
-        "loss",
-        "mode",
         "optional",
         "owner",
-        "policy",
         "priority",
         "promises",
         "resumes",
         "shares",
         "since",
+        "terms",
         "ticket",
-        "timeout_s",
-        "wins_ties",
     )
 
     def __init__(
         self,
-        *,
         ticket: Ticket,
         owner: OwnerRecord,
+        terms: Terms,
         shares: Shares,
         optional: dict[str, Shares],
-        mode: Mode,
-        priority: int,
         arrival: int,
-        loss: Loss,
-        policy: ConflictPolicy,
-        wins_ties: bool,
-        keeps_ties: bool,
         add_to: Reservation | None,
         resumes: Token | None,
-        timeout_s: float | None,
         tick: int,
     ) -> None:
-        """Hold what the request says, with the owner's habits filled in."""
+        """Begin to wait.
+
+        Args:
+            ticket: what its owner sees of it.
+            owner: who asks.
+            terms: on what terms.
+            shares: essential leaves.
+            optional: optional name to the leaves that it adds.
+            arrival: place among equals.
+            add_to: the reservation that it would enlarge.
+            resumes: the token that was paused.
+            tick: now.
+        """
         self.ticket = ticket
         self.owner = owner
+        self.terms = terms
         self.shares = shares
-        """Essential leaves."""
         self.optional = optional
-        """Optional name to the leaves that it adds."""
-        self.mode = mode
-        self.priority = priority
+        self.priority = terms.priority
         self.arrival = arrival
-        self.key: Key = (-priority, arrival, ticket.number)
-        self.loss = loss
-        self.policy = policy
-        self.wins_ties = wins_ties
-        self.keeps_ties = keeps_ties
+        self.key: Key = (-terms.priority, arrival, ticket.number)
         self.add_to = add_to
         self.resumes = resumes
         self.since = tick
-        self.timeout_s = timeout_s
-        """Longest wait in s; None for a pause without limit."""
         self.deadline: int | None = None
         """Tick at which it times out."""
         self.is_waiting = True

@@ -22,7 +22,8 @@ class WaitingList:
         """Tell that a request has come."""
         if not self._book.listeners:
             return
-        timeout_s = waiting.timeout_s
+        terms = waiting.terms
+        timeout_s = terms.timeout_s
         self._book.emit(
             Requested(
                 tick=self._book.tick,
@@ -32,15 +33,15 @@ class WaitingList:
                 optional={
                     name: names_of(unit) for name, unit in waiting.optional.items()
                 },
-                mode=waiting.mode,
+                mode=terms.mode,
                 priority=waiting.priority,
                 arrival=waiting.arrival,
                 timeout_ticks=(
                     None if timeout_s is None else self._book.cfg.ticks(timeout_s)
                 ),
-                loss=waiting.loss,
-                wins_ties=waiting.wins_ties,
-                keeps_ties=waiting.keeps_ties,
+                loss=terms.loss,
+                wins_ties=terms.wins_ties,
+                keeps_ties=terms.keeps_ties,
                 add_to=waiting.add_to.token.id if waiting.add_to else None,
                 resumes=waiting.resumes.id if waiting.resumes else None,
             )
@@ -49,8 +50,9 @@ class WaitingList:
     def enqueue(self, waiting: Waiting) -> None:
         """Let a request wait, within its time limit."""
         number, owner = waiting.ticket.number, waiting.owner
-        if waiting.timeout_s:
-            waiting.deadline = self._book.tick + self._book.cfg.ticks(waiting.timeout_s)
+        timeout_s = waiting.terms.timeout_s
+        if timeout_s:
+            waiting.deadline = self._book.tick + self._book.cfg.ticks(timeout_s)
             self._book.timers.at(
                 waiting.deadline, Due.TIMEOUT, partial(self._timed_out, waiting)
             )

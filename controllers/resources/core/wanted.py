@@ -4,7 +4,15 @@ from collections.abc import Iterable
 
 from controllers.resources.core.book import Book
 from controllers.resources.core.leaf import Leaf
-from controllers.resources.core.records import OwnerRecord, Reservation, Shares, Waiting
+from controllers.resources.core.records import (
+    OwnerRecord,
+    Reservation,
+    Shares,
+    Terms,
+    Waiting,
+    Wanted,
+)
+from controllers.resources.owner import Owner
 from controllers.resources.request import FULL, Request, Ticket, rate_of
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.words import AskerTie, HolderTie
@@ -25,32 +33,34 @@ def waiting_for(
         UnknownName: a resource is not in the tree.
         BadInput: a name cannot be asked for in this way.
     """
-    shares = _essential(request, tree, book)
-    optional = {}
-    for name in sorted(request.optional):
-        optional[name] = _unit(name, tree, book, shares)
+    wanted, habits = owner.wanted, owner.habits
+    if (
+        wanted is None
+        or wanted.request is not request
+        or wanted.habits is not habits
+        or wanted.tree is not tree
+    ):
+        wanted = owner.wanted = _read(request, habits, tree, book)
+    terms = wanted.terms
     if add_to is not None:
-        _check_new(request, add_to, shares, optional)
-    habits = owner.habits
+        _check_new(wanted, add_to)
+        terms = terms._replace(
+            mode=add_to.mode,
+            loss=add_to.loss,
+            policy=add_to.policy,
+            keeps_ties=add_to.keeps_ties,
+        )
     number = book.next_ticket()
-    policy, priority = request.policy, request.priority
-    timeout_s = request.timeout_s
     return Waiting(
-        ticket=Ticket(number, request),
-        owner=owner,
-        shares=shares,
-        optional=optional,
-        mode=request.mode if add_to is None else add_to.mode,
-        priority=habits.priority if priority is None else priority,
-        arrival=number,
-        loss=request.loss if add_to is None else add_to.loss,
-        policy=policy or habits.policy,
-        wins_ties=(request.asker_tie or habits.asker_tie) is AskerTie.WINS,
-        keeps_ties=(request.holder_tie or habits.holder_tie) is HolderTie.KEEPS,
-        add_to=add_to,
-        resumes=None,
-        timeout_s=habits.timeout_s if timeout_s is None else timeout_s,
-        tick=book.tick,
+        Ticket(number, request),
+        owner,
+        terms,
+        wanted.shares,
+        wanted.optional,
+        number,
+        add_to,
+        None,
+        book.tick,
     )
 
 
@@ -74,6 +84,25 @@ def covered(
             )
         meant.update(here)
     return [held[name] for name in sorted(meant)]
+
+
+def _read(request: Request, habits: Owner, tree: ResourceTree, book: Book) -> Wanted:
+    shares = _essential(request, tree, book)
+    optional = {
+        name: _unit(name, tree, book, shares) for name in sorted(request.optional)
+    }
+    asker, holder = request.asker_tie, request.holder_tie
+    priority, timeout_s = request.priority, request.timeout_s
+    terms = Terms(
+        mode=request.mode,
+        priority=habits.priority if priority is None else priority,
+        loss=request.loss,
+        policy=request.policy or habits.policy,
+        wins_ties=(asker or habits.asker_tie) is AskerTie.WINS,
+        keeps_ties=(holder or habits.holder_tie) is HolderTie.KEEPS,
+        timeout_s=habits.timeout_s if timeout_s is None else timeout_s,
+    )
+    return Wanted(request, habits, tree, terms, shares, optional)
 
 
 def _essential(request: Request, tree: ResourceTree, book: Book) -> Shares:
@@ -119,19 +148,15 @@ def _unit(name: str, tree: ResourceTree, book: Book, essential: Shares) -> Share
     return {leaf: share for leaf, share in unit.items() if leaf not in essential}
 
 
-def _check_new(
-    request: Request,
-    add_to: Reservation,
-    shares: Shares,
-    optional: dict[str, Shares],
-) -> None:
-    if add_to.owner.name != request.owner:
+def _check_new(wanted: Wanted, add_to: Reservation) -> None:
+    owner = wanted.habits.name
+    if add_to.owner.name != owner:
         raise BadInput(
-            f"token {add_to.token.id} is {add_to.owner.name!r}'s; {request.owner!r} "
-            "can only add to its own."
+            f"token {add_to.token.id} is {add_to.owner.name!r}'s; {owner!r} can only "
+            "add to its own."
         )
-    wanted = [shares, *optional.values()]
-    for leaf in (leaf for leaves in wanted for leaf in leaves):
+    every = [wanted.shares, *wanted.optional.values()]
+    for leaf in (leaf for leaves in every for leaf in leaves):
         if leaf in add_to.shares:
             raise BadInput(
                 f"token {add_to.token.id} covers {leaf.name!r} already; add others."
