@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.reservations.commands import resources_app
 from models import BadInput, TestbedError
 
 app = typer.Typer(
@@ -22,6 +23,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
+
+app.add_typer(resources_app, name="resources")
 
 RobotOption = Annotated[
     Path | None,

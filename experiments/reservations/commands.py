@@ -1,0 +1,227 @@
+"""`nao-testbed resources`: serve, list, take, release, add; from a terminal.
+
+Exit status: 0 done, 1 not granted, lost, or no server, 2 bad input. Tokens and lists go
+to stdout, the rest to stderr. What needs the extra `server` is imported when used.
+"""
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from models import BadInput
+
+NEEDED = ("fastapi", "httpx", "uvicorn")
+SECRET_VARIABLE = "NAO_TESTBED_SECRET"  # its name, not its value
+DEFAULT_URL = "http://127.0.0.1:8640"
+
+resources_app = typer.Typer(
+    help="Reserve resources of a robot over the network, and see who has them.",
+    no_args_is_help=True,
+)
+
+UrlOption = Annotated[
+    str, typer.Option("--url", envvar="NAO_TESTBED_URL", help="Address of the server.")
+]
+SecretOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--secret-file",
+        metavar="FILE",
+        help=f"File with the shared secret; or give it in {SECRET_VARIABLE}.",
+    ),
+]
+
+
+@resources_app.command()
+def serve(
+    host: Annotated[
+        str,
+        typer.Option(help="Address to listen on; others than loopback need a secret."),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 8640,
+    robot: Annotated[
+        Path | None,
+        typer.Option(
+            "--robot", metavar="DIR", help="Robot whose resources; def.: NAO."
+        ),
+    ] = None,
+    body: Annotated[
+        str | None, typer.Option(help="Body of the robot; what it lacks is frozen.")
+    ] = None,
+    resources: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Resource file, without any robot."),
+    ] = None,
+    objects: Annotated[
+        list[str] | None,
+        typer.Option("--object", metavar="NAME", help="Such as ball; repeatable."),
+    ] = None,
+    preemption: Annotated[
+        str, typer.Option(help="off, or by_priority: higher priority takes at once.")
+    ] = "off",
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Count of restarts; default: in the user's folder."
+        ),
+    ] = None,
+    secret_file: SecretOption = None,
+) -> None:
+    """Manage resources for robots and programs, until Ctrl-C; the page is at /."""
+    _check_installed()
+    from experiments.reservations.serve_command import (  # noqa: PLC0415  # heavy
+        ServeCfg,
+        run_server,
+    )
+
+    run_server(
+        ServeCfg(
+            host=host,
+            port=port,
+            secret=_secret(secret_file),
+            robot=robot,
+            body=body,
+            resources=resources,
+            objects=tuple(objects or ()),
+            preemption=preemption,
+            state=state,
+        )
+    )
+
+
+@resources_app.command(name="list")
+def list_resources(
+    url: UrlOption = DEFAULT_URL,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="As the server tells it.")
+    ] = False,
+    busy: Annotated[
+        bool, typer.Option("--busy", help="Only what is held or waited for.")
+    ] = False,
+    secret_file: SecretOption = None,
+) -> None:
+    """Show the tree of resources with owners and waiters."""
+    _check_installed()
+    from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
+    from experiments.reservations.listing import list_lines  # noqa: PLC0415  # heavy
+
+    with ServerLink(url, _secret(secret_file)) as link:
+        snapshot = link.snapshot()
+    if json_output:
+        print(snapshot.model_dump_json(indent=2))
+        return
+    for line in list_lines(snapshot, only_busy=busy):
+        print(line)
+
+
+@resources_app.command()
+def take(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Resources, all or nothing.")
+    ] = None,
+    url: UrlOption = DEFAULT_URL,
+    owner: Annotated[
+        str | None, typer.Option(help="Name to be known by; default: user and process.")
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(help="Longest wait in s; 0 tries once.")
+    ] = 5.0,
+    hold: Annotated[
+        float | None,
+        typer.Option("--for", metavar="S", help="Hold for so many s; default: Ctrl-C."),
+    ] = None,
+    optional: Annotated[
+        list[str] | None,
+        typer.Option(help="Taken if free at the grant; repeatable."),
+    ] = None,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PERCENT", help="Such as CPU=10; repeatable."),
+    ] = None,
+    priority: Annotated[int, typer.Option(help="From 0, low, to 9, high.")] = 0,
+    policy: Annotated[
+        str, typer.Option(help="When others ask: lock, stop, pause or callback.")
+    ] = "lock",
+    time_to_live: Annotated[
+        float, typer.Option("--ttl", help="Silence after which it is free again, in s.")
+    ] = 5.0,
+    secret_file: SecretOption = None,
+) -> None:
+    """Take resources, print the token, and hold them until they are released."""
+    _check_installed()
+    from experiments.reservations.take_command import (  # noqa: PLC0415  # heavy
+        TakeCfg,
+        run_take,
+    )
+
+    raise typer.Exit(
+        run_take(
+            TakeCfg(
+                url=url,
+                secret=_secret(secret_file),
+                owner=owner,
+                names=tuple(names or ()),
+                optional=tuple(optional or ()),
+                rates=tuple(rate or ()),
+                timeout_s=timeout,
+                hold_s=hold,
+                priority=priority,
+                policy=policy,
+                time_to_live_s=time_to_live,
+            )
+        )
+    )
+
+
+@resources_app.command()
+def release(
+    token: Annotated[str, typer.Argument(help="As `take` printed it.")],
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Only these; default: all of it.")
+    ] = None,
+    url: UrlOption = DEFAULT_URL,
+    secret_file: SecretOption = None,
+) -> None:
+    """Give back what a token holds, or a part of it."""
+    _check_installed()
+    from controllers.resources.tokens import Token  # noqa: PLC0415  # heavy
+    from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
+
+    with ServerLink(url, _secret(secret_file)) as link:
+        link.release(Token.from_text(token), tuple(names) if names else None)
+
+
+@resources_app.command()
+def add(
+    name: Annotated[str, typer.Argument(help="Such as ball.")],
+    parent: Annotated[str, typer.Option(help="Composite to put it into.")] = "root",
+    url: UrlOption = DEFAULT_URL,
+    secret_file: SecretOption = None,
+) -> None:
+    """Add a resource to a running server."""
+    _check_installed()
+    from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
+
+    with ServerLink(url, _secret(secret_file)) as link:
+        link.add_resource(name, parent)
+
+
+def _check_installed() -> None:
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise BadInput(
+            f"`nao-testbed resources` needs {', '.join(missing)}, which this "
+            "installation lacks; install nao-testbed[server]."
+        )
+
+
+def _secret(path: Path | None) -> str | None:
+    """Return the shared secret; never from the command line, which others see."""
+    if path is not None:
+        from experiments.reservations.serve import read_secret  # noqa: PLC0415  # heavy
+
+        return read_secret(path)
+    return os.environ.get(SECRET_VARIABLE) or None

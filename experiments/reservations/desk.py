@@ -1,0 +1,287 @@
+"""The desk of a reservation server: what remote owners may do, without any HTTP.
+
+Each owner gets a key when it registers, and shows it with every call: its tokens and
+notices are for it alone. A key ends when its owner leaves, or falls silent for longer
+than its time to live; the owner may then register again.
+"""
+
+import hashlib
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from controllers.resources.request import Ticket
+from controllers.resources.snapshot import take_snapshot
+from controllers.resources.tokens import Token
+from controllers.resources.trace import Crashed, Event, OwnerAdded
+from experiments.reservations.threaded import SharedLedger
+from experiments.reservations.wire import (
+    Alive,
+    CommandData,
+    OwnerData,
+    Registered,
+    ReleaseData,
+    RequestData,
+    ResourceData,
+    Verdict,
+)
+from experiments.reservations.wire_views import SnapshotData
+from models import TestbedError, UnknownName
+
+MAX_OWNERS = 2000
+"""Owners that a server keeps at a time."""
+MAX_RESOURCES = 10_000
+MAX_WAITING = 100
+"""Requests of one owner that wait at a time."""
+TICKETS_KEPT = 200
+"""Ended tickets of one owner that can still be asked for."""
+
+
+class NameTaken(TestbedError):
+    """Another owner is registered by this name; nothing has changed."""
+
+
+class OwnerGone(TestbedError):
+    """No owner is registered with this key (any more); nothing has changed."""
+
+
+class TooMany(TestbedError):
+    """A limit of the server is reached; nothing has changed. Worth a retry."""
+
+
+@dataclass(kw_only=True, eq=False)
+class _Guest:
+    """A registered owner."""
+
+    name: str
+    mark: str
+    """Digest of its key."""
+    parent: "_Guest | None"
+    time_to_live_s: float
+    tickets: OrderedDict[int, Ticket] = field(default_factory=OrderedDict)
+    asked: dict[str, int] = field(default_factory=dict)
+    """The owner's own mark of a request, to its ticket."""
+
+
+class Desk:
+    """Serves remote owners from one shared ledger; safe for threads as that is."""
+
+    def __init__(self, front: SharedLedger) -> None:
+        """Begin without owners."""
+        self.front = front
+        self._by_name: dict[str, _Guest] = {}
+        self._by_mark: dict[str, _Guest] = {}
+        self._gone: list[str] = []
+        with front.step() as (ledger, _):
+            self._known = {owner.name for owner in take_snapshot(ledger).owners}
+            ledger.listeners.append(self._hear)
+            self.epoch = ledger.epoch
+            self.tick_s = ledger.cfg.tick_s
+
+    # -- owners ------------------------------------------------------------------------
+
+    def register(self, data: OwnerData, key: str | None) -> Registered:
+        """Let an owner be known.
+
+        Args:
+            data: the owner.
+            key: its key, if it is registered and only changes its habits.
+
+        Raises:
+            NameTaken: somebody else is registered by this name.
+            OwnerGone: the owner that it is a part of is not registered.
+            TooMany: the server keeps no more owners.
+            BadInput: a value is out of range.
+        """
+        with self.front.step():
+            self._let_time_pass()
+            guest = self._by_name.get(data.name)
+            if guest is not None and (key is None or guest.mark != _mark(key)):
+                raise NameTaken(
+                    f"owner {data.name!r} is registered by somebody else. Choose "
+                    "another name, or wait until that one is gone: at most "
+                    f"{guest.time_to_live_s:g} s after its last sign of life."
+                )
+            if guest is None and data.name in self._known:
+                raise NameTaken(
+                    f"owner {data.name!r} is one of this robot's own behaviours; "
+                    "choose another name."
+                )
+            if guest is None and len(self._by_name) >= MAX_OWNERS:
+                raise TooMany(f"this server keeps {MAX_OWNERS} owners, and has them.")
+            parent = None if data.parent_key is None else self._guest(data.parent_key)
+            self.front.add_owner(data.as_owner(parent.name if parent else None))
+            if guest is None or key is None:
+                key = secrets.token_urlsafe(16)
+                guest = _Guest(
+                    name=data.name,
+                    mark=_mark(key),
+                    parent=parent,
+                    time_to_live_s=data.time_to_live_s,
+                )
+                self._by_name[guest.name] = self._by_mark[guest.mark] = guest
+            guest.time_to_live_s = data.time_to_live_s
+            return Registered(
+                owner=data.name,
+                key=key,
+                epoch=self.epoch,
+                last_notice=self.front.inboxes.last(data.name),
+            )
+
+    def owner(self, key: str | None) -> str:
+        """Return the name of the owner with this key.
+
+        Raises:
+            OwnerGone: there is none.
+        """
+        with self.front.step():
+            return self._guest(key).name
+
+    def renew(self, key: str | None) -> Alive:
+        """Take a sign of life of the owner with this key."""
+        with self.front.step():
+            owner = self._guest(key).name
+            self.front.renew(owner)
+            tokens = self.front.inboxes.tokens(owner)
+        return Alive(epoch=self.epoch, tokens=tuple(str(token) for token in tokens))
+
+    def leave(self, key: str | None) -> None:
+        """End all that an owner and its parts hold and wait for, and forget them."""
+        with self.front.step():
+            self.front.drop(self._guest(key).name)
+            self._let_time_pass()
+
+    # -- requests ----------------------------------------------------------------------
+
+    def ask(self, key: str | None, data: RequestData) -> Ticket:
+        """Ask for resources; the same mark again returns the same ticket.
+
+        Raises:
+            OwnerGone: no owner has this key.
+            TooMany: it waits for too many things at a time.
+            BadInput: the request makes no sense, or names something unknown.
+            StaleToken: the token to be enlarged is dead.
+        """
+        with self.front.step():
+            guest = self._guest(key)
+            if data.mark is not None and data.mark in guest.asked:
+                return guest.tickets[guest.asked[data.mark]]
+            waiting = sum(t.outcome is None for t in guest.tickets.values())
+            if waiting >= MAX_WAITING:
+                raise TooMany(
+                    f"{guest.name!r} has {waiting} requests that wait; withdraw some "
+                    "first."
+                )
+            ticket = self.front.ask(data.as_request(guest.name))
+            guest.tickets[ticket.number] = ticket
+            if data.mark is not None:
+                guest.asked[data.mark] = ticket.number
+            _forget_old(guest)
+            return ticket
+
+    def ticket(self, key: str | None, number: int) -> Ticket:
+        """Return a request of an owner.
+
+        Raises:
+            UnknownName: it has no such ticket.
+        """
+        with self.front.step():
+            guest = self._guest(key)
+            if number not in guest.tickets:
+                known = [str(n) for n in guest.tickets]
+                place = f"the requests of {guest.name!r}"
+                raise UnknownName("Ticket", str(number), known, place)
+            return guest.tickets[number]
+
+    def withdraw(self, key: str | None, number: int) -> Ticket:
+        """End a waiting request; one that has ended stays as it is."""
+        with self.front.step():
+            ticket = self.ticket(key, number)
+            self.front.withdraw(number)
+            return ticket
+
+    # -- tokens, resources -------------------------------------------------------------
+
+    def release(self, data: ReleaseData) -> None:
+        """Give back a token; knowing it is proof enough.
+
+        Raises:
+            BadInput: it is malformed, or does not cover a name.
+            StaleToken: it is dead.
+        """
+        self.front.release(Token.from_text(data.token), data.names)
+
+    def authorise(self, data: CommandData) -> Verdict:
+        """Answer a device (AR-10, AR-11).
+
+        Raises:
+            BadInput: the token is malformed, or there is no such leaf.
+        """
+        token = None if data.token is None else Token.from_text(data.token)
+        reason = self.front.authorise(token, data.resource)
+        return Verdict(is_allowed=reason is None, reason=reason)
+
+    def add_resource(self, data: ResourceData) -> None:
+        """Add a resource, such as a ball.
+
+        Raises:
+            BadInput: the name is taken, or there is no such parent.
+            TooMany: the server keeps no more.
+        """
+        with self.front.step() as (ledger, tick):
+            if len(ledger.tree.names) >= MAX_RESOURCES:
+                raise TooMany(f"this server keeps {MAX_RESOURCES} resources at most.")
+            ledger.add_resource(data.name, data.parent, tick, data.kind)
+
+    def snapshot(self) -> SnapshotData:
+        """Return the list of resources, in one piece."""
+        return SnapshotData.of(self.front.snapshot(), self.tick_s)
+
+    # -- inside ------------------------------------------------------------------------
+
+    def _guest(self, key: str | None) -> _Guest:
+        self._let_time_pass()
+        guest = None if key is None else self._by_mark.get(_mark(key))
+        if guest is None:
+            raise OwnerGone(
+                "no owner is registered with this key: it left, fell silent for longer "
+                f"than its time to live, or the server was restarted (its epoch is "
+                f"{self.epoch}). Register again; old tokens stay dead."
+            )
+        return guest
+
+    def _let_time_pass(self) -> None:
+        """Let happen what is due, and forget those who are gone."""
+        with self.front.step() as (ledger, tick):
+            ledger.advance(tick)
+            gone, self._gone = self._gone, []
+            for name in gone:
+                ledger.forget_owner(name, tick)
+                self._known.discard(name)
+                self.front.inboxes.forget(name)
+
+    def _hear(self, event: Event) -> None:
+        """Note who is known, and that an owner is gone, its parts before it."""
+        if isinstance(event, OwnerAdded):
+            self._known.add(event.owner)
+        elif isinstance(event, Crashed) and event.owner in self._by_name:
+            self._end(self._by_name[event.owner])
+
+    def _end(self, guest: _Guest) -> None:
+        for part in [g for g in self._by_name.values() if g.parent is guest]:
+            self._end(part)
+        del self._by_name[guest.name], self._by_mark[guest.mark]
+        self._gone.append(guest.name)
+
+
+def _mark(key: str) -> str:
+    """Return a digest, so that looking it up tells nothing of the key by its time."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _forget_old(guest: _Guest) -> None:
+    """Keep the newest tickets, and all that wait."""
+    done = [n for n, ticket in guest.tickets.items() if ticket.outcome is not None]
+    for number in done[: max(0, len(done) - TICKETS_KEPT)]:
+        del guest.tickets[number]
+    guest.asked = {m: n for m, n in guest.asked.items() if n in guest.tickets}

@@ -1,0 +1,233 @@
+"""The way to a reservation server: HTTP, and its errors as ours.
+
+Server, client and command line speak of the same errors; which one a caller gets says
+what it can do about it.
+"""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from controllers.resources.tokens import Token
+from controllers.resources.words import Refusal
+from experiments.reservations.guards import EPOCH_HEADER
+from experiments.reservations.wire import (
+    CommandData,
+    ReleaseData,
+    ResourceData,
+    Verdict,
+)
+from experiments.reservations.wire_views import SnapshotData
+from models import BadInput, TestbedError
+from models.resource_node import ResourceKind
+
+CALL_S = 5.0
+"""Longest time for one call that need not wait, in s."""
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class ServerUnreachable(TestbedError):
+    """Nobody answers there, or not in time. Worth a retry."""
+
+
+class Refused(TestbedError):
+    """The server will not do it; nothing has changed there."""
+
+    def __init__(self, status: int, text: str) -> None:
+        """Keep the HTTP status for those who look closer."""
+        self.status = status
+        super().__init__(text)
+
+
+class NotRegistered(Refused):
+    """The server knows this owner no more: it is to register again."""
+
+
+class ServerLink:
+    """Calls to one server that need no owner; safe for threads."""
+
+    def __init__(self, url: str, secret: str | None = None) -> None:
+        """Open no connection yet.
+
+        Args:
+            url: such as http://127.0.0.1:8640.
+            secret: what the server asks of everyone, if it does.
+
+        Raises:
+            BadInput: the address is malformed.
+        """
+        self.url = _checked(url)
+        self.epoch: int | None = None
+        """Of the last answer; a server that was restarted has a higher one."""
+        headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
+        self.http = httpx.Client(
+            base_url=self.url,
+            headers=headers,
+            timeout=CALL_S,
+            trust_env=False,  # robots of one network: no proxy
+        )
+
+    def __enter__(self) -> "ServerLink":
+        """Return the link itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.http.close()
+
+    # -- what anybody may do -----------------------------------------------------------
+
+    def snapshot(self) -> SnapshotData:
+        """Return the list of resources with owners and waiters (RM-62)."""
+        return self.read(SnapshotData, self.call("GET", "/resources"))
+
+    def add_resource(
+        self, name: str, parent: str, kind: ResourceKind = ResourceKind.EXCLUSIVE
+    ) -> None:
+        """Add a resource, such as a ball (RM-60)."""
+        data = checked(ResourceData, name=name, parent=parent, kind=kind)
+        self.call("POST", "/resources", data)
+
+    def release(self, token: Token, names: tuple[str, ...] | None = None) -> None:
+        """Give back all of a token, or these names."""
+        data = checked(ReleaseData, token=token.as_text(), names=names)
+        self.call("POST", "/release", data)
+
+    def authorise(self, token: Token | None, resource: str) -> Refusal | None:
+        """Ask, as a device, why a command may not pass; None: it may (AR-10)."""
+        text = None if token is None else token.as_text()
+        data = checked(CommandData, token=text, resource=resource)
+        return self.read(Verdict, self.call("POST", "/authorise", data)).reason
+
+    # -- calls -------------------------------------------------------------------------
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        data: BaseModel | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, float] | None = None,
+        timeout_s: float = CALL_S,
+    ) -> httpx.Response:
+        """Make one call.
+
+        Raises:
+            ServerUnreachable: there is no answer in time.
+            BadInput: the server says that what was asked makes no sense.
+            NotRegistered: it does not know the owner.
+            Refused: it will not do it for another reason.
+        """
+        body = None if data is None else data.model_dump_json(exclude_defaults=True)
+        all_headers = dict(headers or {})
+        if body is not None:
+            all_headers["Content-Type"] = "application/json"
+        try:
+            answer = self.http.request(
+                method,
+                path,
+                content=body,
+                headers=all_headers,
+                params=params,
+                timeout=timeout_s,
+            )
+        except httpx.HTTPError as error:
+            raise self.unreachable(error) from error
+        self.note_epoch(answer)
+        if answer.status_code >= 400:
+            raise _refusal(answer)
+        return answer
+
+    def note_epoch(self, answer: httpx.Response) -> None:
+        """Remember the epoch that an answer tells."""
+        text = answer.headers.get(EPOCH_HEADER, "")
+        if text.isdecimal():
+            self.epoch = int(text)
+
+    def unreachable(self, error: httpx.HTTPError) -> ServerUnreachable:
+        """Return our error for one of the transport."""
+        return ServerUnreachable(
+            f"no reservation server answers at {self.url} "
+            f"({str(error) or type(error).__name__}). Start one with `nao-testbed "
+            "resources serve`, or give its address."
+        )
+
+    def read(self, model: type[M], answer: httpx.Response) -> M:
+        """Return an answer as data.
+
+        Raises:
+            Refused: it is none of a reservation server.
+        """
+        try:
+            return model.model_validate_json(answer.content)
+        except ValidationError as error:
+            raise Refused(
+                answer.status_code,
+                f"what answers at {self.url} is no reservation server, or one of "
+                "another version.",
+            ) from error
+
+
+def checked(model: type[M], **values: Any) -> M:
+    """Return data for the server, checked before it is sent.
+
+    Raises:
+        BadInput: a value is out of range.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        texts = [
+            f"{'.'.join(map(str, fault['loc']))} is {str(fault['input'])[:80]!r}: "
+            f"{fault['msg']}"
+            for fault in error.errors()[:5]
+        ]
+        raise BadInput("; ".join(texts) + ".") from error
+
+
+def _checked(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        is_good = (
+            parts.scheme in {"http", "https"}
+            and bool(parts.hostname)
+            and parts.port != 0  # out of range: ValueError
+            and not (parts.query or parts.fragment or parts.username)
+        )
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise BadInput(
+            f"server address {url!r} is malformed; give one such as "
+            "http://127.0.0.1:8640."
+        )
+    return url.rstrip("/")
+
+
+def _refusal(answer: httpx.Response) -> TestbedError:
+    try:
+        text = str(answer.json()["error"])
+    except (ValueError, KeyError, TypeError):
+        text = (
+            f"the server answered {answer.status_code} {answer.reason_phrase} without "
+            "a reason; is it a reservation server?"
+        )
+    if answer.status_code in {400, 404}:
+        return BadInput(text)
+    kind = NotRegistered if answer.status_code == 410 else Refused
+    return kind(answer.status_code, text)

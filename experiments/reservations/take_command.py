@@ -1,0 +1,152 @@
+"""`nao-testbed resources take`: wait, print the token, hold, give back."""
+
+import getpass
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from types import FrameType
+from typing import NoReturn
+
+from controllers.resources.request import Outcome
+from controllers.resources.words import NoticeKind
+from experiments.reservations.client import Client
+from experiments.reservations.wire_views import NoticeData
+from models import BadInput
+
+LOOK_S = 0.1
+"""How often a held token is looked at, in s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakeCfg:
+    """What the command line says."""
+
+    url: str
+    secret: str | None
+    owner: str | None
+    names: tuple[str, ...]
+    optional: tuple[str, ...]
+    rates: tuple[str, ...]
+    timeout_s: float
+    hold_s: float | None
+    priority: int
+    policy: str
+    time_to_live_s: float
+
+
+def run_take(cfg: TakeCfg) -> int:
+    """Take, hold and release; return the exit status.
+
+    Raises:
+        BadInput: an option makes no sense, or the server knows no such resource.
+        TestbedError: no server answers, or it refuses.
+    """
+    if cfg.hold_s is not None and not 0.0 <= cfg.hold_s < float("inf"):
+        raise BadInput(f"--for is {cfg.hold_s} s; give a number from 0.")
+    rates = _rates(cfg.rates)
+    holder = _Holder()
+    signal.signal(signal.SIGTERM, _interrupt)
+    client = Client(
+        cfg.url,
+        cfg.owner or f"{getpass.getuser()}-{os.getpid()}",
+        secret=cfg.secret,
+        policy=cfg.policy,
+        priority=cfg.priority,
+        time_to_live_s=cfg.time_to_live_s,
+        on_notice=holder.hear,
+    )
+    try:
+        with client:
+            _say(f"{client.name} waits, for {cfg.timeout_s:g} s at most ...")
+            outcome = client.take(
+                *cfg.names,
+                optional=cfg.optional,
+                rates=rates,
+                timeout_s=cfg.timeout_s,
+            )
+            if outcome.token is None:
+                print(_why_not(outcome), file=sys.stderr)
+                return 1
+            print(outcome.token.as_text(), flush=True)
+            _say(f"{client.name} holds {', '.join(outcome.obtained)}")
+            if outcome.missing:
+                print(f"not free: {', '.join(outcome.missing)}", file=sys.stderr)
+            return holder.hold(client, outcome, cfg.hold_s)
+    except KeyboardInterrupt:
+        return 0 if holder.has_begun else 1
+
+
+class _Holder:
+    """Holds a token until its time is over, or it ends otherwise."""
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        self._ended = threading.Event()
+        self._released = False
+        self._loss: NoticeData | None = None
+
+    def hear(self, notice: NoticeData) -> None:
+        """Take a notice, in a thread of the client."""
+        if notice.kind is NoticeKind.LOST:
+            self._loss = notice
+        self._released |= notice.kind == "released" and notice.has_ended
+        if notice.has_ended:
+            self._ended.set()
+
+    def hold(self, client: Client, outcome: Outcome, hold_s: float | None) -> int:
+        """Wait; return the exit status."""
+        self.has_begun = True
+        token = outcome.token
+        assert token is not None
+        end_s = math.inf if hold_s is None else time.monotonic() + hold_s
+        while client.holds(token) and (left_s := end_s - time.monotonic()) > 0.0:
+            self._ended.wait(min(LOOK_S, left_s))
+        if client.holds(token):
+            client.release(token)
+            return 0
+        self._ended.wait(LOOK_S)  # the notice may be on its way
+        if self._released:
+            _say("released")
+            return 0
+        print(f"lost: {self._why_lost(client)}", file=sys.stderr)
+        return 1
+
+    def _why_lost(self, client: Client) -> str:
+        loss = self._loss
+        if loss is not None:
+            leaves = ", ".join((*loss.leaves, *loss.freed))
+            return f"{leaves} ({loss.why}, by {loss.by})"
+        return str(client.why_lost or "the server ended it")
+
+
+def _rates(texts: tuple[str, ...]) -> dict[str, float]:
+    rates: dict[str, float] = {}
+    for text in texts:
+        name, equals, percent = text.rpartition("=")
+        try:
+            rates[name] = float(percent)
+        except ValueError:
+            equals = ""
+        if not (name and equals):
+            raise BadInput(f"--rate {text!r} is not of the form NAME=PERCENT: CPU=10.")
+    return rates
+
+
+def _why_not(outcome: Outcome) -> str:
+    ways = [f"{b.resource}: {', '.join(b.owners)}" for b in outcome.blockers]
+    return f"{outcome.kind}, {outcome.why}" + (f" ({'; '.join(ways)})" if ways else "")
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    del number, frame
+    raise KeyboardInterrupt
+
+
+def _say(text: str) -> None:
+    """Tell a person what happens; a pipe hears nothing."""
+    if sys.stderr.isatty():
+        print(text, file=sys.stderr)

@@ -1,0 +1,245 @@
+"""What goes over the wire between robots: the bodies of requests, checked.
+
+Each is a frozen model that refuses unknown fields; each number says its unit. Tokens
+travel as text, whole only to their owner.
+"""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from controllers.resources.owner import HIGHEST, LOWEST, Owner
+from controllers.resources.policies import ConflictPolicy, make_policy, policy_classes
+from controllers.resources.request import Blocker, Outcome, Request
+from controllers.resources.tokens import Token
+from controllers.resources.words import (
+    AskerTie,
+    HolderTie,
+    Loss,
+    Mode,
+    OutcomeKind,
+    Refusal,
+    Why,
+)
+from models import UnknownName
+from models.resource_node import ResourceKind
+
+MAX_NAMES = 1000
+"""Names in one request."""
+MAX_WAIT_S = 25.0
+"""Longest time that the server keeps one call waiting; the client then asks again."""
+
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f]+$")]
+Names = Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES)]
+Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=86_400.0)]
+Priority = Annotated[int, Field(strict=True, ge=LOWEST, le=HIGHEST)]
+Percent = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0, le=100.0)]
+Secret = Annotated[str, Field(max_length=200)]
+"""A token, an owner's key: text that is compared, never shown."""
+TimeToLive = Annotated[
+    float, Field(strict=True, allow_inf_nan=False, ge=0.1, le=3600.0)
+]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PolicyData(_Data):
+    """A conflict policy by its name; `callback` tells the owner and waits (RM-33)."""
+
+    name: Name = "lock"
+    settings: Annotated[dict[Name, Seconds], Field(max_length=10)] = {}
+    """Times of the policy in s, such as `within_s` of stop, `limit_s` of callback."""
+
+    def make(self) -> ConflictPolicy:
+        """Return the policy.
+
+        Raises:
+            UnknownName: there is no such policy, or no such setting of it.
+        """
+        cls = policy_classes().get(self.name)
+        if cls is not None:
+            known = [name for name in _fields(cls) if name.endswith("_s")]
+            for name in self.settings:
+                if name not in known:
+                    raise UnknownName("Setting", name, known, f"policy {self.name!r}")
+        return make_policy(self.name, **self.settings)
+
+
+def _fields(cls: type[ConflictPolicy]) -> list[str]:
+    return list(getattr(cls, "__dataclass_fields__", {}))
+
+
+class OwnerData(_Data):
+    """An owner that registers."""
+
+    name: Name
+    parent_key: Secret | None = None
+    """Key of the owner that it is a part of: its reservations are open to it."""
+    policy: PolicyData = PolicyData()
+    priority: Priority = 0
+    timeout_s: Seconds = 5.0
+    """Longest wait of a request that says nothing else."""
+    time_to_live_s: TimeToLive = 5.0
+    """Silence after which all that it holds is free again."""
+    asker_tie: AskerTie = AskerTie.LOSES
+    holder_tie: HolderTie = HolderTie.KEEPS
+
+    def as_owner(self, parent: str | None) -> Owner:
+        """Return what the ledger keeps of it."""
+        return Owner(
+            name=self.name,
+            parent=parent,
+            policy=self.policy.make(),
+            priority=self.priority,
+            timeout_s=self.timeout_s,
+            time_to_live_s=self.time_to_live_s,
+            asker_tie=self.asker_tie,
+            holder_tie=self.holder_tie,
+        )
+
+
+class Registered(_Data):
+    """The answer to an owner."""
+
+    owner: str
+    key: str
+    """Goes with every later call of this owner; nobody else may act for it."""
+    epoch: int
+    last_notice: int
+    """Number of the newest notice so far."""
+
+
+class RequestData(_Data):
+    """What an owner asks for; None takes its habit."""
+
+    resources: Names = ()
+    optional: Names = ()
+    rates: Annotated[dict[Name, Percent], Field(max_length=MAX_NAMES)] = {}
+    """Cumulative resource to percent."""
+    mode: Mode = Mode.USE
+    priority: Priority | None = None
+    timeout_s: Seconds | None = None
+    loss: Loss = Loss.WHOLE
+    policy: PolicyData | None = None
+    asker_tie: AskerTie | None = None
+    holder_tie: HolderTie | None = None
+    add_to: Secret | None = None
+    """Token to enlarge."""
+    mark: Secret | None = None
+    """The owner's own name of this request: sent twice, it is asked once."""
+    wait_s: Annotated[Seconds, Field(le=MAX_WAIT_S)] = 0.0
+    """How long the server may keep the call until there is an outcome."""
+
+    def as_request(self, owner: str) -> Request:
+        """Return the request of an owner."""
+        return Request(
+            owner=owner,
+            resources=self.resources,
+            optional=self.optional,
+            rates=dict(self.rates),
+            mode=self.mode,
+            priority=self.priority,
+            timeout_s=self.timeout_s,
+            loss=self.loss,
+            policy=self.policy.make() if self.policy else None,
+            asker_tie=self.asker_tie,
+            holder_tie=self.holder_tie,
+            add_to=Token.from_text(self.add_to) if self.add_to else None,
+        )
+
+
+class BlockerData(_Data):
+    """Who was in the way of a request, on one resource."""
+
+    resource: str
+    owners: tuple[str, ...]
+
+
+class OutcomeData(_Data):
+    """How a request ended; `token` is whole, for its owner alone."""
+
+    kind: OutcomeKind
+    tick: int
+    token: str | None = None
+    obtained: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    why: Why | None = None
+    blockers: tuple[BlockerData, ...] = ()
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "OutcomeData":
+        """Write an outcome."""
+        return cls(
+            kind=outcome.kind,
+            tick=outcome.tick,
+            token=outcome.token.as_text() if outcome.token else None,
+            obtained=outcome.obtained,
+            missing=outcome.missing,
+            why=outcome.why,
+            blockers=tuple(
+                BlockerData(resource=b.resource, owners=b.owners)
+                for b in outcome.blockers
+            ),
+        )
+
+    def as_outcome(self) -> Outcome:
+        """Read an outcome."""
+        return Outcome(
+            kind=self.kind,
+            tick=self.tick,
+            token=Token.from_text(self.token) if self.token else None,
+            obtained=self.obtained,
+            missing=self.missing,
+            why=self.why,
+            blockers=tuple(
+                Blocker(resource=b.resource, owners=b.owners) for b in self.blockers
+            ),
+        )
+
+
+class TicketData(_Data):
+    """A request on its way."""
+
+    ticket: int
+    outcome: OutcomeData | None
+    """None: it waits."""
+
+
+class ReleaseData(_Data):
+    """Gives back a token; whoever knows it may."""
+
+    token: Secret
+    names: Names | None = None
+    """None: all of it."""
+
+
+class Alive(_Data):
+    """The answer to a sign of life."""
+
+    epoch: int
+    tokens: tuple[str, ...]
+    """Public parts of the owner's valid tokens."""
+
+
+class CommandData(_Data):
+    """The question of a device: may a command with this token act here (AR-10)?"""
+
+    resource: Name
+    token: Secret | None = None
+
+
+class Verdict(_Data):
+    """The answer to a device."""
+
+    is_allowed: bool
+    reason: Refusal | None
+
+
+class ResourceData(_Data):
+    """A resource to be added at run time, such as a ball (RM-60)."""
+
+    name: Name
+    parent: Name
+    kind: ResourceKind = ResourceKind.EXCLUSIVE
