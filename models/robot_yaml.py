@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from models.resources_yaml import ResourceName
 from models.rows import Name, NotNegative, Positive, Real
 
 
@@ -58,7 +59,7 @@ class TypicalPosturePart(_Part):
 
     effectors: Annotated[tuple[Name, ...], Field(min_length=1)]
     offset: Annotated[Real, Field(ge=0.0, le=1.0)] | None
-    state: Name | None = None
+    state: ResourceName | None = None
     """The state resource that a robot in this posture is in, if it is one."""
 
 
@@ -80,5 +81,5 @@ class RobotFile(_Part):
     battery: BatteryPart
     speakers: tuple[SpeakerPart, ...] = ()
     typical_postures: dict[Name, TypicalPosturePart]
-    bodies: dict[Name, tuple[Name, ...]] = {}
+    bodies: dict[Name, tuple[ResourceName, ...]] = {}
     """Bodies that the robot is made with, and the resources that each lacks."""

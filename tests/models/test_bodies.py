@@ -1,0 +1,56 @@
+"""One robot is made with several bodies, and its postures say in which state it is."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from models import Robot, RobotDataError, UnknownName, load_robot
+
+
+@pytest.mark.requirement("RM-41", "RM-4")
+def test_the_torso_lacks_what_is_below_the_waist(nao: Robot) -> None:
+    torso = nao.with_body("T14")
+    absent = set()
+    for node in torso.resources.walk():
+        if node.name in torso.absent:
+            absent |= {below.name for below in node.walk() if not below.children}
+    assert {name for name in nao.motor_names if "Hip" in name} <= absent
+    assert len(absent & set(nao.motor_names)) == 11
+
+
+@pytest.mark.requirement("RM-41")
+def test_the_robot_as_loaded_is_complete(nao: Robot) -> None:
+    assert nao.absent == ()
+    assert nao.with_body("H25").absent == ()
+
+
+@pytest.mark.requirement("RM-42")
+def test_joints_and_resources_do_not_depend_on_the_body(nao: Robot) -> None:
+    torso = nao.with_body("T14")
+    assert torso.joint_names == nao.joint_names
+    assert torso.resources is nao.resources
+
+
+def test_an_unknown_body_is_refused_with_the_nearest_one(nao: Robot) -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'T14'"):
+        nao.with_body("T41")
+
+
+def test_a_body_that_lacks_what_there_is_not_is_refused_by_line(
+    spoil: Callable[[str, str, str], Path],
+) -> None:
+    folder = spoil("robot.yaml", "typical_postures:", "bodies: {B: [tail]}\nxx:")
+    text = (folder / "robot.yaml").read_text().replace("xx:", "typical_postures:")
+    (folder / "robot.yaml").write_text(text)
+    with pytest.raises(RobotDataError, match=r"robot\.yaml:\d+: .*'tail'"):
+        load_robot(folder)
+
+
+@pytest.mark.requirement("RM-51")
+def test_postures_name_the_state_that_they_are(nao: Robot) -> None:
+    states = {name: posture.state for name, posture in nao.postures.items()}
+    assert states["PoseInit"] == states["Stand"] == "Stand"
+    assert states["SitRelax"] == "Sit"
+    assert (states["LyingBack"], states["LyingBelly"]) == ("Back", "Belly")
+    assert states["Gorilla"] is None
