@@ -1,0 +1,72 @@
+"""What a body lacks is `RobotModel`'s from the start, whatever asks for it."""
+
+import pytest
+
+from controllers.resources.absent_parts import freeze_absent
+from controllers.resources.trace import Frozen
+from controllers.resources.words import OutcomeKind
+from models import Robot
+from tests.controllers.resources.stage import Stage, end_of, outcome_of
+
+LEGS = 11
+
+
+def stage_of(robot: Robot) -> Stage:
+    stage = Stage(robot.resources)
+    freeze_absent(stage.ledger, robot, 0)
+    return stage
+
+
+@pytest.mark.requirement("RM-41", "RM-40")
+def test_without_legs_all_eleven_joints_are_shown_as_the_models(nao: Robot) -> None:
+    stage = stage_of(nao.with_body("T14"))
+    legs = stage.ledger.tree.exclusive_leaves("Legs")
+    assert len(legs) == LEGS
+    for leaf in legs:
+        (hold,) = stage.row(leaf).virtual
+        assert (hold.by, hold.is_total) == ("RobotModel", True)
+    motors = stage.ledger.tree.exclusive_leaves("All motors")
+    others = [leaf for leaf in motors if leaf not in legs]
+    assert len(others) == 14
+    assert not any(stage.row(leaf).virtual for leaf in others)
+
+
+@pytest.mark.requirement("RM-41")
+def test_a_complete_robot_has_none_of_this(nao: Robot) -> None:
+    for robot in (nao, nao.with_body("H25")):
+        stage = stage_of(robot)
+        assert not any(row.virtual for row in stage.picture())
+        assert not any(isinstance(event, Frozen) for event in stage.events)
+
+
+@pytest.mark.requirement("RM-41")
+def test_absent_joints_are_nobodys_for_ever(nao: Robot) -> None:
+    stage = stage_of(nao.with_body("T14"))
+    stage.owners("walk")
+    walk = stage.ask("walk", "Legs", timeout_s=3.0)
+    stage.until(10.0)
+    assert end_of(walk) == (OutcomeKind.TIMED_OUT, 3.0)
+    blockers = {b.resource: b.owners for b in outcome_of(walk).blockers}
+    assert blockers["LKneePitch"] == ("RobotModel",)
+
+
+@pytest.mark.requirement("RM-42", "RM-48")
+@pytest.mark.parametrize(("body", "steps"), [("H25", True), ("T14", False)])
+def test_one_behaviour_runs_on_every_body(
+    nao: Robot, body: str, *, steps: bool
+) -> None:
+    """It greets with its arm, and makes two steps where there are legs."""
+    stage = stage_of(nao.with_body(body))
+    stage.owners("greet")
+    got = outcome_of(stage.ask("greet", "TTS", "Right arm", optional=("Legs",)))
+    assert got.is_granted
+    assert ("RKneePitch" in got.obtained) is steps
+    assert got.missing == (() if steps else ("Legs",))
+
+
+@pytest.mark.requirement("RM-46")
+def test_another_body_is_another_line_of_the_robots_data(nao: Robot) -> None:
+    stage = stage_of(nao.with_body("T2"))
+    frozen = {row.name for row in stage.picture() if row.virtual}
+    motors = set(stage.ledger.tree.exclusive_leaves("All motors"))
+    assert motors - frozen == {"HeadYaw", "HeadPitch"}

@@ -1,0 +1,189 @@
+"""`hotEngine` takes a hot motor, lowers its effort, and gives it back when cool."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from controllers.resources.hot_engine import HotEngine, HotEngineCfg
+from controllers.resources.policies import Lock
+from controllers.resources.trace import Frozen, Revoked, Thawed
+from controllers.resources.words import LossCause, Refusal
+from models import BadInput, Robot
+from tests.controllers.resources.stage import Stage, end_of, outcome_of, token_of
+
+FloatArray = NDArray[np.float64]
+ONSET, RELEASE = 76.0, 70.0
+
+
+def temperatures(robot: Robot, **hot: float) -> FloatArray:
+    """Return 30 °C for all motors but those named."""
+    degc = np.full(len(robot.motors), 30.0)
+    for name, value in hot.items():
+        degc[robot.motor_names.index(name)] = value
+    return degc
+
+
+@pytest.fixture
+def stage(nao: Robot) -> Stage:
+    return Stage(nao.resources)
+
+
+@pytest.mark.requirement("RM-43", "RM-40")
+def test_a_hot_motor_is_taken_from_a_holder_that_locks(
+    nao: Robot, stage: Stage
+) -> None:
+    stage.owners("look around", policy=Lock())
+    token = stage.take("look around", "Head")
+    engine = HotEngine(stage.ledger, nao)
+    engine.step(temperatures(nao, HeadYaw=ONSET), 1)
+    assert stage.may(token, "HeadYaw") is Refusal.REVOKED
+    (lost,) = (event for event in stage.events if isinstance(event, Revoked))
+    assert (lost.lost, lost.freed) == (("HeadYaw",), ("HeadPitch",))
+    assert (lost.why, lost.by) == (LossCause.FROZEN, "hotEngine")
+    assert engine.hot == ("HeadYaw",)
+    assert [hold.by for hold in stage.row("HeadYaw").virtual] == ["hotEngine"]
+
+
+@pytest.mark.requirement("RM-43")
+def test_the_energy_sent_to_a_hot_motor_is_lowered(nao: Robot, stage: Stage) -> None:
+    engine = HotEngine(stage.ledger, nao, HotEngineCfg(effort_cap=0.15))
+    engine.step(temperatures(nao, LKneePitch=ONSET), 1)
+    assert stage.ledger.effort_cap("LKneePitch") == 0.15
+    assert stage.ledger.effort_cap("RKneePitch") == 1.0
+
+
+@pytest.mark.requirement("RM-43")
+def test_with_the_default_cap_every_motor_cools_whatever_it_has_to_hold(
+    nao: Robot,
+) -> None:
+    """Steady state at the capped torque, from the one-node equation itself."""
+    cfg = HotEngineCfg()
+    for motor in nao.motors:
+        heat = motor.one_node
+        limit = sum(nao.effort_limit[nao.joint_index(name)] for name in motor.joints)
+        torque = cfg.effort_cap * limit / len(motor.joints)
+        power = heat.resistance * (torque / heat.torque_constant) ** 2
+        assert heat.ambient_degc + power / heat.conductance < cfg.release_degc
+
+
+@pytest.mark.requirement("RM-45")
+def test_it_is_given_back_only_below_the_lower_threshold(
+    nao: Robot, stage: Stage
+) -> None:
+    stage.owners("look around")
+    engine = HotEngine(stage.ledger, nao)
+    engine.step(temperatures(nao, HeadYaw=ONSET), 0)
+    ticket = stage.ask("look around", "HeadYaw", timeout_s=60.0)
+    for tick, degc in enumerate((ONSET - 0.1, RELEASE + 3.0, RELEASE), start=1):
+        engine.step(temperatures(nao, HeadYaw=degc), tick)
+        assert ticket.outcome is None
+    engine.step(temperatures(nao, HeadYaw=RELEASE - 0.1), 4)
+    assert outcome_of(ticket).tick == 4  # in the same tick (I-22)
+    assert stage.may(token_of(ticket), "HeadYaw") is None
+    assert stage.ledger.effort_cap("HeadYaw") == 1.0
+    assert engine.hot == ()
+
+
+@pytest.mark.requirement("RM-43")
+def test_between_the_thresholds_a_cool_motor_stays_free(
+    nao: Robot, stage: Stage
+) -> None:
+    engine = HotEngine(stage.ledger, nao)
+    engine.step(temperatures(nao, HeadYaw=ONSET - 0.1), 1)
+    assert engine.hot == ()
+    assert not any(isinstance(event, Frozen) for event in stage.events)
+
+
+@pytest.mark.requirement("RM-46", "RM-43")
+def test_in_part_the_holder_keeps_the_motor_and_its_effort_is_capped(
+    nao: Robot, stage: Stage
+) -> None:
+    stage.owners("look around")
+    token = stage.take("look around", "Head")
+    engine = HotEngine(stage.ledger, nao, HotEngineCfg(is_total=False))
+    engine.step(temperatures(nao, HeadYaw=ONSET), 1)
+    assert stage.may(token, "HeadYaw") is None
+    assert stage.ledger.effort_cap("HeadYaw") == HotEngineCfg().effort_cap
+
+
+@pytest.mark.requirement("RM-45")
+def test_one_motor_cools_while_another_stays_hot(nao: Robot, stage: Stage) -> None:
+    engine = HotEngine(stage.ledger, nao)
+    engine.step(temperatures(nao, HeadYaw=90.0, LHand=90.0), 1)
+    engine.step(temperatures(nao, HeadYaw=40.0, LHand=90.0), 2)
+    assert engine.hot == ("LHand",)
+    stage.at(0.02)
+    stage.owners("x")
+    assert end_of(stage.ask("x", "LHand", timeout_s=0.0))[0] == "denied"
+    assert outcome_of(stage.ask("x", "HeadYaw")).is_granted
+
+
+@pytest.mark.requirement("RM-43")
+def test_a_motor_that_drives_two_joints_is_one_leaf(nao: Robot, stage: Stage) -> None:
+    engine = HotEngine(stage.ledger, nao)
+    engine.step(temperatures(nao, LHipYawPitch=ONSET), 1)
+    assert engine.hot == ("LHipYawPitch",)
+
+
+@pytest.mark.requirement("RM-43", "RM-42")
+def test_another_robot_is_watched_by_its_own_motors(two_leg: Robot) -> None:
+    stage = Stage(two_leg.resources)
+    engine = HotEngine(stage.ledger, two_leg)
+    hottest = two_leg.motor_names[0]
+    engine.step(temperatures(two_leg, **{hottest: 99.0}), 1)
+    assert len(engine.hot) == 1
+    assert stage.ledger.effort_cap(engine.hot[0]) == HotEngineCfg().effort_cap
+
+
+@given(
+    walk=st.lists(st.floats(min_value=60.0, max_value=90.0), min_size=1, max_size=30),
+)
+def test_the_trace_freezes_and_thaws_in_turn_as_the_thresholds_say(
+    nao: Robot, walk: list[float]
+) -> None:
+    """A motor that wanders: what the hysteresis says, computed on its own."""
+    stage = Stage(nao.resources)
+    engine = HotEngine(stage.ledger, nao)
+    expected, is_hot = [], False
+    for tick, degc in enumerate(walk):
+        engine.step(temperatures(nao, HeadYaw=degc), tick)
+        if not is_hot and degc >= ONSET:
+            is_hot = True
+            expected.append((Frozen, tick))
+        elif is_hot and degc < RELEASE:
+            is_hot = False
+            expected.append((Thawed, tick))
+    changes = [e for e in stage.events if isinstance(e, Frozen | Thawed)]
+    assert [(type(event), event.tick) for event in changes] == expected
+    assert all(event.leaves == ("HeadYaw",) for event in changes)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_temperature_that_is_none_changes_nothing(
+    nao: Robot, stage: Stage, bad: float
+) -> None:
+    engine = HotEngine(stage.ledger, nao)
+    engine.step(temperatures(nao, HeadYaw=ONSET), 1)
+    before = stage.picture()
+    with pytest.raises(BadInput, match="LHand"):
+        engine.step(temperatures(nao, LHand=bad), 2)
+    with pytest.raises(BadInput, match=r"\(25,\)"):
+        engine.step(np.full(3, 99.0), 2)
+    assert stage.picture() == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"onset_degc": 70.0, "release_degc": 70.0}, "70.0 °C"),
+        ({"onset_degc": np.nan}, "nan °C"),
+        ({"effort_cap": 1.1}, "1.1"),
+    ],
+)
+def test_thresholds_that_would_chatter_are_refused(
+    settings: dict[str, float], said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        HotEngineCfg(**settings)  # type: ignore[arg-type]
