@@ -74,6 +74,9 @@ class Ledger:
         self._lives = Lives(book, waiting_list, holdings)
         self._body = BodyStates(book, holdings, self._demands)
         self._depth = 0
+        self.changes = 0
+        """Count of calls and timers that are done: while it stays, so does all that
+        `authorise` and `effort_cap` answer."""
         self._around = _Call(self)
         if book.listeners:
             book.emit(
@@ -427,13 +430,20 @@ class Ledger:
             self._granting.settle()
         if self._depth:
             return
-        while book.entangled and (stuck := latest_in_a_circle(book)) is not None:
-            self._waiting_list.fail(stuck, OutcomeKind.DENIED, Why.DEADLOCK)
-            self._granting.settle()
+        if book.may_be_stuck:
+            self._free_the_stuck()
         if book.eased:
             tell_losers(book)
         if book.listeners:
             book.emit(Settled(tick=book.tick))
+
+    def _free_the_stuck(self) -> None:
+        """Deny the latest of those who wait in a circle, until there is none (RM-21)."""
+        book = self._book
+        while book.entangled and (stuck := latest_in_a_circle(book)) is not None:
+            self._waiting_list.fail(stuck, OutcomeKind.DENIED, Why.DEADLOCK)
+            self._granting.settle()
+        book.may_be_stuck = False
 
 
 class _Call(AbstractContextManager[None]):
@@ -448,5 +458,7 @@ class _Call(AbstractContextManager[None]):
         self._ledger._depth += 1
 
     def __exit__(self, *error: object) -> None:
-        self._ledger._depth -= 1
-        self._ledger._finish()
+        ledger = self._ledger
+        ledger._depth -= 1
+        ledger.changes += 1
+        ledger._finish()
