@@ -1,0 +1,185 @@
+"""Hot, broken, absent: a virtual owner has the part, named by the cause."""
+
+import pytest
+
+from controllers.resources.policies import Lock
+from controllers.resources.words import Loss, LossCause, Mode, Preemption, Refusal
+from models import BadInput
+from tests.controllers.resources.stage import (
+    AVAILABLE,
+    DENIED,
+    GRANTED,
+    HEAD,
+    LEGS,
+    LOST,
+    TIMED_OUT,
+    Stage,
+    end_of,
+    node,
+    outcome_of,
+    token_of,
+)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    stage = Stage()
+    stage.owners("reader", "waver", "boss")
+    return stage
+
+
+@pytest.mark.requirement("RM-40", "RM-44")
+def test_what_a_virtual_owner_has_nobody_is_granted(stage: Stage) -> None:
+    stage.ledger.freeze(["RHand"], "brokenArm", stage.tick)
+    waiting = stage.ask("waver", "RArm", timeout_s=1.0)
+    assert end_of(stage.ask("reader", "RShoulderPitch", timeout_s=0.0))[0] is DENIED
+    stage.until(1.0)
+    assert end_of(waiting) == (TIMED_OUT, 1.0)
+    (blocker,) = outcome_of(waiting).blockers
+    assert (blocker.resource, blocker.owners) == ("RHand", ("brokenArm",))
+
+
+@pytest.mark.requirement("RM-40")
+def test_a_virtual_owner_is_listed_and_commands_nothing(stage: Stage) -> None:
+    stage.ledger.freeze(["RHand"], "brokenArm", stage.tick)
+    (hold,) = stage.row("RHand").virtual
+    assert (hold.by, hold.is_total) == ("brokenArm", True)
+    assert stage.holders("RHand") == ()
+    assert stage.may(None, "RHand") is Refusal.NO_TOKEN
+
+
+@pytest.mark.requirement("RM-40", "RM-43")
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_fault_takes_even_from_who_locks_with_the_highest_priority(
+    mode: Mode,
+) -> None:
+    stage = Stage(preemption=Preemption.BY_PRIORITY)
+    stage.owner("boss", priority=9, policy=Lock())
+    token = stage.take("boss", "HeadYaw", "TTS", mode=mode)
+    stage.at(1.0)
+    stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick, effort_cap=0.2)
+    assert stage.may(token, "HeadYaw") is Refusal.REVOKED
+    (notice,) = stage.told("boss", LOST)
+    assert (notice.why, notice.by) == (LossCause.FROZEN, "hotEngine")
+    assert (notice.leaves, notice.freed) == (("HeadYaw",), ("TTS",))
+    assert stage.ledger.effort_cap("HeadYaw") == 0.2
+
+
+@pytest.mark.requirement("RM-40", "AR-20")
+def test_who_loses_in_part_keeps_the_rest(stage: Stage) -> None:
+    token = stage.take("reader", *HEAD, loss=Loss.PARTIAL)
+    stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick)
+    assert stage.may(token, "HeadPitch") is None
+    assert stage.may(token, "HeadYaw") is Refusal.FROZEN
+
+
+@pytest.mark.requirement("RM-45")
+def test_the_first_who_waits_gets_it_when_the_cause_is_over(stage: Stage) -> None:
+    stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick, effort_cap=0.2)
+    waiting = stage.ask("reader", "Head", timeout_s=60.0)
+    stage.at(30.0)
+    stage.ledger.thaw("hotEngine", stage.tick)
+    assert end_of(waiting) == (GRANTED, 30.0)
+    assert stage.ledger.effort_cap("HeadYaw") == 1.0
+    assert stage.may(token_of(waiting), "HeadYaw") is None
+
+
+@pytest.mark.requirement("RM-45", "AR-26")
+def test_who_lost_it_is_told_once_that_it_is_back(stage: Stage) -> None:
+    stage.take("reader", *HEAD)
+    stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick)
+    stage.at(2.0)
+    stage.ledger.thaw("hotEngine", stage.tick)
+    stage.until(9.0)
+    (notice,) = stage.told("reader", AVAILABLE)
+    assert (notice.leaves, notice.tick) == (("HeadYaw",), 200)
+
+
+@pytest.mark.requirement("RM-45", "RM-46")
+def test_a_cause_takes_away_only_its_own_hold(stage: Stage) -> None:
+    stage.ledger.freeze(["RHand"], "hotEngine", stage.tick, effort_cap=0.3)
+    stage.ledger.freeze(["RArm"], "brokenArm", stage.tick, effort_cap=0.0)
+    assert stage.ledger.effort_cap("RHand") == 0.0
+    waiting = stage.ask("waver", "RHand", timeout_s=9.0)
+    stage.ledger.thaw("brokenArm", stage.tick)
+    assert waiting.outcome is None
+    assert stage.ledger.effort_cap("RHand") == 0.3
+    stage.at(1.0)
+    stage.ledger.thaw("hotEngine", stage.tick)
+    assert end_of(waiting) == (GRANTED, 1.0)
+
+
+@pytest.mark.requirement("RM-46")
+def test_a_part_frozen_in_part_stays_in_use_with_less_effort(stage: Stage) -> None:
+    token = stage.take("waver", "Legs")
+    stage.ledger.freeze(
+        ["Legs"], "saving energy", stage.tick, effort_cap=0.6, is_total=False
+    )
+    assert [stage.may(token, leaf) for leaf in LEGS] == [None] * len(LEGS)
+    assert {stage.ledger.effort_cap(leaf) for leaf in LEGS} == {0.6}
+    assert stage.told("waver", LOST) == []
+    stage.release(token)
+    assert end_of(stage.ask("reader", "Legs"))[0] is GRANTED
+
+
+@pytest.mark.requirement("RM-46")
+def test_one_cause_may_turn_from_partial_to_total_and_back(stage: Stage) -> None:
+    token = stage.take("waver", "RHand")
+    stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=0.5, is_total=False)
+    stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=0.1)
+    assert stage.may(token, "RHand") is Refusal.REVOKED
+    stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=0.5, is_total=False)
+    assert end_of(stage.ask("waver", "RHand")) == (GRANTED, 0.0)
+    assert stage.ledger.effort_cap("RHand") == 0.5
+
+
+@pytest.mark.requirement("RM-46")
+@pytest.mark.parametrize("leaf", ["CPU", "Stand"])
+def test_any_kind_of_resource_can_be_frozen(stage: Stage, leaf: str) -> None:
+    stage.ledger.set_state("State", "Stand", stage.tick)
+    names = () if leaf == "CPU" else (leaf,)
+    rates = {"CPU": 30.0} if leaf == "CPU" else {}
+    stage.ask("reader", *names, rates=rates)
+    stage.ledger.freeze([leaf], "overload", stage.tick)
+    assert stage.held_by("reader") == ()
+    waiting = stage.ask("reader", *names, rates=rates)
+    assert waiting.outcome is None
+    stage.ledger.thaw("overload", stage.tick)
+    assert end_of(waiting) == (GRANTED, 0.0)
+
+
+@pytest.mark.requirement("RM-42", "RM-46")
+@pytest.mark.parametrize("body", ["legs", "wheels"])
+def test_one_behaviour_runs_on_different_bodies(body: str) -> None:
+    """On wheels the drawn legs are absent: frozen, not missing from its list."""
+    wheels = (node("wheels", node("left wheel")),) if body == "wheels" else ()
+    legs = node("legs", node("left leg"), node("right leg"))
+    stage = Stage(node("root", node("arm"), node("voice"), legs, *wheels))
+    if body == "wheels":
+        stage.ledger.freeze(["legs"], "RobotModel", 0)
+    stage.owner("greeting")
+    greeting = stage.ask("greeting", "arm", "voice", optional=("legs",), timeout_s=0.0)
+    assert end_of(greeting)[0] is GRANTED
+    assert outcome_of(greeting).missing == (() if body == "legs" else ("legs",))
+
+
+@pytest.mark.requirement("RM-41")
+def test_absent_legs_stay_unavailable_to_anybody(stage: Stage) -> None:
+    stage.ledger.freeze(["Legs"], "RobotModel", 0)
+    walk = stage.ask("waver", "Legs", timeout_s=3.0)
+    stage.until(3.0)
+    assert end_of(walk) == (TIMED_OUT, 3.0)
+    assert all(stage.row(leaf).virtual[0].by == "RobotModel" for leaf in LEGS)
+
+
+@pytest.mark.parametrize("cap", [-0.1, 1.1, float("nan")])
+def test_a_cap_that_is_no_fraction_is_refused(stage: Stage, cap: float) -> None:
+    before = stage.picture()
+    with pytest.raises(BadInput, match="effort cap is"):
+        stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=cap)
+    assert stage.picture() == before
+
+
+def test_a_virtual_owner_has_a_name_of_its_own(stage: Stage) -> None:
+    with pytest.raises(BadInput, match="'boss' is a real owner"):
+        stage.ledger.freeze(["RHand"], "boss", 0)
