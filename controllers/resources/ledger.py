@@ -438,7 +438,7 @@ class Ledger:
             book.emit(Settled(tick=book.tick))
 
     def _free_the_stuck(self) -> None:
-        """Deny the latest of those who wait in a circle, until there is none (RM-21)."""
+        """Deny the latest of those who wait in a circle, until none is left (RM-21)."""
         book = self._book
         while book.entangled and (stuck := latest_in_a_circle(book)) is not None:
             self._waiting_list.fail(stuck, OutcomeKind.DENIED, Why.DEADLOCK)

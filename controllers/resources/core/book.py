@@ -46,6 +46,8 @@ class Book:
         """Requests that wait for optional leaves alone."""
         self.entangled: dict[OwnerRecord, None] = {}
         """Owners that both hold and wait: without one there is no deadlock."""
+        self.may_be_stuck = False
+        """Whether somebody began to wait for another since the last look."""
         self.eased: dict[Loser, None] = {}
         """Losers whose leaves changed."""
         self._tickets = 0

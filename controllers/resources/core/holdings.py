@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from controllers.resources.core.book import Book
+from controllers.resources.core.exclusive_leaf import ExclusiveLeaf
 from controllers.resources.core.leaf import Leaf, names_of
 from controllers.resources.core.losses import Loser, forget_losses
 from controllers.resources.core.records import Reservation, Shares, Waiting
@@ -42,6 +43,7 @@ class Holdings:
             if waiting.owner.waiting:
                 self._book.entangled[waiting.owner] = None
         inside = {}
+        reserves = reservation.mode is Mode.RESERVE
         for leaf, share in shares.items():
             below = leaf.seat(reservation, share)
             reservation.shares[leaf] = share
@@ -51,6 +53,10 @@ class Holdings:
                 forget_losses(waiting.owner, leaf)
             if leaf.waiters or leaf.losers:
                 self._book.touch(leaf)
+                if reserves or not isinstance(leaf, ExclusiveLeaf):
+                    self._book.may_be_stuck = True  # more of those here have to wait
+        if waiting.owner.waiting:
+            self._book.may_be_stuck = True
         waiting.ticket.outcome = Outcome(
             kind=OutcomeKind.GRANTED,
             tick=self._book.tick,
@@ -205,6 +211,8 @@ class Holdings:
             del reservation.shares[leaf]
             if leaf.waiters or leaf.losers or self._book.unqueued:
                 self._book.touch(leaf)
+                if reservation.mode is Mode.RESERVE:
+                    self._book.may_be_stuck = True  # inside and outside compete now
 
     def _end(self, reservation: Reservation, ended: Refusal) -> None:
         """Kill the token; its record stays for a while."""

@@ -57,14 +57,17 @@ class WaitingList:
                 waiting.deadline, Due.TIMEOUT, partial(self._timed_out, waiting)
             )
         self._book.waiting[number] = owner.waiting[number] = waiting
-        if owner.reservations:
-            self._book.entangled[owner] = None
         if waiting.add_to is not None:
             enlarged_by = waiting.add_to.enlarged_by or {}
             enlarged_by[number] = waiting
             waiting.add_to.enlarged_by = enlarged_by
+        if owner.reservations:  # others may wait for it
+            self._book.entangled[owner] = None
+            self._book.may_be_stuck = True
         for leaf in waiting.shares:
             leaf.join(waiting)
+            if leaf.waiters[-1] is not waiting:  # those behind wait for it
+                self._book.may_be_stuck = True
         if not waiting.shares:
             self._book.unqueued[number] = waiting
 
