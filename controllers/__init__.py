@@ -1,26 +1,64 @@
-"""Engine-free control: the robot interface and the controllers behind it."""
+"""Engine-free control: the robot interface and the controllers behind it.
 
-from controllers.errors import SensorError
-from controllers.plain import ConstantStiffness, FixedStiffness
-from controllers.registry import (
-    ENTRY_POINT_GROUP,
-    controller_names,
-    make_controller,
-)
-from controllers.robot_interface import (
-    Command,
-    Controller,
-    Limits,
-    Observation,
-    RobotInterface,
-)
-from controllers.stiffness import (
-    SmartStiffness,
-    SmartStiffnessCfg,
-    StiffnessFlag,
-    StiffnessReport,
-    flag_names,
-)
+Names are imported when they are first used: who asks another robot for a ball need not
+wait for the dynamics.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from controllers.errors import SensorError
+    from controllers.plain import ConstantStiffness, FixedStiffness
+    from controllers.registry import (
+        ENTRY_POINT_GROUP,
+        controller_names,
+        make_controller,
+    )
+    from controllers.robot_interface import (
+        Command,
+        Controller,
+        Limits,
+        Observation,
+        RobotInterface,
+    )
+    from controllers.stiffness import (
+        SmartStiffness,
+        SmartStiffnessCfg,
+        StiffnessFlag,
+        StiffnessReport,
+        flag_names,
+    )
+else:
+    _HOMES = {
+        "Command": "controllers.robot_interface",
+        "ConstantStiffness": "controllers.plain",
+        "Controller": "controllers.robot_interface",
+        "ENTRY_POINT_GROUP": "controllers.registry",
+        "FixedStiffness": "controllers.plain",
+        "Limits": "controllers.robot_interface",
+        "Observation": "controllers.robot_interface",
+        "RobotInterface": "controllers.robot_interface",
+        "SensorError": "controllers.errors",
+        "SmartStiffness": "controllers.stiffness",
+        "SmartStiffnessCfg": "controllers.stiffness",
+        "StiffnessFlag": "controllers.stiffness",
+        "StiffnessReport": "controllers.stiffness",
+        "controller_names": "controllers.registry",
+        "flag_names": "controllers.stiffness",
+        "make_controller": "controllers.registry",
+    }
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
+
+    def __dir__() -> list[str]:
+        """Return the public names, for completion in a shell."""
+        return sorted(__all__)
+
 
 __all__ = [
     "ENTRY_POINT_GROUP",

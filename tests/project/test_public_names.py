@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("models", "controllers", "sim", "experiments")
-LAZY = ("sim", "experiments")
+LAZY = ("controllers", "sim", "experiments")
 HEAVY = ("pybullet", "pinocchio", "numba", "pandas", "pyarrow", "matplotlib")
 
 
@@ -63,4 +63,4 @@ def test_who_needs_no_engine_does_not_wait_for_it(statement: str) -> None:
 
 def test_who_simulates_does_not_wait_for_pandas_or_figures() -> None:
     loaded = heavy_after("from experiments import Loop\nfrom sim import SimulatedRobot")
-    assert loaded == {"pybullet", "pinocchio", "numba"}
+    assert loaded == {"pybullet", "numba"}
