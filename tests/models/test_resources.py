@@ -265,6 +265,12 @@ CASES = {
         20,
         "leaf 'CPU' is cumulative and commands stiffness",
     ),
+    "two kinds of device": (
+        "CPU: {kind: cumulative}",
+        "CPU: {stiffness: [left_knee], speakers: [left_knee]}",
+        20,
+        "leaf 'CPU' is exclusive and commands speaker and stiffness",
+    ),
     "empty composite": (
         "State: [Stand, Fallen]",
         "State: []",
@@ -321,7 +327,8 @@ def test_a_robot_without_the_file_gets_a_tree_of_its_groups(two_leg: Robot) -> N
     assert parts["RightLeg"] == ("right_hip", "right_knee", "right_ankle")
     assert parts["Stiffness"] == ("LeftLeg-stiffness", "RightLeg-stiffness")
     assert parts["Computing"] == ("CPU", "Network")
-    assert "Leds" not in parts  # it has none
+    # no states, lights or speakers, so no branches for them
+    assert parts["root"] == ("All motors", "Stiffness", "Computing")
 
 
 def shape(node: ResourceNode) -> tuple[object, ...]:
@@ -354,6 +361,13 @@ def test_default_tree_covers_joints_outside_all_groups(two_leg: Robot) -> None:
         "right_ankle",
     )
     assert len(parts["Stiffness"]) == 5
+
+
+def test_a_group_without_a_whole_motor_is_not_in_the_default_tree(nao: Robot) -> None:
+    robot = replace(nao, groups={"Half": ("RHipYawPitch",), "Head": nao.groups["Head"]})
+    default = default_resources(robot)
+    assert "Half" not in [node.name for node in default.walk()]
+    assert "LHipYawPitch" in outline(default)["All motors"]
 
 
 def test_default_tree_with_a_name_twice_asks_for_the_file(two_leg: Robot) -> None:
