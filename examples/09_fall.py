@@ -1,0 +1,30 @@
+"""A robot is pushed over: who needs it to stand loses that at once.
+
+`keep standing` holds the state Stand and the legs with Lock. It refuses every demand,
+but a fall is no demand, it is a fact: the posture monitor sees the vertical turn away,
+no state is active any more, and the token is revoked whole. `get up` asked for the
+state Back and the legs before the push; it is granted when the robot lies on its back.
+"""
+
+from controllers.resources.words import Refusal
+from experiments.fall_story import FallStoryCfg, run_fall_story
+from experiments.story_lines import story_lines
+from models import load_robot
+
+
+def main() -> None:
+    cfg = FallStoryCfg()
+    story = run_fall_story(load_robot(), cfg)
+    for line in story_lines(story.events, story.tick_s):
+        print(line)
+
+    force = abs(cfg.force_newton[0])
+    print(f"\npushed at {story.pushed_s:.2f} s with {force:.0f} N for {cfg.push_s} s")
+    refused = story.stands.refused
+    reason = refused.reason if refused else Refusal.NO_TOKEN
+    print(f"the next command of `keep standing`: {reason}")
+    print(f"in the end the robot is in state {story.state}")
+
+
+if __name__ == "__main__":
+    main()

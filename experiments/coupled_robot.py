@@ -1,0 +1,203 @@
+"""A simulated robot whose body and reservations are coupled, one device slot at a time.
+
+    sensors -> hotEngine, posture monitor -> ledger -> gate -> physics, heat
+
+In each slot the body speaks first: what is hot, broken or fallen is known to the ledger
+before any behaviour acts. Then behaviours request and submit, then the gate writes what
+still holds, then the physics runs for 10 ms.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.resources.absent_parts import freeze_absent
+from controllers.resources.broken_part import BrokenPart
+from controllers.resources.gate import Gate
+from controllers.resources.hot_engine import HotEngine, HotEngineCfg
+from controllers.resources.ledger import Ledger
+from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.posture_monitor import PostureMonitor, PostureMonitorCfg
+from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.trace import Event
+from controllers.robot_interface import Observation
+from models import Robot
+from models.resource_node import DeviceKind
+from sim.simulated_robot import SimulatedRobot
+from sim.simulation_cfg import SimulationCfg
+from sim.ticks import ticks_of
+
+FloatArray = NDArray[np.float64]
+Behaviour = Callable[[int, Observation], None]
+"""Given the tick and the newest observation, it requests, releases and submits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoupledCfg:
+    """The robot, its reservations, and what couples them."""
+
+    posture: str = "Stand"
+    simulation: SimulationCfg = field(default_factory=SimulationCfg)
+    ledger: LedgerCfg = field(default_factory=LedgerCfg)
+    hot_engine: HotEngineCfg = field(default_factory=HotEngineCfg)
+    posture_monitor: PostureMonitorCfg = field(default_factory=PostureMonitorCfg)
+    look_s: float = 0.02
+    """Period of the posture monitor in s: the controllers' cycle."""
+    feel_s: float = 1.0
+    """Period of `hotEngine` in s: temperatures are read anew so often."""
+
+
+class CoupledRobot:
+    """One robot, its ledger and its gate; `slot` again and again, `close` at the end.
+
+    A behaviour is called in every slot, in the order of `behaviours`.
+    """
+
+    def __init__(self, robot: Robot, cfg: CoupledCfg | None = None) -> None:
+        """Place the robot at rest and begin an epoch.
+
+        Args:
+            robot: what its body lacks is frozen before anybody asks.
+            cfg: all settings.
+
+        Raises:
+            BadInput: a period is not a whole number of slots, or a value of the
+                simulation cannot be used.
+        """
+        self.cfg = cfg = cfg or CoupledCfg()
+        tick_s = cfg.ledger.tick_s
+        self._look_ticks = ticks_of("posture monitor's period", cfg.look_s, tick_s)
+        self._feel_ticks = ticks_of("hotEngine's period", cfg.feel_s, tick_s)
+        dt = cfg.simulation.world.physics_dt
+        self._slot_ticks = ticks_of("device slot", tick_s, dt)
+        self.events: list[Event] = []
+        """The whole trace, from the first event on."""
+        self.ledger = Ledger(
+            ResourceTree(robot.resources), cfg.ledger, listeners=(self.events.append,)
+        )
+        freeze_absent(self.ledger, robot, 0)
+        self.hot_engine = HotEngine(self.ledger, robot, cfg.hot_engine)
+        self.broken = BrokenPart(self.ledger)
+        self.posture = PostureMonitor(self.ledger, robot, cfg.posture_monitor)
+        self.sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
+        self.gate = Gate(self.ledger, self.sim)
+        self.behaviours: list[Behaviour] = []
+        self.disturb: Callable[[SimulatedRobot], None] | None = None
+        """Called before every physics step: somebody who pushes the robot."""
+        self._decided = -1
+
+    @property
+    def tick(self) -> int:
+        """The present slot."""
+        return self.sim.tick // self._slot_ticks
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time in s."""
+        return self.sim.time_s
+
+    def slot(self) -> None:
+        """Run one device slot: body, behaviours, gate, physics."""
+        self._decide()
+        if self.disturb is None:
+            self.sim.step(self._slot_ticks)
+            return
+        for _ in range(self._slot_ticks):
+            self.disturb(self.sim)
+            self.sim.step(1)
+
+    def run(
+        self, longest_s: float, is_over: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Run slots until something is over, or for a time in s.
+
+        Returns:
+            Whether it is over.
+        """
+        end = self.tick + self.cfg.ledger.ticks(longest_s)
+        while not is_over() and self.tick < end:
+            self.slot()
+        return is_over()
+
+    def pass_heat(
+        self,
+        mean_square: FloatArray,
+        longest_s: float,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> bool:
+        """Let time pass for heat alone, the body standing still, second by second.
+
+        Once a second the body, the behaviours and the gate have their slot.
+
+        Args:
+            mean_square: (n_motors,) mean squared motor torque, joint side, in N²m².
+            longest_s: a whole number of seconds.
+            is_over: ends it early.
+
+        Returns:
+            Whether it is over.
+
+        Raises:
+            BadInput: the slot or the time do not divide into seconds.
+        """
+        seconds = ticks_of("time for heat", longest_s, 1.0)
+        if self.tick % self._feel_ticks:  # no slot of hotEngine may be left out
+            self.run((-self.tick % self._feel_ticks) * self.cfg.ledger.tick_s)
+        for _ in range(seconds):
+            self._decide()
+            if is_over():
+                break
+            self.sim.advance_heat(mean_square, 1.0)
+        return is_over()
+
+    def break_parts(self, parts: Iterable[str]) -> None:
+        """Inject a fault: motors give no torque, and `brokenArm` has them (RM-44).
+
+        Raises:
+            BadInput: no part is named, or one is unknown.
+        """
+        self.broken.inject(parts, self.tick)
+        self._follow_faults()
+
+    def repair_parts(self, parts: Iterable[str]) -> None:
+        """Repair faults, by the names with which they were injected (RM-45).
+
+        Raises:
+            BadInput: one of them is not broken.
+        """
+        self.broken.repair(parts, self.tick)
+        self._follow_faults()
+
+    def close(self) -> None:
+        """Release the engine."""
+        self.sim.close()
+
+    def _decide(self) -> None:
+        """Let the body speak, then behaviours act, then the gate write."""
+        tick = self.tick
+        if tick == self._decided:
+            return  # before time stopped passing for heat alone
+        self._decided = tick
+        observation = self.sim.read()
+        if tick % self._feel_ticks == 0:
+            self.hot_engine.step(observation.temperature, tick)
+        if tick % self._look_ticks == 0:
+            self.posture.step(observation, tick)
+        for behaviour in self.behaviours:
+            behaviour(tick, observation)
+        self.ledger.advance(tick)
+        self.gate.flush(tick)
+
+    def _follow_faults(self) -> None:
+        """Let exactly the motors of broken leaves fail."""
+        broken = {
+            motor
+            for leaf in self.broken.broken
+            if (device := self.ledger.tree.node(leaf).device) is not None
+            and device.kind is DeviceKind.MOTOR
+            for motor in device.names
+        }
+        self.sim.repair_motors(set(self.sim.failed_motors) - broken)
+        self.sim.fail_motors(broken)
