@@ -108,7 +108,9 @@ class Demands:
         for leaf, share in waiting.shares.items():
             here = _held_instead(leaf)
             for holder in leaf.blockers(waiting.owner, share):
-                found.setdefault(holder, []).append(here)
+                asked = found.setdefault(holder, [])
+                if here not in asked:  # two inactive states stand for the active one
+                    asked.append(here)
         return found
 
     def _ask(

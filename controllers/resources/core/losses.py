@@ -48,7 +48,7 @@ def forget_losses(owner: OwnerRecord, leaf: Leaf) -> None:
 
 def tell_losers(book: "Book") -> None:
     """Tell, once, those who can now have again all that they lost with a token."""
-    eased = sorted(book.eased, key=lambda loser: loser.token)
+    eased = sorted(book.eased, key=lambda loser: (loser.token, names_of(loser.lost)))
     book.eased.clear()
     for loser in eased:
         if loser not in loser.owner.losers or not loser.can_have_all():
