@@ -1,9 +1,10 @@
 """The closed loop: every 20 ms read, decide, write, then let the physics run.
 
-    observation -> controller -> limits -> robot
+    observation -> controller -> limits -> gate -> robot
 
 The loop owns nothing but the order of these steps and the set-points of the posture,
-which are approached from wherever the robot is.
+which are approached from wherever the robot is. It commands the robot as its sole
+owner.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.robot_interface import Command, Controller, Observation
+from controllers.robot_interface import Controller, Observation
+from experiments.sole_owner import SoleOwner
 from sim.simulated_robot import SimulatedRobot
 from sim.ticks import ticks_of
 
@@ -64,13 +66,14 @@ class Loop:
         self._goal = goal
         self._begin_s = sim.time_s
         self._holds = False
+        self._owner = SoleOwner(sim)
         controller.reset(sim.robot)
 
     def cycle(self) -> Observation:
         """Run one control period and return the observation it began with."""
         observation = self.sim.read()
         limits = self.controller.step(observation)
-        self.sim.write(Command(target=self._target(), stiffness=limits.stiffness))
+        self._owner.write(self._target(), limits.stiffness)
         self.sim.step(self._ticks)
         return observation
 

@@ -83,7 +83,9 @@ class Gate:
         self._limits = tuple(self._lines[leaf.name] for leaf in limits)
         self._limited = tuple(leaf.joints for leaf in limits)
         self._with_joints = tuple(x for x in self._lines.values() if x.writer.joints)
-        self._caps = [1.0] * len(self._with_joints)
+        self._seen = -1
+        """Count of the ledger's changes at the last flush: while it stays, nobody loses
+        anything and no cap changes."""
         self._slot = Slot(ledger, self._trace)
 
     # -- the slot fills ---------------------------------------------------------------
@@ -195,20 +197,25 @@ class Gate:
         self._outputs.begin()
         holding, rejected = self._slot.test_again()
         written = self._slot.put(holding)
-        safe = self._make_safe(written)
-        self._apply_caps()
+        changes = self._ledger.changes
+        lost = self._put_safe(written) if changes != self._seen else ()
+        if changes != self._seen:
+            self._put_caps()
         command = self._outputs.command()
         if command is not None:
             self._robot.write(command)
             self._outputs.keep()
+        for line in lost:
+            line.commander = None
+        self._seen = changes
         for line, token in written.items() if self._trace.is_read() else ():
             self._trace.executed(line.command, token, line.name)
-        if safe:
-            self._trace.made_safe(safe)
+        if lost:
+            self._trace.made_safe(line.name for line in lost)
         return tuple(rejected)
 
-    def _make_safe(self, written: Mapping[Line, Token]) -> list[str]:
-        """Put safe set-points where authority was lost; return the leaves."""
+    def _put_safe(self, written: Mapping[Line, Token]) -> Sequence[Line]:
+        """Put safe set-points where authority was lost; return these lines."""
         lost = [
             line
             for line in self._with_joints
@@ -220,20 +227,17 @@ class Gate:
             observation = self._robot.read()
             for line in lost:
                 line.writer.make_safe(observation)
-                line.commander = None
-        return [line.name for line in lost]
+        return lost
 
-    def _apply_caps(self) -> None:
+    def _put_caps(self) -> None:
         """Bound each joint by the least cap of the leaves that command it."""
-        caps = [self._cap(line.name) for line in self._with_joints]
-        if caps == self._caps:
-            return
-        self._caps = caps
-        of_joint = np.ones(len(self._outputs.robot.joints))
-        for line, cap in zip(self._with_joints, caps, strict=True):
-            joints = list(line.writer.joints)
-            of_joint[joints] = np.minimum(of_joint[joints], cap)
-        self._outputs.cap(of_joint)
+        cap = np.ones_like(self._outputs.cap)
+        for line in self._with_joints:
+            leaf_cap = self._cap(line.name)
+            if leaf_cap < 1.0:
+                joints = list(line.writer.joints)
+                cap[joints] = np.minimum(cap[joints], leaf_cap)
+        self._outputs.bound(cap)
 
     # -- inside -----------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ class Outputs:
         "_cap",
         "_stiffness",
         "_target",
+        "cap",
         "lags",
         "moves",
         "robot",
@@ -50,25 +51,27 @@ class Outputs:
         """(n_joints,) set-points, in rad."""
         self.stiffness = self._stiffness.copy()
         """(n_joints,) as commanded, before the caps."""
+        self.cap = self._cap
+        """(n_joints,) largest stiffness that goes out, in [0, 1] (RM-43)."""
         self.moves = False
         """Whether a set-point goes out in this slot."""
         self.stiffens = False
         """Whether a stiffness does."""
 
-    def cap(self, cap: FloatArray) -> None:
-        """Bound the stiffness, (n_joints,) in [0, 1], until the next call (RM-43)."""
-        if not np.array_equal(cap, self._cap):
-            self._cap = cap
-            self.stiffens = True
+    def bound(self, cap: FloatArray) -> None:
+        """Let these caps hold from this slot on, (n_joints,) in [0, 1]."""
+        self.cap = cap
+        self.stiffens |= not np.array_equal(cap, self._cap)
 
     def command(self) -> Command | None:
         """Return what goes out, None if nothing does."""
         if not (self.moves or self.stiffens):
             return None
-        stiffness = np.minimum(self.stiffness, self._cap) if self.stiffens else None
+        stiffness = np.minimum(self.stiffness, self.cap) if self.stiffens else None
         return Command(target=self.target if self.moves else None, stiffness=stiffness)
 
     def keep(self) -> None:
         """Note that the command is in force."""
         self._target = self.target
         self._stiffness = self.stiffness
+        self._cap = self.cap

@@ -29,7 +29,16 @@ class Group:
 class Line:
     """The way from one leaf to its device, with the command that waits."""
 
-    __slots__ = ("command", "commander", "group", "name", "token", "value", "writer")
+    __slots__ = (
+        "command",
+        "commander",
+        "group",
+        "name",
+        "tested",
+        "token",
+        "value",
+        "writer",
+    )
 
     def __init__(self, name: str, writer: DeviceWriter) -> None:
         """Begin with no command."""
@@ -40,6 +49,8 @@ class Line:
         self.value: Value | None = None
         self.command = 0
         """Its number."""
+        self.tested = 0
+        """Count of the ledger's changes when its token was tested."""
         self.group: Group | None = None
         self.commander: Token | None = None
         """Of the command written last; None once the device was made safe."""
@@ -48,11 +59,11 @@ class Line:
 class Slot:
     """At most one command a line; `take` them, then `test_again`, then `put`."""
 
-    __slots__ = ("_authorise", "_displaced", "_queue", "_trace")
+    __slots__ = ("_displaced", "_ledger", "_queue", "_trace")
 
     def __init__(self, ledger: Ledger, trace: GateTrace) -> None:
         """Begin empty."""
-        self._authorise = ledger.authorise
+        self._ledger = ledger
         self._trace = trace
         self._queue: list[Line] = []
         self._displaced: list[Rejected] = []
@@ -72,16 +83,25 @@ class Slot:
             if reason is not None:
                 self._displaced.append(self._reject(line, before, reason))
         line.token = token
+        line.tested = self._ledger.changes
         line.value = value
         line.group = group
         line.command = self._trace.commanded(token, line.name)
 
     def test_again(self) -> tuple[list[Line], list[Rejected]]:
-        """Empty the slot into lines whose token still holds, and what is refused."""
+        """Empty the slot into lines whose token still holds, and what is refused.
+
+        The ledger is asked again unless it is as it was when the token was tested: then
+        that test is this one.
+        """
+        changes = self._ledger.changes
         queue, self._queue = self._queue, []
         rejected, self._displaced = self._displaced, []
         holding = []
         for line in queue:
+            if line.tested == changes:
+                holding.append(line)
+                continue
             token = line.token
             reason = self.reason(token, line.name)
             if reason is None:
@@ -105,7 +125,7 @@ class Slot:
     def reason(self, token: Token | None, leaf: str) -> Refusal | None:
         """Ask the ledger; nobody covers a leaf that it does not know any more."""
         try:
-            return self._authorise(token, leaf)
+            return self._ledger.authorise(token, leaf)
         except UnknownName:
             return Refusal.NOT_COVERED
 

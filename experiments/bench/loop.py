@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.registry import make_controller
-from controllers.robot_interface import Command, Controller, Limits, Observation
+from controllers.robot_interface import Controller, Limits, Observation
 from experiments.bench.figures import Figure, figure, median_us, ratio
 from experiments.loop import CONTROL_PERIOD, Loop, run_for
 from experiments.recording import RunRecording
+from experiments.sole_owner import SoleOwner
 from models import Robot, TestbedError
 from sim.engine import Engine
 from sim.servo import SERVOS, ServoCfg
@@ -207,6 +208,6 @@ def _step_sim(sim: SimulatedRobot, cycles: int) -> float:
 def _standing(robot: Robot, kind: str, settle_s: float) -> SimulatedRobot:
     cfg = SimulationCfg(servo=ServoCfg(kind=kind))
     sim = SimulatedRobot(robot, cfg, POSTURE)
-    sim.write(Command(target=robot.posture(POSTURE).angles))
+    SoleOwner(sim).write(target=robot.posture(POSTURE).angles)
     sim.step(max(1, round(settle_s / sim.dt)))
     return sim

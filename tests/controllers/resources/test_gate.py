@@ -1,10 +1,13 @@
 """The gate: what passes, what does not and why, and what reaches the robot."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request
+from controllers.resources.stale_token import StaleToken
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Commanded, Executed, MadeSafe, Rejected
 from controllers.resources.words import Mode, Refusal
@@ -356,6 +359,10 @@ def test_each_write_has_one_command_and_each_command_one_write(world: World) -> 
                 world.ledger.add_owner(owner, step)
                 name = str(rng.choice(names))
                 tokens.append(world.ask(Request(owner=owner.name, resources=(name,))))
+        last = tokens[-1]
+        if rng.random() < 0.3 and last is not None:
+            with contextlib.suppress(StaleToken):
+                world.ledger.release(last, step)
         before, told = world.robot.target, len(world.events)
         world.flush()
         news = world.events[told:]
