@@ -1,0 +1,104 @@
+"""Histories from a seed, and how to find the shortest one that fails.
+
+Seeded histories cost no more than the two twins do, so that a great many can be run;
+hypothesis looks deeper into fewer (`test_state_machine.py`). Both choose the same
+steps.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from controllers.resources.words import Preemption
+from tests.controllers.resources import steps
+from tests.controllers.resources.small_world import PARENTS, POLICIES
+from tests.controllers.resources.steps import Chooser, Step
+from tests.controllers.resources.twins import Twins, World
+
+T = TypeVar("T")
+
+KINDS: tuple[tuple[Callable[[Chooser], Step], int], ...] = (
+    (steps.choose_request, 12),
+    (steps.choose_release, 5),
+    (steps.choose_time, 4),
+    (steps.choose_withdrawal, 1),
+    (steps.choose_sign_of_life, 1),
+    (steps.choose_drop, 1),
+    (steps.choose_fault, 2),
+    (steps.choose_posture, 2),
+    (steps.choose_resource, 1),
+    (steps.choose_command, 1),
+)
+"""Kinds of steps, and how often each comes."""
+_KINDS = tuple(kind for kind, times in KINDS for _ in range(times))
+
+
+class Seeded:
+    """Chooses by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def choose(self, options: Sequence[T]) -> T:
+        return options[int(self._random.random() * len(options))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """A world, and the steps taken in it."""
+
+    world: World
+    steps: tuple[Step, ...]
+
+    def replay(self) -> Twins:
+        """Take every step, comparing after each.
+
+        Raises:
+            AssertionError: ledger and model differ, or an invariant is broken.
+        """
+        twins = Twins(self.world)
+        for step in self.steps:
+            twins.run(step)
+        twins.finish()
+        return twins
+
+
+def choose_world(pick: Chooser) -> World:
+    return World(
+        preemption=pick.choose(tuple(Preemption)),
+        dead_tokens_kept=pick.choose((10_000, 2)),
+        policies=tuple(pick.choose(POLICIES) for _ in PARENTS),
+        time_to_live_s=pick.choose((None, None, 5.0)),
+    )
+
+
+def history_of(seed: int, length: int) -> History:
+    """Return the history of a seed."""
+    pick = Seeded(seed)
+    world = choose_world(pick)
+    return History(
+        world=world, steps=tuple(pick.choose(_KINDS)(pick) for _ in range(length))
+    )
+
+
+def why_it_fails(history: History) -> str:
+    """Return what is wrong with a history, "" if nothing is."""
+    try:
+        history.replay()
+    except Exception as failure:  # noqa: BLE001  (a crash of the ledger counts too)
+        return f"{type(failure).__name__}: {failure}"
+    return ""
+
+
+def shortest(history: History) -> History:
+    """Leave out steps for as long as what remains still fails."""
+    taken = list(history.steps)
+    at = len(taken)
+    while at > 0:
+        at -= 1
+        fewer = History(world=history.world, steps=(*taken[:at], *taken[at + 1 :]))
+        if why_it_fails(fewer):
+            taken = list(fewer.steps)
+            at = min(at, len(taken))
+    return History(world=history.world, steps=tuple(taken))
