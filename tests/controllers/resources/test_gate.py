@@ -346,23 +346,22 @@ def test_each_write_has_one_command_and_each_command_one_write(world: World) -> 
     """I-14 over a run with commands that are replaced, refused, and refused late."""
     rng = np.random.default_rng(3)
     names = ("HeadYaw", "HeadPitch", "LElbowYaw")
-    tokens: list[Token | None] = [None]
+    latest: dict[str, Token] = {}
     angles: dict[int, float] = {}
     for step in range(300):
         for _ in range(4):
-            angle = rng.uniform(-0.3, 0.3)
-            token = tokens[-int(rng.integers(1, 6)) :][0]
-            if world.gate.submit(token, str(rng.choice(names)), angle) is None:
+            name, angle = str(rng.choice(names)), rng.uniform(-0.3, 0.3)
+            token = latest.get(str(rng.choice([name, name, name, *names])))
+            if world.gate.submit(token, name, angle) is None:
                 angles[world.told(Commanded)[-1].command] = angle
-            if rng.random() < 0.1:
+            if rng.random() < 0.2:
                 owner = Owner(name=f"owner {step}", priority=int(rng.integers(10)))
                 world.ledger.add_owner(owner, step)
-                name = str(rng.choice(names))
-                tokens.append(world.ask(Request(owner=owner.name, resources=(name,))))
-        last = tokens[-1]
-        if rng.random() < 0.3 and last is not None:
-            with contextlib.suppress(StaleToken):
-                world.ledger.release(last, step)
+                new = world.ask(Request(owner=owner.name, resources=(name,)))
+                latest |= {name: new} if new else {}
+            elif token and rng.random() < 0.1:
+                with contextlib.suppress(StaleToken):
+                    world.ledger.release(token, step)
         before, told = world.robot.target, len(world.events)
         world.flush()
         news = world.events[told:]
