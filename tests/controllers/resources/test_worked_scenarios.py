@@ -1,0 +1,309 @@
+"""Stories with exact outcomes: the head queue, crossed groups, a full processor."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from controllers.resources.ledger import Ledger
+from controllers.resources.owner import Owner
+from controllers.resources.policies import StopOnDemand
+from controllers.resources.request import Request, Ticket
+from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.words import Why
+from models import BadInput
+from tests.controllers.resources.stage import (
+    GRANTED,
+    HEAD,
+    TICKS_PER_S,
+    TIMED_OUT,
+    Stage,
+    end_of,
+    node,
+    outcome_of,
+    token_of,
+)
+
+
+@pytest.mark.requirement("RM-14", "RM-16", "RM-17", "RM-18", "RM-19", "RM-20", "RM-33")
+def test_head_queue() -> None:
+    stage = Stage()
+    names = tuple(f"MoveHead{k}" for k in (1, 2, 3, 4))
+    for name, timeout_s in zip(names, (5.0, 5.0, 10.0, 1.0), strict=True):
+        stage.owner(name, timeout_s=timeout_s)
+    tickets: dict[str, Ticket] = {}
+    writers: list[tuple[str, ...]] = []
+
+    def live_until(time_s: float) -> None:
+        """Let all who may write HeadYaw in each tick before this time."""
+        for tick in range(stage.tick, round(time_s * TICKS_PER_S)):
+            stage.until(tick / TICKS_PER_S)
+            writers.append(tuple(n for n in names if may_write(n)))
+        stage.at(time_s)
+
+    def may_write(name: str) -> bool:
+        ticket = tickets.get(name)
+        token = ticket.outcome.token if ticket and ticket.outcome else None
+        return stage.may(token, "HeadYaw") is None
+
+    def ask(name: str, time_s: float) -> None:
+        live_until(time_s)
+        tickets[name] = stage.ask(name, *HEAD)
+
+    for name, time_s in zip(names, (0.0, 0.5, 0.6, 0.7), strict=True):
+        ask(name, time_s)
+    live_until(0.8)
+    for joint in HEAD:
+        (holding,) = stage.row(joint).holders
+        assert (holding.owner, holding.mode) == ("MoveHead1", "use")
+        assert stage.waiters(joint) == names[1:]
+    live_until(3.0)
+    stage.release(token_of(tickets["MoveHead1"]))
+    live_until(5.0)
+    stage.release(token_of(tickets["MoveHead2"]))
+    live_until(7.0)
+
+    assert {name: end_of(tickets[name]) for name in names} == {
+        "MoveHead1": (GRANTED, 0.0),
+        "MoveHead2": (GRANTED, 3.0),
+        "MoveHead3": (GRANTED, 5.0),
+        "MoveHead4": (TIMED_OUT, 1.7),
+    }
+    told = stage.demands_on("MoveHead1")
+    assert [t for who, t in told if who == names[1]] == [0.5, 1.0, 1.5, 2.0, 2.5]
+    assert [t for who, t in told if who == names[2]] == [0.6, 1.1, 1.6, 2.1, 2.6]
+    assert [t for who, t in told if who == names[3]] == [0.7, 1.2]
+    assert len(told) == 12
+    first, second, third = (((name,),) for name in names[:3])
+    assert tuple(writers) == first * 300 + second * 200 + third * 200
+
+
+# -- crossed groups -------------------------------------------------------------------
+
+A, B = "TTS", "LShoulderPitch"
+CROSSED = {"owner 1": (A, B), "owner 2": (B, A)}
+TWO = ResourceTree(node("root", node(A), node(B)))
+SEEDS = 10_000
+STUCK = 3739
+"""Seeds with which naive locks leave each owner with one resource, for ever."""
+
+
+def crossed(timeout_s: float) -> tuple[Stage, Ticket, Ticket]:
+    stage = Stage()
+    stage.owners(*CROSSED, timeout_s=timeout_s)
+    first, second = (stage.ask(owner, *names) for owner, names in CROSSED.items())
+    return stage, first, second
+
+
+@pytest.mark.requirement("RM-22", "RM-23", "RM-24")
+def test_crossed_groups_with_time_to_wait() -> None:
+    stage, first, second = crossed(timeout_s=5.0)
+    assert end_of(first) == (GRANTED, 0.0)
+    for tick in range(200):
+        stage.until(tick / TICKS_PER_S)
+        assert [len(stage.held_by(owner)) for owner in CROSSED] == [2, 0]
+    stage.at(2.0)
+    stage.release(token_of(first))
+    assert end_of(second) == (GRANTED, 2.0)
+    assert stage.held_by("owner 2") == (B, A)
+
+
+@pytest.mark.requirement("RM-20", "RM-23", "RM-24")
+def test_crossed_groups_without_time_to_wait() -> None:
+    stage, first, second = crossed(timeout_s=1.0)
+    stage.until(1.99)
+    assert end_of(second) == (TIMED_OUT, 1.0)
+    assert stage.held_by("owner 2") == ()
+    stage.at(2.0)
+    stage.release(token_of(first))
+    assert stage.holders(A) == stage.holders(B) == ()
+
+
+class Robot:
+    """A ledger, a clock, and what the steps of two owners have led to."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger(TWO)
+        self.tick = 0
+        for owner in CROSSED:
+            self.ledger.add_owner(Owner(name=owner, timeout_s=5.0), 0)
+        self.tickets: list[Ticket] = []
+        self.held = dict.fromkeys(CROSSED, 0)
+
+    def ask(self, owner: str, *names: str) -> Iterator[None]:
+        """Ask and let others go on until there is an outcome."""
+        ticket = self.ledger.request(Request(owner=owner, resources=names), self.tick)
+        self.tickets.append(ticket)
+        while ticket.outcome is None:
+            yield
+        self.held[owner] += len(ticket.outcome.obtained)
+
+    def give_back(self, owner: str) -> None:
+        for ticket in self.tickets:
+            if ticket.request.owner == owner and outcome_of(ticket).is_granted:
+                self.ledger.release(token_of(ticket), self.tick)
+        self.held[owner] = 0
+
+    def pass_time(self) -> None:
+        self.tick += 1
+        self.ledger.advance(self.tick)
+
+
+class Locks:
+    """The same with a lock on each resource, without a ledger."""
+
+    def __init__(self) -> None:
+        self.owner_of: dict[str, str] = {}
+        self.held = dict.fromkeys(CROSSED, 0)
+
+    def ask(self, owner: str, name: str) -> Iterator[None]:
+        while name in self.owner_of:
+            yield
+        self.owner_of[name] = owner
+        self.held[owner] += 1
+
+    def give_back(self, owner: str) -> None:
+        self.owner_of = {n: o for n, o in self.owner_of.items() if o != owner}
+        self.held[owner] = 0
+
+    def pass_time(self) -> None:
+        """Without a ledger nothing happens by itself."""
+
+
+def as_a_group(robot: Robot, owner: str) -> Iterator[None]:
+    """Ask for the set in one request, use it for two steps."""
+    yield
+    yield from robot.ask(owner, *CROSSED[owner])
+    yield
+    yield
+    robot.give_back(owner)
+
+
+def one_by_one(robot: Robot | Locks, owner: str) -> Iterator[None]:
+    """For each resource: request and take. The wrong way."""
+    for name in CROSSED[owner]:
+        yield
+        yield from robot.ask(owner, name)
+    yield
+    yield
+    robot.give_back(owner)
+
+
+def is_one_each(robot: Robot | Locks) -> bool:
+    return list(robot.held.values()) == [1, 1]
+
+
+def interleave(
+    robot: Robot | Locks, steps: dict[str, Iterator[None]], seed: int
+) -> int:
+    """Let one owner at a time, drawn at random, make a step, until all are done.
+
+    Returns:
+        At how many steps each owner held one resource; without a ledger the first of
+        them is the last, since nobody would go on ever after.
+    """
+    rng = random.Random(seed)
+    alive = dict(steps)
+    times = 0
+    while alive:
+        owner = rng.choice(list(alive))
+        if next(alive[owner], "done") == "done":
+            del alive[owner]
+        robot.pass_time()
+        times += is_one_each(robot)
+        if times and isinstance(robot, Locks):
+            return times
+    return times
+
+
+@pytest.mark.requirement("RM-21", "RM-23", "RM-24")
+def test_no_interleaving_of_crossed_groups_gets_stuck() -> None:
+    outcomes = 0
+    for seed in range(SEEDS):
+        robot = Robot()
+        steps = {owner: as_a_group(robot, owner) for owner in CROSSED}
+        assert interleave(robot, steps, seed) == 0
+        outcomes += [end_of(ticket)[0] for ticket in robot.tickets].count(GRANTED)
+    assert outcomes == 2 * SEEDS
+
+
+@pytest.mark.requirement("RM-21", "RM-23")
+def test_naive_locking_gets_stuck_on_the_same_seeds() -> None:
+    stuck = 0
+    for seed in range(SEEDS):
+        locks = Locks()
+        steps = {owner: one_by_one(locks, owner) for owner in CROSSED}
+        stuck += interleave(locks, steps, seed)
+    assert stuck == STUCK
+
+
+@pytest.mark.requirement("RM-21")
+def test_even_naive_owners_do_not_get_stuck_with_a_ledger() -> None:
+    """The request that would close the circle is denied; all others end."""
+    denied = 0
+    for seed in range(SEEDS):
+        robot = Robot()
+        steps = {owner: one_by_one(robot, owner) for owner in CROSSED}
+        interleave(robot, steps, seed)
+        kinds = [outcome_of(ticket).why for ticket in robot.tickets]
+        assert len(kinds) == 4
+        denied += kinds.count(Why.DEADLOCK)
+        assert set(kinds) <= {None, Why.DEADLOCK}
+    assert denied == STUCK
+
+
+# -- a full processor -----------------------------------------------------------------
+
+
+def cpu(stage: Stage, owner: int, percent: float, timeout_s: float = 0.0) -> Ticket:
+    return stage.ask(f"owner {owner}", rates={"CPU": percent}, timeout_s=timeout_s)
+
+
+@pytest.mark.requirement("RM-56", "RM-57", "RM-35", "RM-17")
+def test_a_full_processor_with_a_holder_that_stops() -> None:
+    stage = Stage()
+    stage.owner("owner 1", policy=StopOnDemand(within_s=0.01))
+    stage.owners(*(f"owner {k}" for k in (2, 3, 4, 5)))
+
+    def used() -> float | None:
+        return stage.row("CPU").used_percent
+
+    first, second = cpu(stage, 1, 10.0), cpu(stage, 2, 90.0)
+    assert end_of(first) == end_of(second) == (GRANTED, 0.0)
+    assert used() == 100.0
+    stage.until(0.99)
+    stage.at(1.0)
+    third = cpu(stage, 3, 5.0, timeout_s=3.0)
+    assert stage.demands_on("owner 1") == [("owner 3", 1.0)]
+    assert stage.demands_on("owner 2") == [("owner 3", 1.0)]
+    stage.until(1.01)
+    assert end_of(third) == (GRANTED, 1.01)
+    assert used() == 95.0
+    assert stage.holders("CPU") == ("owner 3", "owner 2")
+    stage.at(1.1)
+    fourth = cpu(stage, 4, 6.0, timeout_s=9.0)
+    stage.at(1.2)
+    fifth = cpu(stage, 5, 3.0, timeout_s=9.0)
+    stage.until(1.99)
+    assert fourth.outcome is None  # 6 > 5
+    assert fifth.outcome is None  # it would fit; no overtaking
+    stage.at(2.0)
+    stage.release(token_of(third))
+    assert end_of(fourth) == end_of(fifth) == (GRANTED, 2.0)
+    assert used() == 99.0
+    with pytest.raises(BadInput, match=r"101\.0 %"):
+        cpu(stage, 3, 101.0)
+
+
+@pytest.mark.requirement("RM-57", "RM-34", "RM-20")
+def test_a_full_processor_with_holders_that_lock() -> None:
+    stage = Stage()
+    stage.owners("owner 1", "owner 2", "owner 3")
+    cpu(stage, 1, 10.0)
+    cpu(stage, 2, 90.0)
+    stage.at(1.0)
+    third = cpu(stage, 3, 5.0, timeout_s=3.0)
+    for tick in range(100, 600):
+        stage.until(tick / TICKS_PER_S)
+        assert stage.row("CPU").used_percent == 100.0
+    assert end_of(third) == (TIMED_OUT, 4.0)
