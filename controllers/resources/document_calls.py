@@ -1,0 +1,313 @@
+"""The document's own calls: names, parameters and order as people know them.
+
+    calls = DocumentCalls(LedgerFront(ledger, loop.cycle), services={"Dance": dance})
+    calls.waitForResource("Head", "Dance", "onResource", 5)  # dance.onResource(...)
+    gate.submit(calls.token("Dance", "HeadYaw"), "HeadYaw", 0.3)
+    calls.releaseResource("Head", "Dance")
+
+A thin layer over a ledger (RM-9 to RM-13 [ep2651607, description of F2 and F4b]). The
+document's calls return nothing and know no tokens; so the tokens are kept here, by the
+owner's name. All calls act at the present tick of the ledger, and one that waits lets
+its `Front` pass the time: a loop in a scenario, a sleeping thread elsewhere.
+
+Read into the document where it is silent:
+
+- An owner comes into being with its first call. `a__b__c` is a part of `a__b`, as the
+  names of boxes are [naoqi, ALResourceManager]; one that the ledger knows already stays
+  where it is, with its habits.
+- Who takes again what it holds succeeds; of a set it takes the rest, by another token.
+- A negative time limit is refused: no request waits for ever (RM-20).
+- A call that gets nothing raises `NotGranted`, one that releases what its owner does
+  not hold raises `BadInput`; neither changes anything.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Protocol
+
+from controllers.resources.front import Front
+from controllers.resources.not_granted import NotGranted
+from controllers.resources.owner import Owner
+from controllers.resources.policies import (
+    Answer,
+    CallbackOnDemand,
+    ConflictPolicy,
+    Demand,
+)
+from controllers.resources.request import Outcome, Request
+from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.snapshot import ResourceRow, Snapshot, take_snapshot
+from controllers.resources.token_wallet import TokenWallet
+from controllers.resources.tokens import Token
+from controllers.resources.words import Mode
+from models import BadInput, UnknownName
+
+JOINT = "__"
+"""Between the pieces of an owner's name."""
+_NO_SERVICES: Mapping[str, object] = MappingProxyType({})
+
+
+class TreeOwner(Protocol):
+    """An object with a place in a tree of objects, such as a box in a box (RM-6)."""
+
+    @property
+    def name(self) -> str:
+        """The owner's name."""
+
+    @property
+    def parent(self) -> "TreeOwner | None":
+        """The object that it is in; None at the top."""
+
+
+class DocumentCalls:
+    """Take, wait and release by names."""
+
+    def __init__(
+        self, front: Front, services: Mapping[str, object] = _NO_SERVICES
+    ) -> None:
+        """Speak for owners that know no tokens.
+
+        Args:
+            front: of the ledger.
+            services: owner's name to the object that has its callbacks. An owner
+                without one is told nothing, and answers by its habit: it keeps.
+        """
+        self._front = front
+        self._services = services
+        self._wallet = TokenWallet()
+        with front.step() as (ledger, _):
+            ledger.listeners.append(self._wallet.hear)
+
+    # -- the document's calls ---------------------------------------------------------
+
+    def waitForResource(
+        self,
+        resourceName: str,
+        ownerName: str,
+        callbackName: str,
+        timeoutSeconds: float,
+    ) -> None:
+        """Take a resource, or wait for it (RM-9).
+
+        Args:
+            resourceName: a leaf, or a composite and so all below it.
+            ownerName: who takes.
+            callbackName: method of the owner's service, called with the name of the
+                resource and the owner's when somebody else asks for it (RM-33): it may
+                release, or return an `Answer`; else the owner keeps. "" tells nobody.
+            timeoutSeconds: longest wait in s; 0 tries once.
+
+        Raises:
+            NotGranted: the time is over, or waiting would have no end.
+            UnknownName: there is no such resource or callback.
+            BadInput: the time limit is negative.
+        """
+        self._take([resourceName], ownerName, callbackName, timeoutSeconds)
+
+    def waitForLocalResourcesTree(
+        self,
+        resourceName: Sequence[str],
+        treeOwnerPtr: TreeOwner,
+        callbackName: str,
+        timeoutSeconds: float,
+    ) -> None:
+        """Take several resources at once for an owner with a place in a tree (RM-10).
+
+        What the objects above have reserved for their parts is open to it.
+
+        Args:
+            resourceName: leaves and composites; their order is of no importance.
+            treeOwnerPtr: the owner.
+            callbackName: method of the owner itself, or else of its service.
+            timeoutSeconds: longest wait in s for all together; 0 tries once.
+
+        Raises:
+            NotGranted, UnknownName, BadInput: as `waitForResource`; BadInput also if
+                the owner is known in another place.
+        """
+        self._take(resourceName, treeOwnerPtr, callbackName, timeoutSeconds)
+
+    def waitResources(
+        self,
+        resources: Sequence[str],
+        owner: str | TreeOwner,
+        callback: str,
+        timeout: float,
+    ) -> None:
+        """Take a group as if it were one resource, or wait for it (RM-12, RM-22).
+
+        Args:
+            resources: leaves and composites.
+            owner: a name, or an object with a place in a tree.
+            callback: as in `waitForResource`.
+            timeout: longest wait in s for all together.
+
+        Raises:
+            NotGranted, UnknownName, BadInput: as `waitForResource`.
+        """
+        self._take(resources, owner, callback, timeout)
+
+    def releaseResource(self, resourceName: str, ownerName: str) -> None:
+        """Give back a resource, or what the owner holds of a composite (RM-11).
+
+        Raises:
+            BadInput: the owner did not take it by these calls, or has lost it.
+            UnknownName: there is no such resource.
+        """
+        self._release([resourceName], ownerName)
+
+    # -- what the document has no words for -------------------------------------------
+
+    def token(self, ownerName: str, resourceName: str) -> Token:
+        """Return the token with which an owner may command a leaf (AR-9).
+
+        Raises:
+            BadInput: the owner did not take it by these calls, or has lost it.
+            UnknownName: there is no such leaf.
+        """
+        with self._front.step() as (ledger, _):
+            found = self._wallet.covering(ownerName, [resourceName], ledger)
+        if not found:
+            raise _not_held(resourceName, ownerName)
+        return next(iter(found))
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _take(
+        self,
+        names: Sequence[str],
+        owner: str | TreeOwner,
+        callback: str,
+        timeout_s: float,
+        optional: Sequence[str] = (),
+    ) -> Outcome | None:
+        """Take, or wait; None if the owner has all already."""
+        name = owner if isinstance(owner, str) else owner.name
+        wish = Request(
+            owner=name,
+            resources=tuple(names),
+            optional=tuple(optional),
+            timeout_s=timeout_s,
+            policy=self._policy(owner, callback),
+        )
+        with self._front.step() as (ledger, _):
+            snapshot = take_snapshot(ledger)
+            held = held_leaves(snapshot, name)
+            essential = _rest(wish.resources, held, ledger.tree)
+            extra = _rest(wish.optional, held, ledger.tree)
+            self._know(owner, snapshot)
+        if not essential and not extra:
+            return None
+        request = replace(wish, resources=essential, optional=extra)
+        outcome = self._front.take(request)
+        if outcome.token is None:
+            raise NotGranted(request, outcome)
+        self._wallet.keep(name, outcome.token)
+        return outcome
+
+    def _release(self, names: Iterable[str], owner: str) -> None:
+        with self._front.step() as (ledger, tick):
+            given: dict[Token, set[str]] = {}
+            for name in names:
+                leaves = ledger.tree.leaves(name)
+                found = self._wallet.covering(owner, leaves, ledger)
+                if not found:
+                    raise _not_held(name, owner)
+                for token, here in found.items():
+                    given.setdefault(token, set()).update(here)
+            for token, leaves_of_it in given.items():
+                ledger.release(token, tick, sorted(leaves_of_it))
+
+    def _know(self, owner: str | TreeOwner, snapshot: Snapshot) -> None:
+        """Make an owner and all above it known."""
+        parents = {row.name: row.parent for row in snapshot.owners}
+        if isinstance(owner, str):
+            if owner in parents:
+                return
+            pieces = owner.split(JOINT)
+            names = [JOINT.join(pieces[: n + 1]) for n in range(len(pieces))]
+            line = list(zip(names, [None, *names], strict=False))
+        else:
+            line = _line(owner)
+        for name, above in line:
+            if name not in parents:
+                self._front.add_owner(Owner(name=name, parent=above))
+            elif not isinstance(owner, str) and parents[name] != above:
+                raise BadInput(
+                    f"owner {name!r} is known as a part of {parents[name]!r}, not of "
+                    f"{above!r}; give each owner one place, and a name of its own."
+                )
+
+    def _policy(self, owner: str | TreeOwner, callback: str) -> ConflictPolicy | None:
+        """Return what answers for an owner; None leaves it to its habit."""
+        name = owner if isinstance(owner, str) else owner.name
+        homes: list[object] = [] if isinstance(owner, str) else [owner]
+        homes += [self._services[name]] if name in self._services else []
+        if not callback or not homes:
+            return None
+        for home in homes:
+            method = getattr(home, callback, None)
+            if callable(method):
+                break
+        else:
+            known = [word for word in dir(homes[-1]) if not word.startswith("_")]
+            raise UnknownName("Callback", callback, known, f"service {name!r}")
+
+        def tell(demand: Demand) -> Answer | None:
+            for leaf in demand.resources:
+                with self._front.step() as (ledger, _):
+                    if leaf not in held_leaves(take_snapshot(ledger), name):
+                        continue  # given back meanwhile
+                answer = method(leaf, name)
+                if isinstance(answer, Answer):
+                    return answer
+            return None
+
+        return CallbackOnDemand(function=tell)
+
+
+def held_leaves(snapshot: Snapshot, owner: str) -> set[str]:
+    """Return the leaves that an owner itself holds and may use."""
+    return {row.name for row in snapshot.resources if _is_held(row, owner)}
+
+
+def _is_held(row: ResourceRow, owner: str) -> bool:
+    return any(one.owner == owner and one.mode is Mode.USE for one in row.holders)
+
+
+def _rest(names: Iterable[str], held: set[str], tree: ResourceTree) -> tuple[str, ...]:
+    """Return the names without what is held already, each once."""
+    rest: dict[str, None] = {}
+    for name in names:
+        leaves = tree.exclusive_leaves(name) if tree.children(name) else (name,)
+        missing = [leaf for leaf in leaves if leaf not in held]
+        if len(missing) == len(leaves):
+            rest[name] = None
+        else:
+            rest.update(dict.fromkeys(missing))
+    return tuple(rest)
+
+
+def _line(owner: TreeOwner) -> list[tuple[str, str | None]]:
+    """Return the names of an owner and all above it, from the top, with their parents.
+
+    Raises:
+        BadInput: it is above itself.
+    """
+    line: list[tuple[str, str | None]] = []
+    one: TreeOwner | None = owner
+    while one is not None:
+        if any(name == one.name for name, _ in line):
+            raise BadInput(
+                f"owner {one.name!r} is above itself; a tree of owners has a top."
+            )
+        line.append((one.name, one.parent.name if one.parent else None))
+        one = one.parent
+    return line[::-1]
+
+
+def _not_held(resource: str, owner: str) -> BadInput:
+    return BadInput(
+        f"{owner!r} holds nothing of {resource!r}; take it before, by these calls."
+    )

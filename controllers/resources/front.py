@@ -1,0 +1,73 @@
+"""What stands before a ledger for callers that wait: a loop, or real threads.
+
+The ledger's calls return at once. Who wants to wait needs somebody who lets time pass
+meanwhile: in a scenario the loop, on a robot a thread that sleeps. `Front` is that
+seam; `LedgerFront` is the one for a loop, which knows neither threads nor a clock.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
+from controllers.resources.ledger import Ledger
+from controllers.resources.owner import Owner
+from controllers.resources.request import Outcome, Request
+
+
+class Front(Protocol):
+    """Lets callers wait for a ledger, and do things to it in one step."""
+
+    def add_owner(self, owner: Owner) -> None:
+        """Make an owner known; its parent first."""
+
+    def take(self, request: Request) -> Outcome:
+        """Ask, and wait until the request has ended."""
+
+    def step(self) -> AbstractContextManager[tuple[Ledger, int]]:
+        """Return the ledger and the present tick, for a block that nobody disturbs."""
+
+
+class LedgerFront:
+    """A front for one thread, on the ledger's own time: now is its present tick."""
+
+    def __init__(self, ledger: Ledger, go_on: Callable[[], None] | None = None) -> None:
+        """Stand before a ledger.
+
+        Args:
+            ledger: that somebody else may advance as well.
+            go_on: lets the world go on while a caller waits, by a tick or more, and
+                advances the ledger; None advances it by one tick.
+        """
+        self._ledger = ledger
+        self._go_on = go_on or self._pass_a_tick
+
+    def add_owner(self, owner: Owner) -> None:
+        """Make an owner known; its parent first."""
+        self._ledger.add_owner(owner, self._ledger.tick)
+
+    def take(self, request: Request) -> Outcome:
+        """Ask, and let the world go on until the request has ended.
+
+        Raises:
+            BadInput: it would have to wait inside a conflict policy's answer, where
+                time stands still.
+        """
+        ticket = self._ledger.request(request, self._ledger.tick)
+        try:
+            while ticket.outcome is None:
+                self._go_on()
+        except BaseException:  # nobody waits any more
+            self._give_up(ticket.number)
+            raise
+        return ticket.outcome
+
+    @contextmanager
+    def step(self) -> Iterator[tuple[Ledger, int]]:
+        """Return the ledger and its present tick."""
+        yield self._ledger, self._ledger.tick
+
+    def _pass_a_tick(self) -> None:
+        self._ledger.advance(self._ledger.tick + 1)
+
+    def _give_up(self, number: int) -> None:
+        self._ledger.withdraw(number, self._ledger.tick)

@@ -1,0 +1,64 @@
+"""The tokens of owners that know none: those of the document's calls."""
+
+from collections.abc import Iterable
+
+from controllers.resources.ledger import Ledger
+from controllers.resources.request import Outcome
+from controllers.resources.tokens import Token, TokenId
+from controllers.resources.trace import (
+    Event,
+    Expired,
+    Notified,
+    Released,
+)
+from controllers.resources.words import NoticeKind
+
+
+class TokenWallet:
+    """Keeps tokens by their owner's name, until the ledger says that they ended.
+
+    Reservations made by these calls lose whole. An owner that was paused gets its set
+    back by another token (RM-37); that one is kept in the place of the old one.
+    """
+
+    def __init__(self) -> None:
+        """Begin empty; let a ledger's events come to `hear`."""
+        self._tokens: dict[str, dict[TokenId, Token]] = {}
+        self._resuming: set[int] = set()
+        """Numbers of requests by which paused tokens of this wallet come back."""
+
+    def keep(self, owner: str, token: Token) -> None:
+        """Put in a token that was granted."""
+        self._tokens.setdefault(owner, {})[token.id] = token
+
+    def covering(
+        self, owner: str, leaves: Iterable[str], ledger: Ledger
+    ) -> dict[Token, list[str]]:
+        """Return an owner's tokens that cover some of the leaves, and which."""
+        asked = tuple(leaves)
+        found: dict[Token, list[str]] = {}
+        for token in self._tokens.get(owner, {}).values():
+            here = [leaf for leaf in asked if ledger.authorise(token, leaf) is None]
+            if here:
+                found[token] = here
+        return found
+
+    def hear(self, event: Event) -> None:
+        """Learn from the ledger which tokens ended and which come back."""
+        match event:
+            case Released(is_whole=True) | Expired():
+                self._drop(event.owner, event.token)
+            case Notified(kind=NoticeKind.LOST, token=TokenId() as token):
+                if self._drop(event.owner, token) and event.request is not None:
+                    self._resuming.add(event.request)
+            case Notified(kind=NoticeKind.OUTCOME, outcome=Outcome() as outcome):
+                if event.request in self._resuming:
+                    self._resuming.remove(event.request)
+                    if outcome.token is not None:
+                        self.keep(event.owner, outcome.token)
+            case _:
+                pass
+
+    def _drop(self, owner: str, token: TokenId) -> bool:
+        """Throw a token away; return whether it was here."""
+        return self._tokens.get(owner, {}).pop(token, None) is not None
