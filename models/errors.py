@@ -8,6 +8,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 
+MOST_LISTED = 100
+"""Names that a message about an unknown one lists at most."""
+
+
 class TestbedError(Exception):
     """Base class of every error that this project raises on purpose."""
 
@@ -28,8 +32,11 @@ class UnknownName(BadInput):
         self.known = tuple(known)
         close = get_close_matches(name, self.known, n=1, cutoff=0.6)
         hint = f" Did you mean {close[0]!r}?" if close else ""
+        listed = ", ".join(self.known[:MOST_LISTED])
+        more = len(self.known) - MOST_LISTED
+        rest = f" and {more} more" if more > 0 else ""
         super().__init__(
-            f"{kind} {name!r} is not in {where}.{hint} Known: {', '.join(self.known)}."
+            f"{kind} {name!r} is not in {where}.{hint} Known: {listed or 'none'}{rest}."
         )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import ceil
 
-from controllers.resources.words import Preemption
+from controllers.resources.words import Preemption, word
 from models import BadInput
 
 
@@ -24,7 +24,10 @@ class LedgerCfg:
 
         Raises:
             BadInput: a period is not positive, or the number of records negative.
+            UnknownName: there is no such preemption.
         """
+        preemption = word(Preemption, self.preemption, "Preemption")
+        object.__setattr__(self, "preemption", preemption)
         for name in ("tick_s", "retry_s"):
             value = getattr(self, name)
             if not 0.0 < value < float("inf"):

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from controllers.resources.policies import ConflictPolicy, Lock
-from controllers.resources.words import AskerTie, HolderTie
+from controllers.resources.words import AskerTie, HolderTie, word
 from models import BadInput
 
 LOWEST, HIGHEST = 0, 9
@@ -37,7 +37,12 @@ class Owner:
 
         Raises:
             BadInput: the name is empty, the priority out of range, a time negative.
+            UnknownName: a tie rule is none.
         """
+        asker_tie = word(AskerTie, self.asker_tie, "asker_tie")
+        object.__setattr__(self, "asker_tie", asker_tie)
+        holder_tie = word(HolderTie, self.holder_tie, "holder_tie")
+        object.__setattr__(self, "holder_tie", holder_tie)
         if not self.name.strip():
             raise BadInput("An owner has an empty name; give it one to be known by.")
         if self.parent == self.name:

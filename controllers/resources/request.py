@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -15,12 +16,19 @@ from controllers.resources.words import (
     Mode,
     OutcomeKind,
     Why,
+    word,
 )
 from models import BadInput
 
 FULL = 10_000
 """100 % in the whole numbers that rates are counted in: 1/100 %."""
 
+_WORDS: Mapping[str, type[StrEnum]] = {
+    "mode": Mode,
+    "loss": Loss,
+    "asker_tie": AskerTie,
+    "holder_tie": HolderTie,
+}
 _NO_RATES: Mapping[str, float] = MappingProxyType({})
 
 
@@ -55,7 +63,12 @@ class Request:
         Raises:
             BadInput: nothing is asked for, a name comes twice, a rate, a priority or
                 a time limit is out of range.
+            UnknownName: a word is none of its kind.
         """
+        for name, kind in _WORDS.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, word(kind, value, name))
         names = (*self.resources, *self.optional, *self.rates)
         if not names:
             raise BadInput(

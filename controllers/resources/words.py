@@ -4,6 +4,11 @@ They are what a log, a notice and a web page show, so each is a string.
 """
 
 from enum import StrEnum
+from typing import TypeVar
+
+from models import UnknownName
+
+_Word = TypeVar("_Word", bound=StrEnum)
 
 
 class Mode(StrEnum):
@@ -119,3 +124,16 @@ class NoticeKind(StrEnum):
     """Its waiting request ended."""
     AVAILABLE = "available"
     """All that it lost with one token is free again (AR-26)."""
+
+
+def word(kind: type[_Word], value: str, what: str) -> _Word:
+    """Return the word that a string means, as files and clients write it.
+
+    Raises:
+        UnknownName: it is none of this kind.
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        known = [choice.value for choice in kind]
+        raise UnknownName(what, str(value), known, "the choices") from None
