@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
-
 MOST_LISTED = 100
 """Names that a message about an unknown one lists at most."""
 
