@@ -191,7 +191,7 @@ class Holdings:
         if reservation.mode is Mode.USE:
             return
         inside: dict[Reservation, list[Leaf]] = {}
-        for leaf in leaves:
+        for leaf in sorted(leaves, key=_name):  # an enlarged token has them otherwise
             for inner in leaf.inside(reservation):
                 inside.setdefault(inner, []).append(leaf)
         for inner, theirs in inside.items():
