@@ -345,6 +345,8 @@ class SimulatedRobot:
         engine.step()
         engine.read_joints(self._q, self._v)
         engine.read_motor_torques(servo.joint_torque)
+        # PyBullet goes on telling the last torque of a motor that it has switched off.
+        np.copyto(servo.joint_torque, 0.0, where=servo.limit[lead] == 0.0)
         self.last_second.push_row(self.tick * self.dt, self._row)
         if not np.isfinite(servo.joint_torque.sum() + self._q.sum()):
             raise SimulationDiverged(self._divergence())
