@@ -1,0 +1,137 @@
+"""Body and reservations of a simulated robot, coupled slot by slot."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from controllers.resources.invariants import check
+from controllers.resources.owner import Owner
+from controllers.resources.request import Request
+from controllers.resources.snapshot import take_snapshot
+from controllers.resources.tokens import Token
+from controllers.resources.trace import Executed
+from controllers.resources.words import Refusal
+from controllers.robot_interface import Observation
+from experiments.coupled_robot import CoupledCfg, CoupledRobot
+from models import BadInput, Robot, load_robot
+
+pytestmark = pytest.mark.scenario
+
+SHOULDER = "LShoulderPitch"
+Couple = Callable[..., CoupledRobot]
+
+
+@pytest.fixture(scope="module")
+def nao() -> Robot:
+    return load_robot()
+
+
+@pytest.fixture
+def couple(nao: Robot) -> Iterator[Couple]:
+    made: list[CoupledRobot] = []
+
+    def make(body: str = "H25", **settings: object) -> CoupledRobot:
+        cfg = CoupledCfg(**settings)  # type: ignore[arg-type]
+        made.append(CoupledRobot(nao.with_body(body), cfg))
+        return made[-1]
+
+    yield make
+    for robot in made:
+        robot.close()
+
+
+def take(body: CoupledRobot, owner: str, *resources: str) -> Token:
+    body.ledger.add_owner(Owner(name=owner), body.tick)
+    request = Request(owner=owner, resources=resources)
+    outcome = body.ledger.request(request, body.tick).outcome
+    assert outcome is not None
+    assert outcome.token is not None
+    return outcome.token
+
+
+@pytest.mark.requirement("RM-44", "RM-45")
+def test_a_broken_arm_hangs_and_a_repaired_one_is_lifted(couple: Couple) -> None:
+    body = couple(posture="StandZero")
+    joint = body.sim.robot.joint_index(SHOULDER)
+    token = take(body, "point ahead", "Left arm")
+    assert body.gate.submit(token, SHOULDER, 0.0) is None
+    body.run(0.2)
+    body.break_parts(["Left arm"])
+    refused = body.gate.submit(token, SHOULDER, 0.0)
+    assert refused is not None
+    assert refused.reason is Refusal.REVOKED
+    body.run(1.0)
+    assert body.sim.read().q[joint] > 0.8
+    assert body.sim.read().stiffness[joint] == 0.0
+    assert len(body.sim.failed_motors) == 6
+
+    body.repair_parts(["Left arm"])
+    token = take(body, "point again", "Left arm")
+    assert body.gate.submit(token, SHOULDER, 0.0) is None
+    body.run(1.0)
+    assert abs(body.sim.read().q[joint]) < 0.1
+    assert body.sim.failed_motors == ()
+    assert list(check(body.events)) == []
+
+
+@pytest.mark.requirement("RM-45")
+def test_a_motor_stays_broken_while_one_fault_of_it_does(couple: Couple) -> None:
+    body = couple()
+    body.break_parts([SHOULDER])
+    body.break_parts(["Left arm"])
+    body.repair_parts(["Left arm"])
+    assert body.sim.failed_motors == (SHOULDER,)
+
+
+@pytest.mark.requirement("RM-41")
+def test_a_robot_without_legs_begins_with_them_frozen(couple: Couple) -> None:
+    body = couple("T14")
+    rows = {row.name: row for row in take_snapshot(body.ledger).resources}
+    legs = body.ledger.tree.exclusive_leaves("Legs")
+    assert len(legs) == 11
+    assert {hold.by for leg in legs for hold in rows[leg].virtual} == {"RobotModel"}
+    assert not rows["HeadYaw"].virtual
+
+
+@pytest.mark.requirement("RM-43")
+def test_what_is_hot_is_known_before_any_behaviour_acts(couple: Couple) -> None:
+    """In one slot: taken, refused; nothing of it reaches the motor."""
+    body = couple()
+    token = take(body, "look around", "HeadYaw")
+    motor = body.sim.robot.motor_names.index("HeadYaw")
+    reasons = []
+
+    def look(tick: int, seen: Observation) -> None:
+        del tick, seen
+        rejected = body.gate.submit(token, "HeadYaw", 0.1)
+        reasons.append(rejected.reason if rejected else None)
+
+    body.behaviours.append(look)
+    degc = body.sim.heating.temperature
+    degc[motor] = 80.0
+    body.sim.heating.reset(degc)
+    body.run(1.01)
+    assert reasons == [None] * 100 + [Refusal.REVOKED]
+    assert len([e for e in body.events if isinstance(e, Executed)]) == 100
+
+
+def test_a_slot_is_decided_once_however_time_passes(couple: Couple) -> None:
+    body = couple()
+    ticks: list[int] = []
+    body.behaviours.append(lambda tick, seen: ticks.append(tick))
+    none = np.zeros(len(body.sim.robot.motors))
+    body.run(0.05)
+    body.pass_heat(none, 3.0, lambda: len(ticks) > 101)
+    body.run(0.02)
+    assert ticks == [*range(100), 100, 200, 201]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"look_s": 0.015}, {"feel_s": 0.0}], ids=["half a slot", "none"]
+)
+def test_periods_that_are_no_whole_slots_are_refused(
+    couple: Couple, settings: dict[str, float]
+) -> None:
+    with pytest.raises(BadInput, match="period"):
+        couple(**settings)
