@@ -1,0 +1,255 @@
+"""The front of the ledger for real threads."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.owner import Owner
+from controllers.resources.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    Demand,
+)
+from controllers.resources.request import Outcome, Request
+from controllers.resources.trace import Answered, Event, Notified
+from controllers.resources.words import NoticeKind, OutcomeKind, Refusal, Why
+from experiments.reservations.threaded import SharedLedger
+
+AT_MOST_S = 10.0
+MakeFront = Callable[..., SharedLedger]
+
+
+def in_thread(act: Callable[[], Outcome]) -> Callable[[], Outcome]:
+    """Start a thread; return what waits for its result."""
+    results: list[Outcome] = []
+    thread = threading.Thread(target=lambda: results.append(act()), daemon=True)
+    thread.start()
+
+    def result() -> Outcome:
+        thread.join(AT_MOST_S)
+        assert results, "the thread still waits"
+        return results[0]
+
+    return result
+
+
+def add(front: SharedLedger, *names: str, **habits: object) -> None:
+    for name in names:
+        front.add_owner(Owner(name=name, **habits))  # type: ignore[arg-type]
+
+
+def wait_for_waiter(front: SharedLedger, name: str) -> None:
+    """Return when a resource has a waiter."""
+    waits = threading.Event()
+
+    def look() -> None:
+        with front.step():
+            rows = {row.name: row for row in front.snapshot().resources}
+            if rows[name].waiters:
+                waits.set()
+
+    front.on_change.append(look)
+    look()
+    assert waits.wait(AT_MOST_S)
+    front.on_change.remove(look)
+
+
+@pytest.mark.requirement("RM-15", "RM-17")
+def test_a_thread_waits_until_another_one_releases(front: SharedLedger) -> None:
+    add(front, "a", "b")
+    first = front.take(Request(owner="a", resources=("ball",)))
+    second = in_thread(lambda: front.take(Request(owner="b", resources=("ball",))))
+    wait_for_waiter(front, "ball")
+    assert first.token is not None
+    front.release(first.token)
+    assert second().is_granted
+
+
+@pytest.mark.requirement("RM-20")
+def test_a_wait_ends_at_its_time_limit_without_any_call(front: SharedLedger) -> None:
+    add(front, "a", "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    begin = time.monotonic()
+    outcome = front.take(Request(owner="b", resources=("ball",), timeout_s=0.1))
+    assert outcome.kind is OutcomeKind.TIMED_OUT
+    assert 0.085 < time.monotonic() - begin < AT_MOST_S  # a tick may have begun before
+
+
+def test_a_silent_owner_is_gone_after_its_time_to_live_without_any_call(
+    front: SharedLedger,
+) -> None:
+    add(front, "a", time_to_live_s=0.1)
+    add(front, "b")
+    first = front.take(Request(owner="a", resources=("ball",)))
+    assert front.take(Request(owner="b", resources=("ball",))).is_granted
+    assert front.authorise(first.token, "ball") is Refusal.EXPIRED
+
+
+def test_closing_lets_every_waiting_thread_go(make_front: MakeFront) -> None:
+    front = make_front()
+    add(front, "a", "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    waiting = in_thread(lambda: front.take(Request(owner="b", resources=("ball",))))
+    wait_for_waiter(front, "ball")
+    front.close()
+    assert waiting().why is Why.WITHDRAWN
+
+
+def test_a_call_that_fails_still_wakes_whom_time_has_freed(
+    make_front: MakeFront,
+) -> None:
+    """Time goes on inside a call even if the call itself is refused."""
+    now = [0.0]
+    front = make_front()
+    front._clock = lambda: now[0]
+    front._begin = 0.0
+    add(front, "a", "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    told = threading.Event()
+    front.ask(
+        Request(owner="b", resources=("ball",), timeout_s=1.0), lambda _: told.set()
+    )
+    now[0] = 2.0
+    with pytest.raises(Exception, match="nobody"):
+        front.renew("nobody")
+    assert told.wait(AT_MOST_S)
+
+
+def until(event: threading.Event) -> Callable[[Demand], None]:
+    """Return a callback that hangs until an event."""
+
+    def hang(_: Demand) -> None:
+        event.wait(60.0)
+
+    return hang
+
+
+# -- callbacks -------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("RM-33", "RM-36")
+def test_a_callback_runs_outside_the_lock_and_its_answer_counts(
+    front: SharedLedger,
+) -> None:
+    seen: list[str] = []
+
+    def function(demand: Demand) -> Answer:
+        other = threading.Thread(target=front.renew, args=("c",))
+        other.start()
+        other.join(AT_MOST_S)
+        assert not other.is_alive(), "another thread cannot use the front"
+        seen.append(demand.asker)
+        return Answer(kind=AnswerKind.YIELD)
+
+    add(front, "a", policy=CallbackOnDemand(function))
+    add(front, "b", "c")
+    front.take(Request(owner="a", resources=("ball",)))
+    assert front.take(Request(owner="b", resources=("ball",))).is_granted
+    assert seen == ["b"]
+
+
+@pytest.mark.requirement("RM-36", "RM-39")
+def test_a_callback_that_hangs_blocks_nobody_and_its_limit_ends_it(
+    front: SharedLedger,
+) -> None:
+    hang = threading.Event()
+    add(front, "a", policy=CallbackOnDemand(until(hang), limit_s=0.15))
+    add(front, "b", "c")
+    front.take(Request(owner="a", resources=("ball",)))
+    begin = time.monotonic()
+    result = in_thread(lambda: front.take(Request(owner="b", resources=("ball",))))
+    wait_for_waiter(front, "ball")
+    assert front.take(Request(owner="c", resources=("Head",))).is_granted
+    assert time.monotonic() - begin < 0.15, "the manager was blocked"
+    assert result().is_granted
+    assert time.monotonic() - begin >= 0.14
+    hang.set()
+
+
+def test_a_hanging_callback_without_a_limit_is_a_lock(front: SharedLedger) -> None:
+    hang = threading.Event()
+    add(front, "a", policy=CallbackOnDemand(until(hang)))
+    add(front, "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    request = Request(owner="b", resources=("ball",), timeout_s=0.1)
+    assert front.take(request).kind is OutcomeKind.TIMED_OUT
+    hang.set()
+
+
+@pytest.mark.requirement("RM-36")
+def test_a_callback_may_release_by_itself(front: SharedLedger) -> None:
+    def function(_: Demand) -> None:
+        assert mine.token is not None
+        front.release(mine.token)
+
+    add(front, "a", policy=CallbackOnDemand(function))
+    add(front, "b")
+    mine = front.take(Request(owner="a", resources=("ball",)))
+    assert front.take(Request(owner="b", resources=("ball",))).is_granted
+
+
+def test_what_a_callback_raises_is_a_lock_and_is_in_the_trace(
+    front: SharedLedger,
+) -> None:
+    events: list[Event] = []
+    with front.step() as (ledger, _):
+        ledger.listeners.append(events.append)
+
+    def function(_: Demand) -> Answer:
+        raise ValueError("no idea")
+
+    add(front, "a", policy=CallbackOnDemand(function))
+    add(front, "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    request = Request(owner="b", resources=("ball",), timeout_s=0.2)
+    assert front.take(request).kind is OutcomeKind.TIMED_OUT
+    said = [str(event) for event in events if isinstance(event, Answered)]
+    assert any("no idea" in text for text in said)
+
+
+@pytest.mark.requirement("RM-19", "RM-33")
+def test_a_callback_is_asked_again_after_each_retry_period(
+    make_front: MakeFront,
+) -> None:
+    front = make_front(LedgerCfg(retry_s=0.05))
+    asked = threading.Semaphore(0)
+    add(front, "a", policy=CallbackOnDemand(lambda _: asked.release()))
+    add(front, "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    ticket = front.ask(Request(owner="b", resources=("ball",), timeout_s=AT_MOST_S))
+    for _ in range(3):
+        assert asked.acquire(timeout=AT_MOST_S)
+    front.withdraw(ticket.number)
+
+
+# -- inboxes ---------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("RM-33", "AR-18")
+def test_notices_wait_in_the_inbox_of_their_owner(front: SharedLedger) -> None:
+    add(front, "a", "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    front.take(Request(owner="b", resources=("ball",), timeout_s=0.0))
+    post = front.inboxes.after("a", 0)
+    kinds = [x.told.kind for x in post.letters if isinstance(x.told, Notified)]
+    assert kinds == [NoticeKind.DEMANDED]
+    assert front.inboxes.after("a", post.letters[-1].number).letters == ()
+    assert front.inboxes.after("b", 0).letters == ()
+
+
+def test_a_full_inbox_says_how_many_notices_were_missed(
+    make_front: MakeFront, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.reservations.inbox.KEPT", 3)
+    front = make_front()
+    add(front, "a", "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    for _ in range(5):
+        front.take(Request(owner="b", resources=("ball",), timeout_s=0.0))
+    post = front.inboxes.after("a", 1)
+    assert [letter.number for letter in post.letters] == [3, 4, 5]
+    assert post.n_missed == 1
