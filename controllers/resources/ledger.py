@@ -85,6 +85,7 @@ class Ledger:
                     epoch=self.epoch,
                     preemption=self.cfg.preemption,
                     retry_ticks=self.cfg.retry_ticks,
+                    overtake_ticks=self.cfg.overtake_ticks,
                 )
             )
         self._resources = ResourceList(book, tree)

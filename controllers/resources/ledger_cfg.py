@@ -16,6 +16,9 @@ class LedgerCfg:
     preemption: Preemption = Preemption.OFF
     retry_s: float = 0.5
     """Period in s at which holders are told again of those who wait (RM-19)."""
+    overtake_s: float = 0.0
+    """Time in s for which a request that waits may be passed by later ones of equal
+    priority that can be granted at once: more use of the resources, later groups."""
     dead_tokens_kept: int = 10_000
     """Records of ended tokens that are kept to say why a command is refused (AR-26)."""
 
@@ -32,6 +35,11 @@ class LedgerCfg:
             value = getattr(self, name)
             if not 0.0 < value < float("inf"):
                 raise BadInput(f"{name} is {value} s; give a positive number.")
+        if not 0.0 <= self.overtake_s < float("inf"):
+            raise BadInput(
+                f"overtake_s is {self.overtake_s} s; give 0 to let nobody pass, or a "
+                "positive number."
+            )
         if self.dead_tokens_kept < 0:
             raise BadInput(
                 f"dead_tokens_kept is {self.dead_tokens_kept}; give 0 or more."
@@ -41,6 +49,11 @@ class LedgerCfg:
     def retry_ticks(self) -> int:
         """Retry period in ticks, at least one."""
         return max(1, self.ticks(self.retry_s))
+
+    @property
+    def overtake_ticks(self) -> int:
+        """Time in ticks for which a request may be passed."""
+        return self.ticks(self.overtake_s)
 
     def ticks(self, seconds: float) -> int:
         """Return a time in ticks, rounded up."""

@@ -42,6 +42,8 @@ class Opened(Event):
     epoch: int
     preemption: str
     retry_ticks: int
+    overtake_ticks: int = 0
+    """For how long a request may be passed by an equal."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -71,11 +71,11 @@ class Granting:
             ) or self.overrides(waiting, holder, arrives=arrives)
 
         add_to = waiting.add_to
-        owner = waiting.owner
+        owner, tick = waiting.owner, self._book.tick
         for leaf, share in waiting.shares.items():
             if not leaf.is_open() or (add_to is not None and _bars(add_to, leaf)):
                 return None
-            if leaf.waiters and leaf.first_competitor(waiting) is not None:
+            if leaf.waiters and leaf.first_competitor(waiting, tick) is not None:
                 return None
             leaving = leaf.must_yield(owner, share, is_willing)
             if leaving is None:
@@ -163,7 +163,7 @@ class Granting:
         seen: set[Waiting] = set()
         while True:
             for leaf in book.changed:
-                for waiting in leaf.heads():
+                for waiting in leaf.heads(book.tick):
                     if waiting not in seen:
                         seen.add(waiting)
                         heapq.heappush(heap, (waiting.key, waiting))
@@ -206,13 +206,12 @@ class Granting:
                 missing.append(name)
         return units, tuple(missing)
 
-    @staticmethod
-    def _is_free(leaf: Leaf, share: int, waiting: Waiting) -> bool:
-        add_to = waiting.add_to
+    def _is_free(self, leaf: Leaf, share: int, waiting: Waiting) -> bool:
+        add_to, tick = waiting.add_to, self._book.tick
         return (
             leaf.is_open()
             and not leaf.blockers(waiting.owner, share)
-            and leaf.first_competitor(waiting) is None
+            and leaf.first_competitor(waiting, tick) is None
             and (add_to is None or not _bars(add_to, leaf))
         )
 

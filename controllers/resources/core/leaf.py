@@ -104,18 +104,22 @@ class Leaf(ABC):
         """Take a request out of the queue."""
         del self.waiters[bisect_left(self.waiters, waiting.key, key=_KEY)]
 
-    def first_competitor(self, waiting: Waiting) -> Waiting | None:
-        """Return the first of those that wait before this one for the same scope."""
+    def first_competitor(self, waiting: Waiting, tick: int) -> Waiting | None:
+        """Return the first that waits before this one, for the same scope, and firmly.
+
+        Among equals one may be passed until it has waited for a while, if the ledger
+        says so; by default it is firm from its first tick.
+        """
         waiters = self.waiters
         if not self.competes or not waiters or waiters[0].key >= waiting.key:
             return None
-        if not self.has_scopes():
-            return waiters[0]
-        scope = self.scope(waiting.owner)
+        has_scopes = self.has_scopes()
+        scope = self.scope(waiting.owner) if has_scopes else None
         for other in waiters:
             if other.key >= waiting.key:
                 return None
-            if self.scope(other.owner) is scope:
+            is_firm = other.firm_at <= tick or other.priority > waiting.priority
+            if is_firm and (not has_scopes or self.scope(other.owner) is scope):
                 return other
         return None
 
@@ -130,16 +134,22 @@ class Leaf(ABC):
                 return self.waiters[k]
         return None
 
-    def heads(self) -> Sequence[Waiting]:
-        """Return those that no earlier one waits before: one for each scope."""
+    def heads(self, tick: int) -> Sequence[Waiting]:
+        """Return those that may be next: in each scope up to the first firm one."""
         if not self.competes:
             return tuple(self.waiters)
-        if not self.has_scopes():
+        has_scopes = self.has_scopes()
+        if not has_scopes and self.waiters and self.waiters[0].firm_at <= tick:
             return self.waiters[:1]
-        first: dict[Reservation | None, Waiting] = {}
+        found: list[Waiting] = []
+        closed: set[Reservation | None] = set()
         for waiting in self.waiters:
-            first.setdefault(self.scope(waiting.owner), waiting)
-        return tuple(first.values())
+            scope = self.scope(waiting.owner) if has_scopes else None
+            if scope not in closed:
+                found.append(waiting)
+                if waiting.firm_at <= tick:
+                    closed.add(scope)
+        return found
 
 
 def names_of(leaves: Iterable[Leaf]) -> tuple[str, ...]:

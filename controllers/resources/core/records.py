@@ -153,6 +153,7 @@ class Waiting:
         "add_to",
         "arrival",
         "deadline",
+        "firm_at",
         "has_waited",
         "is_waiting",
         "key",
@@ -203,6 +204,8 @@ class Waiting:
         self.add_to = add_to
         self.resumes = resumes
         self.since = tick
+        self.firm_at = tick
+        """Tick from which no equal passes it."""
         self.deadline: int | None = None
         """Tick at which it times out."""
         self.is_waiting = True

@@ -50,6 +50,8 @@ class WaitingList:
     def enqueue(self, waiting: Waiting) -> None:
         """Let a request wait, within its time limit."""
         number, owner = waiting.ticket.number, waiting.owner
+        if waiting.resumes is None:
+            waiting.firm_at += self._book.cfg.overtake_ticks
         timeout_s = waiting.terms.timeout_s
         if timeout_s:
             waiting.deadline = self._book.tick + self._book.cfg.ticks(timeout_s)
@@ -130,7 +132,7 @@ class WaitingList:
         """Return who is in the way of a request, leaf by leaf."""
         found = []
         for leaf, share in waiting.shares.items():
-            first = leaf.first_competitor(waiting)
+            first = leaf.first_competitor(waiting, self._book.tick)
             names = [by for by, freeze in leaf.freezes.items() if freeze.is_total]
             names += [r.owner.name for r in leaf.blockers(waiting.owner, share)]
             names += [first.owner.name] if first else []
