@@ -73,7 +73,7 @@ class Loop:
         """Run one control period and return the observation it began with."""
         observation = self.sim.read()
         limits = self.controller.step(observation)
-        self._owner.write(self._target(), limits.stiffness)
+        self._owner.command(self._target(), limits.stiffness)
         self.sim.step(self._ticks)
         return observation
 

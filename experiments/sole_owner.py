@@ -24,7 +24,7 @@ NAME = "posture"
 class SoleOwner:
     """Holds every motor and every stiffness of a robot by one token.
 
-    Call `write` once a cycle; the ticks of its ledger count these calls.
+    Call `command` once a cycle; the ticks of its ledger count these calls.
     """
 
     def __init__(self, robot: RobotInterface) -> None:
@@ -47,7 +47,7 @@ class SoleOwner:
         self._gate = Gate(ledger, robot, devices)
         self._tick = 0
 
-    def write(
+    def command(
         self,
         target: FloatArray | None = None,
         stiffness: FloatArray | None = None,

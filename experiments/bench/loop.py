@@ -208,6 +208,6 @@ def _step_sim(sim: SimulatedRobot, cycles: int) -> float:
 def _standing(robot: Robot, kind: str, settle_s: float) -> SimulatedRobot:
     cfg = SimulationCfg(servo=ServoCfg(kind=kind))
     sim = SimulatedRobot(robot, cfg, POSTURE)
-    SoleOwner(sim).write(target=robot.posture(POSTURE).angles)
+    SoleOwner(sim).command(target=robot.posture(POSTURE).angles)
     sim.step(max(1, round(settle_s / sim.dt)))
     return sim

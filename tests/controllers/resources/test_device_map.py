@@ -1,0 +1,82 @@
+"""Which joints a resource commands."""
+
+import pytest
+
+from controllers.resources.device_map import map_devices
+from models import BadInput, Robot, UnknownName
+from models.resource_node import Device, DeviceKind, ResourceNode
+from tests.controllers.resources.gate_world import EYES, limits, motor, node
+
+
+def joints_of(robot: Robot, *leaves: ResourceNode) -> dict[str, list[str]]:
+    """Leaf to the names of its joints."""
+    devices = map_devices(node("root", *leaves), robot)
+    return {
+        leaf.name: [robot.joint_names[j] for j in leaf.joints]
+        for leaf in devices.joint_leaves
+    }
+
+
+@pytest.mark.requirement("RM-2", "RM-3")
+def test_every_joint_of_the_robots_data_has_its_leaves(nao: Robot) -> None:
+    devices = map_devices(nao.resources, nao)
+    for kind in (DeviceKind.MOTOR, DeviceKind.STIFFNESS):
+        joints = [j for leaf in devices.of_kind(kind) for j in leaf.joints.tolist()]
+        assert sorted(joints) == list(range(len(nao.joints)))
+    motors = {leaf.name for leaf in devices.of_kind(DeviceKind.MOTOR)}
+    assert motors == set(nao.motor_names)
+
+
+def test_a_robot_without_a_list_of_resources_is_commanded_too(two_leg: Robot) -> None:
+    devices = map_devices(two_leg.resources, two_leg)
+    for kind in (DeviceKind.MOTOR, DeviceKind.STIFFNESS):
+        joints = [j for leaf in devices.of_kind(kind) for j in leaf.joints.tolist()]
+        assert sorted(joints) == list(range(len(two_leg.joints)))
+
+
+def test_a_motor_has_its_leading_joint_first(nao: Robot) -> None:
+    found = joints_of(nao, motor("HeadYaw"), motor("LHipYawPitch"))
+    assert found["HeadYaw"] == ["HeadYaw"]
+    assert found["LHipYawPitch"] == ["LHipYawPitch", "RHipYawPitch"]
+
+
+def test_stiffness_is_of_joints_and_groups_in_joint_order(nao: Robot) -> None:
+    found = joints_of(nao, limits("upper", "LHand", "Head", "HeadYaw"))
+    assert found["upper"] == ["HeadYaw", "HeadPitch", "LHand"]
+
+
+def test_other_devices_are_named_with_their_kind(nao: Robot) -> None:
+    devices = map_devices(node("root", EYES, motor("HeadYaw")), nao)
+    assert devices.others == (("Eyes", DeviceKind.LEDS),)
+
+
+def test_a_joint_obeys_one_leaf(nao: Robot) -> None:
+    twin = ResourceNode(
+        name="Neck", device=Device(kind=DeviceKind.MOTOR, names=("HeadYaw",))
+    )
+    with pytest.raises(
+        BadInput,
+        match=r"joint 'HeadYaw' would obey two resources, 'HeadYaw' and 'Neck' \(motor",
+    ):
+        joints_of(nao, motor("HeadYaw"), twin)
+    with pytest.raises(BadInput, match="joint 'LHand' would obey two resources"):
+        joints_of(nao, limits("left", "LArm"), limits("hands", "LHand", "RHand"))
+    joints_of(nao, motor("HeadYaw"), limits("neck", "HeadYaw"))
+
+
+def test_a_device_that_the_robot_has_not_is_named(nao: Robot) -> None:
+    with pytest.raises(UnknownName, match=r"Motor 'HeadYow'.*Did you mean 'HeadYaw'"):
+        joints_of(nao, motor("HeadYow"))
+    with pytest.raises(UnknownName, match="'RHipYawPitch'"):
+        joints_of(nao, motor("RHipYawPitch"))  # a joint, but on the motor of another
+    with pytest.raises(UnknownName, match="Joint or joint group 'LArn'"):
+        joints_of(nao, limits("left", "LArn"))
+
+
+def test_a_leaf_has_one_motor_and_a_composite_none(nao: Robot) -> None:
+    two = Device(kind=DeviceKind.MOTOR, names=("HeadYaw", "HeadPitch"))
+    with pytest.raises(BadInput, match="commands the motors HeadYaw, HeadPitch; give"):
+        joints_of(nao, ResourceNode(name="Head", device=two))
+    head = ResourceNode(name="Head", device=two, children=(motor("HeadYaw"),))
+    with pytest.raises(BadInput, match="'Head' is a composite and commands a device"):
+        joints_of(nao, head)

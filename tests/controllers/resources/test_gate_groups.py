@@ -1,0 +1,116 @@
+"""Commands that belong together are written together, or none of them is."""
+
+import numpy as np
+import pytest
+
+from controllers.resources.trace import Commanded, Executed, Rejected
+from controllers.resources.words import Loss, Refusal
+from models import Robot, UnknownName
+from tests.controllers.resources.gate_world import World
+
+HEAD = {"HeadYaw": 0.3, "HeadPitch": -0.1}
+
+
+@pytest.fixture
+def world(nao: Robot) -> World:
+    return World.of(nao)
+
+
+def test_a_group_is_written_in_one_step(world: World) -> None:
+    token = world.take("look", "Head")
+    assert world.gate.submit_all(token, HEAD) is None
+    assert world.flush() == ()
+    assert len(world.robot.commands) == 1
+    for name, angle in HEAD.items():
+        assert world.target_of(name) == angle
+    assert {event.resource for event in world.told(Executed)} == set(HEAD)
+
+
+def test_a_group_with_a_leaf_of_somebody_else_is_refused_whole(world: World) -> None:
+    token = world.take("look", "HeadYaw")
+    refused = world.gate.submit_all(token, HEAD)
+    assert refused is not None
+    assert (refused.resource, refused.reason) == ("HeadPitch", Refusal.NOT_COVERED)
+    assert world.flush() == ()
+    assert not world.robot.commands
+    assert [event.resource for event in world.told(Commanded)] == ["HeadPitch"]
+    assert world.told(Rejected) == [refused]
+
+
+def test_a_group_that_loses_a_leaf_in_the_slot_is_not_written(world: World) -> None:
+    """The token is still valid for the rest, which stays where it is all the same."""
+    token = world.take("look", "Head", loss=Loss.PARTIAL)
+    assert world.gate.submit_all(token, HEAD) is None
+    world.take("nod", "HeadPitch", priority=5)
+    assert world.flush() == (Refusal.NOT_COVERED,)
+    assert not world.robot.commands
+    assert not world.told(Executed)
+    (rejected,) = world.told(Rejected)
+    assert rejected.resource == "HeadPitch"
+
+
+def test_single_commands_of_one_token_stand_alone(world: World) -> None:
+    """As in the group above, but nobody said that they belong together."""
+    token = world.take("look", "Head", loss=Loss.PARTIAL)
+    for name, angle in HEAD.items():
+        world.gate.submit(token, name, angle)
+    world.take("nod", "HeadPitch", priority=5)
+    assert world.flush() == (Refusal.NOT_COVERED,)
+    assert world.target_of("HeadYaw") == 0.3
+    assert [event.resource for event in world.told(Executed)] == ["HeadYaw"]
+
+
+def test_a_group_that_the_new_holder_displaced_is_not_written(world: World) -> None:
+    old = world.take("look", "Head", loss=Loss.PARTIAL)
+    world.gate.submit_all(old, HEAD)
+    new = world.take("nod", "HeadPitch", priority=5)
+    world.gate.submit(new, "HeadPitch", 0.2)
+    before = world.target_of("HeadYaw")
+    assert world.flush() == (Refusal.NOT_COVERED,)
+    assert world.target_of("HeadPitch") == 0.2
+    assert world.target_of("HeadYaw") == before
+
+
+def test_a_later_command_replaces_one_of_a_group(world: World) -> None:
+    token = world.take("look", "Head")
+    world.gate.submit_all(token, HEAD)
+    world.gate.submit(token, "HeadPitch", 0.2)
+    world.flush()
+    assert world.target_of("HeadYaw") == 0.3
+    assert world.target_of("HeadPitch") == 0.2
+    assert {event.command for event in world.told(Executed)} == {2, 3}
+
+
+def test_a_group_may_use_leaves_without_a_device(world: World) -> None:
+    token = world.take("greet", "Head", "Speech")
+    assert world.gate.submit_all(token, {**HEAD, "Speech": None}) is None
+    world.flush()
+    assert len(world.told(Executed)) == 3
+    with pytest.raises(UnknownName, match="'Speach'"):
+        world.gate.submit_all(token, {**HEAD, "Speach": None})
+
+
+@pytest.mark.parametrize("lost", ["LKneePitch", "Stiffness"])
+def test_a_whole_body_form_needs_every_leaf(world: World, lost: str) -> None:
+    token = world.take("stand", "All motors", "Stiffness", loss=Loss.PARTIAL)
+    world.take("test leg", lost, priority=5)
+    angles = world.robot.q
+    for submit, values, is_hit in (
+        (world.gate.submit_set_points, angles, lost != "Stiffness"),
+        (world.gate.submit_stiffness, np.full(len(angles), 0.5), lost == "Stiffness"),
+    ):
+        refused = submit(token, values)
+        assert (refused is not None) is is_hit
+        if refused is not None:
+            assert (refused.resource, refused.reason) == (lost, Refusal.NOT_COVERED)
+
+
+def test_without_a_token_no_group_passes(world: World) -> None:
+    n = len(world.robot.q)
+    for refused in (
+        world.gate.submit_all(None, HEAD),
+        world.gate.submit_set_points(None, world.robot.q),
+        world.gate.submit_stiffness(None, np.ones(n)),
+    ):
+        assert refused is not None
+        assert refused.reason is Refusal.NO_TOKEN

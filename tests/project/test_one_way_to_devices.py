@@ -1,0 +1,97 @@
+"""There is one way to the robot's devices: the gate (AR-10, I-14).
+
+Read from the source of the floors: only the gate makes commands, and of the modules
+that know a robot only the gate uses its `write`.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLOORS = ("controllers", "sim", "experiments")
+GATE = "controllers/resources/gate.py"
+MAKERS = {GATE, "controllers/resources/outputs.py"}
+"""The gate makes commands to check values, its outputs make those that are written."""
+ROBOTS = {"Command", "RobotInterface", "SimulatedRobot"}
+
+
+def knows_robots(tree: ast.Module) -> bool:
+    """Whether a module names a robot or a command, wherever in it."""
+    named = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            named.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            named.add(node.attr)
+        elif isinstance(node, ast.ImportFrom):
+            named.update(alias.name for alias in node.names)
+    return bool(named & ROBOTS)
+
+
+def writes(tree: ast.Module) -> Iterator[int]:
+    """Yield the line of every use of a method `write`, called or passed on."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr == "write":
+            yield node.lineno
+        if isinstance(node, ast.Constant) and node.value == "write":
+            yield node.lineno
+
+
+def made_commands(tree: ast.Module) -> Iterator[int]:
+    """Yield the lines on which a `Command` is made."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        if ast.unparse(node.func).rpartition(".")[2] == "Command":
+            yield node.lineno
+
+
+def modules() -> list[str]:
+    return sorted(
+        path.relative_to(ROOT).as_posix()
+        for floor in FLOORS
+        for path in (ROOT / floor).rglob("*.py")
+    )
+
+
+def tree_of(module: str) -> ast.Module:
+    return ast.parse((ROOT / module).read_text(encoding="utf-8"))
+
+
+@pytest.mark.requirement("AR-10", "RM-65")
+def test_only_the_gate_writes_to_a_robot() -> None:
+    trees = {module: tree_of(module) for module in modules()}
+    writers = {
+        module
+        for module, tree in trees.items()
+        if knows_robots(tree) and any(writes(tree))
+    }
+    assert writers == {GATE}
+
+
+@pytest.mark.requirement("AR-10")
+def test_only_the_gate_makes_commands() -> None:
+    makers = {module for module in modules() if any(made_commands(tree_of(module)))}
+    assert makers == MAKERS
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(sim: SimulatedRobot): sim.write(command)",
+        "def f(robot: 'x'):\n put = robot.write\n put(controllers.Command(target=q))",
+        "from controllers import RobotInterface\ngetattr(robot, 'write')(command)",
+    ],
+)
+def test_a_way_around_the_gate_is_noticed(source: str) -> None:
+    tree = ast.parse(source)
+    assert knows_robots(tree)
+    assert list(writes(tree))
+
+
+def test_a_command_made_elsewhere_is_noticed() -> None:
+    source = "import controllers\ncontrollers.Command(target=q)"
+    assert list(made_commands(ast.parse(source))) == [2]
