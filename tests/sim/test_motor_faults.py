@@ -19,7 +19,7 @@ SHOULDER = "LShoulderPitch"
 def test_a_failed_shoulder_lets_the_arm_hang(
     nao: Robot, simulate: Simulate, kind: str
 ) -> None:
-    sim = simulate(nao, SimulationCfg(servo=ServoCfg(kind=kind)), "StandZero")  # type: ignore[arg-type]
+    sim = simulate(nao, SimulationCfg(servo=ServoCfg(kind=kind)), "StandZero")
     joint = nao.joint_index(SHOULDER)
     motor = nao.motor_names.index(SHOULDER)
     sim.step(200)

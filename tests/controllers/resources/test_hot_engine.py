@@ -146,7 +146,8 @@ def test_the_trace_freezes_and_thaws_in_turn_as_the_thresholds_say(
     """A motor that wanders: what the hysteresis says, computed on its own."""
     stage = Stage(nao.resources)
     engine = HotEngine(stage.ledger, nao)
-    expected, is_hot = [], False
+    expected: list[tuple[type[Frozen | Thawed], int]] = []
+    is_hot = False
     for tick, degc in enumerate(walk):
         engine.step(temperatures(nao, HeadYaw=degc), tick)
         if not is_hot and degc >= ONSET:
