@@ -44,10 +44,11 @@ class Demands:
         for holder, leaves in self._in_the_way(waiting).items():
             if not waiting.is_waiting:
                 return
-            if any(leaf in holder.shares for leaf in leaves):
+            still = [leaf for leaf in leaves if leaf in holder.shares]
+            if still:
                 answers[holder] = self._ask(
                     holder,
-                    leaves,
+                    still,
                     waiting.owner.name,
                     waiting.priority,
                     waiting.ticket.number,
