@@ -1,0 +1,114 @@
+"""Behaviours as data: what each needs, and what it does when it lacks it.
+
+A need is essential or not (RM-47): without an essential one a behaviour does not run,
+without another it does, and adapts (RM-48). The document's other way is to cut it in
+parts whose needs are all essential (RM-50): a part that lacks one does not run, the
+whole always does; `runs_regardless` and `needs_all_parts` change these two defaults.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from controllers.resources.policies import ConflictPolicy, Lock
+from models import BadInput
+
+_NO_RATES: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timeline:
+    """Frames of a motion at a fixed rate [ep2651607, description of F1] (RM-66).
+
+    It takes for granted that the motors are there at every frame; that they are is
+    what the reservation is for.
+    """
+
+    frames: int
+    frames_per_second: float = 15.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no timeline.
+
+        Raises:
+            BadInput: it has no frame, or no rate.
+        """
+        if self.frames < 1 or not 0.0 < self.frames_per_second < float("inf"):
+            raise BadInput(
+                f"a timeline of {self.frames} frames at {self.frames_per_second} a "
+                "second cannot be played; give 1 or more, at a positive rate."
+            )
+
+    @property
+    def length_s(self) -> float:
+        """Time that it plays, in s."""
+        return self.frames / self.frames_per_second
+
+    def frame_at(self, elapsed_s: float) -> int | None:
+        """Return the number of the frame at a time since the start; None at the end."""
+        number = int(elapsed_s * self.frames_per_second + 1e-9)
+        return number if 0 <= number < self.frames else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Behaviour:
+    """What one behaviour needs, simple, state and cumulative alike (RM-58)."""
+
+    name: str
+    """Of its owner; no two have the same."""
+    essential: tuple[str, ...] = ()
+    """Leaves, composites and states without which it does not run."""
+    rates: Mapping[str, float] = field(default_factory=lambda: _NO_RATES)
+    """Cumulative resource to rate in percent; essential."""
+    optional: tuple[str, ...] = ()
+    """What it takes if it is free at its start."""
+    parts: tuple["Behaviour", ...] = ()
+    """Sub-behaviours; what this one reserves is open to them."""
+    runs_regardless: bool = False
+    """Whether it runs without its essential resources too, with those that it gets."""
+    needs_all_parts: bool = False
+    """Whether it runs only if all its parts do; then all that is essential to any of
+    them is reserved in one step."""
+    timeout_s: float = 0.0
+    """Longest wait at its start in s; 0 tries once."""
+    timeline: Timeline | None = None
+    policy: ConflictPolicy = field(default_factory=Lock)
+    priority: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse names that are there twice.
+
+        Raises:
+            BadInput: two behaviours of the tree have one name.
+        """
+        names = [one.name for one in self.walk()]
+        for name in names:
+            if names.count(name) > 1:
+                raise BadInput(
+                    f"behaviour {self.name!r} has {name!r} twice; give each part a "
+                    "name of its own."
+                )
+
+    def walk(self) -> Iterator["Behaviour"]:
+        """Yield this one and all its parts, from the top."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+
+GREETING = Behaviour(
+    name="Greeting",
+    essential=("TTS", "Right arm"),
+    optional=("Left leg", "Right leg"),
+)
+"""The document's example (RM-49): a word, a wave, and two steps if legs are free."""
+
+GREETING_IN_PARTS = Behaviour(
+    name="Greeting in parts",
+    parts=(
+        Behaviour(name="Say hello", essential=("TTS",)),
+        Behaviour(name="Wave", essential=("Right arm",)),
+        Behaviour(name="Two steps", essential=("Left leg", "Right leg")),
+    ),
+)
+"""The same, cut in parts (RM-50)."""
