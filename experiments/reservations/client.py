@@ -145,7 +145,11 @@ class Client(ServerLink):
 
     def __enter__(self) -> "Client":
         """Register."""
-        self.open()
+        try:
+            self.open()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(

@@ -52,8 +52,11 @@ def make_server(
 
 
 @pytest.fixture
-def server(make_server: Callable[..., ReservationServer]) -> ReservationServer:
-    return make_server()
+def server(
+    make_server: Callable[..., ReservationServer], front: SharedLedger
+) -> ReservationServer:
+    """A server of `front`."""
+    return make_server(front)
 
 
 @pytest.fixture

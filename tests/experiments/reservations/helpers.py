@@ -1,10 +1,15 @@
 """What the tests of the reservation server share."""
 
+import json
+import re
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
+
+import httpx
 
 from controllers.resources.resource_tree import ResourceTree
 from models.resource_node import ResourceKind, ResourceNode
@@ -69,3 +74,24 @@ def eventually(holds: Callable[[], bool], within_s: float = AT_MOST_S) -> float:
         assert time.monotonic() < begin + within_s, "it never happened"
         time.sleep(0.01)
     return time.monotonic() - begin
+
+
+def register(http: httpx.Client, name: str, **data: object) -> dict[str, str]:
+    """Register an owner; return the headers of its calls."""
+    answer = http.post("/owners", json={"name": name, **data})
+    assert answer.status_code == 201, answer.text
+    return {"Owner-Key": answer.json()["key"]}
+
+
+def ask(http: httpx.Client, key: dict[str, str], *names: str, **data: object) -> Any:
+    body = {"resources": names, "timeout_s": 0.0, **data}
+    answer = http.post("/owner/requests", json=body, headers=key)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def picture(http: httpx.Client) -> Any:
+    """Return the list without what only time changes."""
+    data = http.get("/resources").json()
+    text = json.dumps([data["epoch"], data["resources"], data["owners"]])
+    return re.sub(r'"(held|waited|left)_s": [\d.]+', "", text)
