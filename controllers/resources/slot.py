@@ -123,11 +123,18 @@ class Slot:
         return written
 
     def reason(self, token: Token | None, leaf: str) -> Refusal | None:
-        """Ask the ledger; nobody covers a leaf that it does not know any more."""
+        """Ask the ledger about a leaf that was known when its command came.
+
+        A leaf that is not known any more is covered by nobody; a token that ended says
+        so at any other leaf.
+        """
+        ledger = self._ledger
         try:
-            return self._ledger.authorise(token, leaf)
+            return ledger.authorise(token, leaf)
         except UnknownName:
-            return Refusal.NOT_COVERED
+            others = [ledger.authorise(token, x) for x in ledger.tree.all_leaves[:1]]
+            ends = [x for x in others if x not in {None, Refusal.FROZEN}]
+            return ends[0] if ends else Refusal.NOT_COVERED
 
     def _reject(self, line: Line, token: Token | None, reason: Refusal) -> Rejected:
         """Refuse the command that waits on a line, and break its group."""

@@ -1,6 +1,6 @@
 """A gate on a robot that only keeps what it is told, and a small tree of resources."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from controllers import Command, Observation
 from controllers.resources.device_map import map_devices
 from controllers.resources.gate import Gate
+from controllers.resources.invariants import Checker
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.owner import Owner
@@ -116,18 +117,22 @@ class World:
     robot: KeepingRobot
     ledger: Ledger
     gate: Gate
-    events: list[Event] = field(default_factory=list)
+    checker: Checker
+    """Judges the whole trace by the invariants."""
+    events: list[Event]
+    """Of the trace, without the list of resources at its beginning."""
 
     @classmethod
     def of(cls, robot: Robot, root: ResourceNode | None = None) -> "World":
         root = root or whole_tree(robot)
         keeping = KeepingRobot(robot)
         cfg = LedgerCfg(preemption=Preemption.BY_PRIORITY)
-        ledger = Ledger(ResourceTree(root), cfg)
+        events: list[Event] = []
+        checker = Checker()
+        ledger = Ledger(ResourceTree(root), cfg, listeners=[events.append, checker.see])
         gate = Gate(ledger, keeping, map_devices(root, robot))
-        world = cls(keeping, ledger, gate)
-        ledger.listeners.append(world.events.append)
-        return world
+        events.clear()
+        return cls(keeping, ledger, gate, checker, events)
 
     def take(
         self, owner: str, *names: str, priority: int = 0, loss: Loss = Loss.WHOLE

@@ -1,6 +1,7 @@
 """The gate: what passes, what does not and why, and what reaches the robot."""
 
 import contextlib
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -16,8 +17,11 @@ from tests.controllers.resources.gate_world import World, ramp
 
 
 @pytest.fixture
-def world(nao: Robot) -> World:
-    return World.of(nao)
+def world(nao: Robot) -> Iterator[World]:
+    """A gate whose trace keeps the invariants, whatever a test does with it."""
+    world = World.of(nao)
+    yield world
+    assert not world.checker.finish()
 
 
 def ending(world: World, how: str) -> Token | None:
@@ -332,13 +336,21 @@ def test_without_listeners_the_same_happens_untold(nao: Robot) -> None:
     assert not world.events
 
 
-def test_a_removed_resource_is_covered_by_nobody(world: World) -> None:
-    token = world.take("look", "HeadYaw")
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [(["HeadYaw"], Refusal.NOT_COVERED), (None, Refusal.RELEASED)],
+)
+def test_a_removed_resource_is_not_commanded(
+    world: World, names: list[str] | None, reason: Refusal
+) -> None:
+    token = world.take("look", "Head")
     world.gate.submit(token, "HeadYaw", 0.2)
-    world.ledger.release(token, 0)
+    world.ledger.release(token, 0, names)
     world.ledger.remove_resource("HeadYaw", 0)
-    assert world.flush() == (Refusal.NOT_COVERED,)
+    assert world.flush() == (reason,)
     assert not world.robot.commands
+    with pytest.raises(UnknownName):
+        world.gate.submit(token, "HeadYaw", 0.2)
 
 
 @pytest.mark.requirement("AR-10")
