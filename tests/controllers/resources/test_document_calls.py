@@ -249,6 +249,12 @@ def test_the_pieces_of_a_boxs_name_say_where_it_is(world: World) -> None:
     }
 
 
+def test_an_owner_that_is_known_stays_where_it_is(world: World) -> None:
+    world.ledger.add_owner(Owner(name="app__Hello_1"), 0)
+    world.calls.waitForResource("TTS", "app__Hello_1", "", 0)
+    assert [row.name for row in take_snapshot(world.ledger).owners] == ["app__Hello_1"]
+
+
 @pytest.mark.requirement("RM-9", "RM-12")
 def test_who_takes_again_what_it_holds_succeeds(world: World) -> None:
     calls = world.calls

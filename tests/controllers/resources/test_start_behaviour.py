@@ -310,6 +310,8 @@ def test_frames_are_counted_at_fifteen_a_second_unless_said() -> None:
         29,
         None,
     ]
+    long = Timeline(frames=300)
+    assert [long.frame_at(k / 15.0) for k in range(300)] == list(range(300))
     assert Timeline(frames=30, frames_per_second=30.0).length_s == 1.0
     for frames, rate in ((0, 15.0), (1, 0.0), (1, float("inf"))):
         with pytest.raises(BadInput, match="cannot be played"):
