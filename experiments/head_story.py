@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from controllers.resources.owner import Owner
 from controllers.resources.policies import Lock
-from controllers.resources.request import Request, Ticket
+from controllers.resources.request import Request
+from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenId
 from controllers.resources.trace import Event, Rejected
 from controllers.robot_interface import Observation

@@ -22,10 +22,11 @@ from controllers.resources.policies import (
     make_policy,
     policy_classes,
 )
-from controllers.resources.request import Blocker, Outcome, Request, Ticket
+from controllers.resources.request import Blocker, Outcome, Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.snapshot import Snapshot, take_snapshot
 from controllers.resources.stale_token import StaleToken
+from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenId, TokenMint
 from controllers.resources.words import (
     AskerTie,

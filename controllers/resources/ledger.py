@@ -27,8 +27,9 @@ from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.core.wanted import covered, waiting_for
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.owner import Owner
-from controllers.resources.request import Request, Ticket
+from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenMint
 from controllers.resources.trace import Event, Opened, Settled, Ticked
 from controllers.resources.words import Mode, OutcomeKind, Refusal, Why

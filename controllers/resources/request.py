@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import NamedTuple
 
 from controllers.resources.owner import check_priority, check_timeout
@@ -29,7 +28,6 @@ _WORDS: Mapping[str, type[StrEnum]] = {
     "asker_tie": AskerTie,
     "holder_tie": HolderTie,
 }
-_NO_RATES: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +42,7 @@ class Request:
     """Leaves and composites without which the owner does not run (RM-47)."""
     optional: tuple[str, ...] = ()
     """Those it takes if they are free when it is granted, else goes without (RM-48)."""
-    rates: Mapping[str, float] = field(default_factory=lambda: _NO_RATES)
+    rates: Mapping[str, float] = field(default_factory=dict)
     """Cumulative resource to rate in percent, two decimals (RM-56); all essential."""
     mode: Mode = Mode.USE
     priority: int | None = None
@@ -128,20 +126,3 @@ class Outcome(NamedTuple):
     def is_granted(self) -> bool:
         """Whether the owner may go on."""
         return self.kind is OutcomeKind.GRANTED
-
-
-class Ticket:
-    """A request on its way; `outcome` is None while it waits."""
-
-    __slots__ = ("number", "outcome", "request")
-
-    def __init__(self, number: int, request: Request) -> None:
-        """Begin to wait.
-
-        Args:
-            number: which request this is, in the order of arrival.
-            request: what is asked for.
-        """
-        self.number = number
-        self.request = request
-        self.outcome: Outcome | None = None

@@ -10,8 +10,8 @@ import secrets
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from controllers.resources.request import Ticket
 from controllers.resources.snapshot import take_snapshot
+from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Crashed, Event, OwnerAdded
 from experiments.reservations.threaded import SharedLedger

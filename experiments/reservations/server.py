@@ -27,8 +27,8 @@ from fastapi.responses import HTMLResponse
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
-from controllers.resources.request import Ticket
 from controllers.resources.stale_token import StaleToken
+from controllers.resources.ticket import Ticket
 from experiments.reservations.desk import Desk, NameTaken, OwnerGone, TooMany
 from experiments.reservations.event_stream import (
     KEEP_ALIVE_S,

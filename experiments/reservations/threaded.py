@@ -14,8 +14,9 @@ from types import TracebackType
 
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
-from controllers.resources.request import Outcome, Request, Ticket
+from controllers.resources.request import Outcome, Request
 from controllers.resources.snapshot import Snapshot, take_snapshot
+from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
 from controllers.resources.trace import (
     Event,

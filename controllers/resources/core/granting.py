@@ -16,7 +16,8 @@ from controllers.resources.core.records import (
 )
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.policies import Answer, AnswerKind
-from controllers.resources.request import Request, Ticket
+from controllers.resources.request import Request
+from controllers.resources.ticket import Ticket
 from controllers.resources.words import (
     Loss,
     LossCause,

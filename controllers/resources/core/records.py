@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from controllers.resources.owner import Owner
 from controllers.resources.policies import Answer, ConflictPolicy
-from controllers.resources.request import Request, Ticket
+from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
 from controllers.resources.words import Loss, Mode, Refusal
 

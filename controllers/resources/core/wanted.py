@@ -13,8 +13,9 @@ from controllers.resources.core.records import (
     Wanted,
 )
 from controllers.resources.owner import Owner
-from controllers.resources.request import FULL, Request, Ticket, rate_of
+from controllers.resources.request import FULL, Request, rate_of
 from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.ticket import Ticket
 from controllers.resources.words import AskerTie, HolderTie
 from models import BadInput
 from models.resource_node import ResourceKind

@@ -10,9 +10,10 @@ from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.owner import Owner
 from controllers.resources.policies import Answer, Demand
-from controllers.resources.request import Outcome, Request, Ticket
+from controllers.resources.request import Outcome, Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.snapshot import ResourceRow, take_snapshot
+from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenMint
 from controllers.resources.trace import Event, Notified
 from controllers.resources.words import (

@@ -10,8 +10,9 @@ from controllers.resources.policies import (
     PauseOnDemand,
     StopOnDemand,
 )
-from controllers.resources.request import Request, Ticket
+from controllers.resources.request import Request
 from controllers.resources.stale_token import StaleToken
+from controllers.resources.ticket import Ticket
 from controllers.resources.trace import Answered, Granted
 from controllers.resources.words import (
     AskerTie,

@@ -7,8 +7,9 @@ import pytest
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.owner import Owner
-from controllers.resources.request import Request, Ticket
+from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenMint, six_digits
 from controllers.resources.trace import Event, Notified
 from controllers.resources.words import AskerTie, HolderTie, Loss, NoticeKind, Refusal

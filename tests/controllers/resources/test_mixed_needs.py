@@ -10,7 +10,8 @@ import pytest
 
 from controllers.resources.owner import Owner
 from controllers.resources.policies import Lock, PauseOnDemand, StopOnDemand
-from controllers.resources.request import Request, Ticket
+from controllers.resources.request import Request
+from controllers.resources.ticket import Ticket
 from controllers.resources.words import Mode, Refusal
 from models.resource_node import ResourceNode
 from tests.controllers.resources.stage import (

@@ -8,8 +8,9 @@ import pytest
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.policies import StopOnDemand
-from controllers.resources.request import Request, Ticket
+from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.ticket import Ticket
 from controllers.resources.words import Why
 from models import BadInput
 from tests.controllers.resources.stage import (

@@ -4,7 +4,7 @@ After each step both must have said the same: the same refusal or result, the sa
 events in the same order, the same holders, waiters, freezes, states and gate answers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
@@ -12,10 +12,11 @@ from controllers.resources.invariants import Checker
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.owner import Owner
-from controllers.resources.request import Request, Ticket
+from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.snapshot import Snapshot, take_snapshot
 from controllers.resources.stale_token import StaleToken
+from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenMint
 from controllers.resources.trace import Answered, Event, Notified, Settled
 from controllers.resources.words import Preemption
@@ -29,7 +30,7 @@ from tests.controllers.resources.sequential_model import (
     Stale,
 )
 from tests.controllers.resources.sequential_world import Held
-from tests.controllers.resources.small_world import PARENTS, TREE, make_policy
+from tests.controllers.resources.small_world import GROUP, PARENTS, TREE, make_policy
 
 Arbiter = Ledger | SequentialModel
 
@@ -40,11 +41,13 @@ class World:
 
     preemption: Preemption = Preemption.OFF
     dead_tokens_kept: int = 10_000
-    policies: tuple[str, ...] = ("lock",) * len(PARENTS)
+    policies: tuple[str, ...]
     """Of each owner, in their order."""
     time_to_live_s: float | None = None
     """Of the owners without parent."""
     root: ResourceNode = field(default=TREE, repr=False)
+    owners: Mapping[str, str | None] = field(default_factory=PARENTS.copy, repr=False)
+    """Owner to the owner that it is a part of; parents come first."""
 
 
 class Twins:
@@ -76,17 +79,29 @@ class Twins:
             dead_tokens_kept=world.dead_tokens_kept,
         )
         self.tickets: list[tuple[Ticket, ModelTicket]] = []
-        for (name, parent), policy in zip(PARENTS.items(), world.policies, strict=True):
+        self._now = 0
+        self.world = world
+        for (name, parent), policy in zip(
+            world.owners.items(), world.policies, strict=True
+        ):
             live_s = None if parent else world.time_to_live_s
-            self.both(lambda a: a.add_owner(_owner(a, name, policy, 0, live_s), 0))  # noqa: B023  (called at once)
+            self._take(
+                steps.AddOwner(
+                    owner=name, policy=policy, priority=0, time_to_live_s=live_s
+                )
+            )
 
     # Leading
 
     def run(self, step: steps.Step) -> None:
         """Take a step, and compare everything."""
+        self.take(step)
+        self.compare()
+
+    def take(self, step: steps.Step) -> None:
+        """Take a step, and compare only what was said."""
         self._now = self.model.now
         self._take(step)
-        self.compare()
 
     def both(self, call: Callable[[Arbiter], object]) -> tuple[object, object]:
         """Call both; what they return or refuse, and what they say, is the same."""
@@ -140,7 +155,13 @@ class Twins:
     def _(self, step: steps.AddOwner) -> None:
         self.both(
             lambda a: a.add_owner(
-                _owner(a, step.owner, step.policy, step.priority, step.time_to_live_s),
+                Owner(
+                    name=step.owner,
+                    parent=self.world.owners[step.owner],
+                    policy=make_policy(step.policy, a),
+                    priority=step.priority,
+                    time_to_live_s=step.time_to_live_s,
+                ),
                 self._at(step),
             )
         )
@@ -163,11 +184,11 @@ class Twins:
 
     @_take.register
     def _(self, step: steps.SetState) -> None:
-        self.both(lambda a: a.set_state("Pose", step.active, self._at(step)))
+        self.both(lambda a: a.set_state(GROUP, step.active, self._at(step)))
 
     @_take.register
     def _(self, step: steps.AskState) -> None:
-        self.both(lambda a: a.ask_state("Pose", step.wanted, self._at(step)))
+        self.both(lambda a: a.ask_state(GROUP, step.wanted, self._at(step)))
 
     @_take.register
     def _(self, step: steps.AddBall) -> None:
@@ -231,7 +252,8 @@ class Twins:
         for ticket, predicted in self.tickets:
             mine, yours = ticket.outcome, predicted.outcome
             assert (mine and mine._replace(blockers=())) == yours
-        assert self.ledger.active_state("Pose") == self.model.active_state("Pose")
+        if GROUP in self.model.kinds:
+            assert self.ledger.active_state(GROUP) == self.model.active_state(GROUP)
         for leaf, kind in self.model.kinds.items():
             if kind is not None:
                 self.compare_gate(leaf)
@@ -254,18 +276,6 @@ def _attempt(call: Callable[[Arbiter], object], arbiter: Arbiter) -> object:
         return "bad input"
 
 
-def _owner(
-    arbiter: Arbiter, name: str, policy: str, priority: int, live_s: float | None
-) -> Owner:
-    return Owner(
-        name=name,
-        parent=PARENTS[name],
-        policy=make_policy(policy, arbiter),
-        priority=priority,
-        time_to_live_s=live_s,
-    )
-
-
 def _request(arbiter: Arbiter, step: steps.Ask, token: Token | None) -> Request:
     return Request(
         owner=step.owner,
@@ -276,7 +286,7 @@ def _request(arbiter: Arbiter, step: steps.Ask, token: Token | None) -> Request:
         priority=step.priority,
         timeout_s=step.timeout_s,
         loss=step.loss,
-        policy=make_policy(step.policy, arbiter),
+        policy=make_policy(step.policy, arbiter) if step.policy else None,
         asker_tie=step.asker_tie,
         holder_tie=step.holder_tie,
         add_to=token,

@@ -1,0 +1,53 @@
+"""Three behaviours share a robot; the list shows who holds and who waits.
+
+`greet` takes speech and the right arm together or not at all, and its two steps only if
+the legs happen to be free. `dance` gives way on demand. `guard` reserves the head for
+its parts, one of which uses it at a time.
+"""
+
+from controllers.resources import (
+    Ledger,
+    Mode,
+    Owner,
+    Request,
+    ResourceTree,
+    StopOnDemand,
+    take_snapshot,
+)
+from experiments.reservations.listing import list_lines
+from experiments.reservations.wire_views import SnapshotData
+from models import load_robot
+
+
+def main() -> None:
+    ledger = Ledger(ResourceTree(load_robot().resources))
+    ledger.set_state("State", "Stand", tick=0)
+    ledger.add_owner(Owner(name="dance", policy=StopOnDemand()), tick=0)
+    ledger.add_owner(Owner(name="guard"), tick=0)
+    ledger.add_owner(Owner(name="look", parent="guard"), tick=0)
+    ledger.add_owner(Owner(name="greet"), tick=0)
+    ledger.add_owner(Owner(name="walk"), tick=0)
+
+    requests = (
+        Request(owner="walk", resources=("Legs", "Stand")),
+        Request(owner="dance", resources=("Arms",)),
+        Request(owner="guard", resources=("Head",), mode=Mode.RESERVE),
+        Request(owner="look", resources=("HeadYaw",)),  # of what its parent keeps
+        Request(owner="greet", resources=("TTS", "Right arm"), optional=("Legs",)),
+        Request(owner="walk", resources=("Head",)),  # waits for look and for guard
+    )
+    for request in requests:
+        outcome = ledger.request(request, tick=0).outcome
+        said = outcome.kind if outcome else "waits"
+        missing = outcome.missing if outcome else ()
+        without = f", without {', '.join(missing)}" if missing else ""
+        print(f"{request.owner}: {', '.join(request.resources)}: {said}{without}")
+    print()
+
+    snapshot = SnapshotData.of(take_snapshot(ledger), ledger.cfg.tick_s)
+    for line in list_lines(snapshot, only_busy=True):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()
