@@ -111,5 +111,6 @@ class ResourceList:
                 name=name,
                 parent=self.tree.parent(name),
                 kind=None if node.children else node.kind,
+                device=node.device.kind if node.device else None,
             )
         )
