@@ -9,6 +9,7 @@ from controllers.resources.invariants.frozen import Freezing
 from controllers.resources.invariants.gone import Gone
 from controllers.resources.invariants.losing import FairTaking, Losing
 from controllers.resources.invariants.naming import Issue, Naming
+from controllers.resources.invariants.notices import Notices
 from controllers.resources.invariants.outcomes import Denial, Outcomes
 from controllers.resources.invariants.ownership import Inheritance, Ownership
 from controllers.resources.invariants.replay import Replay
@@ -20,6 +21,7 @@ from controllers.resources.trace_json import event_to_line
 
 JUDGES: tuple[type[Judge], ...] = (
     Naming,
+    Notices,
     Issue,
     Ownership,
     Inheritance,
@@ -67,6 +69,7 @@ class Checker:
         """Judge the next event."""
         rules = self._rules.get(type(event)) or self._rules_for(type(event))
         judging, looking_back = rules
+        self._replay.now = event.tick
         for judge in judging:
             self._note(judge(event), event.tick)
         if isinstance(event, Opened):

@@ -1,6 +1,6 @@
 """I-21: nobody waits for itself, directly or through others (RM-21)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from controllers.resources import trace as t
 from controllers.resources.invariants.geometry import blockers, earlier_competitors
@@ -58,7 +58,7 @@ class Deadlock(Judge):
         request = self.replay.waiting(event.request)
         if event.why is not Why.DEADLOCK or request is None:
             return
-        if not self._reaches(request, request):
+        if request not in self._behind(request):
             yield "I-21", f"request {event.request} is denied; it is in no circle"
 
     def no_circle(self, event: t.Settled) -> Findings:
@@ -67,22 +67,39 @@ class Deadlock(Judge):
         if not self._is_changed:
             return
         self._is_changed = False
-        for owner in self.replay.entangled:
-            if self._reaches(owner, owner):
-                yield "I-21", f"{owner.name} waits for itself, through others or not"
-                return
+        node = self._in_a_circle(self.replay.entangled)
+        if node is not None:
+            who = node.name if isinstance(node, OwnerState) else node.owner.name
+            yield "I-21", f"{who} waits for itself, directly or through others"
 
-    def _reaches(self, start: Node, goal: Node) -> bool:
-        seen: set[Node] = set()
+    def _in_a_circle(self, starts: Iterable[Node]) -> Node | None:
+        """Return a node that can be reached from itself, looking at each edge once."""
+        is_open: dict[Node, bool] = {}  # False: all that is behind it was looked at
+        for start in starts:
+            path = [] if start in is_open else [(start, self._waits_for(start))]
+            is_open.setdefault(start, True)
+            while path:
+                node, ahead = path[-1]
+                following = next(ahead, None)
+                if following is None:
+                    is_open[node] = False
+                    path.pop()
+                elif following not in is_open:
+                    is_open[following] = True
+                    path.append((following, self._waits_for(following)))
+                elif is_open[following]:
+                    return following
+        return None
+
+    def _behind(self, start: Node) -> set[Node]:
+        """Return all that a node waits for, through others or not."""
+        found: set[Node] = set()
         ahead = [start]
         while ahead:
-            for node in self._waits_for(ahead.pop()):
-                if node is goal:
-                    return True
-                if node not in seen:
-                    seen.add(node)
-                    ahead.append(node)
-        return False
+            new = set(self._waits_for(ahead.pop())) - found
+            found |= new
+            ahead.extend(new)
+        return found
 
     def _waits_for(self, node: Node) -> Iterator[Node]:
         if isinstance(node, OwnerState):

@@ -88,17 +88,32 @@ def earlier_competitors(
             yield other
 
 
-def heads(replay: Replay, leaf: LeafState) -> list[RequestState]:
-    """Return the waiting that nobody waits before: one for each scope of a leaf."""
-    requests = (replay.requests[number] for _, _, number in leaf.queue)
-    if leaf.kind is ResourceKind.STATE:
-        return list(requests)
-    if not leaf.reserved:
-        return [next(requests)] if leaf.queue else []
-    first: dict[SeatState | None, RequestState] = {}
-    for request in requests:
-        first.setdefault(scope(leaf, request.owner), request)
-    return list(first.values())
+def who_bars(
+    replay: Replay, leaf: LeafState, request: RequestState
+) -> RequestState | None:
+    """Return an earlier one that a request may not pass on a leaf.
+
+    Equals may be passed for a while, where the manager says so (reading 7).
+    """
+    for other in earlier_competitors(replay, leaf, request):
+        is_higher = other.asked.priority > request.asked.priority
+        if is_higher or other.firm_at <= replay.now:
+            return other
+    return None
+
+
+def heads(replay: Replay, leaf: LeafState) -> Iterator[RequestState]:
+    """Yield those that may be next: in each scope up to the first firm one."""
+    closed: set[SeatState | None] = set()
+    for _, _, number in leaf.queue:
+        request = replay.requests[number]
+        within = scope(leaf, request.owner)
+        if within not in closed:
+            yield request
+            if request.firm_at <= replay.now and leaf.kind is not ResourceKind.STATE:
+                closed.add(within)
+                if not leaf.reserved:
+                    return
 
 
 def overrides(replay: Replay, request: RequestState, seat: SeatState) -> bool:
@@ -149,7 +164,7 @@ def is_grantable(replay: Replay, request: RequestState) -> bool:
         if (
             not is_open(replay, leaf)
             or not can_be_added(replay, leaf, request)
-            or next(earlier_competitors(replay, leaf, request), None) is not None
+            or who_bars(replay, leaf, request) is not None
             or not gives_way(replay, leaf, request, share)
         ):
             return False
@@ -164,5 +179,5 @@ def _is_free(replay: Replay, leaf: LeafState, request: RequestState) -> bool:
         is_open(replay, leaf)
         and can_be_added(replay, leaf, request)
         and not blockers(replay, leaf, request.owner, FULL)
-        and next(earlier_competitors(replay, leaf, request), None) is None
+        and who_bars(replay, leaf, request) is None
     )

@@ -57,6 +57,7 @@ class Naming(Judge):
             *(before(event, self.known_owner) for event in _OWNED),
             before(t.OwnerAdded, self.known_parent),
             before(t.ResourceAdded, self.below_a_composite),
+            before(t.ResourceRemoved, self.was_there),
             before(t.StateChanged, self.known_state),
         )
 
@@ -106,6 +107,11 @@ class Naming(Judge):
         if above is not None and (above.seats or above.queue):
             yield MALFORMED, f"{event.name} is added below {event.parent}: in use"
 
+    def was_there(self, event: t.ResourceRemoved) -> Findings:
+        """Only what is known is removed."""
+        if event.name not in self.replay.leaves:
+            yield MALFORMED, f"{event.name!r} is removed: it was no leaf"
+
     def known_state(self, event: t.StateChanged) -> Findings:
         """The active state is one of its set."""
         states = [
@@ -116,6 +122,8 @@ class Naming(Judge):
         ]
         if event.active is not None and event.active not in states:
             yield MALFORMED, f"{event.active!r} is no state of {event.group!r}"
+        if event.active == self.replay.active.get(event.group):
+            yield MALFORMED, f"{event.group!r} changes to {event.active!r}: it was so"
 
 
 class Issue(Judge):

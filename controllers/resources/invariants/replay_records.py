@@ -148,6 +148,8 @@ class RequestState:
     owner: OwnerState
     call: int
     """Which call, counted by `Settled`, it came in."""
+    firm_at: int
+    """Tick from which no equal may pass it."""
     outcome: OutcomeKind | None = None
     outcome_tick: int = 0
 

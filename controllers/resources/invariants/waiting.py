@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from controllers.resources import trace as t
 from controllers.resources.invariants.geometry import (
-    earlier_competitors,
     heads,
     is_grantable,
     scope,
+    who_bars,
 )
 from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.replay_records import RequestState
@@ -18,7 +18,8 @@ class Queue(Judge):
     """No overtaking: by priority, then arrival, among those who need the same leaf.
 
     Two requests meet where both need a leaf and have the same scope there: a child
-    inside its parent's reservation does not compete with those outside.
+    inside its parent's reservation does not compete with those outside. Where the
+    manager lets equals pass for a while, that while must be over.
     """
 
     invariants = ("I-3",)
@@ -71,7 +72,7 @@ class Queue(Judge):
     ) -> Iterable[tuple[str, int]]:
         for name in names:
             leaf = self.replay.leaf(name)
-            first = next(earlier_competitors(self.replay, leaf, request), None)
+            first = who_bars(self.replay, leaf, request)
             if first is not None:
                 yield name, first.number
 
@@ -96,7 +97,7 @@ class WakeUp(Judge):
         replay = self.replay
         seen: set[int] = set()
         for leaf, why in replay.touched.items():
-            candidates = heads(replay, leaf) if leaf.queue else []
+            candidates = list(heads(replay, leaf))
             candidates += [
                 request
                 for request in replay.unqueued.values()

@@ -1,0 +1,175 @@
+"""Stories on a real ledger that between them make every kind of event."""
+
+from collections.abc import Callable
+
+from controllers.resources.device_map import map_devices
+from controllers.resources.gate import Gate
+from controllers.resources.ledger import Ledger
+from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.owner import Owner
+from controllers.resources.policies import (
+    PauseOnDemand,
+    StopOnDemand,
+)
+from controllers.resources.request import Request
+from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.trace import Event
+from controllers.resources.words import AskerTie, HolderTie, Loss, Mode
+from models import load_robot
+from tests.controllers.resources.gate_world import KeepingRobot, whole_tree
+from tests.controllers.resources.stage import BY_PRIORITY, Stage, token_of
+
+
+def queue() -> list[Event]:
+    """Four behaviours want the head; one of them gives up (E1)."""
+    stage = Stage()
+    for name, limit_s in (("1", 5.0), ("2", 5.0), ("3", 10.0), ("4", 1.0)):
+        stage.owner(name, timeout_s=limit_s)
+    first = stage.take("1", "Head")
+    stage.at(0.5)
+    second = stage.ask("2", "Head", "LHand")
+    stage.at(0.6)
+    third = stage.ask("3", "HeadYaw")
+    stage.at(0.7)
+    stage.ask("4", "HeadPitch")
+    stage.at(3.0)
+    stage.release(first)
+    stage.at(5.0)
+    stage.release(token_of(second), "HeadYaw")
+    stage.release(token_of(second))
+    stage.release(token_of(third))
+    stage.until(9.0)
+    return stage.events
+
+
+def priorities() -> list[Event]:
+    """Authority, ties, whole and partial loss, and what is free again (E6)."""
+    stage = Stage(preemption=BY_PRIORITY)
+    stage.owners("arm", "see", "look", "tie")
+    stage.take("arm", "LArm", priority=5)
+    stage.take("see", "Head", "TTS", priority=2)
+    look = stage.take("look", "Head", "RHand", priority=9)
+    stage.ask("tie", "Head", priority=9, timeout_s=0.0, asker_tie=AskerTie.WINS)
+    stage.ask("see", "TTS", priority=1, optional=("LArm",))
+    stage.release(look, "RHand")
+    stage.at(0.1)
+    stage.take("see", "RHand", "RShoulderPitch", loss=Loss.PARTIAL, priority=3)
+    waits = stage.ask("arm", "RHand", priority=3)
+    yields = HolderTie.YIELDS
+    stage.take("tie", "RHand", priority=4, holder_tie=yields, policy=StopOnDemand())
+    stage.ledger.withdraw(waits.number, stage.tick)
+    stage.take("look", "RHand", priority=4, asker_tie=AskerTie.WINS)
+    stage.release(look)
+    stage.until(7.0)
+    return stage.events
+
+
+def families() -> list[Event]:
+    """Parents reserve, children use, strangers wait; then the parent lets go."""
+    stage = Stage()
+    stage.owner("parent")
+    stage.owners("first", "second", parent="parent", policy=StopOnDemand(within_s=0.1))
+    stage.owner("stranger")
+    keeps = stage.take("parent", "Arms", mode=Mode.RESERVE)
+    rates = stage.take("parent", mode=Mode.RESERVE, rates={"CPU": 50.0})
+    stage.take("first", "LArm", rates={"CPU": 30.0}, loss=Loss.PARTIAL)
+    stage.at(0.1)
+    stage.ask("second", "LHand", rates={"CPU": 20.0})
+    stage.ask("stranger", "RHand", timeout_s=2.0)
+    stage.until(1.0)
+    stage.take("second", "RArm")
+    stage.release(keeps)
+    stage.release(rates)
+    stage.until(6.0)
+    return stage.events
+
+
+def pauses() -> list[Event]:
+    """A walk pauses for a greeting and goes on; two wait for each other; one grows."""
+    stage = Stage()
+    stage.owner("walk", policy=PauseOnDemand(within_s=0.3))
+    stage.owners("greet", "third")
+    stage.take("walk", "Legs", "LArm")
+    greeting = stage.ask("greet", "LArm", "TTS")
+    stage.until(0.5)
+    stage.release(token_of(greeting), "LArm")
+    stage.at(0.7)
+    voice = token_of(greeting)
+    stage.ask("greet", "Microphone", add_to=voice)
+    stage.take("third", "Head")
+    stage.ask("third", "TTS")
+    stage.ask("greet", "Head")  # they would wait for each other
+    stage.release(voice)
+    stage.until(2.0)
+    return stage.events
+
+
+def bodies() -> list[Event]:
+    """Heat, a fall, a wish to sit, a silence, a crash, a ball that comes and goes."""
+    stage = Stage()
+    stage.owners("dance", "talk")
+    stage.owner("sit", policy=StopOnDemand())
+    stage.owner("robot 2", time_to_live_s=0.5)
+    stage.ledger.add_resource("Ball", "root", stage.tick)
+    stage.take("robot 2", "Ball")
+    stage.ledger.set_state("State", "Stand", stage.tick)
+    stage.take("dance", "Stand", "Legs", rates={"CPU": 60.0})
+    stage.take("sit", "Stand")
+    stage.ledger.ask_state("State", "Sit", stage.tick)
+    stage.ask("talk", "Sit", "TTS", timeout_s=3.0)
+    stage.ledger.renew("robot 2", 20)
+    stage.at(0.3)
+    stage.ledger.freeze(["LLeg"], "hot", stage.tick, effort_cap=0.3)
+    stage.ask("dance", "LLeg", timeout_s=3.0)
+    stage.ask("talk", timeout_s=2.0, optional=("LKneePitch",))
+    stage.ledger.set_state("State", "Back", stage.tick)
+    stage.at(1.0)
+    stage.ledger.freeze(["RLeg"], "warm", stage.tick, effort_cap=0.8, is_total=False)
+    stage.ledger.thaw("hot", stage.tick)
+    stage.at(1.5)
+    stage.ledger.remove_resource("Ball", stage.tick)
+    stage.ledger.drop("dance", stage.tick)
+    stage.ledger.set_state("State", "Sit", stage.tick)
+    stage.until(4.0)
+    return stage.events
+
+
+def commands() -> list[Event]:
+    """What passes the gate and what does not, with a joint that is taken hot."""
+    events: list[Event] = []
+    robot = load_robot()
+    root = whole_tree(robot)
+    ledger = Ledger(ResourceTree(root), LedgerCfg(), listeners=[events.append])
+    gate = Gate(ledger, KeepingRobot(robot), map_devices(root, robot))
+    for name in ("look", "nod"):
+        ledger.add_owner(Owner(name=name), 0)
+
+    def take(owner: str, *names: str) -> Request:
+        return Request(owner=owner, resources=names)
+
+    yaw = token_of(ledger.request(take("look", "HeadYaw"), 0))
+    nod = token_of(ledger.request(take("nod", "HeadPitch"), 0))
+    for tick in range(1, 12):
+        gate.submit(yaw, "HeadYaw", 0.1)
+        gate.submit(nod, "HeadPitch", 0.1)
+        gate.submit(nod, "HeadYaw", 0.1)
+        gate.submit(nod._replace(secret=nod.secret ^ 1), "HeadPitch", 0.2)
+        gate.submit(None, "HeadPitch", 0.1)
+        if tick == 5:
+            ledger.freeze(["HeadYaw"], "hot", tick)
+        if tick == 9:
+            ledger.thaw("hot", tick)
+            ledger.release(nod, tick)
+        ledger.advance(tick)
+        gate.flush(tick)
+    return events
+
+
+STORIES: tuple[Callable[[], list[Event]], ...] = (
+    queue,
+    priorities,
+    families,
+    pauses,
+    bodies,
+    commands,
+)
