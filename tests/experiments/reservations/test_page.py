@@ -1,0 +1,169 @@
+"""The page of the reservations, in a real browser (RM-62, RM-63)."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from controllers.resources.owner import Owner
+from controllers.resources.policies import StopOnDemand
+from controllers.resources.request import Request
+from controllers.resources.words import Mode
+from experiments.reservations.serve import ReservationServer
+from experiments.reservations.threaded import SharedLedger
+from tests.experiments.reservations.helpers import small_tree
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+LATEST_MS = 15_000
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium here: apt-get install chromium"
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def busy(front: SharedLedger) -> SharedLedger:
+    """Owners of all kinds, waiters, a state, rates and virtual owners."""
+    for owner in (
+        Owner(name="greet", priority=3),
+        Owner(name="greet/nod", parent="greet"),
+        Owner(name="look around", policy=StopOnDemand(within_s=60.0)),
+        Owner(name="planner"),
+        Owner(name="<img src=x onerror=alert(1)>"),
+    ):
+        front.add_owner(owner)
+    front.take(Request(owner="greet", resources=("Head",), mode=Mode.RESERVE))
+    front.take(Request(owner="greet/nod", resources=("HeadPitch",)))
+    front.take(Request(owner="<img src=x onerror=alert(1)>", resources=("ball",)))
+    front.ask(Request(owner="look around", resources=("Head",), timeout_s=600.0))
+    front.ask(Request(owner="planner", resources=("Sit", "ball"), timeout_s=900.0))
+    front.take(Request(owner="planner", rates={"CPU": 12.5}))
+    front.take(Request(owner="look around", rates={"CPU": 40.0}))
+    with front.step() as (ledger, tick):
+        ledger.set_state("State", "Stand", tick)
+        ledger.freeze(["HeadYaw"], "hotEngine", tick, effort_cap=0.3, is_total=False)
+        ledger.add_resource("second ball", "Objects", tick)
+        ledger.freeze(["second ball"], "lostBall", tick)
+    return front
+
+
+@pytest.fixture
+def page(
+    browser: "Browser", server: ReservationServer, busy: SharedLedger
+) -> Iterator["Page"]:
+    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    asked: list[str] = []
+    faults: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda said: faults.append(said.text))
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(server.url)
+    page.locator(".row[data-name=ball]").wait_for(timeout=LATEST_MS)
+    yield page
+    page.close()
+    assert all(url.startswith((server.url, "data:")) for url in asked)
+    assert not faults
+
+
+def text_of(page: "Page", name: str) -> str:
+    return str(page.locator(f".row[data-name='{name}']").inner_text())
+
+
+def becomes(page: "Page", name: str, text: str) -> None:
+    row = page.locator(f".row[data-name='{name}']")
+    row.filter(has_text=text).wait_for(timeout=LATEST_MS)
+
+
+@pytest.mark.requirement("RM-62", "RM-63", "RM-41")
+def test_page_shows_owners_waiters_states_rates_and_virtual_owners(
+    page: "Page",
+) -> None:
+    assert "→ greet reserve" in text_of(page, "Head")
+    pitch = text_of(page, "HeadPitch")
+    assert pitch.index("greet/nod use") < pitch.index("Waiter: look around")
+    assert pitch.rstrip().endswith("1")
+    assert "Activated" in text_of(page, "Stand")
+    assert "Activated" not in text_of(page, "Sit")
+    assert "Waiter: planner" in text_of(page, "Sit")
+    cpu = text_of(page, "CPU")
+    assert all(part in cpu for part in ("52.5 % used", "12.5 %", "40 %"))
+    assert "hotEngine effort ≤ 0.3" in text_of(page, "HeadYaw")
+    assert "lostBall unavailable" in text_of(page, "second ball")
+    owners = page.locator("#owners").inner_text()
+    assert "stop · priority 0" in owners
+    assert "lock · priority 3" in owners
+
+
+def test_a_name_is_text_and_never_markup(page: "Page") -> None:
+    assert "<img src=x onerror=alert(1)>" in text_of(page, "ball")
+    assert page.locator("img").count() == 0
+
+
+@pytest.mark.requirement("RM-62")
+def test_page_updates_by_itself(page: "Page", busy: SharedLedger) -> None:
+    with busy.step() as (ledger, tick):
+        ledger.set_state("State", "Sit", tick)
+    becomes(page, "Sit", "Activated")
+    busy.drop("<img src=x onerror=alert(1)>")
+    becomes(page, "ball", "→ planner")
+    with busy.step() as (ledger, tick):
+        ledger.add_resource("cup", "Objects", tick)
+    becomes(page, "cup", "free")
+
+
+def test_parts_of_a_composite_can_be_folded_away(page: "Page") -> None:
+    page.get_by_role("button", name="parts of Head").click()
+    page.locator(".row[data-name=HeadYaw]").wait_for(state="detached")
+    page.get_by_role("button", name="parts of Head").click()
+    page.locator(".row[data-name=HeadYaw]").wait_for()
+
+
+def test_page_fits_a_phone(page: "Page") -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 360, "it would have to be pushed sideways"
+    assert page.locator(".row[data-name=ball] .wait").is_visible()
+
+
+def test_page_says_when_the_server_is_gone(browser: "Browser", tmp_path: Path) -> None:
+    from controllers.resources.ledger import Ledger
+    from experiments.reservations.serve import ServerCfg
+
+    page = browser.new_page()
+    with SharedLedger(Ledger(small_tree())) as front:
+        with ReservationServer(front, ServerCfg(port=0)) as server:
+            page.goto(server.url)
+            page.locator("#state.live").wait_for(timeout=LATEST_MS)
+        page.locator("#state.lost").wait_for(timeout=LATEST_MS)
+    page.close()
+
+
+def test_page_asks_for_the_secret(
+    browser: "Browser", make_server: Callable[..., ReservationServer]
+) -> None:
+    server = make_server(secret="correct horse")
+    assert httpx.get(server.url).status_code == 401
+    context = browser.new_context(
+        http_credentials={"username": "anybody", "password": "correct horse"}
+    )
+    page = context.new_page()
+    page.goto(server.url)
+    page.locator("#state.live").wait_for(timeout=LATEST_MS)
+    context.close()
