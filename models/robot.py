@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import BadInput, UnknownName
-from models.resource_node import ResourceNode
+from models.resource_node import DeviceKind, ResourceNode
 
 _T = TypeVar("_T", bound=np.generic)
 _NO_RESOURCES = ResourceNode(name="root")
@@ -316,6 +316,36 @@ class Robot:
         """(n_joints,) torque at stiffness 1 in N·m."""
         return _read_only(np.array([joint.effort_limit for joint in self.joints]))
 
+    @cached_property
+    def leg_joints(self) -> tuple[str, ...]:
+        """Joints between the base and the feet, in joint order."""
+        moved_by = {joint.link: joint for joint in self.joints}
+        legs: set[str] = set()
+        for point in self.contact_points:
+            link = point.link
+            while point.effector in self.feet and link in moved_by:
+                legs.add(moved_by[link].name)
+                link = moved_by[link].parent
+        return tuple(name for name in self.joint_names if name in legs)
+
+    @cached_property
+    def absent_joints(self) -> tuple[str, ...]:
+        """Joints whose motor this body lacks, in joint order."""
+        motors = {
+            motor
+            for top in self.resources.walk()
+            if top.name in self.absent
+            for node in top.walk()
+            if node.device is not None and node.device.kind is DeviceKind.MOTOR
+            for motor in node.device.names
+        }
+        return tuple(joint.name for joint in self.joints if joint.motor in motors)
+
+    @property
+    def has_legs(self) -> bool:
+        """Whether this body has every joint between its base and its feet."""
+        return not set(self.leg_joints) & set(self.absent_joints)
+
     @property
     def total_mass(self) -> float:
         """Sum of the link masses in kg."""
@@ -345,8 +375,7 @@ class Robot:
         """Return the same robot with a body that lacks some parts (RM-41).
 
         Joints, links and resources stay as they are, so that behaviours do not depend
-        on the body (RM-42): only `absent` says what is missing. Who simulates it still
-        simulates all of it.
+        on the body (RM-42): only `absent` says what is missing.
 
         Raises:
             UnknownName: it is not made with such a body.

@@ -113,6 +113,7 @@ class Engine:
             path, inertias = write_bullet_urdf(self.robot, folder)
             body: int = p.loadURDF(
                 str(path),
+                useFixedBase=not self.robot.has_legs,
                 flags=p.URDF_USE_INERTIA_FROM_FILE,
                 physicsClientId=c,
             )
@@ -127,6 +128,7 @@ class Engine:
         self._indices = [joint_index[name] for name in self.robot.joint_names]
         self._set_link_dynamics(body, inertias)
         self._disable_motors(body)
+        self._hide_absent(body)
         # One origin for all frames: PyBullet's base is the inertial frame.
         dynamics = p.getDynamicsInfo(body, -1, physicsClientId=c)
         self._base_inertial = (dynamics[3], dynamics[4])
@@ -160,6 +162,22 @@ class Engine:
                     index,
                     localInertiaDiagonal=inertias[name].moments,
                     physicsClientId=self._client,
+                )
+
+    def _hide_absent(self, body: int) -> None:
+        """Let the links that a body lacks touch nothing and not be seen.
+
+        A body without legs is mounted: its base does not move, so that what hangs on it
+        unseen changes nothing.
+        """
+        for joint in self.robot.joints:
+            if joint.name in self.robot.absent_joints:
+                link = self._link_index[joint.link]
+                p.setCollisionFilterGroupMask(
+                    body, link, 0, 0, physicsClientId=self._client
+                )
+                p.changeVisualShape(
+                    body, link, rgbaColor=(0, 0, 0, 0), physicsClientId=self._client
                 )
 
     def _disable_motors(self, body: int) -> None:

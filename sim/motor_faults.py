@@ -23,13 +23,16 @@ class MotorFaults:
         self._names = robot.motor_names
         self._where = f"robot {robot.name!r}"
         self._motor_of_joint = robot.motor_of_joint
-        self.health: FloatArray = np.ones(len(robot.joints))
-        """(n_joints,) share of its torque that a joint's motor can give: 1 or 0."""
+        self._is_absent = np.isin(robot.joint_names, robot.absent_joints)
+        self.health: FloatArray = np.where(self._is_absent, 0.0, 1.0)
+        """(n_joints,) share of its torque that a joint's motor can give: 1 or 0, which
+        it is for those that the body lacks."""
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """Motors that give nothing, in motor order."""
-        broken = np.unique(self._motor_of_joint[self.health == 0.0])
+        """Motors that are there and give nothing, in motor order."""
+        is_broken = (self.health == 0.0) & ~self._is_absent
+        broken = np.unique(self._motor_of_joint[is_broken])
         return tuple(self._names[motor] for motor in broken)
 
     def fail(self, motors: Iterable[str]) -> None:
@@ -54,4 +57,5 @@ class MotorFaults:
             if name not in self._names:
                 raise UnknownName("Motor", name, self._names, self._where)
             places.append(self._names.index(name))
-        self.health[np.isin(self._motor_of_joint, places)] = health
+        is_meant = np.isin(self._motor_of_joint, places) & ~self._is_absent
+        self.health[is_meant] = health

@@ -86,8 +86,9 @@ class PostureRecogniser:
             cfg: where one state ends and the next begins.
         """
         self.cfg = cfg or RecogniserCfg()
-        legs = leg_joints(robot)
+        legs = robot.leg_joints
         others = tuple(name for name in robot.joint_names if name not in legs)
+        self._has_legs = robot.has_legs
         upright = _without(robot, (self.cfg.on_back, self.cfg.on_belly))
         self._near, self._about = (
             PostureMatcher(
@@ -114,19 +115,29 @@ class PostureRecogniser:
             unknown.
         """
         self.attitude = self._attitude(observation)
-        if self.attitude in (Attitude.UNKNOWN, Attitude.TILTED):
-            return present if self.attitude is Attitude.UNKNOWN else None
-        near = self._near.closest(observation.q)
-        if near is not None and near.state is None:
-            return None  # such as on all fours
-        if self.attitude is Attitude.ON_BACK:
-            return self.cfg.on_back
-        if self.attitude is Attitude.ON_BELLY:
-            return self.cfg.on_belly
-        if near is None:
-            near = self._about.closest(observation.q)
-            return present if near is not None and near.state == present else None
-        return near.state
+        if self.attitude is Attitude.UNKNOWN:
+            return present
+        if self.attitude is Attitude.UPRIGHT:
+            return self._state_by_legs(observation.q, present)
+        if self.attitude is Attitude.TILTED or self._is_on_all_fours(observation.q):
+            return None
+        is_on_back = self.attitude is Attitude.ON_BACK
+        return self.cfg.on_back if is_on_back else self.cfg.on_belly
+
+    def _state_by_legs(self, q: FloatArray, present: str | None) -> str | None:
+        """Return the state of an upright robot; without legs it is in none."""
+        if not self._has_legs:
+            return None
+        near = self._near.closest(q)
+        if near is not None:
+            return near.state
+        about = self._about.closest(q)
+        return present if about is not None and about.state == present else None
+
+    def _is_on_all_fours(self, q: FloatArray) -> bool:
+        """Whether the legs are those of a posture that is no state, as Gorilla is."""
+        near = self._near.closest(q) if self._has_legs else None
+        return near is not None and near.state is None
 
     def _attitude(self, observation: Observation) -> Attitude:
         """Turn the vertical, which the filter gives in the body's axes, into a word."""
@@ -143,18 +154,6 @@ class PostureRecogniser:
         if upward < self._lying_cos and front < -self._front_cos:
             return Attitude.ON_BELLY
         return Attitude.TILTED
-
-
-def leg_joints(robot: Robot) -> tuple[str, ...]:
-    """Return the joints between the base and the feet, in joint order."""
-    moved_by = {joint.link: joint for joint in robot.joints}
-    legs: set[str] = set()
-    for point in robot.contact_points:
-        link = point.link
-        while point.effector in robot.feet and link in moved_by:
-            legs.add(moved_by[link].name)
-            link = moved_by[link].parent
-    return tuple(name for name in robot.joint_names if name in legs)
 
 
 def _without(robot: Robot, states: tuple[str, ...]) -> Robot:

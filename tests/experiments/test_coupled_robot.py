@@ -96,6 +96,13 @@ def test_a_robot_without_legs_begins_with_them_frozen(couple: Couple) -> None:
     assert len(legs) == 11
     assert {hold.by for leg in legs for hold in rows[leg].virtual} == {"RobotModel"}
     assert not rows["HeadYaw"].virtual
+    token = take(body, "look", "HeadYaw")
+    assert body.gate.submit(token, "HeadYaw", 0.3) is None
+    body.run(1.0)
+    joint = body.sim.robot.joint_index("HeadYaw")
+    assert abs(body.sim.read().q[joint] - 0.3) < 0.03
+    assert not body.sim.has_fallen()
+    assert body.posture.state is None
 
 
 @pytest.mark.requirement("RM-43")

@@ -32,6 +32,25 @@ def test_joints_and_resources_do_not_depend_on_the_body(nao: Robot) -> None:
     assert torso.resources is nao.resources
 
 
+def test_legs_are_the_joints_between_base_and_feet(nao: Robot, two_leg: Robot) -> None:
+    assert set(nao.leg_joints) == set(nao.groups["Legs"])
+    assert two_leg.leg_joints == two_leg.joint_names
+
+
+@pytest.mark.requirement("RM-41")
+@pytest.mark.parametrize(
+    ("body", "count", "has_legs"),
+    [("H25", 0, True), ("H21", 4, True), ("T14", 12, False)],
+)
+def test_joints_of_absent_motors_are_absent(
+    nao: Robot, body: str, count: int, *, has_legs: bool
+) -> None:
+    """One motor of the legs drives two joints: 11 motors, 12 joints."""
+    robot = nao.with_body(body)
+    assert len(robot.absent_joints) == count
+    assert robot.has_legs is has_legs
+
+
 def test_an_unknown_body_is_refused_with_the_nearest_one(nao: Robot) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'T14'"):
         nao.with_body("T41")

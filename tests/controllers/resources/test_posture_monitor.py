@@ -14,7 +14,6 @@ from controllers.resources.posture_recogniser import (
     Attitude,
     PostureRecogniser,
     RecogniserCfg,
-    leg_joints,
 )
 from controllers.resources.trace import Revoked, StateChanged, StateRefused
 from controllers.resources.words import LossCause, OutcomeKind, Refusal
@@ -111,7 +110,7 @@ def test_what_head_and_arms_do_is_no_matter(
     standing: Scene, nao: Robot, observe: Observe
 ) -> None:
     q = nao.posture("Stand").angles.copy()
-    others = [nao.joint_index(n) for n in nao.joint_names if n not in leg_joints(nao)]
+    others = [nao.joint_index(n) for n in nao.joint_names if n not in nao.leg_joints]
     q[others] = nao.lower[others]
     standing.show(2.0, "Stand", q=q)
     assert standing.changes() == ["Stand"]
@@ -127,16 +126,21 @@ def test_a_step_leaves_a_state_only_beyond_the_wider_limit(
     states_seen = []
     for rms in (0.9 * cfg.stay_rad, 1.1 * cfg.stay_rad, 1.1 * cfg.enter_rad):
         q = nao.posture("StandZero").angles.copy()
-        b = rms * np.sqrt(len(leg_joints(nao)) / 2.0)
+        b = rms * np.sqrt(len(nao.leg_joints) / 2.0)
         q[hips] += (-b, b)
         standing.show(1.0, "StandZero", q=q)
         states_seen.append(standing.monitor.state)
     assert states_seen == ["Stand", None, None]
 
 
-def test_legs_are_the_joints_between_base_and_feet(nao: Robot, two_leg: Robot) -> None:
-    assert set(leg_joints(nao)) == set(nao.groups["Legs"])
-    assert leg_joints(two_leg) == two_leg.joint_names
+@pytest.mark.requirement("RM-41")
+def test_a_body_without_legs_stands_never_but_may_lie(
+    nao: Robot, observe: Observe
+) -> None:
+    scene = Scene(nao.with_body("T14"), observe)
+    scene.show(1.0, "Stand")
+    scene.show(1.0, "Gorilla", ON_BACK)
+    assert scene.changes() == ["Back"]
 
 
 def test_without_a_believable_reading_the_state_stays(standing: Scene) -> None:
