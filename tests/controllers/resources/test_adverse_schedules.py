@@ -30,7 +30,6 @@ from tests.controllers.resources.stage import (
     Stage,
     end_of,
     outcome_of,
-    token_of,
     why,
 )
 
@@ -50,7 +49,7 @@ def test_a_pair_against_the_crossed_pair_against_one(stage: Stage) -> None:
     for time_s, ticket in enumerate((first, second, third)):
         assert end_of(ticket) == (GRANTED, time_s)
         stage.at(time_s + 1)
-        stage.release(token_of(ticket))
+        stage.release(ticket.token)
 
 
 @pytest.mark.requirement("RM-36")
@@ -93,7 +92,7 @@ def test_a_callback_that_asks_for_the_same_resource_inside_itself(
     assert end_of(taken) == (GRANTED, 0.0)
     assert len(inner) == 1  # it is not asked about its own wish
     assert stage.waiters("TTS") == ("holder",)
-    stage.release(token_of(taken))
+    stage.release(taken.token)
     assert end_of(inner[0]) == (GRANTED, 0.0)
 
 
@@ -217,7 +216,7 @@ def test_a_thousand_waiters_when_the_holder_crashes(stage: Stage) -> None:
         assert end_of(ticket) == (GRANTED, 1.0)
         if number + 1 < len(tickets):
             assert tickets[number + 1].outcome is None
-        stage.release(token_of(ticket))
+        stage.release(ticket.token)
     assert stage.waiters("TTS") == ()
 
 

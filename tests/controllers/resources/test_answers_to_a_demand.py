@@ -28,7 +28,6 @@ from tests.controllers.resources.stage import (
     Stage,
     end_of,
     outcome_of,
-    token_of,
     why,
 )
 
@@ -331,6 +330,6 @@ def test_all_holders_give_way_or_none() -> None:
     assert end_of(both) == (GRANTED, 0.3)
     assert outcome_of(both).obtained == ("LHand", "TTS")
     assert stage.waiters("LHand") == ("other",)
-    stage.release(token_of(both))
+    stage.release(both.token)
     assert stage.holders("LHand") == ("other",)
     assert stage.holders("TTS") == ()

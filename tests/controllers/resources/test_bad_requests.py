@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.not_granted import NotGranted
 from controllers.resources.owner import Owner
-from models import BadInput, UnknownName
-from tests.controllers.resources.stage import Stage
+from controllers.resources.words import Refusal
+from models import BadInput, TestbedError, UnknownName
+from tests.controllers.resources.stage import HEAD, Stage
 
 
 def ask(*names: str, **terms: Any) -> Callable[[Stage], object]:
@@ -83,6 +85,34 @@ def test_rules_without_sense_are_refused() -> None:
     for rules in ({"tick_s": 0.0}, {"retry_s": -0.5}, {"dead_tokens_kept": -1}):
         with pytest.raises(BadInput, match=next(iter(rules))):
             LedgerCfg(**rules)
+
+
+def test_words_may_come_as_plain_strings_and_wrong_ones_are_named() -> None:
+    stage = Stage(preemption="by_priority")
+    stage.owner("holder", priority=1, holder_tie="yields")
+    stage.owner("asker", priority=1, asker_tie="tie wins")
+    kept = stage.take("holder", "TTS", "Head", mode="reserve", loss="partial")
+    assert stage.may(kept, "HeadYaw") is Refusal.NOT_COVERED
+    stage.take("asker", "TTS")
+    assert stage.held_by("holder") == HEAD
+    with pytest.raises(BadInput, match="Did you mean 'by_priority'"):
+        LedgerCfg(preemption="by_prioity")  # type: ignore[arg-type]
+    for wrong in ({"mode": "us"}, {"loss": "hole"}, {"asker_tie": "tie win"}):
+        with pytest.raises(UnknownName):
+            stage.ask("asker", "LHand", **wrong)
+    assert stage.held_by("asker") == ("TTS",)
+
+
+def test_a_ticket_gives_its_token_or_says_why_not() -> None:
+    stage = Stage()
+    stage.owners("holder", "asker")
+    stage.take("holder", "TTS")
+    waiting = stage.ask("asker", "TTS", timeout_s=1.0)
+    with pytest.raises(TestbedError, match="request 2 of 'asker' still waits"):
+        _ = waiting.token
+    stage.until(1.0)
+    with pytest.raises(NotGranted, match=r"timeout.*TTS: holder"):
+        _ = waiting.token
 
 
 def test_a_message_says_which_names_are_known() -> None:

@@ -16,7 +16,6 @@ from tests.controllers.resources.stage import (
     Diary,
     Stage,
     end_of,
-    token_of,
 )
 
 
@@ -175,5 +174,5 @@ def test_one_owner_may_have_several_rates(stage: Stage) -> None:
     first = stage.ask("vision", **cpu(40.0))
     stage.take("vision", **cpu(40.0))
     assert used(stage) == 80.0
-    stage.release(token_of(first))
+    stage.release(first.token)
     assert used(stage) == 40.0

@@ -19,7 +19,6 @@ from tests.controllers.resources.stage import (
     GRANTED,
     node,
     outcome_of,
-    token_of,
 )
 
 TREE = ResourceTree(
@@ -48,8 +47,8 @@ class DrawnArbiter:
         self.loss = loss
         for owner, priority in (("A", 9), ("B", 2), ("C", 5), ("D", 9), ("E", 1)):
             self.ledger.add_owner(Owner(name=owner, priority=priority), self.tick)
-        self.c = token_of(self.ask("C", "left arm"))
-        self.b = token_of(self.ask("B", "head", "vision", "speaker"))
+        self.c = self.ask("C", "left arm").token
+        self.b = self.ask("B", "head", "vision", "speaker").token
 
     def ask(
         self,
@@ -96,7 +95,7 @@ def drawn() -> DrawnArbiter:
 @pytest.fixture
 def a(drawn: DrawnArbiter) -> Token:
     """The token that A gets."""
-    return token_of(drawn.ask("A", "head", "vision", "base"))
+    return drawn.ask("A", "head", "vision", "base").token
 
 
 @pytest.mark.requirement("AR-7", "AR-29")
@@ -166,13 +165,13 @@ def test_the_base_is_given_back_then_all(drawn: DrawnArbiter, a: Token) -> None:
     (notice,) = drawn.told("B", NoticeKind.AVAILABLE)
     assert notice.leaves == ("head", "vision")
     assert outcome_of(again).kind is GRANTED
-    assert six_digits(token_of(again)) == "008006"
+    assert six_digits(again.token) == "008006"
 
 
 @pytest.mark.requirement("AR-20")
 def test_under_the_partial_rule_the_speaker_stays() -> None:
     drawn = DrawnArbiter(Loss.PARTIAL)
-    token_of(drawn.ask("A", "head", "vision", "base"))
+    assert outcome_of(drawn.ask("A", "head", "vision", "base")).is_granted
     assert drawn.covers(drawn.b) == {"speaker"}
     assert drawn.ledger.authorise(drawn.b, "speaker") is None
     assert drawn.ledger.authorise(drawn.b, "head") is Refusal.NOT_COVERED

@@ -10,7 +10,6 @@ from tests.controllers.resources.stage import (
     Stage,
     end_of,
     outcome_of,
-    token_of,
     why,
 )
 
@@ -62,7 +61,7 @@ def test_a_walking_robot_greets_without_its_two_steps(stage: Stage) -> None:
 def test_a_standing_robot_greets_with_them(stage: Stage) -> None:
     greeting = stage.ask("greeting", *GREETING, optional=STEPS)
     assert outcome_of(greeting).missing == ()
-    assert stage.may(token_of(greeting), "LKneePitch") is None
+    assert stage.may(greeting.token, "LKneePitch") is None
 
 
 @pytest.mark.requirement("RM-47")

@@ -14,7 +14,6 @@ from tests.controllers.resources.stage import (
     Stage,
     end_of,
     outcome_of,
-    token_of,
     why,
 )
 
@@ -89,7 +88,7 @@ def test_ownership_passes_in_one_step_without_a_gap_or_an_overlap(stage: Stage) 
 
     def look(event: object) -> None:
         if isinstance(event, Granted):
-            tokens = (first, token_of(waiting))
+            tokens = (first, waiting.token)
             allowed.append([stage.may(token, "HeadYaw") is None for token in tokens])
 
     stage.ledger.listeners.append(look)
@@ -118,7 +117,7 @@ def test_the_earliest_who_waits_is_next(stage: Stage) -> None:
     assert end_of(second) == (GRANTED, 1.0)
     assert third.outcome is None
     stage.at(2.0)
-    stage.release(token_of(second))
+    stage.release(second.token)
     assert end_of(third) == (GRANTED, 2.0)
 
 
@@ -132,6 +131,35 @@ def test_a_newcomer_does_not_overtake_even_where_it_would_fit(stage: Stage) -> N
     stage.until(1.0)
     assert end_of(both) == (TIMED_OUT, 1.0)
     assert end_of(pitch) == (GRANTED, 1.0)
+
+
+@pytest.mark.requirement("RM-17")
+def test_a_window_lets_equals_pass_who_can_be_served_at_once() -> None:
+    """An option: a group is passed while it is young, then it stands firm."""
+    stage = Stage(overtake_s=1.0)
+    stage.owners("MoveHead1", "MoveHead2", "early", "late", "urgent")
+    yaw = stage.take("MoveHead1", "HeadYaw")
+    both = stage.ask("MoveHead2", *HEAD, timeout_s=9.0)
+    stage.at(0.99)
+    early = stage.ask("early", "HeadPitch", timeout_s=9.0)
+    assert end_of(early) == (GRANTED, 0.99)
+    stage.at(1.0)
+    late = stage.ask("late", "HeadPitch", timeout_s=9.0)
+    stage.release(early.token)
+    assert stage.holders("HeadPitch") == ()
+    stage.at(2.0)
+    stage.release(yaw)
+    assert end_of(both) == (GRANTED, 2.0)
+    assert late.outcome is None
+
+
+@pytest.mark.requirement("RM-17", "AR-13")
+def test_a_window_lets_nobody_pass_a_higher_priority() -> None:
+    stage = Stage(overtake_s=1.0)
+    stage.owners("MoveHead1", "MoveHead2", "MoveHead3")
+    stage.take("MoveHead1", "HeadYaw")
+    stage.ask("MoveHead2", *HEAD, priority=1)
+    assert stage.ask("MoveHead3", "HeadPitch").outcome is None
 
 
 @pytest.mark.requirement("RM-17")

@@ -15,7 +15,6 @@ from tests.controllers.resources.stage import (
     end_of,
     node,
     outcome_of,
-    token_of,
 )
 
 
@@ -37,7 +36,7 @@ def test_a_group_is_one_request_one_wait_one_token(stage: Stage) -> None:
     stage.at(2.0)
     stage.release(voice)
     assert end_of(group) == (GRANTED, 2.0)
-    token = token_of(group)
+    token = group.token
     assert outcome_of(group).obtained == ("LHand", "TTS")
     assert stage.may(token, "LHand") is None
     assert stage.may(token, "TTS") is None
@@ -75,7 +74,7 @@ def test_two_crossed_groups_run_one_after_the_other(
     assert stage.held_by("owner 1") == ("LShoulderPitch", "TTS")
     assert stage.held_by("owner 2") == ()
     stage.at(2.0)
-    stage.release(token_of(first))
+    stage.release(first.token)
     assert end_of(second) == (GRANTED, 2.0)
     assert stage.held_by("owner 2") == ("LShoulderPitch", "TTS")
 

@@ -25,7 +25,6 @@ from tests.controllers.resources.stage import (
     end_of,
     node,
     outcome_of,
-    token_of,
     why,
 )
 
@@ -129,7 +128,7 @@ def test_a_timeline_has_its_resources_from_its_first_frame_to_its_last() -> None
     assert end_of(nod) == (GRANTED, 2.0)
     for tick in frame_ticks(200, duration_s=1):
         stage.until(tick / TICKS_PER_S)
-        assert stage.may(token_of(nod), "HeadPitch") is None
+        assert stage.may(nod.token, "HeadPitch") is None
         assert stage.may(dance, "HeadPitch") is Refusal.RELEASED
 
 

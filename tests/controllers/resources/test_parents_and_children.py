@@ -15,7 +15,6 @@ from tests.controllers.resources.stage import (
     Diary,
     Stage,
     end_of,
-    token_of,
     why,
 )
 
@@ -69,7 +68,7 @@ def test_the_first_child_gets_the_whole_set_and_others_queue(stage: Stage) -> No
     second = stage.ask("child 2", *A_AND_B)
     assert end_of(first) == (GRANTED, 0.0)
     stage.at(1.0)
-    stage.release(token_of(first))
+    stage.release(first.token)
     assert end_of(second) == (GRANTED, 1.0)
     assert stranger.outcome is None
 

@@ -17,7 +17,6 @@ from tests.controllers.resources.stage import (
     Diary,
     Stage,
     end_of,
-    token_of,
 )
 
 
@@ -142,7 +141,7 @@ def test_motors_are_cut_only_once_the_robot_sits(stage: Stage) -> None:
     assert end_of(later) == (GRANTED, 6.0)
     stage.at(7.0)
     stage.ledger.set_state("State", "Stand", stage.tick)
-    assert stage.may(token_of(later), "LKneePitch") is Refusal.REVOKED
+    assert stage.may(later.token, "LKneePitch") is Refusal.REVOKED
 
 
 @pytest.mark.requirement("RM-55")

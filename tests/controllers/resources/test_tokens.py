@@ -17,7 +17,6 @@ from tests.controllers.resources.stage import (
     Stage,
     end_of,
     outcome_of,
-    token_of,
     why,
 )
 
@@ -140,7 +139,7 @@ def test_a_token_of_an_earlier_epoch_is_refused_after_a_restart() -> None:
 def test_a_grant_may_enlarge_a_valid_token(stage: Stage) -> None:
     token = stage.take("A", "HeadYaw")
     more = stage.ask("A", "TTS", add_to=token)
-    assert token_of(more) == token
+    assert more.token == token
     assert outcome_of(more).obtained == ("TTS",)
     assert stage.may(token, "TTS") is stage.may(token, "HeadYaw") is None
 

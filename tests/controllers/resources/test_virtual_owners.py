@@ -17,7 +17,6 @@ from tests.controllers.resources.stage import (
     end_of,
     node,
     outcome_of,
-    token_of,
 )
 
 
@@ -81,7 +80,7 @@ def test_the_first_who_waits_gets_it_when_the_cause_is_over(stage: Stage) -> Non
     stage.ledger.thaw("hotEngine", stage.tick)
     assert end_of(waiting) == (GRANTED, 30.0)
     assert stage.ledger.effort_cap("HeadYaw") == 1.0
-    assert stage.may(token_of(waiting), "HeadYaw") is None
+    assert stage.may(waiting.token, "HeadYaw") is None
 
 
 @pytest.mark.requirement("RM-45", "AR-26")

@@ -22,7 +22,6 @@ from tests.controllers.resources.stage import (
     end_of,
     node,
     outcome_of,
-    token_of,
 )
 
 
@@ -59,9 +58,9 @@ def test_head_queue() -> None:
         assert (holding.owner, holding.mode) == ("MoveHead1", "use")
         assert stage.waiters(joint) == names[1:]
     live_until(3.0)
-    stage.release(token_of(tickets["MoveHead1"]))
+    stage.release(tickets["MoveHead1"].token)
     live_until(5.0)
-    stage.release(token_of(tickets["MoveHead2"]))
+    stage.release(tickets["MoveHead2"].token)
     live_until(7.0)
 
     assert {name: end_of(tickets[name]) for name in names} == {
@@ -104,7 +103,7 @@ def test_crossed_groups_with_time_to_wait() -> None:
         stage.until(tick / TICKS_PER_S)
         assert [len(stage.held_by(owner)) for owner in CROSSED] == [2, 0]
     stage.at(2.0)
-    stage.release(token_of(first))
+    stage.release(first.token)
     assert end_of(second) == (GRANTED, 2.0)
     assert stage.held_by("owner 2") == (B, A)
 
@@ -116,7 +115,7 @@ def test_crossed_groups_without_time_to_wait() -> None:
     assert end_of(second) == (TIMED_OUT, 1.0)
     assert stage.held_by("owner 2") == ()
     stage.at(2.0)
-    stage.release(token_of(first))
+    stage.release(first.token)
     assert stage.holders(A) == stage.holders(B) == ()
 
 
@@ -142,7 +141,7 @@ class Robot:
     def give_back(self, owner: str) -> None:
         for ticket in self.tickets:
             if ticket.request.owner == owner and outcome_of(ticket).is_granted:
-                self.ledger.release(token_of(ticket), self.tick)
+                self.ledger.release(ticket.token, self.tick)
         self.held[owner] = 0
 
     def pass_time(self) -> None:
@@ -289,7 +288,7 @@ def test_a_full_processor_with_a_holder_that_stops() -> None:
     assert fourth.outcome is None  # 6 > 5
     assert fifth.outcome is None  # it would fit; no overtaking
     stage.at(2.0)
-    stage.release(token_of(third))
+    stage.release(third.token)
     assert end_of(fourth) == end_of(fifth) == (GRANTED, 2.0)
     assert used() == 99.0
     with pytest.raises(BadInput, match=r"101\.0 %"):
