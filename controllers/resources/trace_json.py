@@ -34,13 +34,19 @@ def event_classes() -> dict[str, type[Event]]:
     }
 
 
+def event_to_record(event: Event) -> dict[str, object]:
+    """Return an event as plain data: what stands between the braces of its line.
+
+    A recorder that writes lines of its own puts it into them.
+    """
+    kind = type(event).__name__
+    record = {name: _plain(getattr(event, name)) for name, _, _ in _FIELDS[kind]}
+    return {"event": kind} | record
+
+
 def event_to_line(event: Event) -> str:
     """Return an event as one line of JSON, without a line end."""
-    kind = type(event)
-    record = {
-        name: _plain(getattr(event, name)) for name, _, _ in _FIELDS[kind.__name__]
-    }
-    record["event"] = kind.__name__
+    record = event_to_record(event)
     return json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 
@@ -55,31 +61,41 @@ def event_from_line(line: str) -> Event:
         record = json.loads(line)
     except ValueError as error:
         raise BadInput(f"{_short(line)} is no JSON: {error}.") from error
+    return event_from_record(record)
+
+
+def event_from_record(record: object) -> Event:
+    """Return the event of plain data, such as `event_to_record` made.
+
+    Raises:
+        BadInput: it is no event, or a field is missing, unknown or wrong.
+        UnknownName: there is no such kind of event.
+    """
+    shown = _short(record)
     if not isinstance(record, dict) or not isinstance(record.get("event"), str):
-        raise BadInput(
-            f"{_short(line)} is no event; each line is an object with the key 'event'."
-        )
-    name = record.pop("event")
+        raise BadInput(f"{shown} is no event; it is an object with the key 'event'.")
+    left = {key: value for key, value in record.items() if key != "event"}
+    name = record["event"]
     kinds = event_classes()
     if name not in kinds:
         raise UnknownName("Event", name, kinds, "the trace of reservations")
-    kind = kinds[name]
     values: dict[str, object] = {}
-    for field, read, is_needed in _FIELDS[kind.__name__]:
-        if field in record:
+    for field, read, is_needed in _FIELDS[name]:
+        if field in left:
             try:
-                values[field] = read(record.pop(field))
-            except (ValueError, TypeError, AttributeError) as error:
-                raise BadInput(f"{name}.{field} in {_short(line)}: {error}.") from error
+                values[field] = read(left.pop(field))
+            except (ValueError, TypeError) as error:
+                raise BadInput(f"{name}.{field} in {shown}: {error}.") from error
         elif is_needed:
-            raise BadInput(f"{_short(line)} has no {field!r}, which {name} needs.")
-    if record:
-        raise BadInput(f"{_short(line)} has {sorted(record)}, unknown in {name}.")
-    return kind(**values)  # type: ignore[arg-type]  # each value was read by its type
+            raise BadInput(f"{shown} has no {field!r}, which {name} needs.")
+    if left:
+        raise BadInput(f"{shown} has {sorted(left)}, unknown in {name}.")
+    return kinds[name](**values)  # type: ignore[arg-type]  # each was read by its type
 
 
-def _short(line: str) -> str:
-    return repr(line if len(line) <= 120 else line[:120] + "...")
+def _short(what: object) -> str:
+    text = repr(what)
+    return text if len(text) <= 120 else text[:120] + "..."
 
 
 def _plain(value: object) -> object:

@@ -17,7 +17,7 @@ from controllers.resources.trace import Event
 from controllers.resources.words import AskerTie, HolderTie, Loss, Mode
 from models import load_robot
 from tests.controllers.resources.gate_world import KeepingRobot, whole_tree
-from tests.controllers.resources.stage import BY_PRIORITY, Stage, token_of
+from tests.controllers.resources.stage import BY_PRIORITY, Stage
 
 
 def queue() -> list[Event]:
@@ -35,9 +35,9 @@ def queue() -> list[Event]:
     stage.at(3.0)
     stage.release(first)
     stage.at(5.0)
-    stage.release(token_of(second), "HeadYaw")
-    stage.release(token_of(second))
-    stage.release(token_of(third))
+    stage.release(second.token, "HeadYaw")
+    stage.release(second.token)
+    stage.release(third.token)
     stage.until(9.0)
     return stage.events
 
@@ -92,9 +92,9 @@ def pauses() -> list[Event]:
     stage.take("walk", "Legs", "LArm")
     greeting = stage.ask("greet", "LArm", "TTS")
     stage.until(0.5)
-    stage.release(token_of(greeting), "LArm")
+    stage.release(greeting.token, "LArm")
     stage.at(0.7)
-    voice = token_of(greeting)
+    voice = greeting.token
     stage.ask("greet", "Microphone", add_to=voice)
     stage.take("third", "Head")
     stage.ask("third", "TTS")
@@ -147,8 +147,8 @@ def commands() -> list[Event]:
     def take(owner: str, *names: str) -> Request:
         return Request(owner=owner, resources=names)
 
-    yaw = token_of(ledger.request(take("look", "HeadYaw"), 0))
-    nod = token_of(ledger.request(take("nod", "HeadPitch"), 0))
+    yaw = ledger.request(take("look", "HeadYaw"), 0).token
+    nod = ledger.request(take("nod", "HeadPitch"), 0).token
     for tick in range(1, 12):
         gate.submit(yaw, "HeadYaw", 0.1)
         gate.submit(nod, "HeadPitch", 0.1)

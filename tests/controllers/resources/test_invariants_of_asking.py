@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from controllers.resources.words import Preemption
-from tests.controllers.resources.tale import RESERVE, Tale
+from tests.controllers.resources.tale import Tale
+from tests.controllers.resources.tale_words import RESERVE
 
 
 def overtaking(tale: Tale, is_wrong: bool) -> None:

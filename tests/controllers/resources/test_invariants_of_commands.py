@@ -4,7 +4,8 @@ import pytest
 
 from controllers.resources import trace as t
 from controllers.resources.words import LossCause, Refusal
-from tests.controllers.resources.tale import PARTIAL, RESERVE, Tale
+from tests.controllers.resources.tale import Tale
+from tests.controllers.resources.tale_words import PARTIAL, RESERVE
 
 HELD, RESERVED, RELEASED, REVOKED, EXPIRED = 1, 2, 3, 4, 5
 

@@ -9,7 +9,8 @@ import pytest
 
 from controllers.resources.policies import AnswerKind
 from controllers.resources.words import LossCause
-from tests.controllers.resources.tale import RESERVE, Tale
+from tests.controllers.resources.tale import Tale
+from tests.controllers.resources.tale_words import RESERVE
 
 PARENT = LossCause.PARENT_RELEASED
 

@@ -10,7 +10,8 @@ import pytest
 
 from controllers.resources.policies import AnswerKind
 from controllers.resources.words import LossCause, NoticeKind, Preemption
-from tests.controllers.resources.tale import PARTIAL, RESERVE, WHOLE, Tale
+from tests.controllers.resources.tale import Tale
+from tests.controllers.resources.tale_words import PARTIAL, RESERVE, WHOLE
 
 
 def give_way(

@@ -11,7 +11,8 @@ from controllers.resources import trace as t
 from controllers.resources.policies import AnswerKind
 from controllers.resources.tokens import TokenId
 from controllers.resources.words import LossCause, NoticeKind
-from tests.controllers.resources.tale import EXCLUSIVE, PARTIAL, Tale
+from tests.controllers.resources.tale import Tale
+from tests.controllers.resources.tale_words import EXCLUSIVE, PARTIAL
 
 
 def a_crash_that_leaves_a_child(tale: Tale, is_wrong: bool) -> None:

@@ -7,7 +7,12 @@ from dataclasses import replace
 import pytest
 
 from controllers.resources.trace import Event, Granted, Notified, Opened
-from controllers.resources.trace_json import event_from_line, event_to_line
+from controllers.resources.trace_json import (
+    event_from_line,
+    event_from_record,
+    event_to_line,
+    event_to_record,
+)
 from models import BadInput, UnknownName
 from tests.controllers.resources.stage import Stage
 from tests.controllers.resources.stories import STORIES
@@ -29,6 +34,7 @@ def test_every_event_comes_back_from_its_line(
         assert type(back) is type(event)
         assert event_to_line(back) == line
         assert "\n" not in line
+        assert event_from_record(event_to_record(event)) == back
 
 
 def test_a_line_reads_like_the_event() -> None:
@@ -81,7 +87,7 @@ def changed(**fields: object) -> str:
     ("line", "message"),
     [
         (LINE[:-5], "is no JSON"),
-        ("[1, 2]", "is no event; each line is an object with the key 'event'"),
+        ("[1, 2]", "is no event; it is an object with the key 'event'"),
         ("{}", "is no event"),
         (changed(event=3), "is no event"),
         (changed(epoch="one"), "Opened.epoch in .*: 'one' is no whole number"),
