@@ -32,8 +32,8 @@ class HotEngineCfg:
     """Largest stiffness of a hot motor, in [0, 1]. With 0.22 or less every motor of the
     NAO cools below 70 °C even if it gives all of that for ever: steady state T = Tₑ +
     R (cap τ_max / K)² / λ with the one-node numbers of the robot; the wrists and hands
-    are the tightest. A leg keeps 0.6 N·m, which is gravity's share of a normal stand.
-    """
+    are the tightest. A leg keeps 0.6 N·m; simulated, the NAO goes on standing and
+    crouching with that, both legs hot."""
     is_total: bool = True
     """Take the motor from its owner; False leaves it usable with the effort capped
     (reading of RM-46)."""

@@ -127,6 +127,28 @@ def test_what_is_hot_is_known_before_any_behaviour_acts(couple: Couple) -> None:
     assert len([e for e in body.events if isinstance(e, Executed)]) == 100
 
 
+@pytest.mark.requirement("RM-43", "RM-65")
+@pytest.mark.parametrize("posture", ["StandInit", "Crouch"])
+def test_a_robot_whose_legs_are_hot_goes_on_standing(
+    couple: Couple, posture: str
+) -> None:
+    """The capped effort of both legs carries it, and their set-points stay."""
+    body = couple(posture=posture)
+    robot = body.sim.robot
+    hot = [name for name in robot.motor_names if name in robot.groups["Legs"]]
+    degc = body.sim.heating.temperature
+    degc[[robot.motor_names.index(name) for name in hot]] = 80.0
+    body.sim.heating.reset(degc)
+    body.run(2.0)
+    assert set(body.hot_engine.hot) == set(hot)
+    joints = [robot.joint_index(name) for name in hot]
+    seen = body.sim.read()
+    assert seen.stiffness[joints].max() == body.cfg.hot_engine.effort_cap
+    assert not body.sim.has_fallen()
+    sag = np.abs(seen.q - robot.posture(posture).angles)[joints]
+    assert np.rad2deg(sag.max()) < 1.0
+
+
 def test_a_slot_is_decided_once_however_time_passes(couple: Couple) -> None:
     body = couple()
     ticks: list[int] = []
