@@ -250,6 +250,7 @@ def test_two_who_share_a_leaf_both_use_it_in_one_slot(world: World) -> None:
             "the motor.",
         ),
         ("Stiffness", 1.5, "stiffness of HeadYaw is 1.5; accepted: 0 to 1."),
+        ("Stiffness", -0.1, "stiffness of HeadYaw is -0.1; accepted: 0 to 1."),
         ("Stiffness", np.inf, "stiffness of HeadYaw is inf; accepted: 0 to 1."),
         (
             "Stiffness",

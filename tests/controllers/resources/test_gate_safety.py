@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from controllers.resources.owner import Owner
 from controllers.resources.safe_set_points import hold, holding_lags
 from controllers.resources.tokens import Token
 from controllers.resources.trace import MadeSafe
@@ -54,8 +55,11 @@ def test_a_moving_joint_stops_where_authority_is_lost(
     world.flush()
     assert world.target_of("HeadYaw") == pytest.approx(0.4 + LAG_YAW, abs=1e-7)
     assert [event.leaves for event in world.told(MadeSafe)] == [("HeadYaw",)]
+    world.robot.q[world.joint("HeadYaw")] = 0.2
+    world.ledger.add_owner(Owner(name="new"), world.ledger.tick)
     world.flush()
     assert len(world.told(MadeSafe)) == 1, "once: then nobody has it"
+    assert world.target_of("HeadYaw") == pytest.approx(0.4 + LAG_YAW, abs=1e-7)
 
 
 def test_a_joint_that_carries_keeps_its_set_point(world: World) -> None:
