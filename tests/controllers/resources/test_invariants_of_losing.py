@@ -68,6 +68,28 @@ def a_tie_that_the_asker_does_not_want(tale: Tale, is_wrong: bool) -> None:
     _override(tale, asker=3, wins_ties=not is_wrong, keeps_ties=False)
 
 
+def a_tie_won_after_waiting(tale: Tale, is_wrong: bool) -> None:
+    holder = tale.take("ann", "HeadYaw", priority=3, keeps_ties=False)
+    request = tale.ask("bob", "HeadYaw", priority=3, wins_ties=True)
+    if is_wrong:
+        tale.settle()
+    give_way(tale, holder, request, why=LossCause.OVERRIDDEN)
+    tale.grant(request, "bob", "HeadYaw")
+    if is_wrong:
+        tale.tell_outcome(request, "bob")
+    tale.settle()
+
+
+def told_twice(tale: Tale, is_wrong: bool) -> None:
+    holder = tale.take("ann", "HeadYaw", priority=3)
+    request = tale.ask("bob", "HeadYaw", priority=4)
+    give_way(tale, holder, request, why=LossCause.OVERRIDDEN)
+    if is_wrong:
+        tale.events.append(tale.events[-1])
+    tale.grant(request, "bob", "HeadYaw")
+    tale.settle()
+
+
 def overriding_where_nobody_may(tale: Tale, is_wrong: bool) -> None:
     tale.open(2, Preemption.OFF if is_wrong else Preemption.BY_PRIORITY)
     _override(tale, asker=9)
@@ -167,6 +189,8 @@ CASES: tuple[tuple[str, Callable[[Tale, bool], None]], ...] = (
     ("I-17", overriding_an_equal),
     ("I-17", a_tie_that_the_holder_keeps),
     ("I-17", a_tie_that_the_asker_does_not_want),
+    ("I-17", a_tie_won_after_waiting),
+    ("I-17", told_twice),
     ("I-17", overriding_where_nobody_may),
     ("I-17", taking_what_was_not_promised),
     ("I-17", taking_before_the_promised_time),
