@@ -305,6 +305,20 @@ def test_a_holder_may_change_its_mind_at_the_next_time_of_asking() -> None:
     assert end_of(waiting) == (GRANTED, 1.0)
 
 
+@pytest.mark.requirement("RM-19", "RM-32")
+def test_a_holder_with_something_new_to_say_is_asked_before_its_time() -> None:
+    diary = Diary()
+    stage = stage_with(CallbackOnDemand(diary))
+    stage.take("dancer", "TTS")
+    waiting = stage.ask("asker", "TTS", timeout_s=5.0)
+    diary.says = Answer(kind=AnswerKind.YIELD)
+    stage.at(0.2)
+    stage.ledger.demand_again(waiting.number, stage.tick)
+    assert end_of(waiting) == (GRANTED, 0.2)
+    stage.ledger.demand_again(waiting.number, stage.tick)  # it waits no more
+    assert len(diary.demands) == 2
+
+
 @pytest.mark.requirement("RM-32")
 def test_a_reader_can_list_the_answers_by_name() -> None:
     assert list(policy_classes()) == ["callback", "lock", "pause", "stop"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.resources.trace import Granted
+from controllers.resources.trace import Granted, ResourceRemoved
 from controllers.resources.words import Why
 from models import BadInput, UnknownName
 from tests.controllers.resources.stage import (
@@ -58,6 +58,7 @@ def test_a_resource_comes_and_goes_while_others_are_held_and_awaited(
     stage.ledger.remove_resource("ball", stage.tick)
 
     assert stage.picture() == before
+    assert ResourceRemoved(tick=0, name="ball") in stage.events
     stage.release(token)
     assert end_of(waiting) == (GRANTED, 0.0)
     with pytest.raises(UnknownName, match="'ball'"):

@@ -3,10 +3,11 @@
 import pytest
 
 from controllers.resources.policies import PauseOnDemand, StopOnDemand
+from controllers.resources.snapshot import take_snapshot
 from controllers.resources.stale_token import StaleToken
 from controllers.resources.trace import Crashed, Expired
 from controllers.resources.words import Mode, Refusal, Why
-from models import UnknownName
+from models import BadInput, UnknownName
 from tests.controllers.resources.stage import (
     CANCELLED,
     GRANTED,
@@ -24,6 +25,11 @@ def stage() -> Stage:
     stage.owner("step", parent="dance")
     stage.owner("other")
     return stage
+
+
+def gone_ones(stage: Stage) -> list[str]:
+    owners = take_snapshot(stage.ledger).owners
+    return [owner.name for owner in owners if owner.is_gone]
 
 
 @pytest.mark.requirement("RM-65")
@@ -89,7 +95,9 @@ def test_who_comes_back_may_ask_anew_but_its_old_tokens_stay_dead(
     with pytest.raises(StaleToken, match="EXPIRED"):
         stage.release(old)
     assert stage.may(new, "HeadYaw") is None
+    assert gone_ones(stage) == ["step"]  # nothing was heard of this part
     stage.until(7.0)
+    assert gone_ones(stage) == ["dance", "step"]
     assert stage.may(new, "HeadYaw") is Refusal.EXPIRED
 
 
@@ -156,3 +164,16 @@ def test_an_unknown_owner_is_named(stage: Stage) -> None:
         stage.ask("dence", "TTS")
     with pytest.raises(UnknownName, match="Owner 'nobody'"):
         stage.ledger.drop("nobody", stage.tick)
+
+
+def test_a_forgotten_owner_leaves_nothing_and_may_come_elsewhere(stage: Stage) -> None:
+    token = stage.take("step", "TTS")
+    with pytest.raises(BadInput, match="'dance' still has parts: step"):
+        stage.ledger.forget_owner("dance", stage.tick)
+    stage.ledger.forget_owner("step", stage.tick)
+    assert stage.may(token, "TTS") is Refusal.EXPIRED
+    with pytest.raises(UnknownName):
+        stage.ask("step", "TTS")
+    stage.ledger.forget_owner("dance", stage.tick)
+    stage.owner("step", parent="other")
+    assert stage.holders("TTS") == ()

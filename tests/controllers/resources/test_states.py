@@ -169,3 +169,16 @@ def test_an_unknown_state_is_named(stage: Stage) -> None:
         stage.ledger.set_state("State", "Stnad", stage.tick)
     with pytest.raises(UnknownName, match="Set of states 'Head'"):
         stage.ledger.set_state("Head", "Sit", stage.tick)
+
+
+@pytest.mark.requirement("RM-53", "RM-54")
+def test_a_state_may_be_left_without_another_one(stage: Stage) -> None:
+    """While the robot sits down it is in none, so nobody cuts its motors too early."""
+    stage.take("walk", "Stand", policy=StopOnDemand())
+    waiting = stage.ask("cut motors", "Sit", "Motors", timeout_s=9.0)
+    assert stage.ledger.ask_state("State", None, stage.tick)
+    assert stage.ledger.active_state("State") is None
+    assert waiting.outcome is None
+    stage.at(1.0)
+    stage.ledger.set_state("State", "Sit", stage.tick)
+    assert end_of(waiting) == (GRANTED, 1.0)

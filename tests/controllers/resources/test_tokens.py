@@ -87,6 +87,18 @@ def test_forged_tokens_with_the_right_sequence_are_refused(stage: Stage) -> None
 
 
 @pytest.mark.requirement("AR-7")
+def test_a_token_is_genuine_dead_or_alive_but_not_when_it_is_forged(
+    stage: Stage,
+) -> None:
+    token = stage.take("A", "TTS")
+    stage.release(token)
+    forged = (token._replace(secret=1), token._replace(sequence=9), None)
+    older = token._replace(epoch=0)
+    assert stage.ledger.is_genuine(token)
+    assert not any(map(stage.ledger.is_genuine, (*forged, older)))
+
+
+@pytest.mark.requirement("AR-7")
 def test_the_drawn_form_has_three_random_and_three_sequential_digits() -> None:
     assert six_digits(Token(epoch=1, sequence=4, secret=933)) == "933004"
     assert six_digits(Token(epoch=1, sequence=12_007, secret=70_005)) == "005007"

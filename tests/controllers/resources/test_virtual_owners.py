@@ -108,6 +108,14 @@ def test_a_cause_takes_away_only_its_own_hold(stage: Stage) -> None:
     assert end_of(waiting) == (GRANTED, 1.0)
 
 
+@pytest.mark.requirement("RM-45")
+def test_a_cause_may_end_for_one_part_and_stay_for_another(stage: Stage) -> None:
+    stage.ledger.freeze(["Arms"], "hotEngine", stage.tick)
+    stage.ledger.thaw("hotEngine", stage.tick, ["LArm", "HeadYaw"])
+    assert end_of(stage.ask("waver", "LArm", timeout_s=0.0))[0] is GRANTED
+    assert end_of(stage.ask("reader", "RHand", timeout_s=0.0))[0] is DENIED
+
+
 @pytest.mark.requirement("RM-46")
 def test_a_part_frozen_in_part_stays_in_use_with_less_effort(stage: Stage) -> None:
     token = stage.take("waver", "Legs")

@@ -1,0 +1,110 @@
+"""Time is an argument: ticks that never decrease, calls before timers."""
+
+import pytest
+
+from controllers.resources.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    Demand,
+    StopOnDemand,
+)
+from controllers.resources.trace import Answered, Settled, Ticked
+from models import BadInput
+from tests.controllers.resources.stage import (
+    GRANTED,
+    TIMED_OUT,
+    Stage,
+    end_of,
+    outcome_of,
+)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    stage = Stage()
+    stage.owners("holder", "asker", "third")
+    return stage
+
+
+def test_the_next_due_tick_is_when_something_happens(stage: Stage) -> None:
+    assert stage.ledger.next_due() is None
+    stage.take("holder", "TTS", policy=StopOnDemand(within_s=0.3))
+    stage.ask("asker", "TTS", timeout_s=0.7)
+    due: list[int] = []
+    while (tick := stage.ledger.next_due()) is not None and len(due) < 9:
+        due.append(tick)
+        stage.ledger.advance(tick)
+    assert due[0] == 30  # the promise comes first
+    assert stage.holders("TTS") == ("asker",)
+
+
+@pytest.mark.requirement("RM-20")
+def test_a_late_call_lets_all_happen_first_that_was_due(stage: Stage) -> None:
+    """Each at its own tick, in order, however long nobody called."""
+    stage.take("holder", "TTS")
+    first = stage.ask("asker", "TTS", timeout_s=1.0)
+    second = stage.ask("third", "TTS", "LHand", timeout_s=2.0)
+    stage.at(50.0)
+    third = stage.ask("asker", "LHand")
+    assert end_of(first) == (TIMED_OUT, 1.0)
+    assert end_of(second) == (TIMED_OUT, 2.0)
+    assert end_of(third) == (GRANTED, 50.0)
+    ticks = [event.tick for event in stage.events]
+    assert ticks == sorted(ticks)
+
+
+def test_time_does_not_go_back(stage: Stage) -> None:
+    stage.until(1.0)
+    with pytest.raises(BadInput, match="tick is 99, but it is 100 already"):
+        stage.ledger.advance(99)
+    assert stage.ledger.tick == 100
+
+
+@pytest.mark.requirement("RM-36")
+def test_time_stands_still_while_a_callback_runs(stage: Stage) -> None:
+    def hurry(demand: Demand) -> Answer:
+        stage.ledger.advance(demand.tick + 1)
+        return Answer(kind=AnswerKind.YIELD)
+
+    stage.take("holder", "TTS", policy=CallbackOnDemand(hurry))
+    waiting = stage.ask("asker", "TTS", timeout_s=0.1)
+    (answer,) = [event for event in stage.events if isinstance(event, Answered)]
+    assert "time does not go back" in answer.error
+    stage.until(0.1)
+    assert end_of(waiting) == (TIMED_OUT, 0.1)
+
+
+def test_times_in_seconds_are_rounded_up_to_ticks() -> None:
+    for timeout_s, ticks in ((0.01, 1), (0.011, 2), (0.1, 10), (0.3, 30), (1e-9, 1)):
+        stage = Stage()
+        stage.owners("holder", "asker")
+        stage.take("holder", "TTS")
+        waiting = stage.ask("asker", "TTS", timeout_s=timeout_s)
+        stage.ledger.advance(100)
+        assert outcome_of(waiting).tick == ticks
+
+
+def test_each_call_ends_settled_and_each_advance_ticked(stage: Stage) -> None:
+    stage.events.clear()
+    stage.take("holder", "TTS")
+    assert [event for event in stage.events if isinstance(event, Settled)] == [
+        stage.events[-1]
+    ]
+    stage.ledger.advance(5)
+    assert stage.events[-1] == Ticked(tick=5)
+
+
+@pytest.mark.requirement("RM-32")
+def test_without_listeners_the_same_is_decided(stage: Stage) -> None:
+    outcomes = []
+    for listens in (True, False):
+        stage = Stage()
+        if not listens:
+            stage.ledger.listeners.clear()
+        stage.owners("holder", "asker", "third")
+        stage.take("holder", "TTS", policy=StopOnDemand(within_s=0.2))
+        tickets = [stage.ask(name, "TTS", timeout_s=1.0) for name in ("asker", "third")]
+        stage.until(2.0)
+        outcomes.append([end_of(ticket) for ticket in tickets])
+    assert outcomes == [[(GRANTED, 0.2), (TIMED_OUT, 1.0)]] * 2
