@@ -36,7 +36,8 @@ def _line(row: RowData, width: int) -> str:
     owners += [_holder(row, holding) for holding in row.holders]
     if owners:
         parts.append("-> " + ", ".join(owners))
-    if row.waiters:
+    # The waiters of a composite that nobody holds stand at its parts.
+    if row.waiters and (owners or row.kind is not None):
         names = [w.owner + (" (paused)" if w.is_paused else "") for w in row.waiters]
         parts.append(f"Waiter: {', '.join(names)}  {len(row.waiters)}")
     return f"{name:<{width}}  {'  '.join(parts)}".rstrip()

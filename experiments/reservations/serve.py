@@ -76,16 +76,25 @@ def is_loopback(host: str) -> bool:
 class ReservationServer:
     """Serves one shared ledger: `run` in this thread, or as a context in another."""
 
-    def __init__(self, front: SharedLedger, cfg: ServerCfg | None = None) -> None:
+    def __init__(
+        self,
+        front: SharedLedger,
+        cfg: ServerCfg | None = None,
+        listener: socket.socket | None = None,
+    ) -> None:
         """Take the address; nothing is answered yet.
+
+        Args:
+            front: the ledger to serve.
+            cfg: where and to whom.
+            listener: of `listen`, for who wants to know first that there is one.
 
         Raises:
             BadInput: the address cannot be had.
         """
         cfg = cfg or ServerCfg()
         desk = Desk(front)
-        self.epoch = desk.epoch
-        self._socket = _listen(cfg)
+        self._socket = listener or listen(cfg)
         self._routes = Routes(desk)
         hosts = {*LOOPBACK_NAMES, _in_url(cfg.host).lower()}
         guard = Guard(
@@ -196,7 +205,12 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
-def _listen(cfg: ServerCfg) -> socket.socket:
+def listen(cfg: ServerCfg) -> socket.socket:
+    """Return a socket that listens as configured.
+
+    Raises:
+        BadInput: the address is none of this machine, or is in use.
+    """
     host = cfg.host.strip("[]")
     try:
         found = socket.getaddrinfo(

@@ -1,6 +1,8 @@
 """`nao-testbed resources serve`: one ledger, served until a signal ends it."""
 
+import socket
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from experiments.reservations.resource_source import (
     robot_of,
     with_objects,
 )
-from experiments.reservations.serve import ReservationServer, ServerCfg
+from experiments.reservations.serve import ReservationServer, ServerCfg, listen
 from experiments.reservations.threaded import SharedLedger
 from models import BadInput, UnknownName
 
@@ -54,16 +56,22 @@ def run_server(cfg: ServeCfg) -> None:
         robot = robot_of(cfg.robot, cfg.body)
         root = robot.resources
     tree = ResourceTree(with_objects(root, cfg.objects))
-    epoch = next_epoch(cfg.state or default_epoch_file())
-    ledger = Ledger(tree, LedgerCfg(preemption=Preemption(cfg.preemption)), epoch=epoch)
-    if robot is not None:
-        freeze_absent(ledger, robot, ledger.tick)
+    ledger_cfg = LedgerCfg(preemption=Preemption(cfg.preemption))
+    with closing(listen(server_cfg)) as listener:
+        epoch = next_epoch(cfg.state or default_epoch_file())
+        ledger = Ledger(tree, ledger_cfg, epoch=epoch)
+        if robot is not None:
+            freeze_absent(ledger, robot, ledger.tick)
+        _serve(ledger, server_cfg, listener)
+
+
+def _serve(ledger: Ledger, cfg: ServerCfg, listener: socket.socket) -> None:
     with SharedLedger(ledger) as front:
-        server = ReservationServer(front, server_cfg)
+        server = ReservationServer(front, cfg, listener)
         print(server.url, flush=True)
         print(
-            f"epoch {epoch}, {len(tree.all_leaves)} resources; the page is at that "
-            "address, Ctrl-C ends",
+            f"epoch {ledger.epoch}, {len(ledger.tree.all_leaves)} resources; the page "
+            "is at that address, Ctrl-C ends",
             file=sys.stderr,
             flush=True,
         )

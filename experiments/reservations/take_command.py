@@ -71,6 +71,7 @@ def run_take(cfg: TakeCfg) -> int:
             if outcome.token is None:
                 print(_why_not(outcome), file=sys.stderr)
                 return 1
+            holder.has_begun = True
             print(outcome.token.as_text(), flush=True)
             _say(f"{client.name} holds {', '.join(outcome.obtained)}")
             if outcome.missing:
@@ -99,7 +100,6 @@ class _Holder:
 
     def hold(self, client: Client, outcome: Outcome, hold_s: float | None) -> int:
         """Wait; return the exit status."""
-        self.has_begun = True
         token = outcome.token
         assert token is not None
         end_s = math.inf if hold_s is None else time.monotonic() + hold_s
