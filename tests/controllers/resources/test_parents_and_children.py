@@ -2,7 +2,10 @@
 
 import pytest
 
+from controllers.resources.behaviours import Behaviour
+from controllers.resources.front import LedgerFront
 from controllers.resources.policies import CallbackOnDemand, StopOnDemand
+from controllers.resources.start_behaviour import start_behaviour
 from controllers.resources.trace import Revoked
 from controllers.resources.words import LossCause, Mode, Refusal, Why
 from models import BadInput
@@ -197,30 +200,24 @@ def test_an_owner_stays_where_it_is_in_the_tree(stage: Stage) -> None:
 
 @pytest.mark.requirement("RM-7")
 def test_sets_of_behaviours_and_resources_can_be_classes() -> None:
-    class Limb:
-        side = "L"
-
-        def resources(self) -> tuple[str, ...]:
-            return (f"{self.side}Arm",)
-
-    class RightLimb(Limb):
+    class Wave(Behaviour):
         side = "R"
 
-    class Greeting:
-        parts = (RightLimb, Limb)
+        def __init__(self) -> None:
+            name = f"wave {self.side}"
+            super().__init__(name=name, essential=(f"{self.side}Arm",))
 
-        def set_on(self, stage: Stage) -> list[tuple[str, ...]]:
-            stage.owner("greeting")
-            held = []
-            for limb in self.parts:
-                name = f"greeting with {limb.__name__}"
-                stage.owner(name, parent="greeting")
-                stage.take(name, *limb().resources())
-                held.append(stage.held_by(name))
-            return held
+    class WaveLeft(Wave):
+        side = "L"
 
-    held = Greeting().set_on(Stage())
-    assert held == [("RHand", "RShoulderPitch"), ("LHand", "LShoulderPitch")]
+    class Greeting(Behaviour):
+        def __init__(self) -> None:
+            super().__init__(name="greeting", parts=(Wave(), WaveLeft()))
+
+    stage = Stage()
+    start_behaviour(Greeting(), LedgerFront(stage.ledger))
+    assert stage.held_by("wave R") == ("RHand", "RShoulderPitch")
+    assert stage.held_by("wave L") == ("LHand", "LShoulderPitch")
 
 
 def test_an_owner_that_keeps_may_use_it_itself(stage: Stage) -> None:

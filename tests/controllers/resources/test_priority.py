@@ -161,7 +161,7 @@ def test_a_partial_token_that_covers_nothing_more_is_dead(stage: Stage) -> None:
     assert [e.is_whole for e in stage.events if isinstance(e, Revoked)] == [False, True]
 
 
-@pytest.mark.requirement("AR-21", "AR-22")
+@pytest.mark.requirement("AR-8", "AR-21", "AR-22")
 @pytest.mark.parametrize(
     ("asker", "holder", "ends"),
     [

@@ -1,11 +1,9 @@
 """Tokens: one for each grant, hard to guess, dead for good when it ends."""
 
-import random
-
 import pytest
 
 from controllers.resources.stale_token import StaleToken
-from controllers.resources.tokens import Token, TokenMint, six_digits, system_secrets
+from controllers.resources.tokens import Token, TokenMint, six_digits
 from controllers.resources.words import Mode, Refusal
 from models import BadInput
 from tests.controllers.resources.stage import (
@@ -71,22 +69,6 @@ def test_tokens_order_and_hide() -> None:
 
 
 @pytest.mark.requirement("AR-7")
-def test_a_million_secrets_are_all_different() -> None:
-    draw = system_secrets()
-    assert len({draw() for _ in range(1_000_000)}) == 1_000_000
-
-
-@pytest.mark.requirement("AR-7", "AR-10")
-def test_forged_tokens_with_the_right_sequence_are_refused(stage: Stage) -> None:
-    token = stage.take("A", "TTS")
-    rng = random.Random(1)
-    for _ in range(100_000):
-        forged = token._replace(secret=rng.getrandbits(64))
-        assert stage.may(forged, "TTS") is Refusal.UNKNOWN
-    assert stage.may(token, "TTS") is None
-
-
-@pytest.mark.requirement("AR-7")
 def test_a_token_is_genuine_dead_or_alive_but_not_when_it_is_forged(
     stage: Stage,
 ) -> None:
@@ -123,7 +105,7 @@ def test_the_record_of_a_token_says_who_what_and_how(stage: Stage) -> None:
     assert stage.may(token, "LHand") is Refusal.NOT_COVERED
 
 
-@pytest.mark.requirement("AR-10", "AR-11", "AR-12")
+@pytest.mark.requirement("AR-8", "AR-10", "AR-11", "AR-12")
 def test_the_gate_asks_whether_it_is_valid_and_covers(stage: Stage) -> None:
     token = stage.take("A", *HEAD)
     gone = stage.take("B", "TTS")
@@ -133,6 +115,7 @@ def test_the_gate_asks_whether_it_is_valid_and_covers(stage: Stage) -> None:
     assert stage.may(None, "HeadYaw") is Refusal.NO_TOKEN
     assert stage.may(gone, "TTS") is Refusal.RELEASED
     assert stage.may(token._replace(sequence=77), "HeadYaw") is Refusal.UNKNOWN
+    assert stage.may(token._replace(secret=1), "HeadYaw") is Refusal.UNKNOWN
     assert stage.may(token._replace(epoch=0), "HeadYaw") is Refusal.WRONG_EPOCH
 
 
