@@ -9,13 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from controllers.resources.ledger import Ledger
 from controllers.resources.tokens import Token
 from experiments.cli import main
 from experiments.reservations.link import ServerLink
-from experiments.reservations.serve import ReservationServer
+from experiments.reservations.serve import ReservationServer, ServerCfg
 from experiments.reservations.threaded import SharedLedger
 from tests.experiments.command.helpers import Ran
-from tests.experiments.reservations.helpers import Terminal, eventually
+from tests.experiments.reservations.helpers import (
+    Terminal,
+    eventually,
+    small_tree,
+)
 
 Start = Callable[..., Terminal]
 Here = Callable[..., Ran]
@@ -254,16 +259,26 @@ FILES = {
 }
 
 
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[ReservationServer]:
+    """One server for all: bad input changes nothing."""
+    with (
+        SharedLedger(Ledger(small_tree())) as front,
+        ReservationServer(front, ServerCfg(port=0)) as server,
+    ):
+        yield server
+
+
 @pytest.mark.parametrize("line", BAD)
 def test_bad_input_is_one_message_and_status_2(
-    here: Here, server: ReservationServer, tmp_path: Path, line: str
+    here: Here, lasting: ReservationServer, tmp_path: Path, line: str
 ) -> None:
     for name, (text, mode) in FILES.items():
         path = tmp_path / name
         path.write_text(text)
         path.chmod(mode)
-    port = server.url.rpartition(":")[2]
-    words = line.format(url=server.url, tmp=tmp_path, port=port).split()
+    port = lasting.url.rpartition(":")[2]
+    words = line.format(url=lasting.url, tmp=tmp_path, port=port).split()
     ran = here(*words)
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith("error: ")
