@@ -50,7 +50,10 @@ class Checker:
         ...
         assert not checker.finish()
 
-    A second `Opened` is a restart: what was held and awaited before is void.
+    It must see the first event, `Opened`; a second one is a restart, and what was held
+    and awaited before is void. An event costs some ten microseconds, however long the
+    trace and the queues are; only where many owners both hold and wait does the search
+    for circles grow with their number. Ended tokens are remembered for an epoch.
     """
 
     def __init__(self, judges: Iterable[type[Judge]] = JUDGES) -> None:

@@ -88,8 +88,6 @@ class ReplayState:
         below = (self.exclusive_leaves(child) for child in self.children.get(name, ()))
         return set().union(*below)
 
-    # -- events -----------------------------------------------------------------------
-
     # -- moves ------------------------------------------------------------------------
 
     def end_request(self, number: int, kind: OutcomeKind, why: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from controllers.resources.invariants import check, trace_hash
 from controllers.resources.trace import Event, Granted, Notified, Opened
 from controllers.resources.trace_json import (
     event_from_line,
@@ -35,6 +36,17 @@ def test_every_event_comes_back_from_its_line(
         assert event_to_line(back) == line
         assert "\n" not in line
         assert event_from_record(event_to_record(event)) == back
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_recorded_story_is_judged_as_the_told_one(
+    story: Callable[[], list[Event]],
+) -> None:
+    told = story()
+    recorded = [event_from_line(event_to_line(event)) for event in told]
+    assert trace_hash(recorded) == trace_hash(told)
+    assert check(recorded) == ()
+    assert check(recorded[:-9] + recorded[-8:]) == check(told[:-9] + told[-8:])
 
 
 def test_a_line_reads_like_the_event() -> None:
