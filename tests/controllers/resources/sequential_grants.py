@@ -184,6 +184,24 @@ class Grants(World):
         is_whole = held.loss is Loss.WHOLE
         return [s for s in self.of(held) if is_whole or s.leaf in loser.leaves]
 
+    def innermost_first(self, plan: Plan) -> Plan:
+        """Return a plan in which each comes after those that are inside of it.
+
+        So that each goes by its own cause: a promised pause stays a pause.
+        """
+        order: Plan = {}
+
+        def add(held: Held) -> None:
+            for seat in sorted(self.of(held), key=lambda seat: seat.leaf):
+                for above in self.above(seat):
+                    if above.held in plan and above.held is not held:
+                        add(above.held)
+            order.setdefault(held, plan[held])
+
+        for held in plan:
+            add(held)
+        return order
+
     # Losing
 
     def lose(self, plan: Plan, by: str, request: int | None = None) -> None:
@@ -307,7 +325,7 @@ class Grants(World):
 
     def grant(self, wait: Wait, plan: Plan) -> None:
         """Let the losers lose, and seat a request, in one step."""
-        self.lose(plan, by=wait.owner, request=wait.number)
+        self.lose(self.innermost_first(plan), by=wait.owner, request=wait.number)
         if wait.add_to and wait.add_to.ended is not None:
             if wait.number not in self.outcomes:
                 self.fail(wait, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)
@@ -370,6 +388,8 @@ class Grants(World):
     def queue_paused(self) -> None:
         """Let the paused ones wait for what they had."""
         for wait in self.pausing:
+            if wait.add_to and wait.add_to.ended is not None:
+                wait.add_to = None
             if wait.timeout_ticks is not None:
                 wait.timeout_due = (self.now + wait.timeout_ticks, self.serial())
             self.waits.append(wait)

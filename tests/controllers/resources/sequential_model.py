@@ -328,9 +328,10 @@ class SequentialModel(Grants):
         for held, leaves in asked.items():
             if wait not in self.waits:
                 return
-            if held.ended is None:
+            still = leaves & {seat.leaf for seat in self.of(held)}
+            if still:
                 answers[held.token.sequence] = self._ask(
-                    held, leaves, wait.owner, wait.priority, wait.number
+                    held, still, wait.owner, wait.priority, wait.number
                 )
         if wait not in self.waits:
             return

@@ -24,6 +24,7 @@ from models.resource_node import ResourceKind, ResourceNode
 from tests.controllers.resources.sequential_grants import secret_of
 
 EXCLUSIVE = ("A1", "A2", "H", "L")
+GROUP = "Pose"
 STATES = ("Back", "Sit", "Stand")
 TREE = ResourceNode(
     name="Robot",
@@ -40,7 +41,7 @@ TREE = ResourceNode(
         ),
         ResourceNode(name="L"),
         ResourceNode(
-            name="Pose",
+            name=GROUP,
             children=tuple(
                 ResourceNode(name=state, kind=ResourceKind.STATE) for state in STATES
             ),

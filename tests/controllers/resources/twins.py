@@ -7,6 +7,7 @@ events in the same order, the same holders, waiters, freezes, states and gate an
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
+from itertools import count
 
 from controllers.resources.invariants import Checker
 from controllers.resources.ledger import Ledger
@@ -60,8 +61,7 @@ class Twins:
             retry_s=3.0,
             dead_tokens_kept=world.dead_tokens_kept,
         )
-        draws = iter(range(1, 1_000_000))
-        mint = TokenMint(EPOCH, draw=lambda: secret_of(next(draws)))
+        mint = TokenMint(EPOCH, draw=map(secret_of, count(1)).__next__)
         self.trace: list[Event] = []
         self.checker = Checker()
         self.ledger = Ledger(
@@ -225,6 +225,12 @@ class Twins:
         if kind == "forged":
             return real._replace(secret=real.secret ^ 1)
         return real._replace(epoch=0) if kind == "older epoch" else real
+
+    def forget_the_past(self) -> None:
+        """Keep only what the future depends on, so that copies are small."""
+        self.trace.clear()
+        self._seen = 0
+        self.tickets = [pair for pair in self.tickets if pair[0].outcome is None]
 
     def finish(self) -> None:
         """Judge what only the end of a history shows."""
