@@ -268,6 +268,19 @@ def test_a_circle_through_the_queue_is_seen_too(stage: Stage) -> None:
     assert why(stage.ask("MoveHead2", "TTS")) is Why.DEADLOCK
 
 
+@pytest.mark.requirement("RM-21", "AR-13")
+def test_a_circle_closed_by_who_goes_before_in_the_queue_is_seen_too(
+    stage: Stage,
+) -> None:
+    """The later one in the queue is denied, though it came earlier."""
+    stage.take("MoveHead1", "HeadYaw")
+    stage.take("MoveHead2", "LHand")
+    low = stage.ask("MoveHead2", "HeadYaw", priority=0)
+    high = stage.ask("MoveHead3", "HeadYaw", "LHand", priority=5)
+    assert why(low) is Why.DEADLOCK
+    assert high.outcome is None
+
+
 @pytest.mark.requirement("RM-21")
 def test_who_asks_for_what_it_uses_itself_is_denied(stage: Stage) -> None:
     stage.take("MoveHead1", "HeadYaw")

@@ -58,6 +58,10 @@ def test_one_request_may_need_resources_of_every_kind(stage: Stage) -> None:
         *("RHand", "RShoulderPitch", "Stand", "TTS"),
     )
     assert stage.row("CPU").used_percent == 100.0
+    shares = {"TTS": 100.0, "RHand": 100.0, "Stand": 0.0, "CPU": 30.0, "Network": 5.5}
+    for name, percent in shares.items():
+        own = next(h for h in stage.row(name).holders if h.owner == "greeting")
+        assert own.share_percent == percent
     assert stage.told("walk", LOST) == stage.told("maps", LOST) == []
 
 
