@@ -75,7 +75,7 @@ class Checker:
         self._replay.now = event.tick
         for judge in judging:
             self._note(judge(event), event.tick)
-        if isinstance(event, Opened):
+        if isinstance(event, Opened) and self._count:
             self._begin()
         self._replay.apply(event)
         for judge in looking_back:
@@ -96,15 +96,11 @@ class Checker:
 
     def _begin(self) -> None:
         self._judges = [kind(self._replay) for kind in self._kinds]
+        self._wanted = [rule for judge in self._judges for rule in judge.rules()]
         self._rules: dict[type[Event], tuple[list[_Judging], list[_Judging]]] = {}
 
     def _rules_for(self, event: type[Event]) -> tuple[list[_Judging], list[_Judging]]:
-        wanted = [
-            rule
-            for judge in self._judges
-            for rule in judge.rules()
-            if issubclass(event, rule.event)
-        ]
+        wanted = [rule for rule in self._wanted if issubclass(event, rule.event)]
         found = (
             [rule.judge for rule in wanted if rule.is_before],
             [rule.judge for rule in wanted if not rule.is_before],

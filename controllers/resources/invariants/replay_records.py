@@ -108,6 +108,8 @@ class LeafState:
 
     def seat_of(self, token: TokenId | None) -> SeatState | None:
         """Return the seat of a token."""
+        if token is None:
+            return None
         return next((seat for seat in self.seats if seat.token.id == token), None)
 
     def seat(self, seat: SeatState) -> None:
@@ -133,7 +135,7 @@ class LeafState:
             del self.queue[place]
 
     def _account(self, seat: SeatState, share: int) -> None:
-        outer = self.seat_of(seat.inside) if seat.inside else None
+        outer = self.seat_of(seat.inside)
         if outer is None:
             self.used += share
         else:
