@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.resources.invariants import check
+from controllers.resources.invariants import check, trace_hash
 from controllers.resources.trace import Executed, Granted, Revoked, StateChanged
 from controllers.resources.words import LossCause, Refusal
 from experiments.fall_story import FallStory, FallStoryCfg, run_fall_story
@@ -65,6 +65,12 @@ def test_no_command_of_its_acts_after_the_fall(story: tuple[str, FallStory]) -> 
 
 def test_every_invariant_holds_on_the_trace(story: tuple[str, FallStory]) -> None:
     assert list(check(story[1].events)) == []
+
+
+def test_the_same_seed_falls_with_the_same_trace(nao: Robot) -> None:
+    cfg = FallStoryCfg(watched_s=1.0)
+    hashes = {trace_hash(run_fall_story(nao, cfg).events) for _ in range(2)}
+    assert len(hashes) == 1
 
 
 @pytest.mark.requirement("RM-53")
