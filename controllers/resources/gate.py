@@ -12,7 +12,7 @@ between actuates nothing (I-11).
     gate.flush(tick)  # once a device slot, before the robot moves on
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from controllers.resources.device_writers import (
     Value,
     make_writers,
 )
+from controllers.resources.gate_safety import least_caps, without_authority
 from controllers.resources.gate_trace import GateTrace
 from controllers.resources.ledger import Ledger
 from controllers.resources.outputs import Outputs
@@ -32,7 +33,7 @@ from controllers.resources.tokens import Token
 from controllers.resources.trace import Rejected
 from controllers.resources.words import Refusal
 from controllers.robot_interface import Command, RobotInterface
-from models import BadInput, UnknownName
+from models import BadInput
 from models.resource_node import DeviceKind
 
 FloatArray = NDArray[np.float64]
@@ -198,9 +199,7 @@ class Gate:
         holding, rejected = self._slot.test_again()
         written = self._slot.put(holding)
         changes = self._ledger.changes
-        lost = self._put_safe(written) if changes != self._seen else ()
-        if changes != self._seen:
-            self._put_caps()
+        lost = self._put_safety(written) if changes != self._seen else ()
         command = self._outputs.command()
         if command is not None:
             self._robot.write(command)
@@ -214,32 +213,18 @@ class Gate:
             self._trace.made_safe(line.name for line in lost)
         return tuple(rejected)
 
-    def _put_safe(self, written: Mapping[Line, Token]) -> Sequence[Line]:
-        """Put safe set-points where authority was lost; return these lines."""
-        lost = [
-            line
-            for line in self._with_joints
-            if line.commander is not None
-            and line not in written
-            and self._slot.reason(line.commander, line.name) is not None
-        ]
+    # -- inside -----------------------------------------------------------------------
+
+    def _put_safety(self, written: Container[Line]) -> Sequence[Line]:
+        """Put safe values and effort caps; return the lines that were made safe."""
+        lines, outputs = self._with_joints, self._outputs
+        lost = without_authority(lines, written, self._slot)
         if lost:
             observation = self._robot.read()
             for line in lost:
                 line.writer.make_safe(observation)
+        outputs.bound(least_caps(lines, self._ledger, len(outputs.cap)))
         return lost
-
-    def _put_caps(self) -> None:
-        """Bound each joint by the least cap of the leaves that command it."""
-        cap = np.ones_like(self._outputs.cap)
-        for line in self._with_joints:
-            leaf_cap = self._cap(line.name)
-            if leaf_cap < 1.0:
-                joints = list(line.writer.joints)
-                cap[joints] = np.minimum(cap[joints], leaf_cap)
-        self._outputs.bound(cap)
-
-    # -- inside -----------------------------------------------------------------------
 
     def _submit_group(
         self,
@@ -257,12 +242,6 @@ class Gate:
             for line, value in zip(lines, values, strict=True):
                 self._slot.take(line, token, value, group)
         return None
-
-    def _cap(self, leaf: str) -> float:
-        try:
-            return self._ledger.effort_cap(leaf)
-        except UnknownName:
-            return 1.0
 
     def _without_device(self, leaf: str) -> Line:
         """Return a line of its own for one use of a leaf that has no device."""
