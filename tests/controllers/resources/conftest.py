@@ -1,8 +1,20 @@
-"""How many generated histories a soak runs."""
+"""What all tests of reservations share."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
+
+from tests.controllers.resources.stage import Stage
+
+
+@pytest.fixture(autouse=True)
+def _every_story_keeps_the_invariants() -> Iterator[None]:
+    """Judge the trace of each stage that a test has made."""
+    Stage.made.clear()
+    yield
+    found = [stage.checker.finish() for stage in Stage.made]
+    assert not any(found), found
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,9 @@ Times are in seconds, at ticks of 10 ms. Tokens have fixed secrets.
 """
 
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
+from controllers.resources.invariants import Checker
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.owner import Owner
@@ -75,20 +76,26 @@ HEAD = ("HeadPitch", "HeadYaw")
 class Stage:
     """A ledger whose events are kept, and a clock that a story sets.
 
-    A call at a time comes before the timers of that time; `until` lets them happen.
+    A call at a time comes before the timers of that time; `until` lets them happen. The
+    invariants are checked on every story, whatever it is about (see conftest.py).
     """
+
+    made: ClassVar[list["Stage"]] = []
+    """Those of the present test."""
 
     def __init__(
         self, root: ResourceNode = BODY, *, epoch: int = 1, **rules: Any
     ) -> None:
         self.events: list[Event] = []
+        self.checker = Checker()
         self.tick = 0
         self.ledger = Ledger(
             ResourceTree(root),
             LedgerCfg(**rules),
             mint=TokenMint(epoch, draw=count(5000).__next__),
-            listeners=[self.events.append],
+            listeners=[self.events.append, self.checker.see],
         )
+        self.made.append(self)
 
     # -- verbs ------------------------------------------------------------------------
 
