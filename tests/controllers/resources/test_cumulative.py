@@ -161,6 +161,16 @@ def test_a_childs_rate_comes_out_of_its_parents(stage: Stage) -> None:
     stage.take("child 2", **cpu(20.0))
 
 
+@pytest.mark.requirement("RM-27", "RM-28", "RM-56")
+def test_a_child_does_not_stand_behind_a_stranger_for_its_parents_share(
+    stage: Stage,
+) -> None:
+    stage.take("parent", **cpu(50.0, mode=Mode.RESERVE))
+    stranger = stage.ask("vision", **cpu(60.0))
+    stage.take("child 1", **cpu(30.0))
+    assert stranger.outcome is None
+
+
 @pytest.mark.requirement("RM-56", "RM-30")
 def test_a_parents_release_ends_the_shares_inside(stage: Stage) -> None:
     kept = stage.take("parent", **cpu(50.0, mode=Mode.RESERVE))
