@@ -5,14 +5,15 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from controllers.resources.request import Outcome
 from controllers.resources.tokens import Token
+from controllers.resources.trace import Crashed, Event, Expired, Granted, Renewed
 from controllers.resources.words import Loss, NoticeKind, OutcomeKind, Refusal
 from experiments.reservations.client import TRUSTED, Client, ServerRestarted
 from experiments.reservations.link import Refused, ServerLink, ServerUnreachable
@@ -57,6 +58,14 @@ def holders(snapshot: SnapshotData, name: str) -> list[str]:
     return [holding.owner for holding in row.holders]
 
 
+def listen(front: SharedLedger) -> list[Event]:
+    """Return a list that gets every event from now on."""
+    events: list[Event] = []
+    with front.step() as (ledger, _):
+        ledger.listeners.append(events.append)
+    return events
+
+
 def has_waiter(link: ServerLink, name: str, n: int = 1) -> bool:
     (row,) = [row for row in link.snapshot().resources if row.name == name]
     return len(row.waiters) == n
@@ -93,10 +102,10 @@ def test_leaving_frees_all_at_once(robots: Callable[..., Client]) -> None:
 
 
 def test_a_client_that_lives_keeps_what_it_holds(robots: Callable[..., Client]) -> None:
-    one, two = robots("robot 1", time_to_live_s=0.4), robots("robot 2")
+    one, two = robots("robot 1", time_to_live_s=1.0), robots("robot 2")
     token = one.take("ball").token
     assert token is not None
-    assert not two.take("ball", timeout_s=1.2).is_granted
+    assert not two.take("ball", timeout_s=1.5).is_granted
     assert one.holds(token)
 
 
@@ -184,29 +193,24 @@ def test_a_partial_loss_leaves_the_token_held(
 
 @pytest.mark.requirement("RM-59", "RM-61")
 def test_a_silent_client_stops_before_the_server_gives_it_to_another(
-    robots: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+    robots: Callable[..., Client],
+    front: SharedLedger,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its clock runs, its signs of life do not arrive."""
+    events = listen(front)
     live_s = 1.0
     one = robots("robot 1", time_to_live_s=live_s)
     token = one.take("ball").token
     assert token is not None
     monkeypatch.setattr(one, "_own", unanswered)
-    begin = time.monotonic()
-    stopped: list[float] = []
-
-    def watch() -> None:
-        eventually(lambda: not one.holds(token))
-        stopped.append(time.monotonic())
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
+    assert one.holds(token)
     assert robots("robot 2").take("ball", timeout_s=10.0).is_granted
-    granted = time.monotonic()
-    watcher.join()
-    assert stopped[0] < granted
-    assert granted - begin < live_s + 0.5
-    assert stopped[0] - begin < TRUSTED * live_s + 0.1
+    assert not one.holds(token)
+    crashed = next(event for event in events if isinstance(event, Crashed))
+    freed_s = front._begin + crashed.tick * front._tick_s
+    margin_s = freed_s - one._alive_until
+    assert 0.5 * (1.0 - TRUSTED) * live_s < margin_s < live_s
     assert isinstance(one.why_lost, ServerUnreachable)
     assert one.authorise(token, "ball") is Refusal.EXPIRED
 
@@ -217,10 +221,11 @@ def unanswered(*_: object, **__: object) -> object:
 
 @pytest.mark.requirement("RM-59", "RM-61")
 def test_a_killed_client_loses_the_ball_after_its_time_to_live(
-    server: ReservationServer, robots: Callable[..., Client]
+    server: ReservationServer, front: SharedLedger, robots: Callable[..., Client]
 ) -> None:
     """I-9: kill -9; its late commands are refused, and the waiter gets the ball."""
-    live_s = 0.8
+    live_s = 2.0
+    events = listen(front)
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, server.url, str(live_s)],
         cwd=ROOT,
@@ -231,22 +236,23 @@ def test_a_killed_client_loses_the_ball_after_its_time_to_live(
         token = Token.from_text(Terminal(process).line())
         two = robots("robot 2")
         assert two.authorise(token, "ball") is None
-        got: list[float] = []
-
-        def wait() -> None:
-            assert two.take("ball", timeout_s=10.0).is_granted
-            got.append(time.monotonic())
-
-        waiter = threading.Thread(target=wait)
+        got: list[Outcome] = []
+        waiter = threading.Thread(
+            target=lambda: got.append(two.take("ball", timeout_s=AT_MOST_S))
+        )
         waiter.start()
         eventually(lambda: has_waiter(two, "ball"))
         process.send_signal(signal.SIGKILL)
-        killed = time.monotonic()
         waiter.join(AT_MOST_S)
     finally:
         process.kill()
         process.communicate()
-    assert live_s / 2 < got[0] - killed < live_s + 0.5  # it may just have renewed
+    mine = [e for e in events if getattr(e, "owner", "") == "robot 1"]
+    last_sign = max(e.tick for e in mine if isinstance(e, Renewed | Granted))
+    crashed = next(e for e in mine if isinstance(e, Crashed))
+    (expired,) = [e for e in mine if isinstance(e, Expired)]
+    assert crashed.tick == expired.tick == last_sign + round(live_s / 0.01)
+    assert (got[0].is_granted, got[0].tick) == (True, crashed.tick)
     assert two.authorise(token, "ball") is Refusal.EXPIRED
     with pytest.raises(Refused, match="EXPIRED"):
         two.release(token)
@@ -267,7 +273,7 @@ def test_after_a_restart_every_older_token_is_refused(
     url = first.line()
     port = url.rpartition(":")[2]
     heard: list[NoticeData] = []
-    with Client(url, "robot 1", time_to_live_s=1.0, on_notice=heard.append) as robot:
+    with Client(url, "robot 1", time_to_live_s=3.0, on_notice=heard.append) as robot:
         old = robot.take("ball").token
         assert old is not None
         assert old.epoch == 1
@@ -363,7 +369,8 @@ def test_a_wrong_secret_is_a_clear_error(make_server: MakeServer) -> None:
 def test_ctrl_c_while_waiting_leaves_no_request_behind(
     robots: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, two = robots("robot 1"), robots("robot 2", time_to_live_s=0.5)
+    monkeypatch.setattr("experiments.reservations.client.MAX_WAIT_S", 0.1)
+    one, two = robots("robot 1"), robots("robot 2")
     one.take("ball")
     insist = two._insist
 

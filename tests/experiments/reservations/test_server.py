@@ -226,9 +226,9 @@ def test_holding_all_of_a_composite_shows_at_the_composite(
 
 
 def test_a_name_is_taken_until_its_owner_is_gone(http: httpx.Client) -> None:
-    key = register(http, "a", time_to_live_s=0.2)
+    key = register(http, "a", time_to_live_s=60.0)
     second = http.post("/owners", json={"name": "a"})
-    assert (second.status_code, "0.2 s" in second.text) == (409, True)
+    assert (second.status_code, "60 s" in second.text) == (409, True)
     changed = http.post("/owners", json={"name": "a", "priority": 3}, headers=key)
     assert changed.status_code == 201, "its own owner may change its habits"
     http.delete("/owner", headers=key)
@@ -278,5 +278,5 @@ def test_a_client_that_never_reads_is_dropped_and_the_server_goes_on(
         assert httpx.get(f"{server.url}/resources").status_code == 200
         return len(front.on_change) == n_before
 
-    eventually(change, within_s=10.0)
+    eventually(change)
     deaf.close()

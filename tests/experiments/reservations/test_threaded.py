@@ -19,7 +19,7 @@ from controllers.resources.trace import Answered, Event, Notified
 from controllers.resources.words import NoticeKind, OutcomeKind, Refusal, Why
 from experiments.reservations.threaded import SharedLedger
 
-AT_MOST_S = 10.0
+AT_MOST_S = 60.0
 MakeFront = Callable[..., SharedLedger]
 
 
@@ -157,16 +157,16 @@ def test_a_callback_that_hangs_blocks_nobody_and_its_limit_ends_it(
     front: SharedLedger,
 ) -> None:
     hang = threading.Event()
-    add(front, "a", policy=CallbackOnDemand(until(hang), limit_s=0.15))
+    add(front, "a", policy=CallbackOnDemand(until(hang), limit_s=0.5))
     add(front, "b", "c")
     front.take(Request(owner="a", resources=("ball",)))
     begin = time.monotonic()
     result = in_thread(lambda: front.take(Request(owner="b", resources=("ball",))))
     wait_for_waiter(front, "ball")
     assert front.take(Request(owner="c", resources=("Head",))).is_granted
-    assert time.monotonic() - begin < 0.15, "the manager was blocked"
+    assert time.monotonic() - begin < 0.5, "the manager was blocked"
     assert result().is_granted
-    assert time.monotonic() - begin >= 0.14
+    assert time.monotonic() - begin >= 0.5 - 0.02  # ticks
     hang.set()
 
 
