@@ -282,6 +282,19 @@ def test_a_circle_closed_by_who_goes_before_in_the_queue_is_seen_too(
 
 
 @pytest.mark.requirement("RM-21")
+def test_a_circle_is_seen_after_another_token_of_the_owner_has_ended(
+    stage: Stage,
+) -> None:
+    stage.take("MoveHead1", "TTS")
+    other = stage.take("MoveHead1", "LHand")
+    stage.take("MoveHead2", "HeadYaw")
+    waiting = stage.ask("MoveHead1", "HeadYaw")
+    stage.release(other)
+    assert why(stage.ask("MoveHead2", "TTS")) is Why.DEADLOCK
+    assert waiting.outcome is None
+
+
+@pytest.mark.requirement("RM-21")
 def test_who_asks_for_what_it_uses_itself_is_denied(stage: Stage) -> None:
     stage.take("MoveHead1", "HeadYaw")
     assert why(stage.ask("MoveHead1", "HeadYaw")) is Why.DEADLOCK
