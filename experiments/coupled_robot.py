@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from controllers.resources.absent_parts import freeze_absent
 from controllers.resources.broken_part import BrokenPart
-from controllers.resources.gate import Gate
+from controllers.resources.gate.gate import Gate
 from controllers.resources.hot_engine import HotEngine, HotEngineCfg
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg

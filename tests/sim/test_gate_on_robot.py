@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from controllers.resources.gate import Gate
+from controllers.resources.gate.gate import Gate
+from controllers.resources.gate.safe_set_points import holding_lags
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.safe_set_points import holding_lags
 from controllers.resources.tokens import Token
 from models import Robot
 from sim.simulated_robot import SimulatedRobot

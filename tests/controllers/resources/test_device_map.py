@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.resources.device_map import map_devices
+from controllers.resources.gate.device_map import map_devices
 from models import BadInput, Robot, UnknownName
 from models.resource_node import Device, DeviceKind, ResourceNode
 from tests.controllers.resources.gate_world import EYES, limits, motor, node

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from controllers.resources.gate.safe_set_points import hold, holding_lags
 from controllers.resources.owner import Owner
-from controllers.resources.safe_set_points import hold, holding_lags
 from controllers.resources.tokens import Token
 from controllers.resources.trace import MadeSafe
 from controllers.resources.words import Loss, Refusal

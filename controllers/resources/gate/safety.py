@@ -5,8 +5,8 @@ from collections.abc import Container, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.resources.gate.slot import Line, Slot
 from controllers.resources.ledger import Ledger
-from controllers.resources.slot import Line, Slot
 from models import UnknownName
 
 FloatArray = NDArray[np.float64]

@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.resources.device_map import DeviceMap, JointLeaf
-from controllers.resources.outputs import Outputs
-from controllers.resources.safe_set_points import hold
+from controllers.resources.gate.device_map import DeviceMap, JointLeaf
+from controllers.resources.gate.outputs import Outputs
+from controllers.resources.gate.safe_set_points import hold
 from controllers.robot_interface import Observation
 from models import BadInput
 from models.resource_node import DeviceKind

@@ -6,8 +6,8 @@ of commands is written together or not at all.
 
 from collections.abc import Iterable
 
-from controllers.resources.device_writers import DeviceWriter, Value
-from controllers.resources.gate_trace import GateTrace
+from controllers.resources.gate.device_writers import DeviceWriter, Value
+from controllers.resources.gate.trace import GateTrace
 from controllers.resources.ledger import Ledger
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Rejected

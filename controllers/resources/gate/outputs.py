@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.resources.safe_set_points import holding_lags
+from controllers.resources.gate.safe_set_points import holding_lags
 from controllers.robot_interface import Command, Observation
 from models import Robot
 

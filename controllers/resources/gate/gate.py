@@ -18,17 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.command_check import check_command
-from controllers.resources.device_map import DeviceMap, map_devices
-from controllers.resources.device_writers import (
+from controllers.resources.gate.device_map import DeviceMap, map_devices
+from controllers.resources.gate.device_writers import (
     NoDevice,
     Value,
     make_writers,
 )
-from controllers.resources.gate_safety import least_caps, without_authority
-from controllers.resources.gate_trace import GateTrace
+from controllers.resources.gate.outputs import Outputs
+from controllers.resources.gate.safety import least_caps, without_authority
+from controllers.resources.gate.slot import Group, Line, Slot
+from controllers.resources.gate.trace import GateTrace
 from controllers.resources.ledger import Ledger
-from controllers.resources.outputs import Outputs
-from controllers.resources.slot import Group, Line, Slot
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Rejected
 from controllers.resources.words import Refusal

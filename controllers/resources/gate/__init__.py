@@ -1,0 +1,8 @@
+"""The gate: the only way to a robot's devices, and only with a valid token.
+
+gate                    takes commands, tests them, writes once a slot
+slot                    the commands of one slot
+device_map, device_writers, outputs    from a leaf to the robot's command
+safety, safe_set_points                what holds where authority was lost
+trace                   what the gate tells
+"""
