@@ -96,14 +96,13 @@ class PostureMonitor:
             self._seen, self._seen_since = seen, tick
         if seen == present:
             return present
-        falls = present is not None and self._has_fallen_out_of(present)
-        if falls and seen is None:
-            self._ledger.set_state(self.cfg.group, None, tick)
-        elif falls or self._has_settled(tick):
-            if seen == self._leaving and tick < self._leaving_until:
-                return present  # it was asked to leave it, and is on its way
-            self._ledger.set_state(self.cfg.group, seen, tick)
-        return self.state
+        if not (self._has_fallen_out_of(present) or self._has_settled(tick)):
+            return present
+        if seen == self._leaving and tick < self._leaving_until:
+            return present  # it was asked to leave it, and is on its way
+        self._leaving = None
+        self._ledger.set_state(self.cfg.group, seen, tick)
+        return seen
 
     def ask_to_leave(self, by: str, tick: int, within_s: float = 5.0) -> bool:
         """Ask those who need the active state to let it be left (RM-53).
@@ -125,16 +124,16 @@ class PostureMonitor:
         left = self.state
         if not self._ledger.ask_state(self.cfg.group, None, tick, by):
             return False
-        self._leaving = left
-        self._leaving_until = tick + self._ledger.cfg.ticks(within_s)
+        if left is not None:
+            self._leaving = left
+            self._leaving_until = tick + self._ledger.cfg.ticks(within_s)
         return True
 
     def _has_settled(self, tick: int) -> bool:
         return tick - self._seen_since >= self._ledger.cfg.ticks(self.cfg.settle_s)
 
-    def _has_fallen_out_of(self, present: str) -> bool:
+    def _has_fallen_out_of(self, present: str | None) -> bool:
         """Whether an upright state is over by the attitude alone."""
         cfg = self.cfg.recogniser
-        if present in (cfg.on_back, cfg.on_belly):
-            return False
-        return self.attitude not in (Attitude.UPRIGHT, Attitude.UNKNOWN)
+        is_upright_state = present not in (None, cfg.on_back, cfg.on_belly)
+        return is_upright_state and self.attitude is not Attitude.UPRIGHT

@@ -89,6 +89,7 @@ class PostureRecogniser:
         legs = robot.leg_joints
         others = tuple(name for name in robot.joint_names if name not in legs)
         self._has_legs = robot.has_legs
+        self._feet = set(robot.feet)
         upright = _without(robot, (self.cfg.on_back, self.cfg.on_belly))
         self._near, self._about = (
             PostureMatcher(
@@ -135,9 +136,11 @@ class PostureRecogniser:
         return present if about is not None and about.state == present else None
 
     def _is_on_all_fours(self, q: FloatArray) -> bool:
-        """Whether the legs are those of a posture that is no state, as Gorilla is."""
+        """Whether a posture is close that rests on more than feet and is no state."""
         near = self._near.closest(q) if self._has_legs else None
-        return near is not None and near.state is None
+        if near is None or near.state is not None:
+            return False
+        return not set(near.effectors) <= self._feet
 
     def _attitude(self, observation: Observation) -> Attitude:
         """Turn the vertical, which the filter gives in the body's axes, into a word."""

@@ -92,6 +92,8 @@ def standing(scene: Scene) -> Scene:
         ("Stand", ON_BACK, "Back"),
         ("Stand", ON_BELLY, "Belly"),
         ("Stand", ON_SIDE, None),
+        ("Stand", (0.5, 0.8, 0.0), None),
+        ("Stand", (-0.5, 0.8, 0.0), None),
         ("Stand", HEAD_DOWN, None),
         ("Gorilla", ON_BELLY, None),
         ("LyingBack", UPRIGHT, None),
@@ -176,6 +178,17 @@ def test_after_the_fall_the_state_is_that_of_lying(standing: Scene) -> None:
     assert outcome_of(waits).is_granted
 
 
+def test_who_lies_and_rocks_has_not_fallen(scene: Scene) -> None:
+    """Tilted for one observation only, by a turn of the gyroscope and back."""
+    scene.show(1.0, up=ON_BACK)
+    rock = np.array([0.0, 40.0, 0.0])
+    scene.show(0.02, up=ON_BACK, gyro=rock)
+    assert scene.monitor.attitude is Attitude.TILTED
+    scene.show(0.02, up=ON_BACK, gyro=-rock)
+    scene.show(1.0, up=ON_BACK)
+    assert scene.changes() == ["Back"]
+
+
 @pytest.mark.requirement("RM-53")
 def test_sitting_down_without_asking_is_a_fact_too(standing: Scene) -> None:
     standing.stage.owners("walk", policy=Lock())
@@ -233,6 +246,21 @@ def test_left_with_consent_a_state_does_not_come_back_by_itself(
     standing.show(1.0, "Sit")
     assert standing.changes() == ["Stand", None, "Sit"]
     assert outcome_of(sits).is_granted
+
+
+def test_who_sat_down_may_stand_up_again_soon(standing: Scene) -> None:
+    """The time for leaving Stand is over once the next state is reached."""
+    assert standing.monitor.ask_to_leave("rest", standing.stage.tick, within_s=60.0)
+    standing.show(1.0, "Sit")
+    standing.show(1.0, "Stand")
+    assert standing.changes() == ["Stand", None, "Sit", "Stand"]
+
+
+def test_leaving_no_state_holds_up_no_other(scene: Scene) -> None:
+    assert scene.monitor.ask_to_leave("rest", scene.stage.tick, within_s=60.0)
+    scene.show(1.0, "Sit")
+    scene.show(1.0, "Gorilla")
+    assert scene.changes() == ["Sit", None]
 
 
 def test_who_asked_and_did_not_move_is_in_the_old_state_again(standing: Scene) -> None:
