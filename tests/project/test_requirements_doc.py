@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from docs.make_requirements import (
+    DOCUMENTS,
+    ROOT,
     MarkedTest,
     Requirement,
     complaints,
     find_tests,
+    read_catalogue,
     render,
 )
 
@@ -101,3 +104,18 @@ def test_a_requirement_of_an_unknown_document_is_named() -> None:
     (complaint,) = complaints(catalogue, tests, render(catalogue, tests))
     assert complaint.startswith("XY-1 in docs/requirements.csv is of no known document")
     assert "ST, RM, AR" in complaint
+
+
+def test_the_catalogue_has_every_item_of_each_document_once() -> None:
+    items = {"ST": 26, "RM": 67, "AR": 32}
+    assert set(items) == set(DOCUMENTS)
+    listed = [one.id for one in read_catalogue(ROOT / "docs" / "requirements.csv")]
+    assert listed == [f"{d}-{k + 1}" for d, last in items.items() for k in range(last)]
+
+
+def test_each_claim_is_one_sentence_that_fits_a_table() -> None:
+    for one in read_catalogue(ROOT / "docs" / "requirements.csv"):
+        assert one.place, one.id
+        assert one.claim.endswith("."), one.id
+        assert len(one.claim) <= 200, one.id
+        assert "|" not in one.claim + one.place, one.id
