@@ -70,6 +70,7 @@ class ServerLink:
             headers=headers,
             timeout=CALL_S,
             trust_env=False,  # robots of one network: no proxy
+            verify=self.url.startswith("https:"),  # else it would read certificates
         )
 
     def __enter__(self) -> "ServerLink":
