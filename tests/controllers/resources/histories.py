@@ -12,9 +12,10 @@ from typing import TypeVar
 
 from controllers.resources.words import Preemption
 from tests.controllers.resources import steps
+from tests.controllers.resources.pair import World
 from tests.controllers.resources.small_world import PARENTS, POLICIES
 from tests.controllers.resources.steps import Chooser, Step
-from tests.controllers.resources.twins import Twins, World
+from tests.controllers.resources.twins import Twins
 
 T = TypeVar("T")
 
@@ -22,9 +23,9 @@ KINDS: tuple[tuple[Callable[[Chooser], Step], int], ...] = (
     (steps.choose_request, 12),
     (steps.choose_release, 5),
     (steps.choose_time, 4),
-    (steps.choose_withdrawal, 1),
+    (steps.choose_word, 1),
     (steps.choose_sign_of_life, 1),
-    (steps.choose_drop, 1),
+    (steps.choose_end, 1),
     (steps.choose_fault, 2),
     (steps.choose_posture, 2),
     (steps.choose_resource, 1),

@@ -6,95 +6,20 @@ but the words that both speak.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from controllers.resources.owner import Owner
-from controllers.resources.policies import Answer, ConflictPolicy
 from controllers.resources.request import FULL
 from controllers.resources.tokens import Token
-from controllers.resources.words import HolderTie, Loss, Mode, Refusal
+from controllers.resources.words import Mode, Refusal
 from models.resource_node import ResourceKind, ResourceNode
-
-
-@dataclass(eq=False)
-class Held:
-    """A reservation, alive or dead, and how it was made."""
-
-    token: Token
-    owner: str
-    mode: Mode
-    priority: int
-    loss: Loss
-    policy: ConflictPolicy
-    holder_tie: HolderTie
-    arrival: int
-    ended: Refusal | None = None
-    is_being_asked: bool = False
-    losing: set[str] = field(default_factory=set)
-    """Leaves that it is about to lose, after those inside of it."""
-
-
-@dataclass(eq=False)
-class Seat:
-    """One leaf of one reservation."""
-
-    held: Held
-    leaf: str
-    share: int
-    inside: "Seat | None"
-    """The reserved seat, of its owner or an ancestor, that it lives in."""
-
-
-@dataclass(eq=False)
-class Wait:
-    """A request without outcome yet."""
-
-    number: int
-    owner: str
-    shares: dict[str, int]
-    optional: dict[str, tuple[str, ...]]
-    mode: Mode
-    priority: int
-    arrival: int
-    loss: Loss
-    policy: ConflictPolicy
-    holder_tie: HolderTie
-    wins_ties: bool
-    add_to: Held | None = None
-    resumes: Held | None = None
-    is_called: bool = True
-    """Its call has not returned yet, so that its owner needs no notice."""
-    timeout_ticks: int | None = None
-    timeout_due: tuple[int, int] | None = None
-    """Tick and order of making of each of its timers."""
-    retry_due: tuple[int, int] | None = None
-    promise_due: tuple[int, int] | None = None
-    answers: dict[int, Answer] = field(default_factory=dict)
-    """Sequence number of the token to what its policy promised."""
-
-    @property
-    def place(self) -> tuple[int, int, int]:
-        """Place in the queue: priority, then arrival."""
-        return (-self.priority, self.arrival, self.number)
-
-
-@dataclass
-class Freeze:
-    """A virtual owner on a leaf."""
-
-    by: str
-    leaf: str
-    cap: float | None
-    is_total: bool
-
-
-@dataclass
-class Regret:
-    """What an owner lost and is told of when it is free again."""
-
-    owner: str
-    held: Held
-    shares: dict[str, int]
+from tests.controllers.resources.sequential_records import (
+    EPOCH,
+    Freeze,
+    Held,
+    Regret,
+    Seat,
+    Wait,
+)
 
 
 class World:
@@ -255,7 +180,7 @@ class World:
 
     def token_of(self, token: Token) -> Held | Refusal:
         """Return the living reservation of a token, or why there is none."""
-        if token.epoch != 1:
+        if token.epoch != EPOCH:
             return Refusal.WRONG_EPOCH
         for held in self.tokens:
             if held.token == token:

@@ -21,7 +21,7 @@ from controllers.resources.policies import (
 from controllers.resources.request import Request
 from controllers.resources.tokens import Token, TokenId
 from models.resource_node import ResourceKind, ResourceNode
-from tests.controllers.resources.sequential_grants import secret_of
+from tests.controllers.resources.sequential_records import secret_of
 
 EXCLUSIVE = ("A1", "A2", "H", "L")
 GROUP = "Pose"

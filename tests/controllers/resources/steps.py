@@ -68,6 +68,16 @@ class Withdraw(Step):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DemandAgain(Step):
+    which: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForgetOwner(Step):
+    owner: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Renew(Step):
     owner: str
 
@@ -171,8 +181,10 @@ def choose_release(pick: Chooser) -> Release:
     )
 
 
-def choose_withdrawal(pick: Chooser) -> Withdraw:
-    return Withdraw(later=pick.choose(SOON), which=pick.choose(range(4)))
+def choose_word(pick: Chooser) -> Step:
+    """A word about a request that waits."""
+    kind = pick.choose((Withdraw, DemandAgain))
+    return kind(later=pick.choose(SOON), which=pick.choose(range(4)))
 
 
 def choose_sign_of_life(pick: Chooser) -> Step:
@@ -188,8 +200,10 @@ def choose_sign_of_life(pick: Chooser) -> Step:
     )
 
 
-def choose_drop(pick: Chooser) -> Drop:
-    return Drop(owner=pick.choose(OWNERS), later=pick.choose(SOON))
+def choose_end(pick: Chooser) -> Step:
+    """An owner is gone, now and then for good."""
+    kind = pick.choose((Drop, Drop, ForgetOwner))
+    return kind(owner=pick.choose(OWNERS), later=pick.choose(SOON))
 
 
 def choose_fault(pick: Chooser) -> Step:

@@ -1,13 +1,14 @@
-"""Every history of a small scope: three owners, three leaves, two priorities, six calls.
+"""Every history of a small scope: 3 owners, 3 leaves, 2 priorities, 6 calls.
 
 Breadth first over all sequences of calls. Two states go on alike if they differ only in
 the names of leaves, in the names of owners of one kind, in the numbers of tokens and
 requests, and in the time that has passed; one of them is followed. At each transition
 ledger and model agree, and no invariant is broken.
 
-A normal run bounds how much an owner has and waits for at a time (`Scope.most`) and, in
-most scopes, gives each owner one priority. All of it, every owner with up to two things
-at a time and both priorities, six calls deep, takes hours on one core:
+A normal run goes through all of it for three owners that keep what they have, with one
+token or waiting request each at a time, and through parts of it for two at a time, for
+other policies, and for a parent with a child. All of these with two things at a time
+and both priorities, six calls deep, take hours:
 
     TESTBED_SCOPE=all pytest -s -k small_scope tests/controllers/resources
 """
@@ -23,9 +24,10 @@ import pytest
 from controllers.resources.words import Mode, Preemption
 from models.resource_node import ResourceNode
 from tests.controllers.resources.histories import History
+from tests.controllers.resources.pair import World
 from tests.controllers.resources.sequential_model import SequentialModel
 from tests.controllers.resources.steps import Advance, Ask, Drop, Release, Step
-from tests.controllers.resources.twins import Twins, World
+from tests.controllers.resources.twins import Twins
 
 LEAVES = ("a", "b", "c")
 ROOT = ResourceNode(
@@ -220,7 +222,7 @@ SCOPES = {
             "z": Member(policy="lock", priorities=LOW),
         },
         preemption=Preemption.OFF,
-        depth=5,
+        depth=4,
         most=2,
     ),
     "those who give way": Scope(
@@ -238,7 +240,7 @@ SCOPES = {
             "z": Member(policy="stop", priorities=HIGH),
         },
         preemption=Preemption.BY_PRIORITY,
-        depth=5,
+        depth=4,
         most=2,
     ),
 }

@@ -23,7 +23,7 @@ from tests.controllers.resources.twins import Twins
 
 T = TypeVar("T")
 
-EXAMPLES, STEPS = 600, 20
+EXAMPLES, STEPS = 300, 20
 """Histories, and most steps in each."""
 
 
@@ -65,8 +65,8 @@ class LedgerMachine(RuleBasedStateMachine):
         self._run(steps.choose_release(Drawn(data)))
 
     @rule(data=st.data())
-    def withdraw(self, data: st.DataObject) -> None:
-        self._run(steps.choose_withdrawal(Drawn(data)))
+    def withdraw_or_ask_again(self, data: st.DataObject) -> None:
+        self._run(steps.choose_word(Drawn(data)))
 
     @rule(data=st.data())
     def show_life(self, data: st.DataObject) -> None:
@@ -74,7 +74,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def crash(self, data: st.DataObject) -> None:
-        self._run(steps.choose_drop(Drawn(data)))
+        self._run(steps.choose_end(Drawn(data)))
 
     @rule(data=st.data())
     def break_or_repair(self, data: st.DataObject) -> None:
