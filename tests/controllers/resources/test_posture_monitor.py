@@ -322,12 +322,14 @@ def test_a_negative_time_to_leave_changes_nothing(standing: Scene) -> None:
 
 
 @pytest.mark.requirement("RM-42")
-def test_a_robot_without_such_states_is_in_none(
-    two_leg: Robot, observe: Observe
+@pytest.mark.parametrize(
+    ("known", "state"), [(("Stand", "Sit"), None), (("Stand", "Back"), "Back")]
+)
+def test_another_robot_is_in_those_states_that_it_has(
+    two_leg: Robot, observe: Observe, known: Sequence[str], state: str | None
 ) -> None:
-    robot = dataclasses.replace(
-        two_leg, resources=states("State", "Stand", "Sit"), bodies={}
-    )
+    """Its postures name no state; on its back it lies on its back all the same."""
+    robot = dataclasses.replace(two_leg, resources=states("State", *known), bodies={})
     stage = Stage(robot.resources)
     monitor = PostureMonitor(stage.ledger, robot)
     seen: list[Observation] = [
@@ -336,7 +338,7 @@ def test_a_robot_without_such_states_is_in_none(
     for tick, observation in enumerate(seen):
         monitor.step(observation, 2 * tick)
     assert monitor.attitude is Attitude.ON_BACK
-    assert monitor.state is None
+    assert monitor.state == state
 
 
 def test_every_tilt_has_one_attitude_and_they_follow_in_order(
