@@ -6,8 +6,8 @@ asks for just that, and knows of no body. A robot without legs starts with them 
 at all, and is told who has the arm.
 """
 
-from controllers.resources.absent_parts import freeze_absent
-from controllers.resources.broken_part import BrokenPart
+from controllers.resources.body.absent_parts import freeze_absent
+from controllers.resources.body.broken_part import BrokenPart
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request

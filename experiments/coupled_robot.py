@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.resources.absent_parts import freeze_absent
-from controllers.resources.broken_part import BrokenPart
+from controllers.resources.body.absent_parts import freeze_absent
+from controllers.resources.body.broken_part import BrokenPart
+from controllers.resources.body.hot_engine import HotEngine, HotEngineCfg
+from controllers.resources.body.posture_monitor import PostureMonitor, PostureMonitorCfg
 from controllers.resources.gate.gate import Gate
-from controllers.resources.hot_engine import HotEngine, HotEngineCfg
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
-from controllers.resources.posture_monitor import PostureMonitor, PostureMonitorCfg
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.trace import Event
 from controllers.robot_interface import Observation

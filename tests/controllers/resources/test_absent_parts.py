@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.resources.absent_parts import freeze_absent
+from controllers.resources.body.absent_parts import freeze_absent
 from controllers.resources.trace import Frozen
 from controllers.resources.words import OutcomeKind
 from models import Robot

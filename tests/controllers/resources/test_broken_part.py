@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.resources.broken_part import BrokenPart
+from controllers.resources.body.broken_part import BrokenPart
+from controllers.resources.body.virtual_owner import Occupation
 from controllers.resources.policies import Lock
 from controllers.resources.trace import Frozen, Thawed
-from controllers.resources.virtual_owner import Occupation
 from controllers.resources.words import Refusal
 from models import BadInput, Robot, UnknownName
 from tests.controllers.resources.stage import Stage, outcome_of

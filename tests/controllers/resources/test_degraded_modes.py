@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.resources.degraded_modes import (
+from controllers.resources.body.degraded_modes import (
     ENERGY_SAVING,
     DegradedMode,
     DegradedModes,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from controllers.resources.hot_engine import HotEngine, HotEngineCfg
+from controllers.resources.body.hot_engine import HotEngine, HotEngineCfg
 from controllers.resources.policies import Lock
 from controllers.resources.trace import Frozen, Revoked, Thawed
 from controllers.resources.words import LossCause, Refusal

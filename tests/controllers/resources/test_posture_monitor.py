@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from controllers import Observation
-from controllers.resources.policies import Lock, StopOnDemand
-from controllers.resources.posture_monitor import PostureMonitor, PostureMonitorCfg
-from controllers.resources.posture_recogniser import (
+from controllers.resources.body.posture_monitor import PostureMonitor, PostureMonitorCfg
+from controllers.resources.body.posture_recogniser import (
     Attitude,
     PostureRecogniser,
     RecogniserCfg,
 )
+from controllers.resources.policies import Lock, StopOnDemand
 from controllers.resources.trace import Revoked, StateChanged, StateRefused
 from controllers.resources.words import LossCause, OutcomeKind, Refusal
 from models import BadInput, Robot, UnknownName

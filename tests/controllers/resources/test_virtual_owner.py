@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controllers.resources.body.virtual_owner import Occupation, VirtualOwner
 from controllers.resources.trace import Frozen, Settled, Thawed
-from controllers.resources.virtual_owner import Occupation, VirtualOwner
 from models import Robot, UnknownName
 from tests.controllers.resources.stage import ARMS, HEAD, Stage
 

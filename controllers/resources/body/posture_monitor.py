@@ -8,12 +8,12 @@ beforehand, by `ask_to_leave`: those who need it are asked in turn (RM-53).
 
 from dataclasses import dataclass, field
 
-from controllers.resources.ledger import Ledger
-from controllers.resources.posture_recogniser import (
+from controllers.resources.body.posture_recogniser import (
     Attitude,
     PostureRecogniser,
     RecogniserCfg,
 )
+from controllers.resources.ledger import Ledger
 from controllers.robot_interface import Observation
 from models import BadInput, Robot, UnknownName
 

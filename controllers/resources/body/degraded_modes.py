@@ -7,8 +7,8 @@ A mode is a virtual owner that occupies in part; whoever holds a joint keeps it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from controllers.resources.body.virtual_owner import Occupation, VirtualOwner, strictest
 from controllers.resources.ledger import Ledger
-from controllers.resources.virtual_owner import Occupation, VirtualOwner, strictest
 from models import BadInput, UnknownName
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.resources.device_map import map_devices
+from controllers.resources.body.virtual_owner import Occupation, VirtualOwner
+from controllers.resources.gate.device_map import map_devices
 from controllers.resources.ledger import Ledger
-from controllers.resources.virtual_owner import Occupation, VirtualOwner
 from models import BadInput, Robot
 from models.resource_node import DeviceKind
 

@@ -8,8 +8,8 @@ free again when its last one is repaired.
 
 from collections.abc import Iterable
 
+from controllers.resources.body.virtual_owner import Occupation, VirtualOwner, strictest
 from controllers.resources.ledger import Ledger
-from controllers.resources.virtual_owner import Occupation, VirtualOwner, strictest
 from models import BadInput, UnknownName
 
 BROKEN = Occupation(effort_cap=0.0, is_total=True)
