@@ -203,11 +203,15 @@ def bench(
         str | None,
         typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
     ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="PART", help="Only heat, or only reservations."),
+    ] = None,
 ) -> None:
-    """Measure the loop, the controller and fast-forward, side by side, as ratios."""
+    """Measure loop, controller, fast-forward and reservations beside references."""
     from experiments.bench import run_bench_command  # noqa: PLC0415  # heavy
 
-    raise typer.Exit(run_bench_command(seconds, json_file))
+    raise typer.Exit(run_bench_command(seconds, json_file, only))
 
 
 @app.command(name="preset-search")

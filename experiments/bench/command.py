@@ -8,21 +8,26 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from experiments.bench.figures import Figure
-from experiments.bench.measure import BenchCfg, BenchResult, run_bench
+from experiments.bench.measure import BenchCfg, BenchResult, Part, run_bench
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
+from models import UnknownName
 
 
-def run_bench_command(seconds: float, json_file: str | None) -> int:
+def run_bench_command(
+    seconds: float, json_file: str | None, only: str | None = None
+) -> int:
     """Measure, print the table; return the exit status.
 
     Args:
         seconds: simulated time of each measured loop in s.
         json_file: also write JSON there; - is stdout, the table then goes to stderr.
+        only: name of the part to measure; None measures everything.
 
     Raises:
-        BadInput: the time cannot be measured, or the file not be written.
+        BadInput: the time cannot be measured, the file not be written, or there is no
+            such part.
     """
-    cfg = BenchCfg(seconds=seconds)
+    cfg = BenchCfg(seconds=seconds, only=_part(only))
     check_json_file(json_file)
     result = _with_progress(cfg)
     write_json(json_file, json_text(result.as_json()))
@@ -31,6 +36,12 @@ def run_bench_command(seconds: float, json_file: str | None) -> int:
     console = Console(stderr=to_stderr, width=None if stream.isatty() else 100)
     console.print(bench_table(result))
     return 0
+
+
+def _part(name: str | None) -> Part | None:
+    if name is None or name in set(Part):
+        return None if name is None else Part(name)
+    raise UnknownName("Part", name, list(Part), "nao-testbed bench")
 
 
 def bench_table(result: BenchResult) -> Table:
@@ -61,8 +72,14 @@ def _cells(figure: Figure) -> tuple[str, str, str, str, str]:
         f"{_number(figure.value)}{unit}",
         spread if figure.blocks > 1 else "",
         str(figure.blocks),
-        "" if figure.target is None else f"≤ {figure.target:g}{unit}",
+        _target(figure, unit),
     )
+
+
+def _target(figure: Figure, unit: str) -> str:
+    if figure.target is None:
+        return ""
+    return f"{'≥' if figure.is_at_least else '≤'} {_number(figure.target)}{unit}"
 
 
 def _number(value: float) -> str:
@@ -79,5 +96,5 @@ def _with_progress(cfg: BenchCfg) -> BenchResult:
         console=Console(stderr=True),
         transient=True,
     ) as progress:
-        task = progress.add_task("loop")
+        task = progress.add_task("bench")
         return run_bench(cfg, lambda stage: progress.update(task, description=stage))

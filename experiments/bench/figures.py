@@ -30,7 +30,9 @@ class Figure:
     blocks: int
     """How many there were."""
     target: float | None = None
-    """The value should be at most this."""
+    """The value should be at most this, or at least."""
+    is_at_least: bool = False
+    """Whether a higher value is a better one."""
 
 
 def figure(
@@ -39,6 +41,8 @@ def figure(
     unit: str,
     blocks: Sequence[float],
     target: float | None = None,
+    *,
+    is_at_least: bool = False,
 ) -> Figure:
     """Return the figure of a number that was measured once a block."""
     low, value, high = np.percentile(blocks, [25.0, 50.0, 75.0]).tolist()
@@ -51,6 +55,7 @@ def figure(
         high=high,
         blocks=len(blocks),
         target=target,
+        is_at_least=is_at_least,
     )
 
 

@@ -4,6 +4,7 @@ import os
 import platform
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,10 +15,19 @@ from experiments.bench.arms import measure_fast_forward, measure_real_time
 from experiments.bench.controller import measure_controllers
 from experiments.bench.figures import Figure
 from experiments.bench.loop import measure_loop, measure_servos
-from models import BadInput, default_robot_folder, load_robot
+from experiments.bench.reservations import ReservationBenchCfg, measure_reservations
+from models import BadInput, Robot, default_robot_folder, load_robot
 from sim.engine import ENGINE_VERSION
 
 LONGEST_S = 600.0
+
+
+class Part(StrEnum):
+    """What can be measured alone."""
+
+    HEAT = "heat"
+    """The loop, the controllers, whole arms and fast-forward."""
+    RESERVATIONS = "reservations"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +46,9 @@ class BenchCfg:
     fast_forward_seconds: float | None = None
     """Simulated time with and without fast-forward in s; None is 24 times `seconds`:
     two minutes for five seconds."""
+    reservations: ReservationBenchCfg = field(default_factory=ReservationBenchCfg)
+    only: Part | None = None
+    """None measures everything."""
     robot_folder: Path = field(default_factory=default_robot_folder)
 
     def __post_init__(self) -> None:
@@ -100,6 +113,18 @@ def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
     """
     machine = Machine.here()
     robot = load_robot(cfg.robot_folder)
+    figures: list[Figure] = []
+    if cfg.only is not Part.HEAT:
+        on_stage("reservations")
+        figures += measure_reservations(robot, cfg.reservations)
+    if cfg.only is not Part.RESERVATIONS:
+        figures = _measure_heat(robot, cfg, on_stage) + figures
+    return BenchResult(seconds=cfg.seconds, machine=machine, figures=tuple(figures))
+
+
+def _measure_heat(
+    robot: Robot, cfg: BenchCfg, on_stage: Callable[[str], None]
+) -> list[Figure]:
     arm_s = cfg.arm_seconds or 4.0 * cfg.seconds
     fast_s = cfg.fast_forward_seconds or 24.0 * cfg.seconds
     with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
@@ -120,8 +145,4 @@ def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
         )
         on_stage("fast-forward")
         fast = measure_fast_forward(cfg.robot_folder, folder, seconds=fast_s)
-    return BenchResult(
-        seconds=cfg.seconds,
-        machine=machine,
-        figures=(*loop.figures, *steps, *servos, *arms, *fast),
-    )
+    return [*loop.figures, *steps, *servos, *arms, *fast]

@@ -8,13 +8,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.bench import BenchCfg, BenchResult, Figure, measure, run_bench
+from controllers.resources.gate.gate import Gate
+from experiments.bench import (
+    BenchCfg,
+    BenchResult,
+    Figure,
+    Part,
+    measure,
+    run_bench,
+)
 from experiments.bench.arms import measure_real_time
+from experiments.bench.bare_arbiters import BareMutex
 from experiments.bench.command import bench_table, run_bench_command
 from experiments.bench.controller import PinocchioAlone
 from experiments.bench.figures import figure, ratio
 from experiments.bench.loop import measure_loop
-from models import BadInput, Robot, TestbedError, default_robot_folder, load_robot
+from experiments.bench.request_costs import RequestCostCfg
+from experiments.bench.reservations import ReservationBenchCfg, measure_reservations
+from models import (
+    BadInput,
+    Robot,
+    TestbedError,
+    UnknownName,
+    default_robot_folder,
+    load_robot,
+)
 from sim.engine import Engine
 
 TINY = BenchCfg(
@@ -24,6 +42,13 @@ TINY = BenchCfg(
     rounds=1,
     arm_seconds=0.1,
     fast_forward_seconds=0.1,
+    reservations=ReservationBenchCfg(
+        blocks=2,
+        block_s=0.002,
+        costs=RequestCostCfg(
+            resources=(5, 10), waiters=(1, 3), depths=(2, 3), blocks=2, repeats=2
+        ),
+    ),
 )
 RATIOS = {
     "loop_over_bare",
@@ -32,6 +57,15 @@ RATIOS = {
     "servo_over_pybullet",
     "two_over_one",
     "full_over_fast_forward",
+    "bare_over_pairs",
+    "bare_over_questions",
+    "cost_resources_10",
+    "cost_waiters_3",
+    "cost_hand_over_3",
+    "cost_depth_3",
+    "cost_owners_3",
+    "cost_size_8",
+    "cost_size_32",
 }
 OTHERS = {
     "loop_us",
@@ -51,14 +85,20 @@ OTHERS = {
     "full_s",
     "fast_forward_s",
     "fast_forward_difference_k",
+    "reservation_pairs",
+    "bare_pairs",
+    "gated_commands",
+    "gate_questions",
+    "bare_tests",
 }
+OPTIONAL = {"spot_leases", "pairs_over_spot", "commands_over_spot"}
 
 
 @pytest.fixture(scope="module")
 def result() -> BenchResult:
     stages: list[str] = []
     found = run_bench(TINY, stages.append)
-    assert len(stages) == 5
+    assert len(stages) == 6
     return found
 
 
@@ -74,7 +114,7 @@ def by_name(result: BenchResult) -> dict[str, Figure]:
 @pytest.mark.requirement("ST-21")
 def test_every_figure_is_there_once_finite_and_positive(result: BenchResult) -> None:
     assert len(result.figures) == len(by_name(result))
-    assert by_name(result).keys() == RATIOS | OTHERS
+    assert by_name(result).keys() - OPTIONAL == RATIOS | OTHERS
     for one in result.figures:
         assert math.isfinite(one.value), one
         assert one.low <= one.value <= one.high, one
@@ -86,7 +126,18 @@ def test_ratios_have_no_unit_and_targets_are_stated(result: BenchResult) -> None
     figures = by_name(result)
     assert {name for name in RATIOS if figures[name].unit != "1"} == set()
     targets = {n: f.target for n, f in figures.items() if f.target is not None}
-    assert targets == {"loop_over_bare": 1.5, "smart_us": 150.0}
+    costs = dict.fromkeys((n for n in RATIOS if n.startswith("cost_")), 2.0)
+    assert targets == {
+        "loop_over_bare": 1.5,
+        "smart_us": 150.0,
+        "reservation_pairs": 100.0,
+        "gated_commands": 200.0,
+        **costs,
+    }
+    assert {n for n, f in figures.items() if f.is_at_least and f.target} == {
+        "reservation_pairs",
+        "gated_commands",
+    }
 
 
 def test_blocks_alternate_and_are_counted(result: BenchResult) -> None:
@@ -108,8 +159,8 @@ def test_the_json_holds_each_figure_by_its_name(result: BenchResult) -> None:
     data = json.loads(json.dumps(result.as_json(), allow_nan=False))
     assert data.keys() == {"experiment", "seconds", "machine", "figures"}
     assert data["experiment"] == "bench"
-    assert data["figures"].keys() == RATIOS | OTHERS
-    keys = {"what", "unit", "value", "low", "high", "blocks", "target"}
+    assert data["figures"].keys() - OPTIONAL == RATIOS | OTHERS
+    keys = {"what", "unit", "value", "low", "high", "blocks", "target", "is_at_least"}
     assert all(row.keys() == keys for row in data["figures"].values())
     assert data["machine"]["cores"] >= 1
 
@@ -227,3 +278,52 @@ def test_a_file_that_cannot_be_written_is_noticed_before_measuring(
 
 def test_the_table_shows_every_figure(result: BenchResult) -> None:
     assert bench_table(result).row_count == len(result.figures)
+
+
+def test_a_part_is_measured_alone() -> None:
+    cfg = dataclasses.replace(TINY, only=Part.RESERVATIONS)
+    stages: list[str] = []
+    found = by_name(run_bench(cfg, stages.append))
+    assert stages == ["reservations"]
+    assert "gated_commands" in found
+    assert "loop_us" not in found
+
+
+def test_an_unknown_part_is_refused_by_name() -> None:
+    with pytest.raises(UnknownName, match=r"'reservation' is not in .*'reservations'"):
+        run_bench_command(5.0, None, "reservation")
+
+
+@pytest.mark.usefixtures("measured")
+def test_the_table_says_which_way_a_target_lies(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_bench_command(5.0, None) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rows = {line.strip().split("  ")[0]: line for line in lines}
+    assert "≥ 100 k/s" in rows["take + release"]
+    assert "≥ 200 k/s" in rows["gated set-points"]
+    assert "≤ 1.5" in rows["whole loop / bare engine"]
+
+
+def test_the_bare_mutex_is_an_arbiter_too() -> None:
+    """Else it would be no comparison."""
+    bare = BareMutex()
+    token = bare.take("TTS")
+    assert token is not None
+    assert bare.take("TTS") is None
+    assert bare.is_valid("TTS", token)
+    assert not bare.is_valid("TTS", bytes(8))
+    assert not bare.is_valid("TTS", None)
+    assert not bare.release("TTS", bytes(8))
+    assert bare.release("TTS", token)
+    assert not bare.is_valid("TTS", token)
+    assert bare.take("TTS") is not None
+
+
+def test_a_gate_that_writes_nothing_is_no_measurement(
+    nao: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Gate, "flush", lambda *_: ())
+    with pytest.raises(TestbedError, match="did not write each slot"):
+        measure_reservations(nao, TINY.reservations)

@@ -1,0 +1,217 @@
+"""How many reservations and gated commands a second, and beside what.
+
+All subjects run in turn, block by block, in one process; a second is one of processor
+time, so that a busy machine takes less from it.
+
+A pair is a request of one resource, granted, and its release. A gated command is one
+set-point of a motor through the gate: submitted, tested, tested again and put into the
+one write of its slot; a slot has one of every motor of the robot, and the ledger
+advances by a tick. The robot behind it throws the write away.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import process_time
+
+import numpy as np
+
+from controllers.resources.gate.device_map import map_devices
+from controllers.resources.gate.gate import Gate
+from controllers.resources.ledger import Ledger
+from controllers.resources.owner import Owner
+from controllers.resources.request import Request
+from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.tokens import Token
+from controllers.robot_interface import Command, Observation
+from experiments.bench.bare_arbiters import (
+    Run,
+    bare_pairs,
+    bare_tests,
+    spot_leases,
+)
+from experiments.bench.figures import Figure, figure, ratio
+from experiments.bench.request_costs import (
+    RequestCostCfg,
+    granted,
+    measure_request_costs,
+)
+from models import Robot, TestbedError
+from models.resource_node import DeviceKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReservationBenchCfg:
+    """How much to measure."""
+
+    blocks: int = 15
+    block_s: float = 0.05
+    """Processor time of a block of each subject, in s."""
+    costs: RequestCostCfg = field(default_factory=RequestCostCfg)
+
+
+def measure_reservations(robot: Robot, cfg: ReservationBenchCfg) -> list[Figure]:
+    """Measure pairs and gated commands a second, then what a request depends on."""
+    runs = {
+        "pairs": _pairs(robot),
+        "bare pairs": bare_pairs(),
+        "commands": _commands(robot),
+        "questions": _questions(robot),
+        "bare tests": bare_tests(),
+    }
+    spot = spot_leases()
+    if spot is not None:
+        runs["spot"] = spot
+    found = _rates(runs, cfg)
+    pairs, commands, questions = found["pairs"], found["commands"], found["questions"]
+    bare, bare_tests_ = found["bare pairs"], found["bare tests"]
+    figures = [
+        _rate("reservation_pairs", "take + release", pairs, 100.0),
+        _rate("bare_pairs", "take + release, dict and mutex", bare),
+        ratio("bare_over_pairs", "dict and mutex / ours", bare, pairs),
+        _rate("gated_commands", "gated set-points", commands, 200.0),
+        _rate("gate_questions", "the gate's test of a token", questions),
+        _rate("bare_tests", "test of a token, dict and mutex", bare_tests_),
+        ratio("bare_over_questions", "dict and mutex / ours", bare_tests_, questions),
+    ]
+    if spot is not None:
+        known = found["spot"]
+        figures += [
+            _rate("spot_leases", "bosdyn-client, advance + test", known),
+            ratio("pairs_over_spot", "take + release / bosdyn-client", pairs, known),
+            ratio(
+                "commands_over_spot",
+                "gated set-points / bosdyn-client",
+                commands,
+                known,
+            ),
+        ]
+    return figures + measure_request_costs(cfg.costs)
+
+
+def _rate(
+    name: str, what: str, blocks: list[float], target: float | None = None
+) -> Figure:
+    return figure(name, what, "k/s", blocks, target, is_at_least=True)
+
+
+def _rates(runs: Mapping[str, Run], cfg: ReservationBenchCfg) -> dict[str, list[float]]:
+    """Return thousands a second of each subject, block by block, in turn."""
+    counts = {name: _count(run, cfg.block_s) for name, run in runs.items()}
+    rates: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(cfg.blocks):
+        for name, run in runs.items():
+            begin = process_time()
+            done = run(counts[name])
+            rates[name].append(1e-3 * done / (process_time() - begin))
+    return rates
+
+
+def _count(run: Run, block_s: float) -> int:
+    """Return how many of them take about a block's time; warms up as well."""
+    begin, done = process_time(), 0
+    while done == 0 or process_time() - begin < 0.2 * block_s:
+        done += run(100)
+    return max(1, round(done * block_s / (process_time() - begin)))
+
+
+def _pairs(robot: Robot) -> Run:
+    ledger = Ledger(ResourceTree(robot.resources))
+    ledger.add_owner(Owner(name="bench"), 0)
+    name = ledger.tree.exclusive_leaves(ledger.tree.root.name)[0]
+    request = Request(owner="bench", resources=(name,))
+
+    def run(count: int) -> int:
+        for _ in range(count):
+            ledger.release(granted(ledger.request(request, 0)), 0)
+        return count
+
+    return run
+
+
+def _questions(robot: Robot) -> Run:
+    ledger = Ledger(ResourceTree(robot.resources))
+    token = _take_all(ledger)
+    name = ledger.tree.exclusive_leaves(ledger.tree.root.name)[0]
+
+    def run(count: int) -> int:
+        for _ in range(count):
+            ledger.authorise(token, name)
+        return count
+
+    return run
+
+
+def _commands(robot: Robot) -> Run:
+    ledger, sink = Ledger(ResourceTree(robot.resources)), _Sink(robot)
+    devices = map_devices(robot.resources, robot)
+    gate = Gate(ledger, sink, devices)
+    token = _take_all(ledger)
+    in_force = sink.read().target
+    commands = [
+        (leaf.name, float(in_force[leaf.joints[0]]))
+        for leaf in devices.of_kind(DeviceKind.MOTOR)
+    ]
+
+    def run(count: int) -> int:
+        writes, slots = sink.writes, -(-count // len(commands))
+        for _ in range(slots):
+            tick = ledger.tick + 1
+            ledger.advance(tick)
+            for name, angle in commands:
+                gate.submit(token, name, angle)
+            gate.flush(tick)
+        if sink.writes != writes + slots:
+            raise TestbedError("the gate did not write each slot: nothing to measure.")
+        return slots * len(commands)
+
+    return run
+
+
+def _take_all(ledger: Ledger) -> Token:
+    """Let one owner have every exclusive leaf."""
+    ledger.add_owner(Owner(name="bench"), 0)
+    everything = Request(owner="bench", resources=(ledger.tree.root.name,))
+    return granted(ledger.request(everything, 0))
+
+
+class _Sink:
+    """A robot that stands still and throws away what it is told."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Stand in the robot's first posture."""
+        self.writes = 0
+        self._robot = robot
+
+    @property
+    def robot(self) -> Robot:
+        """The description that the arrays follow."""
+        return self._robot
+
+    def read(self) -> Observation:
+        """Return sensor values at rest."""
+        robot = self._robot
+        n_joints, n_motors = len(robot.joints), len(robot.motors)
+        angles = next(iter(robot.postures.values())).angles
+        return Observation(
+            time_s=0.0,
+            q=angles.copy(),
+            v=np.zeros(n_joints),
+            target=angles.copy(),
+            stiffness=np.ones(n_joints),
+            current=np.zeros(n_motors),
+            temperature=np.full(n_motors, 30.0),
+            gyro=np.zeros(3),
+            accelerometer=np.array([0.0, 0.0, 9.81]),
+            fsr=np.zeros(len(robot.force_sensors)),
+        )
+
+    def write(self, command: Command) -> None:
+        """Count and forget."""
+        del command
+        self.writes += 1
+
+    def step(self, ticks: int) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
