@@ -36,8 +36,8 @@ class RequestCostCfg:
     waiters: tuple[int, ...] = (1, 100, 10_000)
     depths: tuple[int, ...] = (2, 8, 32)
     sizes: tuple[int, ...] = (2, 8, 32)
-    blocks: int = 15
-    repeats: int = 400
+    blocks: int = 11
+    repeats: int = 200
     """Requests in a block."""
 
 

@@ -43,8 +43,8 @@ from models.resource_node import DeviceKind
 class ReservationBenchCfg:
     """How much to measure."""
 
-    blocks: int = 15
-    block_s: float = 0.05
+    blocks: int = 11
+    block_s: float = 0.04
     """Processor time of a block of each subject, in s."""
     costs: RequestCostCfg = field(default_factory=RequestCostCfg)
 
