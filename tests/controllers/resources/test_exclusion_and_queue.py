@@ -66,15 +66,16 @@ def test_a_resource_comes_and_goes_while_others_are_held_and_awaited(
 
 
 @pytest.mark.requirement("RM-15")
-@pytest.mark.parametrize("use", ["held", "awaited", "frozen"])
+@pytest.mark.parametrize("use", ["held", "awaited", "wished for", "frozen"])
 def test_a_resource_in_use_does_not_go(stage: Stage, use: str) -> None:
     stage.ledger.add_resource("ball", "root", stage.tick)
     if use == "frozen":
         stage.ledger.freeze(["ball"], "lost ball", stage.tick)
     else:
-        names = ("ball",) if use == "held" else ("ball", "HeadYaw")
+        needs = {"held": ("ball",), "awaited": ("ball", "HeadYaw")}
+        wishes = ("ball",) if use == "wished for" else ()
         stage.take("MoveHead1", "HeadYaw")
-        stage.ask("MoveHead2", *names)
+        stage.ask("MoveHead2", *needs.get(use, ("HeadYaw",)), optional=wishes)
     before = stage.picture()
     with pytest.raises(BadInput, match="'ball' is held, waited for"):
         stage.ledger.remove_resource("ball", stage.tick)
@@ -292,6 +293,20 @@ def test_a_circle_is_seen_after_another_token_of_the_owner_has_ended(
     stage.release(other)
     assert why(stage.ask("MoveHead2", "TTS")) is Why.DEADLOCK
     assert waiting.outcome is None
+
+
+@pytest.mark.requirement("RM-21")
+def test_a_circle_closed_by_a_grant_is_seen_too(stage: Stage) -> None:
+    stage.take("MoveHead2", "HeadYaw")
+    pitch = stage.take("MoveHead3", "HeadPitch")
+    yaw = stage.ask("MoveHead1", "HeadYaw")
+    granted = stage.ask("MoveHead1", "HeadPitch")
+    behind = stage.ask("MoveHead2", "HeadPitch")
+    assert behind.outcome is None
+    stage.release(pitch)
+    assert end_of(granted) == (GRANTED, 0.0)
+    assert why(behind) is Why.DEADLOCK
+    assert yaw.outcome is None
 
 
 @pytest.mark.requirement("RM-21")

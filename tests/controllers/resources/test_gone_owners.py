@@ -9,6 +9,7 @@ from controllers.resources.trace import Crashed, Expired
 from controllers.resources.words import Mode, Refusal, Why
 from models import BadInput, UnknownName
 from tests.controllers.resources.stage import (
+    AVAILABLE,
     CANCELLED,
     GRANTED,
     HEAD,
@@ -157,6 +158,15 @@ def test_a_promise_of_one_that_dies_meanwhile_frees_the_resource_earlier(
     assert end_of(waiting) == (GRANTED, 0.4)
     stage.until(9.0)
     assert stage.holders("TTS") == ("other",)
+
+
+@pytest.mark.requirement("AR-26")
+def test_who_is_gone_is_not_told_that_something_is_free_again(stage: Stage) -> None:
+    stage.take("step", "TTS", policy=StopOnDemand())
+    taken = stage.take("other", "TTS")
+    stage.ledger.drop("step", stage.tick)
+    stage.release(taken)
+    assert stage.told("step", AVAILABLE) == []
 
 
 def test_an_unknown_owner_is_named(stage: Stage) -> None:

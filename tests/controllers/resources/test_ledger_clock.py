@@ -58,7 +58,11 @@ def test_time_does_not_go_back(stage: Stage) -> None:
     stage.until(1.0)
     with pytest.raises(BadInput, match="tick is 99, but it is 100 already"):
         stage.ledger.advance(99)
+    stage.at(0.99)
+    with pytest.raises(BadInput, match="tick is 99, but it is 100 already"):
+        stage.ask("asker", "TTS")
     assert stage.ledger.tick == 100
+    assert stage.held_by("asker") == ()
 
 
 @pytest.mark.requirement("RM-36")

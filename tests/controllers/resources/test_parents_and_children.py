@@ -4,7 +4,7 @@ import pytest
 
 from controllers.resources.behaviours import Behaviour
 from controllers.resources.front import LedgerFront
-from controllers.resources.policies import CallbackOnDemand, StopOnDemand
+from controllers.resources.policies import CallbackOnDemand, PauseOnDemand, StopOnDemand
 from controllers.resources.start_behaviour import start_behaviour
 from controllers.resources.trace import Revoked
 from controllers.resources.words import LossCause, Mode, Refusal, Why
@@ -172,6 +172,21 @@ def test_both_give_way_in_one_step() -> None:
     assert len(stage.told("child", LOST)) == len(stage.told("parent", LOST)) == 1
 
 
+@pytest.mark.requirement("RM-31", "RM-37")
+def test_a_child_that_pauses_does_so_though_its_parent_stops() -> None:
+    stage = Stage()
+    stage.owner("parent", policy=StopOnDemand())
+    stage.owner("child", parent="parent", policy=PauseOnDemand())
+    stage.owner("stranger")
+    stage.take("parent", *A_AND_B, mode=RESERVE)
+    stage.take("child", "TTS")
+    taken = stage.take("stranger", *A_AND_B)
+    (notice,) = stage.told("child", LOST)
+    assert notice.why is LossCause.PAUSED
+    stage.release(taken)
+    assert stage.holders("TTS") == ("child",)
+
+
 @pytest.mark.requirement("RM-26")
 def test_a_parent_that_uses_is_in_the_way_of_its_child(stage: Stage) -> None:
     diary = Diary()
@@ -196,6 +211,20 @@ def test_an_owner_stays_where_it_is_in_the_tree(stage: Stage) -> None:
         stage.owner("child 1", parent="stranger")
     with pytest.raises(BadInput, match="'nobody'"):
         stage.owner("orphan", parent="nobody")
+
+
+@pytest.mark.requirement("RM-21", "RM-30")
+def test_a_circle_closed_by_a_parents_release_is_seen_too(stage: Stage) -> None:
+    """What waited inside of the parent's now stands behind a stranger."""
+    kept = stage.take("parent", "TTS", mode=RESERVE)
+    stage.take("child 1", "TTS")
+    stage.take("child 2", "LHand")
+    outside = stage.ask("stranger", "TTS", "LHand")
+    inside = stage.ask("child 2", "TTS")
+    assert inside.outcome is None
+    stage.release(kept)
+    assert why(inside) is Why.DEADLOCK
+    assert outside.outcome is None
 
 
 @pytest.mark.requirement("RM-7")

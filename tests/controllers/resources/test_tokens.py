@@ -12,6 +12,7 @@ from tests.controllers.resources.stage import (
     CANCELLED,
     GRANTED,
     HEAD,
+    TIMED_OUT,
     Stage,
     end_of,
     outcome_of,
@@ -175,6 +176,29 @@ def test_who_waits_to_enlarge_a_token_that_dies_waits_no_more(stage: Stage) -> N
     stage.release(token)
     assert end_of(more) == (CANCELLED, 0.5)
     assert why(more) == "token dead"
+
+
+@pytest.mark.requirement("AR-23", "RM-26")
+def test_an_older_token_does_not_go_inside_a_later_one_of_its_owner(
+    stage: Stage,
+) -> None:
+    """Else two tokens could be inside of each other, on different resources."""
+    older = stage.take("A", "HeadYaw")
+    later = stage.take("A", "TTS", mode=Mode.RESERVE)
+    more = stage.ask("A", "TTS", add_to=older)
+    assert more.outcome is None
+    stage.release(later)
+    assert end_of(more) == (GRANTED, 0.0)
+
+
+@pytest.mark.requirement("AR-23", "RM-20")
+def test_who_gave_up_enlarging_a_token_hears_no_more_of_it(stage: Stage) -> None:
+    token = stage.take("A", "HeadYaw")
+    stage.take("B", "TTS")
+    more = stage.ask("A", "TTS", add_to=token, timeout_s=0.5)
+    stage.until(1.0)
+    stage.release(token)
+    assert end_of(more) == (TIMED_OUT, 0.5)
 
 
 @pytest.mark.requirement("AR-24")
