@@ -174,6 +174,36 @@ def test_notices_can_be_iterated(robots: Callable[..., Client]) -> None:
     assert {notice.kind for notice in told} == {NoticeKind.DEMANDED}
 
 
+def test_a_reader_that_was_cut_off_gets_each_notice_once(
+    robots: Callable[..., Client],
+) -> None:
+    told: list[int] = []
+    one = robots("robot 1", on_notice=lambda notice: told.append(notice.number))
+    two = robots("robot 2")
+    one.take("ball")
+    for number in (1, 2, 3):
+        two.take("ball", timeout_s=0.0)
+        eventually(lambda n=number: len(told) >= n)  # type: ignore[misc]
+        one._reader._hang_up()
+    assert told == [1, 2, 3]
+
+
+def test_what_no_notice_told_is_known_after_the_next_sign_of_life(
+    robots: Callable[..., Client],
+    server: ReservationServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = robots("robot 1", time_to_live_s=60.0)
+    monkeypatch.setattr(one._reader, "_learn", lambda _: None)
+    gone, kept = one.take("ball").token, one.take("Head").token
+    assert gone is not None
+    assert kept is not None
+    with ServerLink(server.url) as stranger:
+        stranger.release(gone)
+    one.renew()
+    assert (one.holds(gone), one.holds(kept)) == (False, True)
+
+
 @pytest.mark.requirement("AR-19", "AR-20")
 def test_a_partial_loss_leaves_the_token_held(
     robots: Callable[..., Client],

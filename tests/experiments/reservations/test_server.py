@@ -3,6 +3,7 @@
 import json
 import re
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -157,6 +158,8 @@ def test_a_snapshot_never_shows_half_of_a_change(
     server: ReservationServer, front: SharedLedger, http: httpx.Client
 ) -> None:
     """Threads take both joints at once; no picture shows one of them alone."""
+    interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # in the middle of everything
     stop = threading.Event()
 
     def work(name: str) -> None:
@@ -183,6 +186,7 @@ def test_a_snapshot_never_shows_half_of_a_change(
             ]
             held |= {holder["owner"] for holder in yaw["holders"]}
     finally:
+        sys.setswitchinterval(interval_s)
         stop.set()
         for thread in threads:
             thread.join()

@@ -154,8 +154,9 @@ def test_a_callback_runs_outside_the_lock_and_its_answer_counts(
 
 @pytest.mark.requirement("RM-36", "RM-39")
 def test_a_callback_that_hangs_blocks_nobody_and_its_limit_ends_it(
-    front: SharedLedger,
+    make_front: MakeFront,
 ) -> None:
+    front = make_front(LedgerCfg(retry_s=60.0))
     hang = threading.Event()
     add(front, "a", policy=CallbackOnDemand(until(hang), limit_s=0.5))
     add(front, "b", "c")
