@@ -14,7 +14,7 @@ from controllers.resources.words import Preemption
 from tests.controllers.resources import steps
 from tests.controllers.resources.pair import World
 from tests.controllers.resources.small_world import PARENTS, POLICIES
-from tests.controllers.resources.steps import Chooser, Step
+from tests.controllers.resources.steps import FOCUSES, Chooser, Step
 from tests.controllers.resources.twins import Twins
 
 T = TypeVar("T")
@@ -40,6 +40,7 @@ class Seeded:
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
+        self.focus = self.choose(FOCUSES)
 
     def choose(self, options: Sequence[T]) -> T:
         return options[int(self._random.random() * len(options))]
@@ -69,6 +70,7 @@ def choose_world(pick: Chooser) -> World:
     return World(
         preemption=pick.choose(tuple(Preemption)),
         dead_tokens_kept=pick.choose((10_000, 2)),
+        overtake_s=pick.choose((0.0, 0.0, 0.0, 2.0)),
         policies=tuple(pick.choose(POLICIES) for _ in PARENTS),
         time_to_live_s=pick.choose((None, None, 5.0)),
     )

@@ -43,6 +43,7 @@ class World:
 
     preemption: Preemption = Preemption.OFF
     dead_tokens_kept: int = 10_000
+    overtake_s: float = 0.0
     policies: tuple[str, ...]
     """Of each owner, in their order."""
     time_to_live_s: float | None = None
@@ -60,6 +61,7 @@ class Pair:
             tick_s=1.0,
             preemption=world.preemption,
             retry_s=3.0,
+            overtake_s=world.overtake_s,
             dead_tokens_kept=world.dead_tokens_kept,
         )
         mint = TokenMint(EPOCH, draw=map(secret_of, count(1)).__next__)
@@ -77,6 +79,7 @@ class Pair:
             tick_s=1.0,
             preemption=world.preemption,
             retry_s=3.0,
+            overtake_s=world.overtake_s,
             dead_tokens_kept=world.dead_tokens_kept,
         )
         self.tickets: list[tuple[Ticket, ModelTicket]] = []

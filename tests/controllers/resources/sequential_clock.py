@@ -32,11 +32,13 @@ class Clock(Grants):
         tick_s: float = 0.01,
         preemption: Preemption = Preemption.OFF,
         retry_s: float = 0.5,
+        overtake_s: float = 0.0,
         dead_tokens_kept: int = 10_000,
     ) -> None:
         super().__init__(root, preemption, dead_tokens_kept)
         self.tick_s = tick_s
         self.retry_ticks = max(1, self.ticks(retry_s))
+        self.overtake_ticks = self.ticks(overtake_s)
         self.depth = 0
 
     def ticks(self, seconds: float) -> int:

@@ -31,7 +31,7 @@ class Losses(Plans):
     def __init__(self, root: ResourceNode, preemption: Preemption, kept: int) -> None:
         super().__init__(root, preemption)
         self.dead_tokens_kept = kept
-        self.now = 0
+        self.overtake_ticks = 0
         self.numbers = 0
         """Of the last request."""
         self.serials = 0

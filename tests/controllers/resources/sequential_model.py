@@ -108,6 +108,7 @@ class SequentialModel(BodyCalls):
             if plan is not None:
                 self.grant(wait, plan)
             else:
+                wait.firm_at = tick + self.overtake_ticks
                 self.waits.append(wait)
                 if wait.timeout_ticks:
                     wait.timeout_due = (tick + wait.timeout_ticks, self.serial())

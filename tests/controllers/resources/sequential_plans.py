@@ -92,7 +92,7 @@ class Plans(World):
         """Whether nothing but holders can be in the way of a request on a leaf."""
         return (
             self.is_open(leaf)
-            and not self.earlier(wait, leaf)
+            and not self.ahead(wait, leaf)
             and not self.is_out_of_reach(wait, leaf)
         )
 

@@ -63,6 +63,8 @@ class Wait:
     is_called: bool = True
     """Its call has not returned yet, so that its owner needs no notice."""
     timeout_ticks: int | None = None
+    firm_at: int = 0
+    """Tick from which equals may not pass it."""
     timeout_due: tuple[int, int] | None = None
     """Tick and order of making of each of its timers."""
     retry_due: tuple[int, int] | None = None

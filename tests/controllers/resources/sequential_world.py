@@ -29,6 +29,7 @@ class World:
         self.kinds: dict[str, ResourceKind | None] = {}
         self.parents: dict[str, str | None] = {}
         self._grow(root, None)
+        self.now = 0
         self.owners: dict[str, Owner] = {}
         self.signs: dict[str, int] = {}
         """Owner that is not gone to the tick of its last sign of life."""
@@ -160,8 +161,16 @@ class World:
     def queue(self) -> list[Wait]:
         return sorted(self.waits, key=lambda wait: wait.place)
 
-    def earlier(self, wait: Wait, leaf: str) -> list[Wait]:
+    def ahead(self, wait: Wait, leaf: str) -> list[Wait]:
         """Return the waiting requests that a request may not overtake on a leaf."""
+        return [
+            other
+            for other in self.earlier(wait, leaf)
+            if other.firm_at <= self.now or other.priority > wait.priority
+        ]
+
+    def earlier(self, wait: Wait, leaf: str) -> list[Wait]:
+        """Return those that come before a request and compete with it on a leaf."""
         if self.kinds[leaf] is ResourceKind.STATE:
             return []
         scope = self.scope(leaf, wait.owner)

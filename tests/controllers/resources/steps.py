@@ -25,8 +25,40 @@ CAUSES = ("hot", "broken")
 TOKENS = ("live", "dead", "forged", "older epoch", "none")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Focus:
+    """Whom and what the requests of a history are about: fewer of them meet oftener."""
+
+    owners: tuple[str, ...] = OWNERS
+    names: tuple[str, ...] = NAMES
+    rates: tuple[float, ...] = (0.0, 0.0, 0.0, 20.0, 60.0, 100.0)
+    modes: tuple[Mode, ...] = (Mode.USE, Mode.USE, Mode.RESERVE)
+
+
+FOCUSES = (
+    Focus(),
+    Focus(),
+    Focus(names=("A1", "Arm"), rates=(0.0,)),
+    Focus(
+        owners=("boss", "kid", "tot", "twin"),
+        names=("A1", "Arm"),
+        rates=(0.0, 0.0, 60.0),
+        modes=tuple(Mode),
+    ),
+    Focus(names=(), rates=(20.0, 20.0, 40.0, 60.0), modes=(Mode.USE,)),
+    Focus(
+        owners=("boss", "kid", "tot", "twin"),
+        names=(),
+        rates=(20.0, 40.0, 60.0, 80.0),
+        modes=tuple(Mode),
+    ),
+)
+
+
 class Chooser(Protocol):
     """Picks one of several."""
+
+    focus: Focus
 
     def choose(self, options: Sequence[T]) -> T: ...
 
@@ -147,8 +179,9 @@ SOON = (0, 0, 0, 1, 3)
 
 
 def choose_request(pick: Chooser) -> Ask:
-    rate = pick.choose((0.0, 0.0, 0.0, 20.0, 60.0, 100.0))
-    names = pick.choose(((), NAMES, NAMES, NAMES))
+    focus = pick.focus
+    rate = pick.choose(focus.rates)
+    names = pick.choose(((), focus.names, focus.names, focus.names))
     resources: set[str] = set()
     optional: set[str] = set()
     if names:
@@ -157,11 +190,11 @@ def choose_request(pick: Chooser) -> Ask:
         optional = {pick.choose(NAMES) for _ in range(pick.choose((1, 2)))}
     return Ask(
         later=pick.choose(SOON),
-        owner=pick.choose(OWNERS),
+        owner=pick.choose(focus.owners),
         resources=tuple(sorted(resources)),
         optional=tuple(sorted(optional - resources)),
         rate=rate,
-        mode=pick.choose((Mode.USE, Mode.USE, Mode.RESERVE)),
+        mode=pick.choose(focus.modes),
         priority=pick.choose((0, 0, 1, 2)),
         timeout_s=pick.choose((4.0, 0.0, 1.0, 3.0, 9.0)),
         loss=pick.choose((Loss.WHOLE, Loss.PARTIAL)),

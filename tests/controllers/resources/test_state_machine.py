@@ -30,8 +30,9 @@ EXAMPLES, STEPS = 300, 20
 class Drawn:
     """Chooses by hypothesis."""
 
-    def __init__(self, data: st.DataObject) -> None:
+    def __init__(self, data: st.DataObject, focus: steps.Focus) -> None:
         self._data = data
+        self.focus = focus
 
     def choose(self, options: Sequence[T]) -> T:
         return self._data.draw(st.sampled_from(options))
@@ -41,12 +42,17 @@ class LedgerMachine(RuleBasedStateMachine):
     """Leads ledger and model through one history."""
 
     twins: Twins
+    focus: steps.Focus
 
     @initialize(data=st.data())
     def open(self, data: st.DataObject) -> None:
-        world = choose_world(Drawn(data))
-        note(str(world))
+        self.focus = data.draw(st.sampled_from(steps.FOCUSES))
+        world = choose_world(self.drawn(data))
+        note(f"{world} {self.focus}")
         self.twins = Twins(world)
+
+    def drawn(self, data: st.DataObject) -> Drawn:
+        return Drawn(data, self.focus)
 
     def _run(self, step: steps.Step) -> None:
         note(str(step))
@@ -54,47 +60,47 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def request(self, data: st.DataObject) -> None:
-        self._run(steps.choose_request(Drawn(data)))
+        self._run(steps.choose_request(self.drawn(data)))
 
     @rule(data=st.data())
     def request_more(self, data: st.DataObject) -> None:
-        self._run(steps.choose_request(Drawn(data)))
+        self._run(steps.choose_request(self.drawn(data)))
 
     @rule(data=st.data())
     def release(self, data: st.DataObject) -> None:
-        self._run(steps.choose_release(Drawn(data)))
+        self._run(steps.choose_release(self.drawn(data)))
 
     @rule(data=st.data())
     def withdraw_or_ask_again(self, data: st.DataObject) -> None:
-        self._run(steps.choose_word(Drawn(data)))
+        self._run(steps.choose_word(self.drawn(data)))
 
     @rule(data=st.data())
     def show_life(self, data: st.DataObject) -> None:
-        self._run(steps.choose_sign_of_life(Drawn(data)))
+        self._run(steps.choose_sign_of_life(self.drawn(data)))
 
     @rule(data=st.data())
     def crash(self, data: st.DataObject) -> None:
-        self._run(steps.choose_end(Drawn(data)))
+        self._run(steps.choose_end(self.drawn(data)))
 
     @rule(data=st.data())
     def break_or_repair(self, data: st.DataObject) -> None:
-        self._run(steps.choose_fault(Drawn(data)))
+        self._run(steps.choose_fault(self.drawn(data)))
 
     @rule(data=st.data())
     def take_a_posture(self, data: st.DataObject) -> None:
-        self._run(steps.choose_posture(Drawn(data)))
+        self._run(steps.choose_posture(self.drawn(data)))
 
     @rule(data=st.data())
     def change_the_list(self, data: st.DataObject) -> None:
-        self._run(steps.choose_resource(Drawn(data)))
+        self._run(steps.choose_resource(self.drawn(data)))
 
     @rule(data=st.data())
     def command(self, data: st.DataObject) -> None:
-        self._run(steps.choose_command(Drawn(data)))
+        self._run(steps.choose_command(self.drawn(data)))
 
     @rule(data=st.data())
     def wait(self, data: st.DataObject) -> None:
-        self._run(steps.choose_time(Drawn(data)))
+        self._run(steps.choose_time(self.drawn(data)))
 
     def teardown(self) -> None:
         if hasattr(self, "twins"):
