@@ -222,7 +222,9 @@ def listen(cfg: ServerCfg) -> socket.socket:
             "as 127.0.0.1."
         ) from error
     family, _, _, _, address = found[0]
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends at once (TCP_NODELAY) where it sees that a socket is TCP; without
+    # it, each answer waits 40 ms for the other side's delayed acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Both go over to every connection: what is sent to a reader that takes nothing
