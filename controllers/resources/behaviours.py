@@ -18,7 +18,7 @@ _NO_RATES: Mapping[str, float] = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timeline:
-    """Frames of a motion at a fixed rate [ep2651607, description of F1] (RM-66).
+    """Frames of a motion at a fixed rate [ES2535273T3, description of F1] (RM-66).
 
     It takes for granted that the motors are there at every frame; that they are is
     what the reservation is for.

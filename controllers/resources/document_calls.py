@@ -5,7 +5,7 @@
     gate.submit(calls.token("Dance", "HeadYaw"), "HeadYaw", 0.3)
     calls.releaseResource("Head", "Dance")
 
-A thin layer over a ledger (RM-9 to RM-13 [ep2651607, description of F2 and F4b]). The
+A thin layer over a ledger (RM-9 to RM-13 [ES2535273T3, description of F2 and F4b]). The
 document's calls return nothing and know no tokens; so the tokens are kept here, by the
 owner's name. All calls act at the present tick of the ledger, and one that waits lets
 its `Front` pass the time: a loop in a scenario, a sleeping thread elsewhere.
@@ -13,7 +13,7 @@ its `Front` pass the time: a loop in a scenario, a sleeping thread elsewhere.
 Read into the document where it is silent:
 
 - An owner comes into being with its first call. `a__b__c` is a part of `a__b`, as the
-  names of boxes are [naoqi, ALResourceManager]; one that the ledger knows already stays
+  names of boxes are [choregraphe-resources]; one that the ledger knows already stays
   where it is, with its habits.
 - Who takes again what it holds succeeds; of a set it takes the rest, by another token.
 - A negative time limit is refused: no request waits for ever (RM-20).
@@ -24,11 +24,10 @@ Read into the document where it is silent:
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Protocol
 
 from controllers.resources.front import Front
 from controllers.resources.not_granted import NotGranted
-from controllers.resources.owner import Owner
+from controllers.resources.owner_places import TreeOwner, make_known, name_of
 from controllers.resources.policies import (
     Answer,
     CallbackOnDemand,
@@ -36,28 +35,13 @@ from controllers.resources.policies import (
     Demand,
 )
 from controllers.resources.request import Outcome, Request
-from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.snapshot import ResourceRow, Snapshot, take_snapshot
+from controllers.resources.snapshot import take_snapshot
+from controllers.resources.taken_already import held_leaves, still_lacking
 from controllers.resources.token_wallet import TokenWallet
 from controllers.resources.tokens import Token
-from controllers.resources.words import Mode
 from models import BadInput, UnknownName
 
-JOINT = "__"
-"""Between the pieces of an owner's name."""
 _NO_SERVICES: Mapping[str, object] = MappingProxyType({})
-
-
-class TreeOwner(Protocol):
-    """An object with a place in a tree of objects, such as a box in a box (RM-6)."""
-
-    @property
-    def name(self) -> str:
-        """The owner's name."""
-
-    @property
-    def parent(self) -> "TreeOwner | None":
-        """The object that it is in; None at the top."""
 
 
 class DocumentCalls:
@@ -183,7 +167,7 @@ class DocumentCalls:
         optional: Sequence[str] = (),
     ) -> Outcome | None:
         """Take, or wait; None if the owner has all already."""
-        name = owner if isinstance(owner, str) else owner.name
+        name = name_of(owner)
         wish = Request(
             owner=name,
             resources=tuple(names),
@@ -194,9 +178,9 @@ class DocumentCalls:
         with self._front.step() as (ledger, _):
             snapshot = take_snapshot(ledger)
             held = held_leaves(snapshot, name)
-            essential = _rest(wish.resources, held, ledger.tree)
-            extra = _rest(wish.optional, held, ledger.tree)
-            self._know(owner, snapshot)
+            essential = still_lacking(wish.resources, held, ledger.tree)
+            extra = still_lacking(wish.optional, held, ledger.tree)
+            make_known(owner, self._front, snapshot)
         if not essential and not extra:
             return None
         request = replace(wish, resources=essential, optional=extra)
@@ -219,29 +203,9 @@ class DocumentCalls:
             for token, leaves_of_it in given.items():
                 ledger.release(token, tick, sorted(leaves_of_it))
 
-    def _know(self, owner: str | TreeOwner, snapshot: Snapshot) -> None:
-        """Make an owner and all above it known."""
-        parents = {row.name: row.parent for row in snapshot.owners}
-        if isinstance(owner, str):
-            if owner in parents:
-                return
-            pieces = owner.split(JOINT)
-            names = [JOINT.join(pieces[: n + 1]) for n in range(len(pieces))]
-            line = list(zip(names, [None, *names], strict=False))
-        else:
-            line = _line(owner)
-        for name, above in line:
-            if name not in parents:
-                self._front.add_owner(Owner(name=name, parent=above))
-            elif not isinstance(owner, str) and parents[name] != above:
-                raise BadInput(
-                    f"owner {name!r} is known as a part of {parents[name]!r}, not of "
-                    f"{above!r}; give each owner one place, and a name of its own."
-                )
-
     def _policy(self, owner: str | TreeOwner, callback: str) -> ConflictPolicy | None:
         """Return what answers for an owner; None leaves it to its habit."""
-        name = owner if isinstance(owner, str) else owner.name
+        name = name_of(owner)
         homes: list[object] = [] if isinstance(owner, str) else [owner]
         homes += [self._services[name]] if name in self._services else []
         if not callback or not homes:
@@ -265,46 +229,6 @@ class DocumentCalls:
             return None
 
         return CallbackOnDemand(function=tell)
-
-
-def held_leaves(snapshot: Snapshot, owner: str) -> set[str]:
-    """Return the leaves that an owner itself holds and may use."""
-    return {row.name for row in snapshot.resources if _is_held(row, owner)}
-
-
-def _is_held(row: ResourceRow, owner: str) -> bool:
-    return any(one.owner == owner and one.mode is Mode.USE for one in row.holders)
-
-
-def _rest(names: Iterable[str], held: set[str], tree: ResourceTree) -> tuple[str, ...]:
-    """Return the names without what is held already, each once."""
-    rest: dict[str, None] = {}
-    for name in names:
-        leaves = tree.exclusive_leaves(name) if tree.children(name) else (name,)
-        missing = [leaf for leaf in leaves if leaf not in held]
-        if len(missing) == len(leaves):
-            rest[name] = None
-        else:
-            rest.update(dict.fromkeys(missing))
-    return tuple(rest)
-
-
-def _line(owner: TreeOwner) -> list[tuple[str, str | None]]:
-    """Return the names of an owner and all above it, from the top, with their parents.
-
-    Raises:
-        BadInput: it is above itself.
-    """
-    line: list[tuple[str, str | None]] = []
-    one: TreeOwner | None = owner
-    while one is not None:
-        if any(name == one.name for name, _ in line):
-            raise BadInput(
-                f"owner {one.name!r} is above itself; a tree of owners has a top."
-            )
-        line.append((one.name, one.parent.name if one.parent else None))
-        one = one.parent
-    return line[::-1]
 
 
 def _not_held(resource: str, owner: str) -> BadInput:

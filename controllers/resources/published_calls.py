@@ -1,6 +1,6 @@
 """The calls of the resource manager that the robot's maker published later.
 
-Names, parameters and order of ALResourceManager [naoqi, ALResourceManager 2.8], beside
+Names, parameters and order of ALResourceManager [choregraphe-resources], beside
 the document's own. Where that service waits for ever at a negative time limit, this one
 refuses (RM-20). States are not owned there; here who asks for one holds it, and loses
 it when the robot leaves it (RM-51).
@@ -8,9 +8,10 @@ it when the robot leaves it (RM-51).
 
 from collections.abc import Sequence
 
-from controllers.resources.document_calls import DocumentCalls, held_leaves
+from controllers.resources.document_calls import DocumentCalls
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.snapshot import ResourceRow, take_snapshot
+from controllers.resources.taken_already import held_leaves
 from models.resource_node import ResourceKind, ResourceNode
 
 FULL_PERCENT = 100.0

@@ -247,6 +247,8 @@ def test_the_pieces_of_a_boxs_name_say_where_it_is(world: World) -> None:
         "app__root": "app",
         "app__root__Hello_1": "app__root",
     }
+    world.calls.waitForResource("Chest", "__main__", "", 0)
+    assert world.owners_of("Chest") == ["__main__"]
 
 
 def test_an_owner_that_is_known_stays_where_it_is(world: World) -> None:
