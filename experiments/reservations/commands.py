@@ -70,7 +70,7 @@ def serve(
     ] = None,
     secret_file: SecretOption = None,
 ) -> None:
-    """Manage resources for robots and programs, until Ctrl-C; the page is at /."""
+    """Manage resources for others, until Ctrl-C; shows a page."""
     _check_installed()
     from experiments.reservations.serve_command import (  # noqa: PLC0415  # heavy
         ServeCfg,
@@ -150,7 +150,7 @@ def take(
     ] = 5.0,
     secret_file: SecretOption = None,
 ) -> None:
-    """Take resources, print the token, and hold them until they are released."""
+    """Take resources, print the token, hold until released."""
     _check_installed()
     from experiments.reservations.take_command import (  # noqa: PLC0415  # heavy
         TakeCfg,

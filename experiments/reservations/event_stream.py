@@ -7,6 +7,7 @@ cut off by the socket's own time limit.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -25,7 +26,8 @@ class Bell:
 
     def ring(self) -> None:
         """Wake the coroutine; before it listens, it will not have to wait."""
-        self._loop.call_soon_threadsafe(self._rung.set)
+        with suppress(RuntimeError):  # its loop has ended meanwhile
+            self._loop.call_soon_threadsafe(self._rung.set)
 
     async def heard(self, within_s: float) -> bool:
         """Wait for the next ring; return whether there was one in time."""
@@ -75,9 +77,12 @@ class EventStream(Response):
         finally:
             for task in (sender, watcher):
                 task.cancel()
-            await asyncio.gather(sender, watcher, return_exceptions=True)
+            ends = await asyncio.gather(sender, watcher, return_exceptions=True)
             if self._on_end is not None:
                 self._on_end()
+        for end in ends:
+            if isinstance(end, Exception):
+                raise end
 
     async def _send_all(self, send: Send) -> None:
         headers = [

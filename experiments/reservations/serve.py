@@ -1,7 +1,8 @@
 """A reservation server as a running thing: socket, secret, signals, end.
 
 On a robot it shares the ledger that the robot's own behaviours use; `nao-testbed
-resources serve` makes one of its own.
+resources serve` makes one of its own. It speaks plain HTTP: where others listen to the
+network, put it behind a proxy with TLS and give clients its https address.
 """
 
 import ipaddress

@@ -86,7 +86,9 @@ class Routes:
         self._desk = desk
         self._bells: set[Bell] = set()
         self._is_closing = False
-        self._page = files("experiments.reservations").joinpath("page.html").read_text()
+        self._page = (
+            files("experiments.reservations").joinpath("page.html").read_text("utf-8")
+        )
         self._picture = ("", 0.0)
         desk.front.on_change.append(self._forget_picture)
         self.app = FastAPI(

@@ -52,7 +52,7 @@ def run_take(cfg: TakeCfg) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     client = Client(
         cfg.url,
-        cfg.owner or f"{getpass.getuser()}-{os.getpid()}",
+        cfg.owner or f"{_user()}-{os.getpid()}",
         secret=cfg.secret,
         policy=cfg.policy,
         priority=cfg.priority,
@@ -121,6 +121,13 @@ class _Holder:
             leaves = ", ".join((*loss.leaves, *loss.freed))
             return f"{leaves} ({loss.why}, by {loss.by})"
         return str(client.why_lost or "the server ended it")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may know no names
+        return "user"
 
 
 def _rates(texts: tuple[str, ...]) -> dict[str, float]:

@@ -54,6 +54,7 @@ BAD: dict[str, tuple[tuple[str, str], bytes, int, str]] = {
     "no name": (REGISTER, b"{}", 400, "name is missing"),
     "empty name": (REGISTER, b'{"name": ""}', 400, "name is ''"),
     "control character": (REGISTER, b'{"name": "a\\u0000"}', 400, "name is"),
+    "half a character": (REGISTER, b'{"name": "\\ud800"}', 400, "name is"),
     "unknown field": (REGISTER, b'{"name": "x", "prio": 1}', 400, "prio is not known"),
     "priority 12": (REGISTER, b'{"name": "x", "priority": 12}', 400, "'12'"),
     "priority as text": (REGISTER, b'{"name": "x", "priority": "1"}', 400, "priority"),

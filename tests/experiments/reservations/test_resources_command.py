@@ -230,6 +230,8 @@ BAD = {
     SERVE + "--resources {tmp}/circle.yaml": "circle.yaml:5: cycle: A in B in A",
     SERVE + "--resources {tmp}/twice.yaml": "twice.yaml:3: resource 'ball' is twice",
     SERVE + "--resources {tmp}/unknown.yaml": "Did you mean 'ball'?",
+    SERVE + "--resources {tmp}/orphan.yaml": "orphan.yaml:6: resource 'cup' is not",
+    SERVE + "--resources {tmp}/class.yaml": "Did you mean 'Goal'?",
     SERVE + "--resources {tmp}/device.yaml": "belongs to no robot",
     SERVE + "--resources {tmp}/circle.yaml --body H25": "leave out --robot",
     SERVE + "--object TTS": "TTS",
@@ -250,6 +252,15 @@ FILES = {
     ),
     "unknown.yaml": (
         "root: root\ncomposites:\n  root: [bal]\nleaves:\n  ball: {}\n",
+        0o600,
+    ),
+    "orphan.yaml": (
+        "root: root\ncomposites:\n  root: [ball]\nleaves:\n  ball: {}\n  cup: {}\n",
+        0o600,
+    ),
+    "class.yaml": (
+        "root: root\ncomposites:\n  root: [A]\n"
+        "instances:\n  A: {class: Gaol, prefix: x}\nclasses:\n  Goal: [b]\n",
         0o600,
     ),
     "device.yaml": (
@@ -336,8 +347,10 @@ def test_bodies_files_and_objects_make_the_tree(
     terminal: Start, tmp_path: Path
 ) -> None:
     (tmp_path / "field.yaml").write_text(
-        "root: field\ncomposites:\n  field: [Balls, CPU]\n  Balls: [ball, spare]\n"
-        "leaves:\n  ball: {}\n  spare: {}\n  CPU: {kind: cumulative}\n"
+        "root: field\nclasses:\n  Goal: [post, net]\n"
+        "instances:\n  Left goal: {class: Goal, prefix: l-}\n"
+        "composites:\n  field: [ball, Left goal, CPU]\n"
+        "leaves:\n  ball: {}\n  l-post: {}\n  l-net: {}\n  CPU: {kind: cumulative}\n"
     )
     robot = terminal("resources serve --port 0 --body T14 --object ball")
     field = terminal("resources serve --port 0 --resources field.yaml")
@@ -349,5 +362,5 @@ def test_bodies_files_and_objects_make_the_tree(
     assert rows["ball"].parent == "Objects"
     with ServerLink(field.line()) as link:
         names = [row.name for row in link.snapshot().resources]
-        assert names == ["field", "Balls", "ball", "spare", "CPU"]
+        assert names == ["field", "ball", "Left goal", "l-post", "l-net", "CPU"]
         assert link.epoch in {1, 2}, "both count in one file, each its own epoch"

@@ -94,6 +94,21 @@ def test_three_robots_and_one_ball(robots: Callable[..., Client]) -> None:
     assert holders(three.snapshot(), "ball") == ["robot 2"]
 
 
+@pytest.mark.requirement("AR-23", "AR-25")
+def test_a_token_grows_and_shrinks(robots: Callable[..., Client]) -> None:
+    one = robots("robot 1")
+    token = one.take("HeadYaw").token
+    assert token is not None
+    more = one.take("ball", add_to=token)
+    assert (more.token, more.obtained) == (token, ("ball",))
+    assert one.authorise(token, "ball") is None
+    one.release(token, ("HeadYaw",))
+    assert one.authorise(token, "HeadYaw") is Refusal.NOT_COVERED
+    assert one.holds(token)
+    one.release(token, ("ball",))
+    eventually(lambda: not one.holds(token))
+
+
 def test_leaving_frees_all_at_once(robots: Callable[..., Client]) -> None:
     one, two = robots("robot 1", time_to_live_s=60.0), robots("robot 2")
     one.take("ball")

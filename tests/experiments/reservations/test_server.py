@@ -134,6 +134,24 @@ def test_notices_are_pushed_and_a_reader_comes_back_without_loss(
     assert read(1, 1) == told[1:]
 
 
+def test_a_reader_that_stays_away_too_long_is_told_how_much_it_missed(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.reservations.inbox.KEPT", 2)
+    key, other = register(http, "a"), register(http, "b")
+    ask(http, key, "ball")
+    for _ in range(4):
+        ask(http, other, "ball")
+    lines = []
+    with http.stream("GET", "/owner/notices", headers=key) as stream:
+        for line in stream.iter_lines():
+            lines.append(line)
+            if line == "id: 4":
+                break
+    assert 'data: {"n_missed": 2}' in lines
+    assert [line for line in lines if line.startswith("id")] == ["id: 3", "id: 4"]
+
+
 def test_tokens_and_keys_are_for_their_owner_alone(http: httpx.Client) -> None:
     keys = [register(http, name) for name in "abc"]
     token = ask(http, keys[0], "ball")["outcome"]["token"]

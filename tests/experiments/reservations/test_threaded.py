@@ -1,5 +1,7 @@
 """The front of the ledger for real threads."""
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +20,7 @@ from controllers.resources.request import Outcome, Request
 from controllers.resources.trace import Answered, Event, Notified
 from controllers.resources.words import NoticeKind, OutcomeKind, Refusal, Why
 from experiments.reservations.threaded import SharedLedger
+from tests.experiments.reservations.helpers import eventually
 
 AT_MOST_S = 60.0
 MakeFront = Callable[..., SharedLedger]
@@ -97,6 +100,24 @@ def test_closing_lets_every_waiting_thread_go(make_front: MakeFront) -> None:
     wait_for_waiter(front, "ball")
     front.close()
     assert waiting().why is Why.WITHDRAWN
+
+
+def test_ctrl_c_in_a_waiting_thread_withdraws_its_request(front: SharedLedger) -> None:
+    add(front, "a", "b")
+    front.take(Request(owner="a", resources=("ball",)))
+
+    def interrupt() -> None:
+        front.on_change.remove(interrupt)
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    front.on_change.append(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            front.take(Request(owner="b", resources=("ball",), timeout_s=AT_MOST_S))
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert not any(row.waiters for row in front.snapshot().resources)
 
 
 def test_a_call_that_fails_still_wakes_whom_time_has_freed(
@@ -179,6 +200,41 @@ def test_a_hanging_callback_without_a_limit_is_a_lock(front: SharedLedger) -> No
     request = Request(owner="b", resources=("ball",), timeout_s=0.1)
     assert front.take(request).kind is OutcomeKind.TIMED_OUT
     hang.set()
+
+
+def test_a_callback_of_one_request_runs_outside_too(front: SharedLedger) -> None:
+    hang = threading.Event()
+    add(front, "a", "b", "c")
+    policy = CallbackOnDemand(until(hang))
+    front.take(Request(owner="a", resources=("ball",), policy=policy))
+    front.ask(Request(owner="b", resources=("ball",)))
+    assert front.take(Request(owner="c", resources=("Head",))).is_granted
+    hang.set()
+
+
+@pytest.mark.requirement("RM-53")
+def test_a_callback_answers_the_next_wish_to_leave_a_state(
+    front: SharedLedger,
+) -> None:
+    """A wish does not wait: the first one starts the function, a later one hears it."""
+    said = threading.Event()
+
+    def function(_: Demand) -> Answer:
+        said.set()
+        return Answer(kind=AnswerKind.YIELD)
+
+    add(front, "a", policy=CallbackOnDemand(function))
+    with front.step() as (ledger, tick):
+        ledger.set_state("State", "Stand", tick)
+    front.take(Request(owner="a", resources=("Stand",)))
+
+    def wish() -> bool:
+        with front.step() as (ledger, tick):
+            return ledger.ask_state("State", "Sit", tick)
+
+    assert not wish()
+    assert said.wait(AT_MOST_S)
+    eventually(wish)
 
 
 @pytest.mark.requirement("RM-36")
