@@ -327,3 +327,12 @@ def test_a_gate_that_writes_nothing_is_no_measurement(
     monkeypatch.setattr(Gate, "flush", lambda *_: ())
     with pytest.raises(TestbedError, match="did not write each slot"):
         measure_reservations(nao, TINY.reservations)
+
+
+def test_without_the_other_library_only_its_figures_are_missing(
+    nao: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.bench.bare_arbiters.find_spec", lambda _: None)
+    found = {one.name for one in measure_reservations(nao, TINY.reservations)}
+    assert "gated_commands" in found
+    assert not found & OPTIONAL
