@@ -266,3 +266,19 @@ def test_a_denied_or_late_request_leaves_everything_as_it_was(stage: Stage) -> N
     stage.until(1.0)
     assert outcome_of(late).kind is TIMED_OUT
     assert stage.picture() == before
+
+
+def test_the_same_request_is_read_anew_when_owner_or_resources_have_changed(
+    stage: Stage,
+) -> None:
+    request = Request(owner="asker", resources=("Audio",))
+    for policy in (StopOnDemand(), PauseOnDemand()):
+        stage.owner("asker", policy=policy)
+        stage.ledger.request(request, stage.tick)
+        taken = stage.take("third", "Microphone")
+        assert stage.waiters("TTS") == (("asker",) if policy.name == "pause" else ())
+        stage.release(taken)
+    stage.ledger.drop("asker", stage.tick)
+    stage.ledger.add_resource("drum", "Audio", stage.tick)
+    stage.ledger.request(request, stage.tick)
+    assert stage.held_by("asker") == ("Microphone", "TTS", "drum")

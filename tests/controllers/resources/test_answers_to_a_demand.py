@@ -292,6 +292,16 @@ def test_a_pause_of_a_partial_token_waits_for_what_was_taken_only() -> None:
     assert stage.may(token, "TTS") is None
 
 
+@pytest.mark.requirement("RM-37", "AR-20")
+def test_a_pause_that_takes_all_of_a_partial_token_ends_in_a_new_one() -> None:
+    stage = stage_with(PauseOnDemand())
+    token = stage.take("dancer", "TTS", loss=Loss.PARTIAL)
+    taken = stage.take("asker", "TTS")
+    stage.release(taken)
+    assert stage.holders("TTS") == ("dancer",)
+    assert stage.may(token, "TTS") is Refusal.REVOKED
+
+
 @pytest.mark.requirement("RM-32", "RM-39")
 def test_a_holder_may_change_its_mind_at_the_next_time_of_asking() -> None:
     diary = Diary()

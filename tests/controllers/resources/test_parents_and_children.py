@@ -10,6 +10,7 @@ from controllers.resources.trace import Revoked
 from controllers.resources.words import LossCause, Mode, Refusal, Why
 from models import BadInput
 from tests.controllers.resources.stage import (
+    AVAILABLE,
     DENIED,
     GRANTED,
     HEAD,
@@ -113,6 +114,17 @@ def test_a_parent_that_gives_back_one_resource_ends_what_is_inside_of_it(
     assert stage.may(head, "HeadYaw") is Refusal.REVOKED
     assert stage.may(voice, "TTS") is None
     assert stage.held_by("parent") == ("TTS",)
+
+
+@pytest.mark.requirement("RM-26", "AR-26")
+def test_a_child_is_told_at_once_that_what_its_parent_now_keeps_is_open_to_it(
+    stage: Stage,
+) -> None:
+    stage.take("child 1", "TTS", policy=StopOnDemand())
+    stage.take("parent", "TTS", mode=RESERVE)
+    (notice,) = stage.told("child 1", AVAILABLE)
+    assert notice.leaves == ("TTS",)
+    stage.take("child 1", "TTS")
 
 
 @pytest.mark.requirement("RM-30")

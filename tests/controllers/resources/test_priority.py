@@ -12,6 +12,7 @@ from controllers.resources.words import (
     HolderTie,
     Loss,
     LossCause,
+    Mode,
     Preemption,
     Refusal,
     Why,
@@ -140,6 +141,17 @@ def test_whole_frees_also_what_nobody_asked_for(stage: Stage) -> None:
     assert end_of(waiting) == (GRANTED, 0.0)
     again = stage.ask("low", "TTS", timeout_s=9.0)
     assert again.outcome is None  # it may ask again, behind the others
+
+
+@pytest.mark.requirement("AR-19", "RM-30")
+def test_whole_ends_also_what_is_inside_of_what_went_free(stage: Stage) -> None:
+    stage.owner("child", parent="low")
+    stage.take("low", "HeadYaw", "TTS", mode=Mode.RESERVE)
+    used = stage.take("child", "TTS")
+    stage.take("high", "HeadYaw")
+    assert stage.may(used, "TTS") is Refusal.REVOKED
+    assert [n.why for n in stage.told("child", LOST)] == [LossCause.PARENT_RELEASED]
+    assert stage.holders("TTS") == ()
 
 
 @pytest.mark.requirement("AR-20")

@@ -182,3 +182,15 @@ def test_a_state_may_be_left_without_another_one(stage: Stage) -> None:
     stage.at(1.0)
     stage.ledger.set_state("State", "Sit", stage.tick)
     assert end_of(waiting) == (GRANTED, 1.0)
+
+
+@pytest.mark.requirement("RM-21", "RM-53")
+def test_who_holds_a_state_may_wait_for_another_one(stage: Stage) -> None:
+    """It waits for the robot, not for itself."""
+    stage.take("walk", "Stand")
+    waiting = stage.ask("walk", "Sit", timeout_s=9.0)
+    assert waiting.outcome is None
+    stage.at(2.0)
+    stage.ledger.set_state("State", "Sit", stage.tick)
+    assert end_of(waiting) == (GRANTED, 2.0)
+    assert stage.held_by("walk") == ("Sit",)

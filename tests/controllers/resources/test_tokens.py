@@ -266,6 +266,7 @@ def test_a_loser_hears_once_when_all_that_it_lost_is_free() -> None:
     stage.at(2.0)
     stage.release(taken)
     stage.until(9.0)
+    stage.release(stage.take("C", *HEAD))
     (notice,) = stage.told("B", AVAILABLE)
     assert (notice.leaves, notice.tick) == (HEAD, 200)
 
