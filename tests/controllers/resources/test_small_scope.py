@@ -136,7 +136,7 @@ class Search:
         frontier: list[tuple[tuple[Step, ...], bytes]] = [
             ((), pickle.dumps(Twins(world)))
         ]
-        for _ in range(self.scope.depth):
+        for depth in range(1, self.scope.depth + 1):
             found: list[tuple[tuple[Step, ...], bytes]] = []
             for path, state in frontier:
                 twins: Twins = pickle.loads(state)
@@ -151,6 +151,8 @@ class Search:
                     key = canonical(twins.model, renamings)
                     if key not in self.keys:
                         self.keys.add(key)
+                        if depth == self.scope.depth:
+                            continue
                         twins.forget_the_past()
                         found.append(((*path, step), pickle.dumps(twins)))
             frontier = found
@@ -171,11 +173,18 @@ def _renamed(model: SequentialModel, leaves: Names, owners: Names) -> Key:
         if due is not None
     )
 
+    came = sorted(
+        {*(held.arrival for held in alive), *(w.arrival for w in model.waits)}
+    )
+
     def when(due: tuple[int, int] | None) -> tuple[int, int]:
         return (-1, -1) if due is None else (due[0] - model.now, dues.index(due))
 
     return (
-        tuple((owners[held.owner], held.mode, held.priority) for held in alive),
+        tuple(
+            (owners[held.owner], held.mode, held.priority, came.index(held.arrival))
+            for held in alive
+        ),
         tuple(
             sorted(
                 (leaves[leaf], *(place[seat.held.token] for seat in model.on(leaf)))
@@ -188,6 +197,7 @@ def _renamed(model: SequentialModel, leaves: Names, owners: Names) -> Key:
                 tuple(sorted(leaves[leaf] for leaf in wait.shares)),
                 wait.mode,
                 wait.priority,
+                came.index(wait.arrival),
                 wait.resumes is not None,
                 when(wait.timeout_due),
                 when(wait.retry_due),
