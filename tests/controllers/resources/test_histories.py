@@ -17,7 +17,7 @@ from tests.controllers.resources.histories import (
     why_it_fails,
 )
 
-SEEDS = 2_000
+SEEDS = 3_000
 LENGTHS = (6, 12, 24)
 """Numbers of steps: short ones are read easily, long ones get further."""
 
