@@ -53,10 +53,12 @@ class Holdings:
                 forget_losses(waiting.owner, leaf)
             if leaf.waiters or leaf.losers:
                 self._book.touch(leaf)
-                if reserves or not isinstance(leaf, ExclusiveLeaf):
-                    self._book.may_be_stuck = True  # more of those here have to wait
-        if waiting.owner.waiting:
-            self._book.may_be_stuck = True
+                if (
+                    reserves
+                    or waiting.owner.waiting
+                    or not isinstance(leaf, ExclusiveLeaf)
+                ):
+                    self._book.may_be_stuck = True  # those here wait for others now
         waiting.ticket.outcome = Outcome(
             kind=OutcomeKind.GRANTED,
             tick=self._book.tick,

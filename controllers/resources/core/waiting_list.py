@@ -63,13 +63,14 @@ class WaitingList:
             enlarged_by = waiting.add_to.enlarged_by or {}
             enlarged_by[number] = waiting
             waiting.add_to.enlarged_by = enlarged_by
-        if owner.reservations:  # others may wait for it
+        if owner.reservations:
             self._book.entangled[owner] = None
-            self._book.may_be_stuck = True
         for leaf in waiting.shares:
             leaf.join(waiting)
             if leaf.waiters[-1] is not waiting:  # those behind wait for it
                 self._book.may_be_stuck = True
+        if any(leaf.waiters for held in owner.reservations for leaf in held.shares):
+            self._book.may_be_stuck = True  # somebody may wait for what it holds
         if not waiting.shares:
             self._book.unqueued[number] = waiting
 
