@@ -17,7 +17,7 @@ from controllers.resources.body.absent_parts import freeze_absent
 from controllers.resources.body.broken_part import BrokenPart
 from controllers.resources.body.hot_engine import HotEngine, HotEngineCfg
 from controllers.resources.body.posture_monitor import PostureMonitor, PostureMonitorCfg
-from controllers.resources.gate.gate import Gate
+from controllers.resources.gate import Gate
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.resource_tree import ResourceTree

@@ -7,8 +7,8 @@ nothing is ever refused.
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.resources.gate import Gate
 from controllers.resources.gate.device_map import map_devices
-from controllers.resources.gate.gate import Gate
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request

@@ -5,13 +5,18 @@
     ledger.add_owner(Owner(name="wave"), tick=0)
     ticket = ledger.request(Request(owner="wave", resources=("Left arm",)), tick=0)
 
-`ledger` grants and ends reservations, `gate` lets only their tokens pass to the robot,
-`policies` answer for holders, `trace` tells all that happened and `invariants` checks
-it, `snapshot` shows who holds and who waits.
+`ledger` grants and ends reservations (`core` is its inside), `policies` answer for
+holders, `gate` lets only live tokens pass to the robot, `body` takes what is hot,
+broken or absent. `trace` tells all that happens, `invariants` judges it, `snapshot`
+shows who holds and who waits. `behaviours` are what a person writes; `calls` are the
+names that people know from the robot.
 """
 
+from controllers.resources.behaviours import Behaviour
+from controllers.resources.front import Front, LedgerFront
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.not_granted import NotGranted
 from controllers.resources.owner import Owner
 from controllers.resources.policies import (
     CallbackOnDemand,
@@ -26,6 +31,11 @@ from controllers.resources.request import Blocker, Outcome, Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.snapshot import Snapshot, take_snapshot
 from controllers.resources.stale_token import StaleToken
+from controllers.resources.start_behaviour import (
+    Running,
+    start_behaviour,
+    stop_behaviour,
+)
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenId, TokenMint
 from controllers.resources.words import (
@@ -43,16 +53,20 @@ from controllers.resources.words import (
 
 __all__ = [
     "AskerTie",
+    "Behaviour",
     "Blocker",
     "CallbackOnDemand",
     "ConflictPolicy",
+    "Front",
     "HolderTie",
     "Ledger",
     "LedgerCfg",
+    "LedgerFront",
     "Lock",
     "Loss",
     "LossCause",
     "Mode",
+    "NotGranted",
     "NoticeKind",
     "Outcome",
     "OutcomeKind",
@@ -62,6 +76,7 @@ __all__ = [
     "Refusal",
     "Request",
     "ResourceTree",
+    "Running",
     "Snapshot",
     "StaleToken",
     "StopOnDemand",
@@ -72,5 +87,7 @@ __all__ = [
     "Why",
     "make_policy",
     "policy_classes",
+    "start_behaviour",
+    "stop_behaviour",
     "take_snapshot",
 ]

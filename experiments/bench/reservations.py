@@ -15,8 +15,8 @@ from time import process_time
 
 import numpy as np
 
+from controllers.resources.gate import Gate
 from controllers.resources.gate.device_map import map_devices
-from controllers.resources.gate.gate import Gate
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request

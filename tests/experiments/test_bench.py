@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from controllers.resources.gate.gate import Gate
+from controllers.resources.gate import Gate
 from experiments.bench import (
     BenchCfg,
     BenchResult,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from controllers.resources.gate.gate import Gate
+from controllers.resources.gate import Gate
 from controllers.resources.gate.safe_set_points import holding_lags
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner

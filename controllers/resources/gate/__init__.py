@@ -6,3 +6,7 @@ device_map, device_writers, outputs    from a leaf to the robot's command
 safety, safe_set_points                what holds where authority was lost
 trace                   what the gate tells
 """
+
+from controllers.resources.gate.gate import Gate
+
+__all__ = ["Gate"]

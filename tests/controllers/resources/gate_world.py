@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers import Command, Observation
+from controllers.resources.gate import Gate
 from controllers.resources.gate.device_map import map_devices
-from controllers.resources.gate.gate import Gate
 from controllers.resources.invariants import Checker
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from controllers.resources.device_map import map_devices
 from controllers.resources.gate import Gate
+from controllers.resources.gate.device_map import map_devices
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.owner import Owner

@@ -4,12 +4,12 @@ import inspect
 
 import pytest
 
-from controllers.resources.document_calls import DocumentCalls
+from controllers.resources.calls.document import DocumentCalls
+from controllers.resources.calls.published import PublishedCalls
 from controllers.resources.front import LedgerFront
 from controllers.resources.ledger import Ledger
 from controllers.resources.not_granted import NotGranted
 from controllers.resources.owner import Owner
-from controllers.resources.published_calls import PublishedCalls
 from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from models import BadInput, UnknownName, default_robot_folder, load_robot

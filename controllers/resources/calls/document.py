@@ -25,9 +25,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from controllers.resources.calls.owner_places import TreeOwner, make_known, name_of
+from controllers.resources.calls.taken_already import held_leaves, still_lacking
+from controllers.resources.calls.token_wallet import TokenWallet
 from controllers.resources.front import Front
 from controllers.resources.not_granted import NotGranted
-from controllers.resources.owner_places import TreeOwner, make_known, name_of
 from controllers.resources.policies import (
     Answer,
     CallbackOnDemand,
@@ -36,8 +38,6 @@ from controllers.resources.policies import (
 )
 from controllers.resources.request import Outcome, Request
 from controllers.resources.snapshot import take_snapshot
-from controllers.resources.taken_already import held_leaves, still_lacking
-from controllers.resources.token_wallet import TokenWallet
 from controllers.resources.tokens import Token
 from models import BadInput, UnknownName
 

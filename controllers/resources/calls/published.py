@@ -8,10 +8,10 @@ it when the robot leaves it (RM-51).
 
 from collections.abc import Sequence
 
-from controllers.resources.document_calls import DocumentCalls
+from controllers.resources.calls.document import DocumentCalls
+from controllers.resources.calls.taken_already import held_leaves
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.snapshot import ResourceRow, take_snapshot
-from controllers.resources.taken_already import held_leaves
 from models.resource_node import ResourceKind, ResourceNode
 
 FULL_PERCENT = 100.0
