@@ -4,19 +4,16 @@ import pytest
 
 from controllers.resources.behaviours import Behaviour
 from controllers.resources.front import LedgerFront
-from controllers.resources.policies import CallbackOnDemand, PauseOnDemand, StopOnDemand
+from controllers.resources.policies import StopOnDemand
 from controllers.resources.start_behaviour import start_behaviour
 from controllers.resources.trace import Revoked
 from controllers.resources.words import LossCause, Mode, Refusal, Why
 from models import BadInput
 from tests.controllers.resources.stage import (
     AVAILABLE,
-    DENIED,
     GRANTED,
     HEAD,
     LOST,
-    TIMED_OUT,
-    Diary,
     Stage,
     end_of,
     why,
@@ -77,18 +74,6 @@ def test_the_first_child_gets_the_whole_set_and_others_queue(stage: Stage) -> No
     assert stranger.outcome is None
 
 
-@pytest.mark.requirement("RM-29")
-def test_a_second_child_asks_the_child_that_uses_not_the_parent(stage: Stage) -> None:
-    stage.take("parent", *A_AND_B, mode=RESERVE)
-    used = stage.take("child 1", *A_AND_B, policy=StopOnDemand())
-    second = stage.ask("child 2", "TTS")
-    assert end_of(second) == (GRANTED, 0.0)
-    assert stage.demands_on("child 1") == [("child 2", 0.0)]
-    assert stage.demands_on("parent") == []
-    assert stage.may(used, "TTS") is Refusal.REVOKED
-    assert stage.holders("TTS") == ("child 2", "parent")
-
-
 @pytest.mark.requirement("RM-30")
 def test_when_the_parent_releases_its_children_release(stage: Stage) -> None:
     kept = stage.take("parent", *A_AND_B, mode=RESERVE)
@@ -136,85 +121,6 @@ def test_the_innermost_goes_first(stage: Stage) -> None:
     stage.release(kept)
     lost = [event.owner for event in stage.events if isinstance(event, Revoked)]
     assert lost == ["grandchild", "child 1"]
-
-
-@pytest.mark.requirement("RM-31")
-def test_a_stranger_gets_it_only_if_child_and_parent_agree_child_first() -> None:
-    order: list[str] = []
-    stage = Stage()
-    for name, above in (("parent", None), ("child", "parent"), ("stranger", None)):
-        policy = CallbackOnDemand(lambda demand: order.append(demand.holder))
-        stage.owner(name, parent=above, policy=policy)
-    stage.take("parent", "TTS", mode=RESERVE)
-    stage.take("child", "TTS")
-    stage.ask("stranger", "TTS")
-    assert order == ["child", "parent"]
-
-
-@pytest.mark.requirement("RM-31")
-@pytest.mark.parametrize(
-    ("child_stops", "parent_stops"), [(True, False), (False, True)]
-)
-def test_nothing_moves_when_one_of_them_refuses(
-    child_stops: bool, parent_stops: bool
-) -> None:
-    stop = StopOnDemand()
-    stage = Stage()
-    stage.owner("parent", **({"policy": stop} if parent_stops else {}))
-    stage.owner("child", parent="parent", **({"policy": stop} if child_stops else {}))
-    stage.owner("stranger")
-    stage.take("parent", "TTS", mode=RESERVE)
-    stage.take("child", "TTS")
-    refused = stage.ask("stranger", "TTS", timeout_s=1.0)
-    stage.until(1.0)
-    assert end_of(refused) == (TIMED_OUT, 1.0)
-    assert stage.holders("TTS") == ("child", "parent")
-
-
-@pytest.mark.requirement("RM-31")
-def test_both_give_way_in_one_step() -> None:
-    stage = Stage()
-    stage.owner("parent", policy=StopOnDemand())
-    stage.owner("child", parent="parent", policy=StopOnDemand())
-    stage.owner("stranger")
-    stage.take("parent", "TTS", mode=RESERVE)
-    stage.take("child", "TTS")
-    assert end_of(stage.ask("stranger", "TTS")) == (GRANTED, 0.0)
-    assert stage.holders("TTS") == ("stranger",)
-    assert len(stage.told("child", LOST)) == len(stage.told("parent", LOST)) == 1
-
-
-@pytest.mark.requirement("RM-31", "RM-37")
-def test_a_child_that_pauses_does_so_though_its_parent_stops() -> None:
-    stage = Stage()
-    stage.owner("parent", policy=StopOnDemand())
-    stage.owner("child", parent="parent", policy=PauseOnDemand())
-    stage.owner("stranger")
-    stage.take("parent", *A_AND_B, mode=RESERVE)
-    stage.take("child", "TTS")
-    taken = stage.take("stranger", *A_AND_B)
-    (notice,) = stage.told("child", LOST)
-    assert notice.why is LossCause.PAUSED
-    stage.release(taken)
-    assert stage.holders("TTS") == ("child",)
-
-
-@pytest.mark.requirement("RM-26")
-def test_a_parent_that_uses_is_in_the_way_of_its_child(stage: Stage) -> None:
-    diary = Diary()
-    stage.take("parent", "TTS", policy=CallbackOnDemand(diary))
-    waiting = stage.ask("child 1", "TTS", timeout_s=0.1)
-    assert [demand.asker for demand in diary.demands] == ["child 1"]
-    stage.until(0.1)
-    assert end_of(waiting) == (TIMED_OUT, 0.1)
-
-
-@pytest.mark.requirement("RM-26")
-def test_a_child_may_not_keep_what_its_parent_wants_to_keep_later(stage: Stage) -> None:
-    stage.take("child 1", "TTS")
-    kept = stage.ask("parent", "TTS", mode=RESERVE, timeout_s=0.0)
-    assert end_of(kept) == (DENIED, 0.0)
-    assert why(kept) is Why.BUSY
 
 
 @pytest.mark.requirement("RM-6")

@@ -9,14 +9,11 @@ from models import BadInput
 from tests.controllers.resources.stage import (
     AVAILABLE,
     BY_PRIORITY,
-    CANCELLED,
     GRANTED,
     HEAD,
-    TIMED_OUT,
     Stage,
     end_of,
     outcome_of,
-    why,
 )
 
 
@@ -129,76 +126,6 @@ def test_a_token_of_an_earlier_epoch_is_refused_after_a_restart() -> None:
         tokens.append(stage.take("A", "TTS"))
     assert after.may(tokens[0], "TTS") is Refusal.WRONG_EPOCH
     assert tokens[1][:2] > tokens[0][:2]
-
-
-@pytest.mark.requirement("AR-23")
-def test_a_grant_may_enlarge_a_valid_token(stage: Stage) -> None:
-    token = stage.take("A", "HeadYaw")
-    more = stage.ask("A", "TTS", add_to=token)
-    assert more.token == token
-    assert outcome_of(more).obtained == ("TTS",)
-    assert stage.may(token, "TTS") is stage.may(token, "HeadYaw") is None
-
-
-@pytest.mark.requirement("AR-23")
-def test_a_token_is_enlarged_after_a_wait(stage: Stage) -> None:
-    token = stage.take("A", "HeadYaw")
-    busy = stage.take("B", "TTS")
-    more = stage.ask("A", "TTS", add_to=token)
-    assert stage.may(token, "TTS") is Refusal.NOT_COVERED
-    stage.at(1.0)
-    stage.release(busy)
-    assert end_of(more) == (GRANTED, 1.0)
-    assert stage.may(token, "TTS") is None
-
-
-@pytest.mark.requirement("AR-23")
-def test_a_dead_or_foreign_token_is_not_enlarged(stage: Stage) -> None:
-    token = stage.take("A", "HeadYaw")
-    before = stage.picture()
-    with pytest.raises(BadInput, match="can only add to its own"):
-        stage.ask("B", "TTS", add_to=token)
-    with pytest.raises(BadInput, match="covers 'HeadYaw' already"):
-        stage.ask("A", "Head", add_to=token)
-    assert stage.picture() == before
-    stage.release(token)
-    with pytest.raises(StaleToken, match="RELEASED"):
-        stage.ask("A", "TTS", add_to=token)
-    assert stage.held_by("A") == ()
-
-
-@pytest.mark.requirement("AR-23")
-def test_who_waits_to_enlarge_a_token_that_dies_waits_no_more(stage: Stage) -> None:
-    token = stage.take("A", "HeadYaw")
-    stage.take("B", "TTS")
-    more = stage.ask("A", "TTS", add_to=token)
-    stage.at(0.5)
-    stage.release(token)
-    assert end_of(more) == (CANCELLED, 0.5)
-    assert why(more) == "token dead"
-
-
-@pytest.mark.requirement("AR-23", "RM-26")
-def test_an_older_token_does_not_go_inside_a_later_one_of_its_owner(
-    stage: Stage,
-) -> None:
-    """Else two tokens could be inside of each other, on different resources."""
-    older = stage.take("A", "HeadYaw")
-    later = stage.take("A", "TTS", mode=Mode.RESERVE)
-    more = stage.ask("A", "TTS", add_to=older)
-    assert more.outcome is None
-    stage.release(later)
-    assert end_of(more) == (GRANTED, 0.0)
-
-
-@pytest.mark.requirement("AR-23", "RM-20")
-def test_who_gave_up_enlarging_a_token_hears_no_more_of_it(stage: Stage) -> None:
-    token = stage.take("A", "HeadYaw")
-    stage.take("B", "TTS")
-    more = stage.ask("A", "TTS", add_to=token, timeout_s=0.5)
-    stage.until(1.0)
-    stage.release(token)
-    assert end_of(more) == (TIMED_OUT, 0.5)
 
 
 @pytest.mark.requirement("AR-24")
