@@ -12,13 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from experiments.reservations.client import Client, ServerRestarted
+    from experiments.reservations.client import Client
     from experiments.reservations.link import (
         NotRegistered,
         Refused,
         ServerLink,
         ServerUnreachable,
     )
+    from experiments.reservations.owner_link import ServerRestarted
     from experiments.reservations.serve import ReservationServer, ServerCfg
     from experiments.reservations.threaded import SharedLedger
 else:
@@ -29,7 +30,7 @@ else:
         "ReservationServer": "serve",
         "ServerCfg": "serve",
         "ServerLink": "link",
-        "ServerRestarted": "client",
+        "ServerRestarted": "owner_link",
         "ServerUnreachable": "link",
         "SharedLedger": "threaded",
     }

@@ -1,14 +1,10 @@
 """An owner on another robot: registers, stays alive, asks, and knows what it holds.
 
-    with Client("http://127.0.0.1:8640", "robot 1") as robot:
-        outcome = robot.take("ball", timeout_s=3.0)
-        if outcome.token and robot.holds(outcome.token):
-            ...  # kick
-            robot.release(outcome.token)
-
-Both sides count the time to live. The server frees what a silent owner holds; the owner
-stops trusting its tokens a little earlier, by its own clock, so that two robots never
-both think that they hold the ball (reading of RM-59 to RM-61).
+with Client("http://127.0.0.1:8640", "robot 1") as robot:
+    outcome = robot.take("ball", timeout_s=3.0)
+    if outcome.token and robot.holds(outcome.token):
+        ...  # kick
+        robot.release(outcome.token)
 """
 
 import secrets
@@ -18,56 +14,32 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import TracebackType
 
-import httpx
-
 from controllers.resources.request import Outcome
-from controllers.resources.tokens import Token, TokenId
-from controllers.resources.words import (
-    AskerTie,
-    HolderTie,
-    Loss,
-    LossCause,
-    Mode,
-)
-from experiments.reservations.link import (
-    CALL_S,
-    NotRegistered,
-    ServerLink,
-    ServerUnreachable,
-    checked,
-)
+from controllers.resources.tokens import Token
+from controllers.resources.words import AskerTie, HolderTie, Loss, Mode
+from experiments.reservations.link import checked
 from experiments.reservations.notice_reader import NoticeReader
+from experiments.reservations.owner_link import OwnerLink
 from experiments.reservations.wire import (
     MAX_WAIT_S,
-    Alive,
     OwnerData,
     PolicyData,
-    Registered,
     RequestData,
     TicketData,
 )
 from experiments.reservations.wire_views import NoticeData
 from models import TestbedError
 
-TRUSTED = 0.9
-"""Part of the time to live for which an owner trusts its tokens after the last answered
-sign of life: the rest is for the server's tick and for clocks that drift."""
-AGAIN_S = 0.05
-"""Pause before a call that found no server is made again."""
 SIGNS = 3
 """Signs of life in one time to live: two may be lost."""
 
 
-class ServerRestarted(TestbedError):
-    """The server began a new epoch; all earlier tokens are refused."""
-
-
-class Client(ServerLink):
+class Client(OwnerLink):
     """One owner at one server; a context manager, safe for threads.
 
-    A thread sends signs of life until `close`; another one reads notices if somebody
-    wants them. What the server ends (a loss, a release elsewhere) is known after the
-    notice, or after the next sign of life at the latest.
+    A thread sends signs of life until `close`; another one reads notices. What the
+    server ends (a loss, a release elsewhere) is known after the notice, or after the
+    next sign of life at the latest.
     """
 
     def __init__(
@@ -108,8 +80,7 @@ class Client(ServerLink):
         Raises:
             BadInput: a value is out of range.
         """
-        super().__init__(url, secret)
-        self._data = checked(
+        data = checked(
             OwnerData,
             name=name,
             parent_key=parent.key if parent else None,
@@ -120,26 +91,9 @@ class Client(ServerLink):
             asker_tie=asker_tie,
             holder_tie=holder_tie,
         )
-        self.key: str | None = None
-        """What the server knows it by, while it is registered; keep it secret."""
-        self.why_lost: TestbedError | None = None
-        """Why it trusts no token any more; None while all is well."""
-        self._clock = clock
-        self._alive_until = -1.0
-        self._held: set[TokenId] = set()
-        self._paused: set[int] = set()
-        """Numbers of requests with which paused tokens wait to resume."""
-        self._epoch: int | None = None
-        """In which it registered."""
-        self._lock = threading.Lock()
-        self._closing = threading.Event()
+        super().__init__(url, data, secret, clock)
         self._heart: threading.Thread | None = None
-        self._reader = NoticeReader(self, self._learn, on_notice)
-
-    @property
-    def name(self) -> str:
-        """Name of the owner."""
-        return self._data.name
+        self._reader = NoticeReader(self, self._trusted.learn, on_notice)
 
     # -- life --------------------------------------------------------------------------
 
@@ -168,7 +122,7 @@ class Client(ServerLink):
             ServerUnreachable: nobody answers.
             Refused: the name is taken, the secret wrong, the server full.
         """
-        self._register()
+        self._begin()
         if self._heart is None:
             self._heart = threading.Thread(
                 target=self._beat, name=f"alive-{self.name}", daemon=True
@@ -187,27 +141,8 @@ class Client(ServerLink):
             with suppress(TestbedError):  # it will notice our silence
                 self._own("DELETE", "/owner")
             self.key = None
-        with self._lock:
-            self._held.clear()
+        self._trusted.lose_all()
         super().close()
-
-    def renew(self) -> None:
-        """Send a sign of life now.
-
-        Raises:
-            ServerUnreachable: no answer; tokens are trusted until the time is over.
-            ServerRestarted: it began a new epoch.
-            NotRegistered: it thinks that this owner is gone.
-        """
-        with self._lock:
-            sent, before = self._clock(), frozenset(self._held)
-        answer = self._own("POST", "/owner/alive")
-        alive = self.read(Alive, answer)
-        ended = before - {_token_id(text) for text in alive.tokens}
-        with self._lock:
-            self._alive_until = sent + TRUSTED * self._data.time_to_live_s
-            self._held -= ended
-            self.why_lost = None
 
     # -- asking ------------------------------------------------------------------------
 
@@ -240,10 +175,11 @@ class Client(ServerLink):
         Raises:
             BadInput: the request makes no sense there.
             ServerUnreachable: no answer for longer than the time to live.
-            NotRegistered, ServerRestarted: the owner is to `open` again.
+            NotRegistered, ServerRestarted: the server knows this owner no more; the
+                next call registers it again.
         """
         if self.key is None:
-            self._register()
+            self._begin()
         data = checked(
             RequestData,
             resources=resources,
@@ -267,15 +203,13 @@ class Client(ServerLink):
             raise
         outcome = ticket.outcome.as_outcome()
         if outcome.token is not None:
-            with self._lock:
-                self._held.add(outcome.token.id)
+            self._trusted.add(outcome.token)
         return outcome
 
     def release(self, token: Token, names: tuple[str, ...] | None = None) -> None:
         """Give back all of a token, or these names."""
         if names is None:
-            with self._lock:
-                self._held.discard(token.id)
+            self._trusted.discard(token)
         super().release(token, names)
 
     def holds(self, token: Token) -> bool:
@@ -284,8 +218,7 @@ class Client(ServerLink):
         False as soon as the server has not answered for too long: by then it may soon
         give the resources to somebody else.
         """
-        with self._lock:
-            return token.id in self._held and self._clock() < self._alive_until
+        return self._trusted.holds(token)
 
     def notices(self) -> Iterator[NoticeData]:
         """Yield notices as they come, until the client is closed."""
@@ -293,71 +226,9 @@ class Client(ServerLink):
 
     # -- inside ------------------------------------------------------------------------
 
-    def _register(self) -> None:
-        sent = self._clock()
-        answer = self.call("POST", "/owners", self._data, timeout_s=self._call_s)
-        registered = self.read(Registered, answer)
-        with self._lock:
-            self.key = registered.key
-            self.why_lost = None
-            self._epoch = registered.epoch
-            self._alive_until = sent + TRUSTED * self._data.time_to_live_s
+    def _begin(self) -> None:
+        registered = self._register()
         self._reader.begin(registered.key, registered.last_notice)
-
-    @property
-    def _call_s(self) -> float:
-        """Longest time for a call: a sign of life more than once in a time to live."""
-        return min(CALL_S, self._data.time_to_live_s / 2.0)
-
-    def _own(
-        self,
-        method: str,
-        path: str,
-        data: RequestData | None = None,
-        wait_s: float = 0.0,
-    ) -> httpx.Response:
-        """Make a call of this owner."""
-        key = self.key
-        try:
-            return self.call(
-                method,
-                path,
-                data,
-                headers={"Owner-Key": key} if key else {},
-                params={"wait_s": wait_s} if wait_s and data is None else None,
-                timeout_s=wait_s + self._call_s,
-            )
-        except NotRegistered as error:
-            why: TestbedError = error
-            if self.epoch != self._epoch:
-                why = ServerRestarted(
-                    f"the server at {self.url} was restarted: its epoch is "
-                    f"{self.epoch}, not {self._epoch} any more. All earlier tokens are "
-                    "refused; ask anew."
-                )
-            with self._lock:
-                if self.key == key:
-                    self.key = None
-                    self._held.clear()
-                    self.why_lost = why
-            raise why from error
-
-    def _insist(
-        self,
-        method: str,
-        path: str,
-        data: RequestData | None = None,
-        wait_s: float = 0.0,
-    ) -> TicketData:
-        """Call until there is an answer, for a time to live at most."""
-        give_up = self._clock() + self._data.time_to_live_s
-        wait_s = data.wait_s if data else wait_s
-        while True:
-            try:
-                return self.read(TicketData, self._own(method, path, data, wait_s))
-            except ServerUnreachable:
-                if self._clock() >= give_up or self._closing.wait(AGAIN_S):
-                    raise
 
     def _take_back(self, data: RequestData) -> None:
         """Leave no request behind that nobody waits for; best effort.
@@ -383,21 +254,3 @@ class Client(ServerLink):
                     self.renew()
                 except TestbedError as error:
                     self.why_lost = error
-
-    def _learn(self, notice: NoticeData) -> None:
-        """Take what a notice says about our own tokens."""
-        with self._lock:
-            if notice.token is not None and notice.has_ended:
-                self._held.discard(_token_id(notice.token))
-            if notice.why is LossCause.PAUSED and notice.request is not None:
-                self._paused.add(notice.request)
-            if notice.outcome is not None and notice.request in self._paused:
-                self._paused.discard(notice.request)
-                token = notice.outcome.token
-                if token is not None and not notice.has_ended:
-                    self._held.add(Token.from_text(token).id)
-
-
-def _token_id(text: str) -> TokenId:
-    epoch, _, sequence = text.partition(".")
-    return TokenId(int(epoch), int(sequence))

@@ -17,26 +17,23 @@ Every error is `{"error": "..."}` with a 4xx status, and changes nothing.
 import json
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from importlib.resources import files
 from typing import Annotated
 
-from fastapi import FastAPI, Header, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi import FastAPI, Header, Query, Response
 from fastapi.responses import HTMLResponse
 from fastapi.telemetry import TelemetryConfig
-from starlette.exceptions import HTTPException
 
-from controllers.resources.stale_token import StaleToken
 from controllers.resources.ticket import Ticket
-from experiments.reservations.desk import Desk, NameTaken, OwnerGone, TooMany
+from experiments.reservations.desk import Desk, OwnerGone
 from experiments.reservations.event_stream import (
     KEEP_ALIVE_S,
     Bell,
     EventStream,
     as_event,
 )
-from experiments.reservations.guards import error_response
+from experiments.reservations.http_errors import add_error_answers
 from experiments.reservations.wire import (
     MAX_WAIT_S,
     Alive,
@@ -51,21 +48,12 @@ from experiments.reservations.wire import (
     Verdict,
 )
 from experiments.reservations.wire_views import NoticeData, SnapshotData
-from models import BadInput, TestbedError, UnknownName
 
 MAX_BODY = 256 * 1024
 """Largest body of a request in bytes; more is refused unread."""
 PAGE_PERIOD_S = 0.1
 """Shortest time between two pictures sent to one page."""
 
-_STATUS: Mapping[type[TestbedError], int] = {
-    UnknownName: 404,
-    BadInput: 400,
-    StaleToken: 409,
-    NameTaken: 409,
-    OwnerGone: 410,
-    TooMany: 429,
-}
 _NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,
     "metrics": False,
@@ -98,7 +86,7 @@ class Routes:
             telemetry=_NO_TELEMETRY,
             max_body_size=MAX_BODY,
         )
-        self._add_errors()
+        add_error_answers(self.app, MAX_BODY)
         self._add_looking()
         self._add_owners()
         self._add_requests()
@@ -202,30 +190,6 @@ class Routes:
         async def withdraw(number: int, key: OwnerKey = None) -> TicketData:
             return await self._wait_for(desk.withdraw(key, number), 0.0)
 
-    # -- errors ------------------------------------------------------------------------
-
-    def _add_errors(self) -> None:
-        @self.app.exception_handler(TestbedError)
-        async def ours(_: Request, error: Exception) -> Response:
-            kinds = (k for k in type(error).__mro__ if k in _STATUS)
-            status = _STATUS.get(next(kinds, BadInput), 400)
-            return error_response(status, str(error))
-
-        @self.app.exception_handler(RequestValidationError)
-        async def malformed(_: Request, error: Exception) -> Response:
-            assert isinstance(error, RequestValidationError)
-            return error_response(400, _explain(error))
-
-        @self.app.exception_handler(HTTPException)
-        async def http(request: Request, error: Exception) -> Response:
-            assert isinstance(error, HTTPException)
-            text = str(error.detail)
-            if error.status_code == 404:
-                text = f"there is no {request.url.path!r} here; GET / shows what is."
-            elif error.status_code == 413:
-                text = f"the body is too large; this server takes {MAX_BODY} bytes."
-            return error_response(error.status_code, text)
-
     # -- waiting and streams -----------------------------------------------------------
 
     def _bell(self) -> Bell:
@@ -287,22 +251,3 @@ class Routes:
                 last = letter.number
             if not await bell.heard(KEEP_ALIVE_S):
                 yield ":\n\n"
-
-
-def _explain(error: RequestValidationError) -> str:
-    """Say what is wrong with a request, field by field."""
-    texts = []
-    for fault in error.errors()[:5]:
-        place = ".".join(str(part) for part in fault["loc"][1:])
-        if fault["type"] == "json_invalid":
-            detail = fault.get("ctx", {}).get("error", "")
-            texts.append(f"the body is not JSON, at character {place}: {detail}")
-        elif fault["type"] == "missing":
-            texts.append(f"{place or 'the body'} is missing")
-        elif fault["type"] == "extra_forbidden":
-            texts.append(f"{place} is not known here")
-        else:
-            texts.append(
-                f"{place or 'the body'} is {str(fault['input'])[:80]!r}: {fault['msg']}"
-            )
-    return "; ".join(texts) + "."

@@ -15,10 +15,12 @@ from controllers.resources.request import Outcome
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Crashed, Event, Expired, Granted, Renewed
 from controllers.resources.words import Loss, NoticeKind, OutcomeKind, Refusal
-from experiments.reservations.client import TRUSTED, Client, ServerRestarted
+from experiments.reservations.client import Client
 from experiments.reservations.link import Refused, ServerLink, ServerUnreachable
+from experiments.reservations.owner_link import ServerRestarted
 from experiments.reservations.serve import ReservationServer
 from experiments.reservations.threaded import SharedLedger
+from experiments.reservations.trusted_tokens import TRUSTED
 from experiments.reservations.wire_views import NoticeData, SnapshotData
 from models import BadInput
 from tests.experiments.reservations.helpers import AT_MOST_S, Terminal, eventually
@@ -254,7 +256,7 @@ def test_a_silent_client_stops_before_the_server_gives_it_to_another(
     assert not one.holds(token)
     crashed = next(event for event in events if isinstance(event, Crashed))
     freed_s = front._begin + crashed.tick * front._tick_s
-    margin_s = freed_s - one._alive_until
+    margin_s = freed_s - one._trusted.until_s
     assert 0.5 * (1.0 - TRUSTED) * live_s < margin_s < live_s
     assert isinstance(one.why_lost, ServerUnreachable)
     assert one.authorise(token, "ball") is Refusal.EXPIRED
