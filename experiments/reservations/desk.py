@@ -5,15 +5,11 @@ notices are for it alone. A key ends when its owner leaves, or falls silent for 
 than its time to live; the owner may then register again.
 """
 
-import hashlib
-import secrets
-from collections import OrderedDict
-from dataclasses import dataclass, field
-
 from controllers.resources.snapshot import take_snapshot
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Crashed, Event, OwnerAdded
+from experiments.reservations.guests import Guest, Guests
 from experiments.reservations.threaded import SharedLedger
 from experiments.reservations.wire import (
     Alive,
@@ -33,8 +29,6 @@ MAX_OWNERS = 2000
 MAX_RESOURCES = 10_000
 MAX_WAITING = 100
 """Requests of one owner that wait at a time."""
-TICKETS_KEPT = 200
-"""Ended tickets of one owner that can still be asked for."""
 
 
 class NameTaken(TestbedError):
@@ -49,28 +43,13 @@ class TooMany(TestbedError):
     """A limit of the server is reached; nothing has changed. Worth a retry."""
 
 
-@dataclass(kw_only=True, eq=False)
-class _Guest:
-    """A registered owner."""
-
-    name: str
-    mark: str
-    """Digest of its key."""
-    parent: "_Guest | None"
-    time_to_live_s: float
-    tickets: OrderedDict[int, Ticket] = field(default_factory=OrderedDict)
-    asked: dict[str, int] = field(default_factory=dict)
-    """The owner's own mark of a request, to its ticket."""
-
-
 class Desk:
     """Serves remote owners from one shared ledger; safe for threads as that is."""
 
     def __init__(self, front: SharedLedger) -> None:
         """Begin without owners."""
         self.front = front
-        self._by_name: dict[str, _Guest] = {}
-        self._by_mark: dict[str, _Guest] = {}
+        self._guests = Guests()
         self._gone: list[str] = []
         with front.step() as (ledger, _):
             self._known = {owner.name for owner in take_snapshot(ledger).owners}
@@ -95,8 +74,8 @@ class Desk:
         """
         with self.front.step():
             self._let_time_pass()
-            guest = self._by_name.get(data.name)
-            if guest is not None and (key is None or guest.mark != _mark(key)):
+            guest = self._guests.named(data.name)
+            if guest is not None and guest is not self._guests.with_key(key):
                 raise NameTaken(
                     f"owner {data.name!r} is registered by somebody else. Choose "
                     "another name, or wait until that one is gone: at most "
@@ -107,19 +86,12 @@ class Desk:
                     f"owner {data.name!r} is one of this robot's own behaviours; "
                     "choose another name."
                 )
-            if guest is None and len(self._by_name) >= MAX_OWNERS:
+            if guest is None and len(self._guests) >= MAX_OWNERS:
                 raise TooMany(f"this server keeps {MAX_OWNERS} owners, and has them.")
             parent = None if data.parent_key is None else self._guest(data.parent_key)
             self.front.add_owner(data.as_owner(parent.name if parent else None))
             if guest is None or key is None:
-                key = secrets.token_urlsafe(16)
-                guest = _Guest(
-                    name=data.name,
-                    mark=_mark(key),
-                    parent=parent,
-                    time_to_live_s=data.time_to_live_s,
-                )
-                self._by_name[guest.name] = self._by_mark[guest.mark] = guest
+                guest, key = self._guests.add(data.name, parent)
             guest.time_to_live_s = data.time_to_live_s
             return Registered(
                 owner=data.name,
@@ -164,19 +136,16 @@ class Desk:
         """
         with self.front.step():
             guest = self._guest(key)
-            if data.mark is not None and data.mark in guest.asked:
-                return guest.tickets[guest.asked[data.mark]]
-            waiting = sum(t.outcome is None for t in guest.tickets.values())
-            if waiting >= MAX_WAITING:
+            asked = guest.asked(data.mark)
+            if asked is not None:
+                return asked
+            if guest.n_waiting >= MAX_WAITING:
                 raise TooMany(
-                    f"{guest.name!r} has {waiting} requests that wait; withdraw some "
-                    "first."
+                    f"{guest.name!r} has {guest.n_waiting} requests that wait; "
+                    "withdraw some first."
                 )
             ticket = self.front.ask(data.as_request(guest.name))
-            guest.tickets[ticket.number] = ticket
-            if data.mark is not None:
-                guest.asked[data.mark] = ticket.number
-            _forget_old(guest)
+            guest.keep(ticket, data.mark)
             return ticket
 
     def ticket(self, key: str | None, number: int) -> Ticket:
@@ -239,9 +208,9 @@ class Desk:
 
     # -- inside ------------------------------------------------------------------------
 
-    def _guest(self, key: str | None) -> _Guest:
+    def _guest(self, key: str | None) -> Guest:
         self._let_time_pass()
-        guest = None if key is None else self._by_mark.get(_mark(key))
+        guest = self._guests.with_key(key)
         if guest is None:
             raise OwnerGone(
                 "no owner is registered with this key: it left, fell silent for longer "
@@ -264,24 +233,5 @@ class Desk:
         """Note who is known, and that an owner is gone, its parts before it."""
         if isinstance(event, OwnerAdded):
             self._known.add(event.owner)
-        elif isinstance(event, Crashed) and event.owner in self._by_name:
-            self._end(self._by_name[event.owner])
-
-    def _end(self, guest: _Guest) -> None:
-        for part in [g for g in self._by_name.values() if g.parent is guest]:
-            self._end(part)
-        del self._by_name[guest.name], self._by_mark[guest.mark]
-        self._gone.append(guest.name)
-
-
-def _mark(key: str) -> str:
-    """Return a digest, so that looking it up tells nothing of the key by its time."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _forget_old(guest: _Guest) -> None:
-    """Keep the newest tickets, and all that wait."""
-    done = [n for n, ticket in guest.tickets.items() if ticket.outcome is not None]
-    for number in done[: max(0, len(done) - TICKETS_KEPT)]:
-        del guest.tickets[number]
-    guest.asked = {m: n for m, n in guest.asked.items() if n in guest.tickets}
+        elif isinstance(event, Crashed):
+            self._gone += self._guests.end(event.owner)

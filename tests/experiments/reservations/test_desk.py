@@ -65,7 +65,7 @@ def test_waiting_requests_of_an_owner_are_limited(
 def test_old_tickets_are_forgotten_and_waiting_ones_never(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk_module, "TICKETS_KEPT", 3)
+    monkeypatch.setattr("experiments.reservations.guests.TICKETS_KEPT", 3)
     desk.ask(register(desk, "a"), WAIT)
     key = register(desk, "b")
     waiting = desk.ask(key, WAIT.model_copy(update={"mark": "w"}))
