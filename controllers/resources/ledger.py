@@ -44,7 +44,8 @@ class Ledger:
 
     A listener sees every event in its order and never calls the ledger; a conflict
     policy may, with the present tick. An error leaves everything as it was, but for
-    what was due before its tick.
+    what was due before its tick; what a listener raises is raised when the change is
+    whole.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Ledger:
         self._waiting_list = waiting_list = WaitingList(book)
         self._holdings = holdings = Holdings(book, waiting_list)
         self._granting = Granting(book, waiting_list, holdings)
-        self._demands = Demands(book, self._granting)
+        self._demands = Demands(book, waiting_list, self._granting)
         self._lives = Lives(book, waiting_list, holdings)
         self._body = BodyStates(book, holdings, self._demands)
         self._depth = 0
@@ -176,7 +177,8 @@ class Ledger:
 
         Raises:
             UnknownName: its parent is not known.
-            BadInput: it is known under another parent.
+            BadInput: it is known under another parent, has the name of a virtual owner,
+                or is too deep in the tree.
         """
         with self._call(tick):
             self._lives.add(owner)
@@ -305,6 +307,15 @@ class Ledger:
             leaves = self._resources.leaves_of(names)
             self._body.freeze(leaves, by, Freeze(is_total, effort_cap))
 
+    def add_virtual_owner(self, name: str, tick: int) -> None:
+        """Keep a name for a virtual owner, so that no real one takes it.
+
+        Raises:
+            BadInput: a real owner has it.
+        """
+        with self._call(tick):
+            self._body.add_virtual_owner(name)
+
     def thaw(self, by: str, tick: int, names: Iterable[str] | None = None) -> None:
         """Let a virtual owner give back leaves: its cause is over (RM-45).
 
@@ -379,7 +390,7 @@ class Ledger:
 
         Raises:
             UnknownName: there is no such resource.
-            BadInput: it has parts, or is in use.
+            BadInput: it has parts, is in use, or commands a part of the robot.
         """
         with self._call(tick):
             self._resources.remove(name)
@@ -399,6 +410,7 @@ class Ledger:
         self._book.tick = tick
         if self._book.listeners:
             self._book.emit(Ticked(tick=tick))
+            self._raise_fault()
 
     def _call(self, tick: int) -> "_Call":
         """Begin a call: what was due before it happens first."""
@@ -409,6 +421,8 @@ class Ledger:
         return self._around
 
     def _check_tick(self, tick: int) -> None:
+        if type(tick) is not int:
+            raise BadInput(f"tick is {tick!r}; give a whole number.")
         now = self._book.tick
         if tick < now or (self._depth and tick != now):
             raise BadInput(
@@ -432,12 +446,18 @@ class Ledger:
             self._granting.settle()
         if self._depth:
             return
-        if book.may_be_stuck:
+        if book.suspects:
             self._free_the_stuck()
         if book.eased:
             tell_losers(book)
         if book.listeners:
             book.emit(Settled(tick=book.tick))
+
+    def _raise_fault(self) -> None:
+        """Raise what a listener raised, now that the change is whole."""
+        fault, self._book.fault = self._book.fault, None
+        if fault is not None:
+            raise fault
 
     def _free_the_stuck(self) -> None:
         """Deny the latest of those who wait in a circle, until none is left (RM-21)."""
@@ -445,7 +465,7 @@ class Ledger:
         while book.entangled and (stuck := latest_in_a_circle(book)) is not None:
             self._waiting_list.fail(stuck, OutcomeKind.DENIED, Why.DEADLOCK)
             self._granting.settle()
-        book.may_be_stuck = False
+        book.suspects.clear()
 
 
 class _Call(AbstractContextManager[None]):
@@ -464,3 +484,5 @@ class _Call(AbstractContextManager[None]):
         ledger._depth -= 1
         ledger.changes += 1
         ledger._finish()
+        if error[0] is None and not ledger._depth:
+            ledger._raise_fault()

@@ -118,6 +118,8 @@ class NoticeKind(StrEnum):
     """Somebody asks for what it holds (RM-33)."""
     YIELD_BY = "yield by"
     """It promised to give way, and is asked to until the stated tick."""
+    KEEP_ON = "keep on"
+    """It need not give way any more: the asker got its turn otherwise, or gave up."""
     LOST = "lost"
     """It lost resources; the notice says which, and which merely went free."""
     OUTCOME = "outcome"

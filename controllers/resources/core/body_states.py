@@ -21,6 +21,18 @@ class BodyStates:
         self._holdings = holdings
         self._demands = demands
 
+    def add_virtual_owner(self, name: str) -> None:
+        """Keep a name for a virtual owner, so that no real one takes it.
+
+        Raises:
+            BadInput: a real owner has it.
+        """
+        if name in self._book.owners:
+            raise BadInput(
+                f"{name!r} is a real owner; a virtual one needs its own name."
+            )
+        self._book.virtual.add(name)
+
     def freeze(self, leaves: Sequence[Leaf], by: str, freeze: Freeze) -> None:
         """Let a virtual owner have leaves (RM-40).
 
@@ -30,8 +42,7 @@ class BodyStates:
         cap = freeze.effort_cap
         if cap is not None and not 0.0 <= cap <= 1.0:
             raise BadInput(f"effort cap is {cap}; give a fraction from 0 to 1.")
-        if by in self._book.owners:
-            raise BadInput(f"{by!r} is a real owner; a virtual one needs its own name.")
+        self.add_virtual_owner(by)
         seated: Yielding = {}
         for leaf in leaves if freeze.is_total else ():
             for holder in leaf.seated():

@@ -46,8 +46,12 @@ class Book:
         """Requests that wait for optional leaves alone."""
         self.entangled: dict[OwnerRecord, None] = {}
         """Owners that both hold and wait: without one there is no deadlock."""
-        self.may_be_stuck = False
-        """Whether somebody began to wait for another since the last look."""
+        self.suspects: dict[OwnerRecord, None] = {}
+        """Owners that may wait in a circle since the last look."""
+        self.virtual: set[str] = set()
+        """Names of virtual owners, past ones too."""
+        self.fault: Exception | None = None
+        """What a listener raised first; the call that it happened in raises it."""
         self.eased: dict[Loser, None] = {}
         """Losers whose leaves changed."""
         self._tickets = 0
@@ -55,7 +59,10 @@ class Book:
     def emit(self, event: Event) -> None:
         """Tell all listeners; callers look first whether there are any."""
         for listener in self.listeners:
-            listener(event)
+            try:
+                listener(event)
+            except Exception as fault:  # noqa: BLE001  the change must be made whole
+                self.fault = self.fault or fault
 
     def touch(self, leaf: Leaf) -> None:
         """Note that somebody may now be granted a leaf."""

@@ -16,11 +16,11 @@ _Node = OwnerRecord | Waiting
 def latest_in_a_circle(book: Book) -> Waiting | None:
     """Return the last of the waiting, in their order, that waits for itself.
 
-    Every circle passes through an owner that both holds and waits, so only what can be
-    reached from these is looked at.
+    A new circle passes through somebody that began to wait, or that others began to
+    wait for: only what can be reached from these is looked at.
     """
     circles = _Circles()
-    for owner in book.entangled:
+    for owner in book.suspects:
         circles.visit(owner)
     requests = [node for node in circles.found if isinstance(node, Waiting)]
     return max(requests, key=lambda waiting: waiting.key, default=None)

@@ -14,6 +14,7 @@ from controllers.resources.core.leaf import Leaf, names_of
 from controllers.resources.core.records import Reservation, Waiting
 from controllers.resources.core.state_leaf import StateLeaf
 from controllers.resources.core.timers import Due
+from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.policies import KEEP, Answer, AnswerKind, Demand
 from controllers.resources.trace import Answered, Notified
 from controllers.resources.words import NoticeKind
@@ -22,9 +23,12 @@ from controllers.resources.words import NoticeKind
 class Demands:
     """Asks holders on behalf of those who wait."""
 
-    def __init__(self, book: Book, granting: Granting) -> None:
+    def __init__(
+        self, book: Book, waiting_list: WaitingList, granting: Granting
+    ) -> None:
         """Work on a book, and grant what was promised."""
         self._book = book
+        self._waiting_list = waiting_list
         self._granting = granting
 
     def repeat(self, waiting: Waiting) -> None:
@@ -33,6 +37,7 @@ class Demands:
             self._book.tick + self._book.cfg.retry_ticks,
             Due.RETRY,
             partial(self._again, waiting),
+            waiting=waiting,
         )
 
     def demand(self, waiting: Waiting, *, arrives: bool) -> None:
@@ -67,7 +72,7 @@ class Demands:
         delay = self._book.cfg.ticks(delay_s)
         if delay == 0:
             self._granting.commit(waiting, yielding, answers, arrives=arrives)
-        elif waiting.deadline is not None:  # else it does not wait for a promise
+        elif waiting.deadline and self._book.tick + delay < waiting.deadline:
             asked = {holder: yielding[holder] for holder in promised}
             self._wait_for(waiting, asked, answers, self._book.tick + delay)
 
@@ -141,7 +146,7 @@ class Demands:
         if not holder.is_being_asked:
             holder.is_being_asked = True
             try:
-                answer = holder.policy.answer(
+                said: object = holder.policy.answer(
                     Demand(
                         holder=holder.owner.name,
                         token=holder.token.id,
@@ -152,6 +157,9 @@ class Demands:
                         tick=book.tick,
                     )
                 )
+                if not isinstance(said, Answer):
+                    raise TypeError(f"{said!r} is no Answer; see policies.seam")
+                answer = said
             except Exception as fault:  # noqa: BLE001  a user's callback may raise anything
                 error = repr(fault)
             finally:
@@ -178,7 +186,7 @@ class Demands:
     ) -> None:
         """Tell those who promised until when, and look again then."""
         book = self._book
-        waiting.promises = answers
+        waiting.promises, waiting.promised = answers, promised
         for holder, leaves in promised.items() if book.listeners else ():
             book.emit(
                 Notified(
@@ -192,12 +200,16 @@ class Demands:
                     request=waiting.ticket.number,
                 )
             )
-        book.timers.at(tick, Due.PROMISE, partial(self._called_in, waiting))
+        call = partial(self._called_in, waiting)
+        book.timers.at(tick, Due.PROMISE, call, waiting=waiting)
 
     def _called_in(self, waiting: Waiting) -> None:
         answers, waiting.promises = waiting.promises, None
         if waiting.is_waiting and answers is not None:
+            promised, waiting.promised = waiting.promised, None
             self._granting.try_now(waiting, answers)
+            waiting.promised = promised
+            self._waiting_list.end_promise(waiting)
 
     def _again(self, waiting: Waiting) -> None:
         if not waiting.is_waiting:

@@ -53,12 +53,9 @@ class Holdings:
                 forget_losses(waiting.owner, leaf)
             if leaf.waiters or leaf.losers:
                 self._book.touch(leaf)
-                if (
-                    reserves
-                    or waiting.owner.waiting
-                    or not isinstance(leaf, ExclusiveLeaf)
-                ):
-                    self._book.may_be_stuck = True  # those here wait for others now
+                self._book.suspects[waiting.owner] = None
+                if reserves or not isinstance(leaf, ExclusiveLeaf):
+                    self._suspect_waiters(leaf)
         waiting.ticket.outcome = Outcome(
             kind=OutcomeKind.GRANTED,
             tick=self._book.tick,
@@ -214,7 +211,12 @@ class Holdings:
             if leaf.waiters or leaf.losers or self._book.unqueued:
                 self._book.touch(leaf)
                 if reservation.mode is Mode.RESERVE:
-                    self._book.may_be_stuck = True  # inside and outside compete now
+                    self._suspect_waiters(leaf)
+
+    def _suspect_waiters(self, leaf: Leaf) -> None:
+        """Note that those who wait for a leaf may wait for others than before."""
+        for waiting in leaf.waiters:
+            self._book.suspects[waiting.owner] = None
 
     def _end(self, reservation: Reservation, ended: Refusal) -> None:
         """Kill the token; its record stays for a while."""

@@ -12,6 +12,9 @@ from controllers.resources.trace import Crashed, OwnerAdded, Renewed
 from controllers.resources.words import OutcomeKind, Why
 from models import BadInput
 
+DEEPEST = 100
+"""Owners above an owner, at most."""
+
 
 class Lives:
     """Knows owners, hears signs of life, and ends what the silent ones had."""
@@ -30,12 +33,22 @@ class Lives:
 
         Raises:
             UnknownName: its parent is not known.
-            BadInput: it is known under another parent.
+            BadInput: it is known under another parent, its name is that of a virtual
+                owner, or it is too deep in the tree of owners.
         """
         book = self._book
+        if owner.name in book.virtual:
+            raise BadInput(
+                f"{owner.name!r} is a virtual owner's name; choose another one."
+            )
         parent = None if owner.parent is None else book.owner(owner.parent)
         record = book.owners.get(owner.name)
         if record is None:
+            if parent is not None and parent.depth >= DEEPEST:
+                raise BadInput(
+                    f"owner {owner.name!r} would be {parent.depth + 1} owners deep; "
+                    f"at most {DEEPEST} are."
+                )
             self._added += 1
             record = OwnerRecord(owner, parent, self._added)
             book.owners[owner.name] = record
@@ -118,7 +131,7 @@ class Lives:
     def _watch(self, record: OwnerRecord, tick: int) -> None:
         record.watched = tick
         look = partial(self._look, record)
-        self._book.timers.at(tick, Due.TIME_TO_LIVE, look, record.place)
+        self._book.timers.at(tick, Due.TIME_TO_LIVE, look, place=record.place)
 
     def _look(self, record: OwnerRecord) -> None:
         """See whether an owner is silent for too long; if not, look again later."""

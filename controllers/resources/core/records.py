@@ -161,6 +161,7 @@ class Waiting:
         "optional",
         "owner",
         "priority",
+        "promised",
         "promises",
         "resumes",
         "shares",
@@ -214,3 +215,5 @@ class Waiting:
         """Whether its call has returned: then its owner learns by a notice."""
         self.promises: dict[Reservation, Answer] | None = None
         """Answers that come due together at a later tick."""
+        self.promised: dict[Reservation, list[Leaf]] | None = None
+        """Who was told to give way by then, and which leaves."""

@@ -55,8 +55,13 @@ class ResourceList:
 
         Raises:
             UnknownName: there is no such resource.
-            BadInput: it has parts, or is in use.
+            BadInput: it has parts, is in use, or commands a part of the robot.
         """
+        device = self.tree.node(name).device
+        if device is not None:
+            raise BadInput(
+                f"{name!r} commands {', '.join(device.names)} of the robot and stays."
+            )
         leaf = self._book.leaves.get(name)
         if leaf is not None:
             self._check_idle(leaf, "be removed")

@@ -4,6 +4,12 @@ import heapq
 from collections.abc import Callable
 from enum import IntEnum
 
+from controllers.resources.core.records import Waiting
+
+_Timer = tuple[int, "Due", int, int, Callable[[], None], Waiting | None]
+_FEW = 64
+"""Ended requests that are not worth the work."""
+
 
 class Due(IntEnum):
     """Kinds of timers, in the order in which those of one tick are called."""
@@ -15,14 +21,27 @@ class Due(IntEnum):
 
 
 class Timers:
-    """Calls to be made at a tick; what is out of date does nothing when called."""
+    """Calls to be made at a tick; what is out of date does nothing when called.
+
+    Calls for a request that has ended are thrown away when they are the greater part:
+    a long time limit keeps nothing alive.
+    """
 
     def __init__(self) -> None:
         """Begin with nothing due."""
-        self._heap: list[tuple[int, Due, int, int, Callable[[], None]]] = []
+        self._heap: list[_Timer] = []
         self._count = 0
+        self._over = 0
 
-    def at(self, tick: int, due: Due, call: Callable[[], None], place: int = 0) -> None:
+    def at(
+        self,
+        tick: int,
+        due: Due,
+        call: Callable[[], None],
+        *,
+        place: int = 0,
+        waiting: Waiting | None = None,
+    ) -> None:
         """Make a call at a tick.
 
         Args:
@@ -30,9 +49,10 @@ class Timers:
             due: what kind it is.
             call: what to do.
             place: place among those of one kind and tick; then the earlier made first.
+            waiting: the request that it is for.
         """
         self._count += 1
-        heapq.heappush(self._heap, (tick, due, place, self._count, call))
+        heapq.heappush(self._heap, (tick, due, place, self._count, call, waiting))
 
     def next_due(self) -> int | None:
         """Return the tick of the next call, None if there is none."""
@@ -41,3 +61,13 @@ class Timers:
     def pop(self) -> Callable[[], None]:
         """Take out the next call."""
         return heapq.heappop(self._heap)[4]
+
+    def ended(self) -> None:
+        """Note that a request has ended: some two calls are for nothing."""
+        self._over += 2
+        if self._over > max(_FEW, len(self._heap) // 2):
+            self._heap = [
+                timer for timer in self._heap if timer[5] is None or timer[5].is_waiting
+            ]
+            heapq.heapify(self._heap)
+            self._over = 0

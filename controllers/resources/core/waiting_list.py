@@ -56,7 +56,10 @@ class WaitingList:
         if timeout_s:
             waiting.deadline = self._book.tick + self._book.cfg.ticks(timeout_s)
             self._book.timers.at(
-                waiting.deadline, Due.TIMEOUT, partial(self._timed_out, waiting)
+                waiting.deadline,
+                Due.TIMEOUT,
+                partial(self._timed_out, waiting),
+                waiting=waiting,
             )
         self._book.waiting[number] = owner.waiting[number] = waiting
         if waiting.add_to is not None:
@@ -68,9 +71,9 @@ class WaitingList:
         for leaf in waiting.shares:
             leaf.join(waiting)
             if leaf.waiters[-1] is not waiting:  # those behind wait for it
-                self._book.may_be_stuck = True
+                self._book.suspects[owner] = None
         if any(leaf.waiters for held in owner.reservations for leaf in held.shares):
-            self._book.may_be_stuck = True  # somebody may wait for what it holds
+            self._book.suspects[owner] = None  # somebody may wait for what it holds
         if not waiting.shares:
             self._book.unqueued[number] = waiting
 
@@ -89,6 +92,8 @@ class WaitingList:
             leaf.leave(waiting)
             self._book.touch(leaf)
         self._book.unqueued.pop(number, None)
+        if waiting.deadline is not None:
+            self._book.timers.ended()
 
     def fail(self, waiting: Waiting, kind: OutcomeKind, why: Why) -> None:
         """End a request without a grant; nothing else changes (I-16)."""
@@ -128,6 +133,25 @@ class WaitingList:
                     outcome=outcome,
                 )
             )
+        self.end_promise(waiting)
+
+    def end_promise(self, waiting: Waiting) -> None:
+        """Tell those who promised to give way, and still hold, that they need not."""
+        promised, waiting.promised = waiting.promised, None
+        for holder, leaves in promised.items() if promised else ():
+            kept = names_of(leaf for leaf in leaves if leaf in holder.shares)
+            if kept and self._book.listeners:
+                self._book.emit(
+                    Notified(
+                        tick=self._book.tick,
+                        owner=holder.owner.name,
+                        kind=NoticeKind.KEEP_ON,
+                        token=holder.token.id,
+                        leaves=kept,
+                        by=waiting.owner.name,
+                        request=waiting.ticket.number,
+                    )
+                )
 
     def blockers(self, waiting: Waiting) -> tuple[Blocker, ...]:
         """Return who is in the way of a request, leaf by leaf."""
