@@ -75,6 +75,8 @@ class Ledger:
         self._demands = Demands(book, waiting_list, self._granting)
         self._lives = Lives(book, waiting_list, holdings)
         self._body = BodyStates(book, holdings, self._demands)
+        self._claimed: list[object] = []
+        self._commands = 0
         self._depth = 0
         self.changes = 0
         """Count of calls and timers that are done: while it stays, so does all that
@@ -169,6 +171,26 @@ class Ledger:
         """
         active = self._book.group(group).active
         return active.name if active else None
+
+    # -- gates ------------------------------------------------------------------------
+
+    def claim(self, robot: object) -> None:
+        """Let a gate be the only one that writes to a robot.
+
+        Raises:
+            BadInput: another gate is.
+        """
+        if any(robot is claimed for claimed in self._claimed):
+            raise BadInput(
+                "this robot has a gate of this ledger; use that one, since two would "
+                "undo each other's commands."
+            )
+        self._claimed.append(robot)
+
+    def next_command(self) -> int:
+        """Return the number of a command that came to a gate."""
+        self._commands += 1
+        return self._commands
 
     # -- owners -----------------------------------------------------------------------
 

@@ -63,9 +63,11 @@ class Gate:
             devices: what the leaves command; None takes it from the robot's data.
 
         Raises:
-            BadInput: the robot's data are at odds with themselves.
+            BadInput: the robot's data are at odds with themselves, or it has a gate of
+                this ledger already.
             UnknownName: a leaf with a device is not in the ledger.
         """
+        ledger.claim(robot)
         self._ledger = ledger
         self._robot = robot
         self._authorise = ledger.authorise

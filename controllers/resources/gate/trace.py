@@ -1,6 +1,6 @@
 """What the gate tells: every command that came, and how it ended.
 
-Commands are numbered from 1 in the order in which they come. Where nobody listens no
+Commands are numbered in the order in which they come to all gates of a ledger. Where nobody listens no
 event is made.
 """
 
@@ -13,15 +13,14 @@ from controllers.resources.words import Refusal
 
 
 class GateTrace:
-    """Counts the commands of one gate and tells the ledger's listeners of them."""
+    """Tells the ledger's listeners of the commands of one gate."""
 
-    __slots__ = ("_commands", "_ledger", "_listeners")
+    __slots__ = ("_ledger", "_listeners")
 
     def __init__(self, ledger: Ledger) -> None:
-        """Begin to count."""
+        """Tell on behalf of one gate."""
         self._ledger = ledger
         self._listeners = ledger.listeners
-        self._commands = 0
 
     def is_read(self) -> bool:
         """Whether anybody listens."""
@@ -29,18 +28,18 @@ class GateTrace:
 
     def commanded(self, token: Token | None, leaf: str) -> int:
         """Tell that a command has come; return its number."""
-        self._commands += 1
+        number = self._ledger.next_command()
         if self._listeners:
             self._emit(
                 Commanded(
                     tick=self._ledger.tick,
-                    command=self._commands,
+                    command=number,
                     token=None if token is None else token.id,
                     is_genuine=self._ledger.is_genuine(token),
                     resource=leaf,
                 )
             )
-        return self._commands
+        return number
 
     def refused(self, token: Token | None, leaf: str, reason: Refusal) -> Rejected:
         """Tell that a command has come and is refused at once."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from controllers.resources.gate import Gate
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request
 from controllers.resources.stale_token import StaleToken
@@ -339,19 +340,32 @@ def test_without_listeners_the_same_happens_untold(nao: Robot) -> None:
 
 @pytest.mark.parametrize(
     ("names", "reason"),
-    [(["HeadYaw"], Refusal.NOT_COVERED), (None, Refusal.RELEASED)],
+    [(["ball"], Refusal.NOT_COVERED), (None, Refusal.RELEASED)],
 )
-def test_a_removed_resource_is_not_commanded(
+def test_a_removed_resource_is_not_used(
     world: World, names: list[str] | None, reason: Refusal
 ) -> None:
-    token = world.take("look", "Head")
-    world.gate.submit(token, "HeadYaw", 0.2)
+    for name in ("ball", "bat"):
+        world.ledger.add_resource(name, "root", 0)
+    token = world.take("play", "ball", "bat")
+    world.gate.submit(token, "ball")
     world.ledger.release(token, 0, names)
-    world.ledger.remove_resource("HeadYaw", 0)
+    world.ledger.remove_resource("ball", 0)
     assert world.flush() == (reason,)
-    assert not world.robot.commands
     with pytest.raises(UnknownName):
-        world.gate.submit(token, "HeadYaw", 0.2)
+        world.gate.submit(token, "ball")
+
+
+@pytest.mark.requirement("RM-15", "RM-65")
+def test_what_commands_a_part_of_the_robot_is_never_removed(world: World) -> None:
+    with pytest.raises(BadInput, match="'HeadYaw' commands HeadYaw of the robot"):
+        world.ledger.remove_resource("HeadYaw", 0)
+    assert "HeadYaw" in world.ledger.tree
+
+
+def test_a_robot_has_one_gate_of_a_ledger(world: World) -> None:
+    with pytest.raises(BadInput, match="has a gate"):
+        Gate(world.ledger, world.robot)
 
 
 @pytest.mark.requirement("AR-10")
