@@ -257,7 +257,14 @@ class Ledger:
                 self._waiting_list.enqueue(waiting)
                 if waiting.deadline is not None:
                     self._demands.repeat(waiting)
-                self._demands.demand(waiting, arrives=True)
+                try:
+                    self._demands.demand(waiting, arrives=True)
+                except BaseException:  # a policy that ends the program
+                    if waiting.is_waiting:
+                        self._waiting_list.fail(
+                            waiting, OutcomeKind.CANCELLED, Why.WITHDRAWN
+                        )
+                    raise
                 if waiting.is_waiting and waiting.deadline is None:
                     self._waiting_list.fail(waiting, OutcomeKind.DENIED, Why.BUSY)
         waiting.has_waited = True

@@ -25,6 +25,8 @@ class Owner:
     """What it answers when somebody asks for what it holds."""
     priority: int = 0
     """From 0, low, to 9, high."""
+    max_priority: int = HIGHEST
+    """The highest that a request of it may ask with: set by whom it is (AR-13)."""
     timeout_s: float = 5.0
     """Longest wait of its requests in s; never infinite (RM-20)."""
     time_to_live_s: float | None = None
@@ -48,6 +50,12 @@ class Owner:
         if self.parent == self.name:
             raise BadInput(f"Owner {self.name!r} is its own parent.")
         check_priority(self.priority)
+        check_priority(self.max_priority)
+        if self.priority > self.max_priority:
+            raise BadInput(
+                f"priority of owner {self.name!r} is {self.priority}; its highest is "
+                f"{self.max_priority}."
+            )
         check_timeout(self.timeout_s)
         live = self.time_to_live_s
         if live is not None and not (math.isfinite(live) and live > 0.0):

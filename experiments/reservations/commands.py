@@ -62,6 +62,9 @@ def serve(
     preemption: Annotated[
         str, typer.Option(help="off, or by_priority: higher priority takes at once.")
     ] = "off",
+    max_priority: Annotated[
+        int, typer.Option(help="Highest priority of those who ask.")
+    ] = 9,
     state: Annotated[
         Path | None,
         typer.Option(
@@ -87,6 +90,7 @@ def serve(
             resources=resources,
             objects=tuple(objects or ()),
             preemption=preemption,
+            max_priority=max_priority,
             state=state,
         )
     )

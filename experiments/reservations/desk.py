@@ -5,6 +5,7 @@ notices are for it alone. A key ends when its owner leaves, or falls silent for 
 than its time to live; the owner may then register again.
 """
 
+from controllers.resources.owner import HIGHEST
 from controllers.resources.snapshot import take_snapshot
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
@@ -46,8 +47,14 @@ class TooMany(TestbedError):
 class Desk:
     """Serves remote owners from one shared ledger; safe for threads as that is."""
 
-    def __init__(self, front: SharedLedger) -> None:
-        """Begin without owners."""
+    def __init__(self, front: SharedLedger, *, max_priority: int = HIGHEST) -> None:
+        """Begin without owners.
+
+        Args:
+            front: the ledger that they share.
+            max_priority: the highest that those who register may ask with (AR-13).
+        """
+        self._max_priority = max_priority
         self.front = front
         self._guests = Guests()
         self._gone: list[str] = []
@@ -89,7 +96,9 @@ class Desk:
             if guest is None and len(self._guests) >= MAX_OWNERS:
                 raise TooMany(f"this server keeps {MAX_OWNERS} owners, and has them.")
             parent = None if data.parent_key is None else self._guest(data.parent_key)
-            self.front.add_owner(data.as_owner(parent.name if parent else None))
+            self.front.add_owner(
+                data.as_owner(parent.name if parent else None, self._max_priority)
+            )
             if guest is None or key is None:
                 guest, key = self._guests.add(data.name, parent)
             guest.time_to_live_s = data.time_to_live_s

@@ -17,6 +17,7 @@ from types import FrameType, TracebackType
 
 import uvicorn
 
+from controllers.resources.owner import HIGHEST, check_priority
 from experiments.reservations.desk import Desk
 from experiments.reservations.guards import LOOPBACK_NAMES, Guard
 from experiments.reservations.server import MAX_BODY, Routes
@@ -40,6 +41,9 @@ class ServerCfg:
     silent_reader_s: float = 10.0
     """A reader that takes nothing for so long is cut off, in s."""
     max_connections: int = 500
+    max_priority: int = HIGHEST
+    """The highest priority of those who register, so that a robot's own may be higher
+    (AR-13)."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be, or would stand open to a network.
@@ -51,6 +55,7 @@ class ServerCfg:
             raise BadInput(f"port is {self.port}; give one from 1 to 65535, or 0.")
         if not self.silent_reader_s > 0.0 or self.max_connections < 1:
             raise BadInput("limits of the server must be positive.")
+        check_priority(self.max_priority)
         if self.secret is not None and len(self.secret) < SHORTEST_SECRET:
             raise BadInput(
                 f"the shared secret has {len(self.secret)} characters; give at least "
@@ -94,7 +99,7 @@ class ReservationServer:
             BadInput: the address cannot be had.
         """
         cfg = cfg or ServerCfg()
-        desk = Desk(front)
+        desk = Desk(front, max_priority=cfg.max_priority)
         self._socket = listener or listen(cfg)
         self._routes = Routes(desk)
         hosts = {*LOOPBACK_NAMES, _in_url(cfg.host).lower()}

@@ -34,6 +34,7 @@ class ServeCfg:
     resources: Path | None
     objects: tuple[str, ...]
     preemption: str
+    max_priority: int
     state: Path | None
 
 
@@ -43,7 +44,12 @@ def run_server(cfg: ServeCfg) -> None:
     Raises:
         BadInput: an option makes no sense, a file cannot be read, the port is taken.
     """
-    server_cfg = ServerCfg(host=cfg.host, port=cfg.port, secret=cfg.secret)
+    server_cfg = ServerCfg(
+        host=cfg.host,
+        port=cfg.port,
+        secret=cfg.secret,
+        max_priority=cfg.max_priority,
+    )
     kinds = [kind.value for kind in Preemption]
     if cfg.preemption not in kinds:
         raise UnknownName("Preemption", cfg.preemption, kinds, "this manager")

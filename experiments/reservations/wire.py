@@ -86,13 +86,18 @@ class OwnerData(_Data):
     asker_tie: AskerTie = AskerTie.LOSES
     holder_tie: HolderTie = HolderTie.KEEPS
 
-    def as_owner(self, parent: str | None) -> Owner:
-        """Return what the ledger keeps of it."""
+    def as_owner(self, parent: str | None, max_priority: int) -> Owner:
+        """Return what the ledger keeps of it.
+
+        Raises:
+            BadInput: its priority is higher than it may be.
+        """
         return Owner(
             name=self.name,
             parent=parent,
             policy=self.policy.make(),
             priority=self.priority,
+            max_priority=max_priority,
             timeout_s=self.timeout_s,
             time_to_live_s=self.time_to_live_s,
             asker_tie=self.asker_tie,

@@ -94,6 +94,11 @@ def _read(request: Request, habits: Owner, tree: ResourceTree, book: Book) -> Wa
     }
     asker, holder = request.asker_tie, request.holder_tie
     priority, timeout_s = request.priority, request.timeout_s
+    if priority is not None and priority > habits.max_priority:
+        raise BadInput(
+            f"{habits.name!r} asks with priority {priority}; its highest is "
+            f"{habits.max_priority}."
+        )
     terms = Terms(
         mode=request.mode,
         priority=habits.priority if priority is None else priority,

@@ -248,3 +248,13 @@ def test_resources_need_not_be_physical(resource: str) -> None:
     token = stage.take("A", resource, priority=1, asker_tie=LOSES)
     stage.take("B", resource, priority=4)
     assert stage.may(token, resource) is Refusal.REVOKED
+
+
+@pytest.mark.requirement("AR-13")
+def test_an_owner_asks_with_no_higher_priority_than_it_may(stage: Stage) -> None:
+    stage.owners("guest", priority=1, max_priority=4)
+    stage.take("guest", "TTS", priority=4)
+    with pytest.raises(BadInput, match="'guest' asks with priority 5; its highest is"):
+        stage.ask("guest", "HeadYaw", priority=5)
+    with pytest.raises(BadInput, match="its highest is 4"):
+        Owner(name="bold", priority=5, max_priority=4)

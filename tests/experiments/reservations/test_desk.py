@@ -9,7 +9,7 @@ from experiments.reservations import desk as desk_module
 from experiments.reservations.desk import Desk, NameTaken, OwnerGone, TooMany
 from experiments.reservations.threaded import SharedLedger
 from experiments.reservations.wire import OwnerData, RequestData, ResourceData
-from models import UnknownName
+from models import BadInput, UnknownName
 
 
 @pytest.fixture
@@ -119,3 +119,13 @@ def test_a_part_needs_the_key_of_its_parent(desk: Desk) -> None:
     register(desk, "parent")
     with pytest.raises(OwnerGone):
         register(desk, "child", parent_key="guess")
+
+
+@pytest.mark.requirement("AR-13")
+def test_who_registers_gets_no_higher_priority_than_the_server_gives(
+    front: SharedLedger,
+) -> None:
+    desk = Desk(front, max_priority=3)
+    desk.register(OwnerData(name="guest", priority=3), None)
+    with pytest.raises(BadInput, match="its highest is 3"):
+        desk.register(OwnerData(name="bold", priority=4), None)
