@@ -1,8 +1,8 @@
 """Faults that an experiment injects into the simulated body: motors that give nothing.
 
 The robot does not notice: its stiffness reads back as commanded and its set-points
-stand. Who finds the fault tells the reservations (`controllers.resources.body.broken_part`);
-here the drive only fails.
+stand. Who finds the fault tells the reservations, by a `BrokenPart` of
+`controllers.resources.body`; here the drive only fails.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """What the gate tells: every command that came, and how it ended.
 
-Commands are numbered in the order in which they come to all gates of a ledger. Where nobody listens no
-event is made.
+Commands are numbered in the order in which they come to all gates of a ledger. Where
+nobody listens no event is made.
 """
 
 from collections.abc import Iterable
