@@ -52,37 +52,36 @@ class BrokenPart:
 
         Raises:
             UnknownName: there is no such resource; nothing changes.
-            BadInput: no part is named, or the cap is no stiffness.
+            BadInput: no part is named.
+            Exception: the ledger failed; the fault is not noted: tell it again.
         """
         names = tuple(parts)
-        cap = occupation.effort_cap
-        if cap is not None and not 0.0 <= cap <= 1.0:
-            raise BadInput(f"effort cap is {cap}; give a stiffness from 0 to 1.")
         if not names:
             raise BadInput("A fault names no part; name at least one resource.")
         for name in names:
             self._ledger.tree.leaves(name)
-        self._faults |= dict.fromkeys(names, occupation)
-        self._follow(tick)
+        self._follow(self._faults | dict.fromkeys(names, occupation), tick)
 
     def repair(self, parts: Iterable[str], tick: int) -> None:
         """Note that faults are repaired, by the names under which they were told.
 
         Raises:
             UnknownName: no such fault was told; nothing changes.
+            Exception: the ledger failed; the faults stay: tell it again.
         """
         names = tuple(parts)
         for name in names:
             if name not in self._faults:
                 raise UnknownName("Fault", name, self._faults, "the list of faults")
-        for name in names:
-            self._faults.pop(name, None)
-        self._follow(tick)
+        kept = {part: o for part, o in self._faults.items() if part not in names}
+        self._follow(kept, tick)
 
-    def _follow(self, tick: int) -> None:
+    def _follow(self, faults: dict[str, Occupation], tick: int) -> None:
+        """Occupy what faults are about; then these are the faults."""
         by_leaf: dict[str, list[Occupation]] = {}
-        for part, occupation in self._faults.items():
+        for part, occupation in faults.items():
             for leaf in self._ledger.tree.leaves(part):
                 by_leaf.setdefault(leaf, []).append(occupation)
         wanted = {leaf: strictest(all_of) for leaf, all_of in by_leaf.items()}
         self._owner.occupy(wanted, tick)
+        self._faults = faults

@@ -3,6 +3,9 @@
 A motor is hot from `onset_degc` on and cool again below `release_degc`; in between it
 stays what it was. While hot it is occupied and the energy sent to it is lowered: with
 stiffness at most `effort_cap`, it holds its safe set-point and cools.
+
+A motor whose sensor fails stays what it was, for a few readings; after these it counts
+as hot until its sensor says that it is cool. That of one motor is no matter to others.
 """
 
 from dataclasses import dataclass
@@ -37,6 +40,9 @@ class HotEngineCfg:
     is_total: bool = True
     """Take the motor from its owner; False leaves it usable with the effort capped
     (reading of RM-46)."""
+    failures_borne: int = 10
+    """Readings in a row that a sensor may fail before its motor counts as hot. Read
+    once a second, a cool motor warms by less than 10 K in that time, at full effort."""
 
     def __post_init__(self) -> None:
         """Refuse thresholds that would chatter, and a cap that is no stiffness.
@@ -54,6 +60,11 @@ class HotEngineCfg:
                 f"effort cap of a hot motor is {self.effort_cap}; give a stiffness "
                 "from 0 to 1."
             )
+        if self.failures_borne < 0:
+            raise BadInput(
+                f"failures_borne is {self.failures_borne} readings; give a whole "
+                "number from 0 up."
+            )
 
 
 class HotEngine:
@@ -69,7 +80,7 @@ class HotEngine:
 
         Args:
             ledger: gets its leaves occupied.
-            robot: whose motors; one without a leaf is nobody's and not watched.
+            robot: whose motors; one without a leaf is nobody's and out of reach.
             cfg: thresholds and what is left of a hot motor.
         """
         self.cfg = cfg or HotEngineCfg()
@@ -81,6 +92,10 @@ class HotEngine:
         }
         self._leaves = tuple(leaf_of.get(m) for m in range(len(robot.motors)))
         self._is_hot = np.zeros(len(self._leaves), dtype=np.bool_)
+        self._failures = np.zeros(len(self._leaves), dtype=np.int64)
+        self._names = robot.motor_names
+        self.failed_readings = 0
+        """Count of temperatures that were no finite number, of all motors."""
         self._occupation = Occupation(
             effort_cap=self.cfg.effort_cap, is_total=self.cfg.is_total
         )
@@ -90,32 +105,41 @@ class HotEngine:
         """The leaves that it occupies, sorted."""
         return tuple(sorted(self._owner.occupied))
 
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The motors whose sensor failed at the last step, in the robot's order."""
+        return tuple(self._names[motor] for motor in np.flatnonzero(self._failures))
+
+    @property
+    def out_of_reach(self) -> tuple[str, ...]:
+        """The hot motors that it cannot occupy: the ledger has no leaf for them."""
+        hot = np.flatnonzero(self._is_hot)
+        return tuple(self._names[m] for m in hot if self._leaves[m] is None)
+
     def step(self, temperature: NDArray[np.float64], tick: int) -> None:
         """Occupy what has become hot, give back what has cooled.
 
+        What the ledger does not take in one step is told again in the next one.
+
         Args:
-            temperature: (n_motors,) as the robot reports it, in °C.
+            temperature: (n_motors,) as the robot reports it, in °C; what is not finite
+                is a failed sensor.
             tick: now.
 
         Raises:
-            BadInput: a temperature is not finite, or there is not one for each motor;
-                nothing changes.
+            BadInput: there is not one temperature for each motor; nothing changes.
+            Exception: the ledger failed at some leaf; the others are occupied.
         """
         if temperature.shape != self._is_hot.shape:
             raise BadInput(
                 f"temperatures have shape {temperature.shape}; give "
                 f"{self._is_hot.shape}, one a motor."
             )
-        if not np.isfinite(temperature).all():
-            motor = int(np.argmin(np.isfinite(temperature)))
-            raise BadInput(
-                f"temperature of motor {motor} ({self._leaves[motor]}) is "
-                f"{temperature[motor]} °C; give finite numbers. Check that sensor."
-            )
-        onset, release = self.cfg.onset_degc, self.cfg.release_degc
-        is_hot = (temperature >= onset) | (self._is_hot & (temperature >= release))
-        if (is_hot == self._is_hot).all():
-            return
-        self._is_hot = is_hot
-        hot = (self._leaves[motor] for motor in np.flatnonzero(is_hot))
+        has_failed = ~np.isfinite(temperature)
+        self.failed_readings += int(np.count_nonzero(has_failed))
+        self._failures = np.where(has_failed, self._failures + 1, 0)
+        limit = np.where(self._is_hot, self.cfg.release_degc, self.cfg.onset_degc)
+        is_hot = np.where(has_failed, self._is_hot, temperature >= limit)
+        self._is_hot = is_hot | (self._failures > self.cfg.failures_borne)
+        hot = (self._leaves[motor] for motor in np.flatnonzero(self._is_hot))
         self._owner.occupy({leaf: self._occupation for leaf in hot if leaf}, tick)

@@ -61,11 +61,11 @@ class PostureMonitor:
         self._ledger = ledger
         self._recogniser = PostureRecogniser(robot, self.cfg.recogniser)
         ledger.active_state(self.cfg.group)  # is it a set of states?
-        self._states = ledger.tree.children(self.cfg.group)
+        states = ledger.tree.children(self.cfg.group)
         for posture in robot.postures.values():
-            if posture.state is not None and posture.state not in self._states:
+            if posture.state is not None and posture.state not in states:
                 where = f"set {self.cfg.group!r}, which posture {posture.name!r} needs"
-                raise UnknownName("State", posture.state, self._states, where)
+                raise UnknownName("State", posture.state, states, where)
         self._seen: str | None = None
         self._seen_since = 0
         self._leaving: str | None = None
@@ -90,8 +90,8 @@ class PostureMonitor:
         """
         present = self.state
         seen = self._recogniser.step(observation, present)
-        if seen not in self._states:
-            seen = None
+        if seen not in self._ledger.tree.children(self.cfg.group):
+            seen = None  # it is no state of the ledger's any more
         if seen != self._seen:
             self._seen, self._seen_since = seen, tick
         if seen == present:

@@ -7,9 +7,11 @@ the effort capped (RM-46).
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 from controllers.resources.ledger import Ledger
+from models import BadInput
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,6 +23,16 @@ class Occupation:
     is_total: bool
     """Whether nobody else may use it."""
 
+    def __post_init__(self) -> None:
+        """Refuse a cap that is no stiffness.
+
+        Raises:
+            BadInput: it is outside [0, 1].
+        """
+        cap = self.effort_cap
+        if cap is not None and not 0.0 <= cap <= 1.0:
+            raise BadInput(f"effort cap is {cap}; give a stiffness from 0 to 1.")
+
 
 class VirtualOwner:
     """Keeps the ledger in step with what a cause occupies."""
@@ -30,15 +42,22 @@ class VirtualOwner:
 
         Args:
             ledger: where real owners learn of it.
-            name: says the cause; no real owner may have it.
+            name: says the cause; no real owner has it from now on.
+
+        Raises:
+            BadInput: a real owner has it.
         """
+        ledger.add_virtual_owner(name, ledger.tick)
         self.name = name
         self._ledger = ledger
         self._occupied: dict[str, Occupation] = {}
+        self._unsure: dict[str, None] = {}
+        """Leaves at which the ledger failed: it may have taken them all the same, as
+        when a listener raised."""
 
     @property
     def occupied(self) -> Mapping[str, Occupation]:
-        """What it occupies, by leaf (a read-only view)."""
+        """What it occupies, by leaf: what the ledger took (a read-only view)."""
         return MappingProxyType(self._occupied)
 
     def occupy(self, wanted: Mapping[str, Occupation], tick: int) -> None:
@@ -47,31 +66,52 @@ class VirtualOwner:
         New occupations come before those that end: no part is free in between. Nothing
         is told to the ledger where nothing changes.
 
+        When the ledger fails at some leaves, the others follow all the same: call again
+        and what is lacking is told again.
+
         Args:
             wanted: leaf to the way of occupying it.
             tick: now.
 
         Raises:
             UnknownName: there is no such leaf; nothing changes.
+            Exception: what the ledger or a listener of it raised first.
         """
         for leaf in wanted:
             self._ledger.effort_cap(leaf)  # is it a leaf at all?
         fresh: dict[Occupation, list[str]] = {}
         for leaf, occupation in wanted.items():
-            if self._occupied.get(leaf) != occupation:
+            if leaf in self._unsure or self._occupied.get(leaf) != occupation:
                 fresh.setdefault(occupation, []).append(leaf)
-        ended = [leaf for leaf in self._occupied if leaf not in wanted]
-        self._occupied = dict(wanted)
-        for occupation, leaves in fresh.items():
-            self._ledger.freeze(
-                leaves,
-                self.name,
-                tick,
-                effort_cap=occupation.effort_cap,
-                is_total=occupation.is_total,
-            )
+        ended = [x for x in (*self._occupied, *self._unsure) if x not in wanted]
+        changes = [partial(self._freeze, fresh[how], how, tick) for how in fresh]
         if ended:
-            self._ledger.thaw(self.name, tick, ended)
+            changes.append(partial(self._thaw, ended, tick))
+        failure: Exception | None = None
+        for change in changes:
+            try:
+                change()
+            except Exception as error:  # noqa: BLE001  # a listener raises anything
+                failure = failure or error
+        if failure is not None:
+            raise failure
+
+    def _freeze(self, leaves: list[str], how: Occupation, tick: int) -> None:
+        self._unsure |= dict.fromkeys(leaves)
+        self._ledger.freeze(
+            leaves, self.name, tick, effort_cap=how.effort_cap, is_total=how.is_total
+        )
+        for leaf in leaves:
+            self._occupied[leaf] = how
+            del self._unsure[leaf]
+
+    def _thaw(self, leaves: list[str], tick: int) -> None:
+        known = [leaf for leaf in leaves if leaf in self._ledger.tree]
+        if known:
+            self._ledger.thaw(self.name, tick, known)
+        for leaf in leaves:
+            self._occupied.pop(leaf, None)
+            self._unsure.pop(leaf, None)
 
 
 def strictest(occupations: Iterable[Occupation]) -> Occupation:

@@ -139,6 +139,21 @@ def test_the_same_fault_told_twice_is_one_event(stage: Stage) -> None:
     assert len([e for e in stage.events if isinstance(e, Frozen)]) == 1
 
 
+@pytest.mark.requirement("RM-44", "RM-65")
+def test_a_fault_is_noted_or_repaired_when_the_ledger_knows(stage: Stage) -> None:
+    broken = BrokenPart(stage.ledger)
+    stage.until(0.05)
+    with pytest.raises(BadInput, match="time does not go back"):
+        broken.inject(["LHand"], 1)
+    assert [*broken.faults, *broken.broken] == []
+    broken.inject(["LHand"], 5)
+    with pytest.raises(BadInput, match="time does not go back"):
+        broken.repair(["LHand"], 1)
+    assert [*broken.faults, *broken.broken] == ["LHand", "LHand"]
+    broken.repair(["LHand"], 6)
+    assert [*broken.faults, *broken.broken] == []
+
+
 def test_bad_faults_change_nothing(stage: Stage) -> None:
     broken = BrokenPart(stage.ledger)
     broken.inject(["LHand"], 1)

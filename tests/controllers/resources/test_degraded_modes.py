@@ -54,6 +54,20 @@ def test_a_mode_entered_again_changes(stage: Stage) -> None:
     assert stage.ledger.effort_cap("LKneePitch") == 0.4
 
 
+@pytest.mark.requirement("RM-45")
+def test_a_mode_whose_end_the_ledger_did_not_take_is_still_in_force(
+    stage: Stage,
+) -> None:
+    modes = DegradedModes(stage.ledger)
+    modes.enter(ENERGY_SAVING, 5)
+    with pytest.raises(BadInput, match="time does not go back"):
+        modes.leave("energySaving", 1)
+    assert modes.in_force == ("energySaving",)
+    assert stage.ledger.effort_cap("LHand") == 0.2
+    modes.leave("energySaving", 6)
+    assert stage.ledger.effort_cap("LHand") == 1.0
+
+
 def test_bad_modes_change_nothing(stage: Stage) -> None:
     modes = DegradedModes(stage.ledger)
     before = stage.picture()

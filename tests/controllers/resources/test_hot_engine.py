@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from controllers.resources.body.hot_engine import HotEngine, HotEngineCfg
 from controllers.resources.policies import Lock
+from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.trace import Frozen, Revoked, Thawed
 from controllers.resources.words import LossCause, Refusal
 from models import BadInput, Robot
@@ -161,15 +162,85 @@ def test_the_trace_freezes_and_thaws_in_turn_as_the_thresholds_say(
     assert all(event.leaves == ("HeadYaw",) for event in changes)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_temperature_that_is_none_changes_nothing(
+@pytest.mark.requirement("RM-43", "RM-65")
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_failed_sensor_ends_the_protection_of_no_other_motor(
     nao: Robot, stage: Stage, bad: float
 ) -> None:
     engine = HotEngine(stage.ledger, nao)
+    engine.step(temperatures(nao, LHand=bad, HeadYaw=ONSET), 1)
+    assert [*engine.hot] == ["HeadYaw"]
+    engine.step(temperatures(nao, LHand=bad, RHand=bad, HeadPitch=ONSET), 2)
+    assert [*engine.hot] == ["HeadPitch"]
+    assert [*engine.failing] == ["LHand", "RHand"]
+    assert engine.failed_readings == 3
+    engine.step(temperatures(nao), 3)
+    assert [*engine.failing] == []
+    assert engine.failed_readings == 3
+
+
+@pytest.mark.requirement("RM-43")
+def test_a_motor_whose_sensor_fails_stays_hot_or_cool_for_a_while_and_then_is_hot(
+    nao: Robot, stage: Stage
+) -> None:
+    engine = HotEngine(stage.ledger, nao, HotEngineCfg(failures_borne=3))
+    failed = temperatures(nao, LHand=np.nan, HeadYaw=np.nan)
+    engine.step(temperatures(nao, HeadYaw=ONSET), 0)
+    for tick in (1, 2, 3):
+        engine.step(failed, tick)
+        assert [*engine.hot] == ["HeadYaw"]
+    engine.step(failed, 4)
+    assert [*engine.hot] == ["HeadYaw", "LHand"]
+    engine.step(temperatures(nao, LHand=RELEASE, HeadYaw=RELEASE - 0.1), 5)
+    assert [*engine.hot] == ["LHand"]  # no word yet that it is cool
+    engine.step(temperatures(nao, LHand=RELEASE - 0.1), 6)
+    assert [*engine.hot] == []
+    for tick in (7, 8, 9):  # the count begins anew
+        engine.step(failed, tick)
+    assert [*engine.hot] == []
+
+
+@pytest.mark.requirement("RM-43", "RM-65")
+def test_a_motor_that_is_no_resource_ends_the_protection_of_no_other(
+    nao: Robot,
+) -> None:
+    stage = Stage(ResourceTree(nao.resources).without("HeadYaw").root)
+    engine = HotEngine(stage.ledger, nao)
+    engine.step(temperatures(nao, HeadYaw=95.0, LHand=95.0), 1)
+    assert [*engine.hot] == ["LHand"]
+    assert [*engine.out_of_reach] == ["HeadYaw"]
+    with pytest.raises(BadInput, match="stays"):
+        stage.ledger.remove_resource("RHand", 1)  # nor does one become none
+    engine.step(temperatures(nao, RHand=95.0), 2)
+    assert [*engine.hot, *engine.out_of_reach] == ["RHand"]
+
+
+@pytest.mark.requirement("RM-43", "RM-65")
+def test_what_the_ledger_did_not_take_is_told_again(nao: Robot, stage: Stage) -> None:
+    """A step at a tick that is over fails; the next one protects."""
+    engine = HotEngine(stage.ledger, nao)
+    stage.until(0.05)
+    with pytest.raises(BadInput, match="time does not go back"):
+        engine.step(temperatures(nao, HeadYaw=ONSET), 1)
+    assert [*engine.hot] == []
+    engine.step(temperatures(nao, HeadYaw=RELEASE), 6)  # still hot: not below it yet
+    assert [*engine.hot] == ["HeadYaw"]
+    assert stage.ledger.effort_cap("HeadYaw") == HotEngineCfg().effort_cap
+
+
+@pytest.mark.requirement("RM-40", "RM-65")
+def test_no_real_owner_takes_its_name(nao: Robot, stage: Stage) -> None:
+    engine = HotEngine(stage.ledger, nao)
+    with pytest.raises(BadInput, match="hotEngine"):
+        stage.owners("hotEngine")
+    engine.step(temperatures(nao, HeadYaw=ONSET), 1)
+    assert [*engine.hot] == ["HeadYaw"]
+
+
+def test_temperatures_of_another_robot_change_nothing(nao: Robot, stage: Stage) -> None:
+    engine = HotEngine(stage.ledger, nao)
     engine.step(temperatures(nao, HeadYaw=ONSET), 1)
     before = stage.picture()
-    with pytest.raises(BadInput, match="LHand"):
-        engine.step(temperatures(nao, LHand=bad), 2)
     with pytest.raises(BadInput, match=r"\(25,\)"):
         engine.step(np.full(3, 99.0), 2)
     assert stage.picture() == before
@@ -181,6 +252,7 @@ def test_a_temperature_that_is_none_changes_nothing(
         ({"onset_degc": 70.0, "release_degc": 70.0}, "70.0 °C"),
         ({"onset_degc": np.nan}, "nan °C"),
         ({"effort_cap": 1.1}, "1.1"),
+        ({"failures_borne": -1}, "-1 readings"),
     ],
 )
 def test_thresholds_that_would_chatter_are_refused(

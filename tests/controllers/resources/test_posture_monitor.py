@@ -78,6 +78,16 @@ def standing(scene: Scene) -> Scene:
 # -- what is recognised ---------------------------------------------------------------
 
 
+@pytest.mark.requirement("RM-51", "RM-65")
+def test_a_state_that_the_ledger_forgot_is_none_and_others_are_still_seen(
+    standing: Scene,
+) -> None:
+    standing.stage.ledger.remove_resource("Sit", standing.stage.tick)
+    standing.show(1.0, "Sit", (0.3, 0.0, 0.95))
+    standing.show(1.0, "Crouch")
+    assert standing.changes() == ["Stand", None, "Crouch"]
+
+
 @pytest.mark.requirement("RM-51", "RM-55")
 @pytest.mark.parametrize(
     ("posture", "up", "state"),
