@@ -11,17 +11,15 @@ Within a tick calls come before timers: a call first lets happen what was due ea
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 
 from controllers.resources.core.body_states import BodyStates
 from controllers.resources.core.book import Book
-from controllers.resources.core.deadlock import latest_in_a_circle
+from controllers.resources.core.calls import Calls
 from controllers.resources.core.demands import Demands
 from controllers.resources.core.granting import Granting
 from controllers.resources.core.holdings import Holdings
 from controllers.resources.core.leaf import Freeze
 from controllers.resources.core.lives import Lives
-from controllers.resources.core.losses import tell_losers
 from controllers.resources.core.resource_list import ResourceList
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.core.wanted import covered, waiting_for
@@ -31,7 +29,7 @@ from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenMint
-from controllers.resources.trace import Event, Opened, Settled, Ticked
+from controllers.resources.trace import Event, Opened
 from controllers.resources.words import Mode, OutcomeKind, Refusal, Why
 from models import BadInput
 from models.resource_node import ResourceKind
@@ -53,7 +51,7 @@ class Ledger:
         tree: ResourceTree,
         cfg: LedgerCfg | None = None,
         *,
-        epoch: int = 1,
+        epoch: int | None = None,
         mint: TokenMint | None = None,
         listeners: Iterable[Listener] = (),
     ) -> None:
@@ -62,12 +60,23 @@ class Ledger:
         Args:
             tree: the resources.
             cfg: ticks and rules.
-            epoch: count of restarts, higher than at any time before (I-12).
+            epoch: count of restarts, higher than at any time before (I-12); None takes
+                the mint's, or 1.
             mint: issues the tokens; None draws secrets from the system.
             listeners: told every event, from the first on.
+
+        Raises:
+            BadInput: the mint is of another epoch.
         """
+        if mint is None:
+            mint = TokenMint(1 if epoch is None else epoch)
+        elif epoch not in (None, mint.epoch):
+            raise BadInput(
+                f"epoch is {epoch}, but the mint's tokens are of {mint.epoch}; give "
+                "one of the two."
+            )
         self.cfg = cfg or LedgerCfg()
-        self._book = book = Book(self.cfg, mint or TokenMint(epoch))
+        self._book = book = Book(self.cfg, mint)
         book.listeners.extend(listeners)
         self._waiting_list = waiting_list = WaitingList(book)
         self._holdings = holdings = Holdings(book, waiting_list)
@@ -77,11 +86,7 @@ class Ledger:
         self._body = BodyStates(book, holdings, self._demands)
         self._claimed: list[object] = []
         self._commands = 0
-        self._depth = 0
-        self.changes = 0
-        """Count of calls and timers that are done: while it stays, so does all that
-        `authorise` and `effort_cap` answer."""
-        self._around = _Call(self)
+        self._calls = Calls(book, waiting_list, self._granting)
         if book.listeners:
             book.emit(
                 Opened(
@@ -105,6 +110,14 @@ class Ledger:
     def epoch(self) -> int:
         """Count of restarts that its tokens carry."""
         return self._book.mint.epoch
+
+    @property
+    def changes(self) -> int:
+        """Count of calls and timers that are done.
+
+        While it stays, so does all that `authorise` and `effort_cap` answer.
+        """
+        return self._calls.made
 
     @property
     def tree(self) -> ResourceTree:
@@ -137,8 +150,9 @@ class Ledger:
 
         Raises:
             UnknownName: there is no such leaf.
+            BadInput: it is a composite, or the token is none.
         """
-        resource = self._book.leaf(leaf)
+        resource = self._resources.leaf(leaf)
         if token is None:
             return Refusal.NO_TOKEN
         reservation = self._book.find(token)
@@ -160,8 +174,9 @@ class Ledger:
 
         Raises:
             UnknownName: there is no such leaf.
+            BadInput: it is a composite.
         """
-        return self._book.leaf(leaf).effort_cap()
+        return self._resources.leaf(leaf).effort_cap()
 
     def active_state(self, group: str) -> str | None:
         """Return the active state of a set, None if none is.
@@ -202,7 +217,7 @@ class Ledger:
             BadInput: it is known under another parent, has the name of a virtual owner,
                 or is too deep in the tree.
         """
-        with self._call(tick):
+        with self._calls.at(tick):
             self._lives.add(owner)
 
     def renew(self, owner: str, tick: int) -> None:
@@ -211,7 +226,7 @@ class Ledger:
         Raises:
             UnknownName: it is not known.
         """
-        with self._call(tick):
+        with self._calls.at(tick):
             self._lives.renew(self._book.owner(owner))
 
     def drop(self, owner: str, tick: int) -> None:
@@ -222,7 +237,7 @@ class Ledger:
         Raises:
             UnknownName: it is not known.
         """
-        with self._call(tick):
+        with self._calls.at(tick):
             self._lives.drop(self._book.owner(owner))
 
     def forget_owner(self, owner: str, tick: int) -> None:
@@ -232,7 +247,7 @@ class Ledger:
             UnknownName: it is not known.
             BadInput: others are a part of it.
         """
-        with self._call(tick):
+        with self._calls.at(tick):
             self._lives.forget(self._book.owner(owner))
 
     # -- reservations -----------------------------------------------------------------
@@ -246,7 +261,7 @@ class Ledger:
             StaleToken: the token to be enlarged is dead.
         """
         book = self._book
-        with self._call(tick):
+        with self._calls.at(tick):
             owner = book.owner(request.owner)
             add_to = None if request.add_to is None else book.live(request.add_to)
             waiting = waiting_for(request, self.tree, book, owner, add_to)
@@ -272,14 +287,14 @@ class Ledger:
 
     def demand_again(self, ticket: int, tick: int) -> None:
         """Ask once more, before its retry, those in the way of a request that waits."""
-        with self._call(tick):
+        with self._calls.at(tick):
             waiting = self._book.waiting.get(ticket)
             if waiting is not None and waiting.resumes is None:
                 self._demands.demand_unless_promised(waiting)
 
     def withdraw(self, ticket: int, tick: int) -> bool:
         """Cancel a request that waits; return whether it did."""
-        with self._call(tick):
+        with self._calls.at(tick):
             waiting = self._book.waiting.get(ticket)
             if waiting is not None:
                 self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, Why.WITHDRAWN)
@@ -295,7 +310,7 @@ class Ledger:
             UnknownName: a resource is not known.
             BadInput: it does not cover one of them.
         """
-        with self._call(tick):
+        with self._calls.at(tick):
             reservation = self._book.live(token)
             leaves = (
                 list(reservation.shares)
@@ -332,7 +347,7 @@ class Ledger:
             UnknownName: a resource is not known.
             BadInput: the cap is out of range, or a real owner has that name.
         """
-        with self._call(tick):
+        with self._calls.at(tick):
             leaves = self._resources.leaves_of(names)
             self._body.freeze(leaves, by, Freeze(is_total, effort_cap))
 
@@ -342,7 +357,7 @@ class Ledger:
         Raises:
             BadInput: a real owner has it.
         """
-        with self._call(tick):
+        with self._calls.at(tick):
             self._body.add_virtual_owner(name)
 
     def thaw(self, by: str, tick: int, names: Iterable[str] | None = None) -> None:
@@ -356,7 +371,7 @@ class Ledger:
         Raises:
             UnknownName: a resource is not known.
         """
-        with self._call(tick):
+        with self._calls.at(tick):
             root = (self.tree.root.name,)
             self._body.thaw(self._resources.leaves_of(names or root), by)
 
@@ -368,7 +383,7 @@ class Ledger:
         Raises:
             UnknownName: there is no such set, or no such state in it.
         """
-        with self._call(tick):
+        with self._calls.at(tick):
             states = self._book.group(group)
             leaf = None if active is None else self._book.state(group, active)
             self._body.set_state(states, leaf)
@@ -391,7 +406,7 @@ class Ledger:
         Raises:
             UnknownName: there is no such set, or no such state in it.
         """
-        with self._call(tick):
+        with self._calls.at(tick):
             states = self._book.group(group)
             leaf = None if wanted is None else self._book.state(group, wanted)
             return self._body.ask_state(states, leaf, by)
@@ -411,7 +426,7 @@ class Ledger:
             BadInput: the name is taken, or the parent is a leaf in use.
             UnknownName: there is no such parent.
         """
-        with self._call(tick):
+        with self._calls.at(tick):
             self._resources.add(name, parent, kind)
 
     def remove_resource(self, name: str, tick: int) -> None:
@@ -421,7 +436,7 @@ class Ledger:
             UnknownName: there is no such resource.
             BadInput: it has parts, is in use, or commands a part of the robot.
         """
-        with self._call(tick):
+        with self._calls.at(tick):
             self._resources.remove(name)
 
     # -- time -------------------------------------------------------------------------
@@ -432,86 +447,4 @@ class Ledger:
         Raises:
             BadInput: the tick is earlier than an earlier call's, or a policy calls.
         """
-        self._check_tick(tick)
-        if self._depth:
-            raise BadInput("a policy cannot let time pass; return first.")
-        self._run_timers(tick + 1)
-        self._book.tick = tick
-        if self._book.listeners:
-            self._book.emit(Ticked(tick=tick))
-            self._raise_fault()
-
-    def _call(self, tick: int) -> "_Call":
-        """Begin a call: what was due before it happens first."""
-        if self._depth or tick != self._book.tick:
-            self._check_tick(tick)
-            self._run_timers(tick)
-            self._book.tick = tick
-        return self._around
-
-    def _check_tick(self, tick: int) -> None:
-        if type(tick) is not int:
-            raise BadInput(f"tick is {tick!r}; give a whole number.")
-        now = self._book.tick
-        if tick < now or (self._depth and tick != now):
-            raise BadInput(
-                f"tick is {tick}, but it is {now} already; time does not go back, and "
-                "stands still while policies are asked."
-            )
-
-    def _run_timers(self, before: int) -> None:
-        """Make the calls that were due before a tick, each at its own."""
-        timers = self._book.timers
-        while (due := timers.next_due()) is not None and due < before:
-            call = timers.pop()
-            self._book.tick = due
-            with self._around:
-                call()
-
-    def _finish(self) -> None:
-        """Grant what is free; after the outermost call, see that nobody is stuck."""
-        book = self._book
-        if book.changed:
-            self._granting.settle()
-        if self._depth:
-            return
-        if book.suspects:
-            self._free_the_stuck()
-        if book.eased:
-            tell_losers(book)
-        if book.listeners:
-            book.emit(Settled(tick=book.tick))
-
-    def _raise_fault(self) -> None:
-        """Raise what a listener raised, now that the change is whole."""
-        fault, self._book.fault = self._book.fault, None
-        if fault is not None:
-            raise fault
-
-    def _free_the_stuck(self) -> None:
-        """Deny the latest of those who wait in a circle, until none is left (RM-21)."""
-        book = self._book
-        while book.entangled and (stuck := latest_in_a_circle(book)) is not None:
-            self._waiting_list.fail(stuck, OutcomeKind.DENIED, Why.DEADLOCK)
-            self._granting.settle()
-        book.suspects.clear()
-
-
-class _Call(AbstractContextManager[None]):
-    """Surrounds a change; one for all calls, since entering one must cost little."""
-
-    __slots__ = ("_ledger",)
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-
-    def __enter__(self) -> None:
-        self._ledger._depth += 1
-
-    def __exit__(self, *error: object) -> None:
-        ledger = self._ledger
-        ledger._depth -= 1
-        ledger.changes += 1
-        ledger._finish()
-        if error[0] is None and not ledger._depth:
-            ledger._raise_fault()
+        self._calls.advance(tick)

@@ -4,6 +4,7 @@
     records, book, timers                                 what is held and waited for
     waiting_list, holdings, lives, resource_list          the moves
     granting, demands, deadlock, body_states              the decisions
+    calls                                                 time, and what ends each call
 
 Each imports only from the lines above its own, or from its own.
 """

@@ -17,7 +17,7 @@ from controllers.resources.stale_token import StaleToken
 from controllers.resources.tokens import Token, TokenMint
 from controllers.resources.trace import Event
 from controllers.resources.words import Refusal
-from models import UnknownName
+from models import BadInput, UnknownName
 
 
 class Book:
@@ -78,14 +78,24 @@ class Book:
     # -- finding ----------------------------------------------------------------------
 
     def find(self, token: Token) -> Reservation | Refusal:
-        """Return the live reservation of a token, or why there is none (I-15)."""
-        reservation = self.reservations.get(token.sequence)
-        if reservation is not None and reservation.token == token:
-            return reservation
-        if token.epoch != self.mint.epoch:
-            return Refusal.WRONG_EPOCH
-        secret, end = self.ended.get(token.sequence, (None, Refusal.UNKNOWN))
-        return end if secret == token.secret else Refusal.UNKNOWN
+        """Return the live reservation of a token, or why there is none (I-15).
+
+        Raises:
+            BadInput: it is no token at all.
+        """
+        try:
+            reservation = self.reservations.get(token.sequence)
+            if reservation is not None and reservation.token == token:
+                return reservation
+            if token.epoch != self.mint.epoch:
+                return Refusal.WRONG_EPOCH
+            secret, end = self.ended.get(token.sequence, (None, Refusal.UNKNOWN))
+            return end if secret == token.secret else Refusal.UNKNOWN
+        except AttributeError:  # its value may be a secret: say only what it is
+            raise BadInput(
+                f"a token is of type {type(token).__name__}; give the Token of a "
+                "grant, such as ticket.token; Token.from_text reads its text."
+            ) from None
 
     def live(self, token: Token) -> Reservation:
         """Return the reservation of a token.
@@ -108,17 +118,6 @@ class Book:
         if record is None:
             raise UnknownName("Owner", name, self.owners, "this ledger")
         return record
-
-    def leaf(self, name: str) -> Leaf:
-        """Return a leaf.
-
-        Raises:
-            UnknownName: there is none of this name.
-        """
-        leaf = self.leaves.get(name)
-        if leaf is None:
-            raise UnknownName("Resource", name, self.leaves, "this ledger")
-        return leaf
 
     def group(self, name: str) -> StateGroup:
         """Return a set of states.

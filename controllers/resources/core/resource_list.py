@@ -7,9 +7,11 @@ from controllers.resources.core.cumulative_leaf import CumulativeLeaf
 from controllers.resources.core.exclusive_leaf import ExclusiveLeaf
 from controllers.resources.core.leaf import Leaf
 from controllers.resources.core.state_leaf import StateGroup, StateLeaf
+from controllers.resources.names import check_names
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.trace import ResourceAdded, ResourceRemoved
-from models import BadInput
+from models import BadInput, UnknownName
+from models.errors import MOST_LISTED
 from models.resource_node import ResourceKind
 
 
@@ -30,9 +32,23 @@ class ResourceList:
 
         Raises:
             UnknownName: there is no such resource.
+            BadInput: one text is given for several names.
         """
+        check_names(names, "names")
         found = {leaf for name in names for leaf in self.tree.leaves(name)}
         return [self._book.leaves[name] for name in sorted(found)]
+
+    def leaf(self, name: str) -> Leaf:
+        """Return a leaf.
+
+        Raises:
+            UnknownName: there is no such resource.
+            BadInput: it is a composite.
+        """
+        leaf = self._book.leaves.get(name)
+        if leaf is None:
+            raise self._no_leaf(name)
+        return leaf
 
     def add(self, name: str, parent: str, kind: ResourceKind) -> None:
         """Let a leaf be known from now on.
@@ -75,6 +91,14 @@ class ResourceList:
             self._make_leaf(above)
             self._emit_added(above)
 
+    def _no_leaf(self, name: str) -> BadInput:
+        if name in self.tree:
+            leaves = ", ".join(self.tree.leaves(name)[:MOST_LISTED])
+            return BadInput(
+                f"{name!r} is a composite; name one of its leaves: {leaves}."
+            )
+        return UnknownName("Resource", name, self._book.leaves, "this ledger")
+
     def _make_leaf(self, name: str) -> None:
         kind, leaves = self.tree.node(name).kind, self._book.leaves
         if kind is ResourceKind.STATE:
@@ -92,6 +116,8 @@ class ResourceList:
             loser.forget()
         if isinstance(leaf, StateLeaf):
             del leaf.group.leaves[leaf.name]
+            if not leaf.group.leaves:
+                del self._book.groups[leaf.group.name]
 
     def _check_idle(self, leaf: Leaf, what: str) -> None:
         is_hoped_for = any(

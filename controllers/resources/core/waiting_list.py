@@ -4,7 +4,7 @@ from functools import partial
 
 from controllers.resources.core.book import Book
 from controllers.resources.core.leaf import names_of
-from controllers.resources.core.records import Waiting
+from controllers.resources.core.records import Shares, Waiting
 from controllers.resources.core.timers import Due
 from controllers.resources.request import Blocker, Outcome
 from controllers.resources.trace import Failed, Notified, Requested
@@ -100,7 +100,11 @@ class WaitingList:
         blockers = self.blockers(waiting)
         self.dequeue(waiting)
         waiting.ticket.outcome = Outcome(
-            kind=kind, tick=self._book.tick, why=why, blockers=blockers
+            kind=kind,
+            tick=self._book.tick,
+            missing=() if waiting.shares else tuple(waiting.optional),
+            why=why,
+            blockers=blockers,
         )
         if self._book.listeners:
             self._book.emit(
@@ -154,9 +158,12 @@ class WaitingList:
                 )
 
     def blockers(self, waiting: Waiting) -> tuple[Blocker, ...]:
-        """Return who is in the way of a request, leaf by leaf."""
+        """Return who is in the way of a request, leaf by leaf.
+
+        Of one that has optional names alone: who has these.
+        """
         found = []
-        for leaf, share in waiting.shares.items():
+        for leaf, share in (waiting.shares or _hoped_for(waiting)).items():
             first = leaf.first_competitor(waiting, self._book.tick)
             names = [by for by, freeze in leaf.freezes.items() if freeze.is_total]
             names += [r.owner.name for r in leaf.blockers(waiting.owner, share)]
@@ -165,3 +172,10 @@ class WaitingList:
                 owners = tuple(dict.fromkeys(names))
                 found.append(Blocker(resource=leaf.name, owners=owners))
         return tuple(found)
+
+
+def _hoped_for(waiting: Waiting) -> Shares:
+    """Return the leaves of all optional names, sorted."""
+    units = waiting.optional.values()
+    every = {leaf: share for unit in units for leaf, share in unit.items()}
+    return dict(sorted(every.items(), key=lambda item: item[0].name))

@@ -12,6 +12,7 @@ from controllers.resources.core.records import (
     Waiting,
     Wanted,
 )
+from controllers.resources.names import check_names
 from controllers.resources.owner import Owner
 from controllers.resources.request import FULL, Request, rate_of
 from controllers.resources.resource_tree import ResourceTree
@@ -72,8 +73,9 @@ def covered(
 
     Raises:
         UnknownName: a resource is not in the tree.
-        BadInput: the reservation covers nothing of a name.
+        BadInput: the reservation covers nothing of a name, or they are one text.
     """
+    check_names(names, "names")
     held = {leaf.name: leaf for leaf in reservation.shares}
     meant: set[str] = set()
     for name in names:

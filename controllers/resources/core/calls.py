@@ -1,0 +1,119 @@
+"""Calls of the ledger, one after another in time, and what follows from each.
+
+Within a tick calls come before timers: a call first lets happen what was due earlier,
+`advance` what is due up to its tick. When the outermost call is done, all that can be
+granted is granted, and nobody waits in a circle.
+"""
+
+from contextlib import AbstractContextManager
+
+from controllers.resources.core.book import Book
+from controllers.resources.core.deadlock import latest_in_a_circle
+from controllers.resources.core.granting import Granting
+from controllers.resources.core.losses import tell_losers
+from controllers.resources.core.waiting_list import WaitingList
+from controllers.resources.trace import Settled, Ticked
+from controllers.resources.words import OutcomeKind, Why
+from models import BadInput
+
+
+class Calls(AbstractContextManager[None]):
+    """Surrounds every change: `with calls.at(tick): ...`.
+
+    A policy that is asked in the midst of a call may call as well, in the same tick.
+    One object serves all calls, since entering one must cost little.
+    """
+
+    def __init__(
+        self, book: Book, waiting_list: WaitingList, granting: Granting
+    ) -> None:
+        """Begin with no call made."""
+        self._book = book
+        self._waiting_list = waiting_list
+        self._granting = granting
+        self._depth = 0
+        self.made = 0
+        """Calls and timers that are done: while it stands, nothing has changed."""
+
+    def at(self, tick: int) -> "Calls":
+        """Begin a call: what was due before it happens first.
+
+        Raises:
+            BadInput: the tick is no whole number, or time would go back.
+        """
+        if self._depth or tick != self._book.tick:
+            self._check(tick)
+            self._run_timers(tick)
+            self._book.tick = tick
+        return self
+
+    def __enter__(self) -> None:
+        """Begin a change."""
+        self._depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        """End a change: grant what is free; at last, see that nobody is stuck."""
+        book = self._book
+        self._depth -= 1
+        self.made += 1
+        if book.changed:
+            self._granting.settle()
+        if self._depth:
+            return
+        if book.suspects:
+            self._free_the_stuck()
+        if book.eased:
+            tell_losers(book)
+        if book.listeners:
+            book.emit(Settled(tick=book.tick))
+        if book.fault is not None and error[0] is None:
+            self._raise_fault()
+
+    def advance(self, tick: int) -> None:
+        """Let happen all that is due up to and including a tick.
+
+        Raises:
+            BadInput: time would go back, or a policy calls.
+        """
+        self._check(tick)
+        if self._depth:
+            raise BadInput("a policy cannot let time pass; return first.")
+        self._run_timers(tick + 1)
+        self._book.tick = tick
+        if self._book.listeners:
+            self._book.emit(Ticked(tick=tick))
+        if self._book.fault is not None:
+            self._raise_fault()
+
+    def _check(self, tick: int) -> None:
+        if type(tick) is not int:
+            raise BadInput(f"tick is {tick!r}; give a whole number.")
+        now = self._book.tick
+        if tick < now or (self._depth and tick != now):
+            raise BadInput(
+                f"tick is {tick}, but it is {now} already; time does not go back, and "
+                "stands still while policies are asked."
+            )
+
+    def _run_timers(self, before: int) -> None:
+        """Make the calls that were due before a tick, each at its own."""
+        timers = self._book.timers
+        while (due := timers.next_due()) is not None and due < before:
+            call = timers.pop()
+            self._book.tick = due
+            with self:
+                call()
+
+    def _free_the_stuck(self) -> None:
+        """Deny the latest of those who wait in a circle, until none is left (RM-21)."""
+        book = self._book
+        while book.entangled and (stuck := latest_in_a_circle(book)) is not None:
+            self._waiting_list.fail(stuck, OutcomeKind.DENIED, Why.DEADLOCK)
+            self._granting.settle()
+        book.suspects.clear()
+
+    def _raise_fault(self) -> None:
+        """Raise what a listener raised, now that the change is whole."""
+        fault, self._book.fault = self._book.fault, None
+        if fault is not None:
+            raise fault
