@@ -8,12 +8,9 @@ whole always does; `runs_regardless` and `needs_all_parts` change these two defa
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from controllers.resources.policies import ConflictPolicy, Lock
 from models import BadInput
-
-_NO_RATES: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +55,7 @@ class Behaviour:
     """Of its owner; no two have the same."""
     essential: tuple[str, ...] = ()
     """Leaves, composites and states without which it does not run."""
-    rates: Mapping[str, float] = field(default_factory=lambda: _NO_RATES)
+    rates: Mapping[str, float] = field(default_factory=dict)
     """Cumulative resource to rate in percent; essential."""
     optional: tuple[str, ...] = ()
     """What it takes if it is free at its start."""

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-from controllers.resources.policies import ConflictPolicy, Lock
+from controllers.resources.policies import ConflictPolicy, Lock, as_policy
 from controllers.resources.words import AskerTie, HolderTie, word
 from models import BadInput
 
@@ -38,13 +38,15 @@ class Owner:
         """Refuse what cannot be.
 
         Raises:
-            BadInput: the name is empty, the priority out of range, a time negative.
-            UnknownName: a tie rule is none.
+            BadInput: the name is empty, the priority out of range, a time negative,
+                the policy none.
+            UnknownName: a tie rule, or the policy's name, is none.
         """
         asker_tie = word(AskerTie, self.asker_tie, "asker_tie")
         object.__setattr__(self, "asker_tie", asker_tie)
         holder_tie = word(HolderTie, self.holder_tie, "holder_tie")
         object.__setattr__(self, "holder_tie", holder_tie)
+        object.__setattr__(self, "policy", as_policy(self.policy))
         if not self.name.strip():
             raise BadInput("An owner has an empty name; give it one to be known by.")
         if self.parent == self.name:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from controllers.resources.names import check_names
 from controllers.resources.owner import check_priority, check_timeout
-from controllers.resources.policies import ConflictPolicy
+from controllers.resources.policies import ConflictPolicy, as_policy
 from controllers.resources.tokens import Token
 from controllers.resources.words import (
     AskerTie,
@@ -59,14 +60,19 @@ class Request:
         """Refuse what no manager could grant.
 
         Raises:
-            BadInput: nothing is asked for, a name comes twice, a rate, a priority or
-                a time limit is out of range.
-            UnknownName: a word is none of its kind.
+            BadInput: nothing is asked for, a text is given for several names, a name
+                comes twice, a rate, a priority or a time limit is out of range, the
+                policy is none.
+            UnknownName: a word, or the policy's name, is none of its kind.
         """
         for name, kind in _WORDS.items():
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, word(kind, value, name))
+        check_names(self.resources, "resources")
+        check_names(self.optional, "optional")
+        if self.policy is not None:
+            object.__setattr__(self, "policy", as_policy(self.policy))
         names = (*self.resources, *self.optional, *self.rates)
         if not names:
             raise BadInput(
@@ -116,7 +122,8 @@ class Outcome(NamedTuple):
     obtained: tuple[str, ...] = ()
     """Leaves that the token covers by this grant, sorted."""
     missing: tuple[str, ...] = ()
-    """Optional names that were not free (AR-16)."""
+    """Optional names that were not free (AR-16); of a failure only if there were no
+    others."""
     why: Why | None = None
     """Of a failure."""
     blockers: tuple[Blocker, ...] = ()

@@ -13,6 +13,7 @@ from models import BadInput
 
 _POOL = 256
 """Secrets drawn from the system at a time."""
+_TOO_MANY = 10**18
 _TEXT = re.compile(r"(\d{1,18})-(\d{1,18})-([0-9a-f]{16})")
 
 
@@ -34,6 +35,10 @@ class Token(NamedTuple):
     sequence: int
     secret: int
     """64 random bits."""
+
+    def __repr__(self) -> str:
+        """Return the public part; logs and tracebacks never hold a secret."""
+        return f"Token({self.epoch}.{self.sequence}, secret)"
 
     @property
     def id(self) -> TokenId:
@@ -94,7 +99,16 @@ class TokenMint:
             epoch: count of restarts, higher than at any time before.
             first: first sequence number.
             draw: yields 64 random bits; None takes the system's generator.
+
+        Raises:
+            BadInput: a count is not a whole number from 0 that a token's text can say.
         """
+        for what, count in (("epoch", epoch), ("first sequence number", first)):
+            if type(count) is not int or not 0 <= count < _TOO_MANY:
+                raise BadInput(
+                    f"{what} of tokens is {count!r}; give a whole number from 0, of "
+                    "at most 18 digits."
+                )
         self.epoch = epoch
         self._next = first
         self._draw = draw or system_secrets()

@@ -6,6 +6,7 @@ A policy is a class of a module of this package with a `name` of its own and a m
 
 import pkgutil
 from importlib import import_module
+from inspect import signature
 
 from controllers.resources.policies.callback import CallbackOnDemand
 from controllers.resources.policies.lock import Lock
@@ -18,7 +19,7 @@ from controllers.resources.policies.seam import (
     Demand,
 )
 from controllers.resources.policies.stop import StopOnDemand
-from models import UnknownName
+from models import BadInput, UnknownName
 
 __all__ = [
     "KEEP",
@@ -30,6 +31,7 @@ __all__ = [
     "Lock",
     "PauseOnDemand",
     "StopOnDemand",
+    "as_policy",
     "make_policy",
     "policy_classes",
 ]
@@ -58,9 +60,33 @@ def make_policy(name: str, **settings: object) -> ConflictPolicy:
         settings: fields of the policy's class.
 
     Raises:
-        UnknownName: no policy has this name.
+        UnknownName: no policy has this name, or this one has no such setting.
     """
     classes = policy_classes()
     if name not in classes:
         raise UnknownName("Conflict policy", name, classes, "this manager")
+    known = signature(classes[name]).parameters
+    for setting in settings:
+        if setting not in known:
+            raise UnknownName("Setting", setting, known, f"policy {name!r}")
     return classes[name](**settings)
+
+
+def as_policy(given: object) -> ConflictPolicy:
+    """Return the policy that a caller gave, by itself or by its name.
+
+    Raises:
+        UnknownName: no policy has this name.
+        BadInput: it is no policy: a class of policies is none yet.
+    """
+    if isinstance(given, str):
+        return make_policy(given)
+    has_all = isinstance(getattr(given, "name", None), str) and callable(
+        getattr(given, "answer", None)
+    )
+    if isinstance(given, type) or not has_all:
+        raise BadInput(
+            f"policy is {given!r}; give an object with `name` and `answer`, such as "
+            f"StopOnDemand(), or one of {', '.join(policy_classes())}."
+        )
+    return given  # type: ignore[return-value]  # it has all that one has

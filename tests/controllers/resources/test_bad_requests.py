@@ -5,12 +5,18 @@ from typing import Any
 
 import pytest
 
+from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.not_granted import NotGranted
 from controllers.resources.owner import Owner
+from controllers.resources.policies import PauseOnDemand, StopOnDemand, make_policy
+from controllers.resources.request import Request
+from controllers.resources.ticket import Ticket
+from controllers.resources.tokens import Token, TokenId, TokenMint
 from controllers.resources.words import Refusal
 from models import BadInput, TestbedError, UnknownName
-from tests.controllers.resources.stage import HEAD, Stage
+from models.resource_node import ResourceKind
+from tests.controllers.resources.stage import HEAD, Stage, node, outcome_of, states
 
 
 def ask(*names: str, **terms: Any) -> Callable[[Stage], object]:
@@ -19,6 +25,24 @@ def ask(*names: str, **terms: Any) -> Callable[[Stage], object]:
 
 def own(**habits: Any) -> Callable[[Stage], object]:
     return lambda stage: stage.owner(**habits)
+
+
+HELD = Token(1, 1, 5000)
+"""What the holder has in each case."""
+REQUEST = Request(owner="holder", resources=("TTS",))
+
+
+def may(token: Any, leaf: str) -> Callable[[Stage], object]:
+    """Try a command with anything in the place of a token."""
+    return lambda stage: stage.may(token, leaf)
+
+
+def give_back(token: Any) -> Callable[[Stage], object]:
+    return lambda stage: stage.release(token)
+
+
+def wish(**terms: Any) -> Callable[[Stage], object]:
+    return lambda stage: Request(owner="asker", **terms)
 
 
 CASES: dict[str, tuple[Callable[[Stage], object], str]] = {
@@ -59,8 +83,59 @@ CASES: dict[str, tuple[Callable[[Stage], object], str]] = {
     ),
     "command on a composite": (
         lambda stage: stage.may(None, "Head"),
-        "Resource 'Head' is not in",
+        "'Head' is a composite; name one of its leaves: HeadPitch, HeadYaw",
     ),
+    "cap of a composite": (
+        lambda stage: stage.ledger.effort_cap("Head"),
+        "'Head' is a composite",
+    ),
+    "command on unknown": (
+        lambda stage: stage.may(None, "HeadYav"),
+        "Did you mean 'HeadYaw'",
+    ),
+    "one text for names": (
+        wish(resources="TTS"),
+        r"resources is the text 'TTS'; give a tuple of names, here \('TTS',\)",
+    ),
+    "one text for optional names": (
+        wish(optional="TTS"),
+        "optional is the text 'TTS'; give a tuple",
+    ),
+    "release of one text": (
+        lambda stage: stage.ledger.release(HELD, stage.tick, "LHand"),
+        "names is the text 'LHand'; give a tuple",
+    ),
+    "freeze of one text": (
+        lambda stage: stage.ledger.freeze("LHand", "hotEngine", stage.tick),
+        "names is the text 'LHand'; give a tuple",
+    ),
+    "thaw of one text": (
+        lambda stage: stage.ledger.thaw("hotEngine", stage.tick, "LHand"),
+        "names is the text 'LHand'; give a tuple",
+    ),
+    "token's text": (
+        may("1-1-00", "LHand"),
+        "a token is of type str; give the Token of a grant",
+    ),
+    "token's public part": (
+        may(HELD.id, "LHand"),
+        "a token is of type TokenId",
+    ),
+    "public part of no token": (
+        may(TokenId(1, 99), "LHand"),
+        "a token is of type TokenId",
+    ),
+    "tuple for a token": (
+        may((1, 1, 5000), "LHand"),
+        "a token is of type tuple",
+    ),
+    "ticket for a token": (
+        give_back(Ticket(1, REQUEST)),
+        "a token is of type Ticket; .* such as ticket.token",
+    ),
+    "policy by a wrong name": (own(name="x", policy="pasue"), "Did you mean 'pause'"),
+    "no policy": (ask("TTS", policy=3), "policy is 3; give an object with `name`"),
+    "a class of policies": (own(name="x", policy=StopOnDemand), "such as StopOnDemand"),
 }
 
 
@@ -72,6 +147,7 @@ def test_bad_input_is_refused_and_changes_nothing(case: str) -> None:
     stage.take("holder", "LHand")
     stage.ask("asker", "LHand")
     stage.until(0.1)
+    assert stage.may(HELD, "LHand") is None
     before, owners = stage.picture(), len(stage.events)
     call, message = CASES[case]
     with pytest.raises(BadInput, match=message):
@@ -127,3 +203,63 @@ def test_a_message_says_which_names_are_known() -> None:
 def test_an_owner_is_not_given_habits_that_it_cannot_have() -> None:
     with pytest.raises(BadInput, match="timeout is inf s"):
         Owner(name="x", timeout_s=float("inf"))
+
+
+def test_a_policy_may_come_by_its_name() -> None:
+    stage = Stage()
+    stage.owner("dance", policy="stop")
+    stage.owner("wave", policy="stop")
+    stage.owner("asker")
+    stage.take("dance", "LHand")
+    stage.take("wave", "RHand", policy="lock")
+    assert outcome_of(stage.ask("asker", "LHand", timeout_s=0.0)).is_granted
+    assert not outcome_of(stage.ask("asker", "RHand", timeout_s=0.0)).is_granted
+    assert make_policy("pause", within_s=3.0) == PauseOnDemand(within_s=3.0)
+    with pytest.raises(UnknownName, match=r"'withn_s'.*Did you mean 'within_s'"):
+        make_policy("pause", withn_s=3.0)
+
+
+@pytest.mark.requirement("AR-16")
+def test_who_asks_for_optional_names_alone_is_told_what_was_not_free() -> None:
+    stage = Stage()
+    stage.owners("holder", "asker")
+    stage.take("holder", "LHand")
+    stage.ledger.freeze(["TTS"], "loudspeaker", stage.tick)
+    tried = stage.ask("asker", optional=("TTS", "LArm"), timeout_s=0.0)
+    outcome = outcome_of(tried)
+    assert outcome.missing == ("LArm", "TTS")
+    assert [(b.resource, b.owners) for b in outcome.blockers] == [
+        ("LHand", ("holder",)),
+        ("TTS", ("loudspeaker",)),
+    ]
+    with pytest.raises(NotGranted, match="in the way: LHand: holder; TTS: loudspeaker"):
+        _ = tried.token
+
+
+def test_a_ledger_and_its_mint_are_of_one_epoch() -> None:
+    tree = Stage().ledger.tree
+    assert Ledger(tree, mint=TokenMint(7)).epoch == 7
+    assert Ledger(tree, epoch=7, mint=TokenMint(7)).epoch == 7
+    assert (Ledger(tree).epoch, Ledger(tree, epoch=7).epoch) == (1, 7)
+    with pytest.raises(BadInput, match="epoch is 7, but the mint's tokens are of 1"):
+        Ledger(tree, epoch=7, mint=TokenMint(1))
+    for wrong in (-1, 0.5, True, 10**18):
+        with pytest.raises(BadInput, match="epoch of tokens is"):
+            TokenMint(wrong)  # type: ignore[arg-type]
+        with pytest.raises(BadInput, match="first sequence number of tokens is"):
+            TokenMint(1, first=wrong)  # type: ignore[arg-type]
+    token = TokenMint(10**18 - 1, first=10**18 - 1).issue()
+    assert Token.from_text(token.as_text()) == token
+
+
+def test_a_set_whose_last_state_is_removed_is_no_set() -> None:
+    stage = Stage(node("root", states("Weather", "rain"), node("TTS")))
+    stage.ledger.set_state("Weather", "rain", 0)
+    stage.ledger.set_state("Weather", None, 0)
+    stage.ledger.remove_resource("rain", 0)
+    with pytest.raises(UnknownName, match="Set of states 'Weather' is not in"):
+        stage.ledger.active_state("Weather")
+    stage.owner("asker")
+    stage.take("asker", "Weather")  # an ordinary leaf now
+    stage.ledger.add_resource("snow", "TTS", 0, kind=ResourceKind.STATE)
+    assert stage.ledger.active_state("TTS") is None
