@@ -44,6 +44,9 @@ class BodyCalls(Clock):
             leaves = sorted({leaf for name in names for leaf in self.leaves_of(name)})
             if not is_total and effort_cap is None:
                 raise BadInput("a freeze of nothing")
+            if by in self.owners:
+                raise BadInput("a real owner's name")
+            self.virtual.add(by)
             if is_total:
                 losers = self._everybody_on(leaves, LossCause.FROZEN)
                 self.lose(self.innermost_first(losers), by)
@@ -167,7 +170,8 @@ class BodyCalls(Clock):
         with self.call(tick):
             self.kind(name)
             if (
-                self.on(name)
+                name in self.devices
+                or self.on(name)
                 or name in self.parents.values()
                 or any(freeze.leaf == name for freeze in self.freezes)
                 or any(self._wants(wait, name) for wait in self.waits)

@@ -165,14 +165,14 @@ class Clock(Grants):
                 asked.setdefault(seat.held, set()).add(seat.leaf)
         answers: dict[int, Answer] = {}
         for held, leaves in asked.items():
-            if wait not in self.waits:
+            if wait not in self.waits or wait.promise_due is not None:
                 return
             still = leaves & {seat.leaf for seat in self.of(held)}
             if still:
                 answers[held.token.sequence] = self.ask(
                     held, still, wait.owner, wait.priority, wait.number
                 )
-        if wait not in self.waits:
+        if wait not in self.waits or wait.promise_due is not None:
             return
         plan = self.plan(wait, answers, at_call)
         if plan is None:
@@ -182,9 +182,10 @@ class Clock(Grants):
         until = self.now + max(delays, default=0)
         if until == self.now:
             self.grant(wait, plan)
-        elif wait.timeout_ticks != 0:
+        elif wait.timeout_due is not None and until < wait.timeout_due[0]:
             wait.answers = answers
             wait.promise_due = (until, self.serial())
+            wait.promised = {held: plan[held].leaves for held in promised}
             for held in promised:
                 self.notify(
                     held.owner,
@@ -211,7 +212,7 @@ class Clock(Grants):
         if not held.is_being_asked:
             held.is_being_asked = True
             try:
-                answer = held.policy.answer(
+                said = held.policy.answer(
                     Demand(
                         holder=held.owner,
                         token=held.token.id,
@@ -222,6 +223,9 @@ class Clock(Grants):
                         tick=self.now,
                     )
                 )
+                if not isinstance(said, Answer):
+                    raise TypeError(said)
+                answer = said
             except Exception as raised:  # noqa: BLE001  (user code raises anything)
                 error = str(raised)
             held.is_being_asked = False
@@ -239,9 +243,11 @@ class Clock(Grants):
 
     def _keep_promises(self, wait: Wait) -> None:
         answers, wait.answers, wait.promise_due = wait.answers, {}, None
+        promised, wait.promised = wait.promised, {}
         plan = self.plan(wait, answers)
         if plan is not None:
             self.grant(wait, plan)
+        self.let_keep(wait, promised)
 
     def drop_all(self, owner: str) -> None:
         self.events.append(trace.Crashed(tick=self.now, owner=owner))

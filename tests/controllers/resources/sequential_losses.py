@@ -207,7 +207,10 @@ class Losses(Plans):
                 why=why,
             )
         )
-        self._conclude(wait, Outcome(kind=kind, tick=self.now, why=why))
+        missing = () if wait.shares else tuple(sorted(wait.optional))
+        self._conclude(
+            wait, Outcome(kind=kind, tick=self.now, missing=missing, why=why)
+        )
 
     def _conclude(self, wait: Wait, outcome: Outcome) -> None:
         self.outcomes[wait.number] = outcome
@@ -220,6 +223,22 @@ class Losses(Plans):
                 request=wait.number,
                 outcome=outcome,
             )
+        promised, wait.promised = wait.promised, {}
+        self.let_keep(wait, promised)
+
+    def let_keep(self, wait: Wait, promised: dict[Held, set[str]]) -> None:
+        """Tell those who promised and hold it still that they need not give way."""
+        for held, leaves in promised.items():
+            kept = leaves & {seat.leaf for seat in self.of(held)}
+            if kept:
+                self.notify(
+                    held.owner,
+                    NoticeKind.KEEP_ON,
+                    token=held.token.id,
+                    leaves=tuple(sorted(kept)),
+                    by=wait.owner,
+                    request=wait.number,
+                )
 
     def notify(self, owner: str, kind: NoticeKind, **said: object) -> None:
         self.events.append(

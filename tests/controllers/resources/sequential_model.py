@@ -54,6 +54,8 @@ class SequentialModel(BodyCalls):
 
     def add_owner(self, owner: Owner, tick: int) -> None:
         with self.call(tick):
+            if owner.name in self.virtual:
+                raise BadInput("a virtual owner's name")
             if owner.parent is not None and owner.parent not in self.owners:
                 raise BadInput("unknown parent")
             known = self.owners.get(owner.name)

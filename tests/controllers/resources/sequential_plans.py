@@ -84,9 +84,13 @@ class Plans(World):
             parts = self.whole(top)
             wills = [self.willing(wait, p.held, answers, at_call) for p in parts]
             if free < wait.shares[leaf] and all(wills):
-                going += parts
+                going.append(top)
                 free += top.share
-        return going
+        for top in going[::-1]:
+            if free - top.share >= wait.shares[leaf]:
+                going.remove(top)  # it fits without this one
+                free -= top.share
+        return [part for top in going for part in self.whole(top)]
 
     def may_have(self, wait: Wait, leaf: str) -> bool:
         """Whether nothing but holders can be in the way of a request on a leaf."""

@@ -71,6 +71,8 @@ class Wait:
     promise_due: tuple[int, int] | None = None
     answers: dict[int, Answer] = field(default_factory=dict)
     """Sequence number of the token to what its policy promised."""
+    promised: dict[Held, set[str]] = field(default_factory=dict)
+    """Who was told to give way when the promise is due, and from which leaves."""
 
     @property
     def place(self) -> tuple[int, int, int]:

@@ -27,6 +27,8 @@ class World:
 
     def __init__(self, root: ResourceNode) -> None:
         self.kinds: dict[str, ResourceKind | None] = {}
+        self.devices: set[str] = set()
+        """Leaves that command a part of the robot."""
         self.parents: dict[str, str | None] = {}
         self._grow(root, None)
         self.now = 0
@@ -40,12 +42,16 @@ class World:
         """In the order of granting, which on a leaf is from bottom to top."""
         self.waits: list[Wait] = []
         self.freezes: list[Freeze] = []
+        self.virtual: set[str] = set()
+        """Names of virtual owners, past ones too."""
         self.active: dict[str, str | None] = {}
         self.regrets: list[Regret] = []
 
     def _grow(self, node: ResourceNode, parent: str | None) -> None:
         self.kinds[node.name] = None if node.children else node.kind
         self.parents[node.name] = parent
+        if node.device is not None:
+            self.devices.add(node.name)
         for child in node.children:
             self._grow(child, node.name)
 

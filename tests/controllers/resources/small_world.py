@@ -20,7 +20,7 @@ from controllers.resources.policies import (
 )
 from controllers.resources.request import Request
 from controllers.resources.tokens import Token, TokenId
-from models.resource_node import ResourceKind, ResourceNode
+from models.resource_node import Device, DeviceKind, ResourceKind, ResourceNode
 from tests.controllers.resources.sequential_records import secret_of
 
 EXCLUSIVE = ("A1", "A2", "H", "L")
@@ -39,7 +39,7 @@ TREE = ResourceNode(
                 ResourceNode(name="H"),
             ),
         ),
-        ResourceNode(name="L"),
+        ResourceNode(name="L", device=Device(kind=DeviceKind.LEDS, names=("Face",))),
         ResourceNode(
             name=GROUP,
             children=tuple(
@@ -49,7 +49,8 @@ TREE = ResourceNode(
         ResourceNode(name="CPU", kind=ResourceKind.CUMULATIVE),
     ),
 )
-"""Four exclusive leaves under nested composites, three states, one rate."""
+"""Four exclusive leaves under nested composites, one of them a lamp; three states, a
+rate."""
 
 PARENTS = {
     "boss": None,
@@ -70,6 +71,7 @@ class Arbiter(Protocol):
         self, token: Token, tick: int, names: Iterable[str] | None = None
     ) -> None: ...
     def withdraw(self, number: int, tick: int, /) -> object: ...
+    def demand_again(self, number: int, tick: int, /) -> None: ...
     def drop(self, owner: str, tick: int) -> None: ...
     def add_owner(self, owner: Owner, tick: int) -> None: ...
 
@@ -138,6 +140,17 @@ def _withdraw_the_asker(arbiter: Arbiter, demand: Demand) -> Answer:
     return Answer(kind=AnswerKind.YIELD)
 
 
+def _press(arbiter: Arbiter, demand: Demand) -> Answer:
+    """Have the others asked once more, while the asker still asks."""
+    if demand.request is not None:
+        arbiter.demand_again(demand.request, demand.tick)
+    return Answer(kind=AnswerKind.YIELD, after_s=1.0)
+
+
+def _talk_nonsense(arbiter: Arbiter, demand: Demand) -> Answer:
+    return "yes"  # type: ignore[return-value]  # user code may
+
+
 _CALLBACKS: dict[str, tuple[Callback, float | None]] = {
     "releases": (_release, None),
     "releases some": (_release_some, None),
@@ -151,6 +164,8 @@ _CALLBACKS: dict[str, tuple[Callback, float | None]] = {
     "dies": (_die, None),
     "kills the asker": (_kill_the_asker, None),
     "withdraws the asker": (_withdraw_the_asker, None),
+    "presses": (_press, None),
+    "talks nonsense": (_talk_nonsense, None),
 }
 _READY: dict[str, ConflictPolicy] = {
     "lock": Lock(),

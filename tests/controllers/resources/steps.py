@@ -221,7 +221,7 @@ def choose_word(pick: Chooser) -> Step:
 
 
 def choose_sign_of_life(pick: Chooser) -> Step:
-    owner = pick.choose(OWNERS)
+    owner = pick.choose((*OWNERS, *OWNERS, CAUSES[0]))
     if pick.choose((True, False)):
         return Renew(owner=owner, later=pick.choose(SOON))
     return AddOwner(
@@ -241,7 +241,7 @@ def choose_end(pick: Chooser) -> Step:
 
 def choose_fault(pick: Chooser) -> Step:
     names = pick.choose((("A1",), ("Arm",), ("H", "L"), ("CPU",), ("Stand",)))
-    by = pick.choose(CAUSES)
+    by = pick.choose((*CAUSES, *CAUSES, *CAUSES, *CAUSES, OWNERS[-1]))
     if pick.choose((True, False)):
         return Thaw(by=by, names=pick.choose((None, names)), later=pick.choose(SOON))
     is_total = pick.choose((True, False))
@@ -264,7 +264,8 @@ def choose_resource(pick: Chooser) -> Step:
     if pick.choose((True, False)):
         return AddBall(parent=pick.choose(("Robot", "Arm")), later=pick.choose(SOON))
     return RemoveResource(
-        name=pick.choose(("ball", "H", "Sit", "Arm")), later=pick.choose(SOON)
+        name=pick.choose(("ball", "ball", "H", "L", "Sit", "Arm")),
+        later=pick.choose(SOON),
     )
 
 

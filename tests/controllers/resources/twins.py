@@ -91,7 +91,7 @@ class Twins(Pair):
             lambda a: a.add_owner(
                 Owner(
                     name=step.owner,
-                    parent=self.world.owners[step.owner],
+                    parent=self.world.owners.get(step.owner),
                     policy=make_policy(step.policy, a),
                     priority=step.priority,
                     time_to_live_s=step.time_to_live_s,
