@@ -12,6 +12,7 @@ from controllers.resources.invariants.naming import Issue, Naming
 from controllers.resources.invariants.notices import Notices
 from controllers.resources.invariants.outcomes import Denial, Outcomes
 from controllers.resources.invariants.ownership import Inheritance, Ownership
+from controllers.resources.invariants.promises import Promises
 from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.seam import Findings, Judge, Violation
 from controllers.resources.invariants.waiting import Queue, WakeUp
@@ -28,6 +29,7 @@ JUDGES: tuple[type[Judge], ...] = (
     Whole,
     Outcomes,
     Denial,
+    Promises,
     Queue,
     WakeUp,
     FairTaking,

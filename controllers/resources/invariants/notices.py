@@ -12,6 +12,8 @@ from controllers.resources.invariants.seam import (
 )
 from controllers.resources.words import NoticeKind
 
+_OF_WHAT_IT_HAS = (NoticeKind.DEMANDED, NoticeKind.YIELD_BY, NoticeKind.KEEP_ON)
+
 
 class Notices(Judge):
     """Who is asked holds what is asked for, and answers at once.
@@ -45,7 +47,7 @@ class Notices(Judge):
         what = f"{event.owner} is told {event.kind}"
         if token is None or token.owner.name != event.owner:
             yield MALFORMED, f"{what} about {event.token}, which is not its token"
-        elif event.kind in (NoticeKind.DEMANDED, NoticeKind.YIELD_BY):
+        elif event.kind in _OF_WHAT_IT_HAS:
             if not event.leaves or not set(event.leaves) <= set(token.seats):
                 yield MALFORMED, f"{what} about leaves that token {token.id} lacks"
         elif event.kind is NoticeKind.OUTCOME:
@@ -57,15 +59,17 @@ class Notices(Judge):
                 yield MALFORMED, f"{what} about what is not: {frozen}"
 
     def by_who_asks(self, event: t.Notified) -> Findings:
-        """The asker of a demand is the one who waits."""
-        if event.kind not in (NoticeKind.DEMANDED, NoticeKind.YIELD_BY):
+        """The asker of a demand is the one who waits, or did until now."""
+        if event.kind not in _OF_WHAT_IT_HAS:
             return
         request = self.replay.waiting(event.request)
+        if event.kind is NoticeKind.KEEP_ON and event.request is not None:
+            request = self.replay.requests.get(event.request)
         if event.request is not None:
             asker = request.asked.owner if request else None
             if asker != event.by:
                 yield MALFORMED, f"{event.owner} is asked by {event.by}, not {asker}"
-        elif event.kind is NoticeKind.YIELD_BY:
+        elif event.kind is not NoticeKind.DEMANDED:
             yield MALFORMED, f"{event.owner} promised, but to no request"
 
     def note_demand(self, event: t.Notified) -> Findings:
