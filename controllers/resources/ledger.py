@@ -42,8 +42,8 @@ class Ledger:
 
     A listener sees every event in its order and never calls the ledger; a conflict
     policy may, with the present tick. An error leaves everything as it was, but for
-    what was due before its tick; what a listener raises is raised when the change is
-    whole.
+    what was due before its tick. What a listener raises the next `advance` raises: a
+    change is made whole, and its caller gets its ticket.
     """
 
     def __init__(
@@ -446,5 +446,6 @@ class Ledger:
 
         Raises:
             BadInput: the tick is earlier than an earlier call's, or a policy calls.
+            Exception: what a listener raised since the last time.
         """
         self._calls.advance(tick)

@@ -6,6 +6,9 @@ from math import ceil
 from controllers.resources.words import Preemption, word
 from models import BadInput
 
+LONGEST_S = 1e9
+"""A time limit beyond which nothing is waited for, in s."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerCfg:
@@ -56,5 +59,5 @@ class LedgerCfg:
         return self.ticks(self.overtake_s)
 
     def ticks(self, seconds: float) -> int:
-        """Return a time in ticks, rounded up."""
-        return max(0, ceil(seconds / self.tick_s - 1e-9))
+        """Return a time in ticks, rounded up; of the longest, thirty years."""
+        return max(0, ceil(min(seconds, LONGEST_S) / self.tick_s - 1e-9))

@@ -6,6 +6,7 @@ outcome, keeps what owners are told in inboxes, and runs callbacks outside the l
 that one that hangs blocks nobody (RM-15, RM-33).
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +31,7 @@ from controllers.resources.words import Refusal
 from experiments.reservations.inbox import Inboxes
 from experiments.reservations.outside_callbacks import OutsideCallbacks
 
+_LOG = logging.getLogger(__name__)
 WhenDone = Callable[[Ticket], None]
 """Called once with a ticket that has its outcome, under the lock: be quick."""
 _UNSEEN = (Renewed, Settled, Ticked)
@@ -250,5 +252,12 @@ class SharedLedger:
                 if wait_s > 0.0:
                     self._due_changed.wait(wait_s)
                 else:
-                    with self.step() as (ledger, tick):
-                        ledger.advance(tick)
+                    self._let_time_pass()
+
+    def _let_time_pass(self) -> None:
+        """Advance; what a listener raised is logged, and time goes on."""
+        with self.step() as (ledger, tick):
+            try:
+                ledger.advance(tick)
+            except Exception:  # noqa: BLE001  its own fault must not stop the clock
+                _LOG.exception("a listener of the ledger raised")

@@ -51,7 +51,7 @@ class Book:
         self.virtual: set[str] = set()
         """Names of virtual owners, past ones too."""
         self.fault: Exception | None = None
-        """What a listener raised first; the call that it happened in raises it."""
+        """What a listener raised first; the next `advance` raises it."""
         self.eased: dict[Loser, None] = {}
         """Losers whose leaves changed."""
         self._tickets = 0

@@ -51,7 +51,7 @@ class Calls(AbstractContextManager[None]):
         """Begin a change."""
         self._depth += 1
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *_: object) -> None:
         """End a change: grant what is free; at last, see that nobody is stuck."""
         book = self._book
         self._depth -= 1
@@ -66,14 +66,13 @@ class Calls(AbstractContextManager[None]):
             tell_losers(book)
         if book.listeners:
             book.emit(Settled(tick=book.tick))
-        if book.fault is not None and error[0] is None:
-            self._raise_fault()
 
     def advance(self, tick: int) -> None:
         """Let happen all that is due up to and including a tick.
 
         Raises:
             BadInput: time would go back, or a policy calls.
+            Exception: what a listener raised since the last time; all is done by then.
         """
         self._check(tick)
         if self._depth:
@@ -82,8 +81,9 @@ class Calls(AbstractContextManager[None]):
         self._book.tick = tick
         if self._book.listeners:
             self._book.emit(Ticked(tick=tick))
-        if self._book.fault is not None:
-            self._raise_fault()
+        fault, self._book.fault = self._book.fault, None
+        if fault is not None:
+            raise fault
 
     def _check(self, tick: int) -> None:
         if type(tick) is not int:
@@ -111,9 +111,3 @@ class Calls(AbstractContextManager[None]):
             self._waiting_list.fail(stuck, OutcomeKind.DENIED, Why.DEADLOCK)
             self._granting.settle()
         book.suspects.clear()
-
-    def _raise_fault(self) -> None:
-        """Raise what a listener raised, now that the change is whole."""
-        fault, self._book.fault = self._book.fault, None
-        if fault is not None:
-            raise fault

@@ -47,7 +47,7 @@ class Demands:
         """
         answers: dict[Reservation, Answer] = {}
         for holder, leaves in self._in_the_way(waiting).items():
-            if not waiting.is_waiting:
+            if not _may_be_asked_for(waiting):
                 return
             still = [leaf for leaf in leaves if leaf in holder.shares]
             if still:
@@ -58,7 +58,7 @@ class Demands:
                     waiting.priority,
                     waiting.ticket.number,
                 )
-        if not waiting.is_waiting:
+        if not _may_be_asked_for(waiting):
             return
         yielding = self._granting.way_clear(waiting, answers, arrives=arrives)
         if yielding is None:
@@ -224,6 +224,11 @@ def _held_instead(leaf: Leaf) -> Leaf:
     if isinstance(leaf, StateLeaf) and leaf.group.active is not None:
         return leaf.group.active
     return leaf
+
+
+def _may_be_asked_for(waiting: Waiting) -> bool:
+    """Whether a request still waits, and no promise to it is pending."""
+    return waiting.is_waiting and waiting.promises is None
 
 
 def _gives_way_now(answer: Answer | None) -> bool:

@@ -13,7 +13,7 @@ from controllers.resources.policies import (
 from controllers.resources.request import Request
 from controllers.resources.stale_token import StaleToken
 from controllers.resources.ticket import Ticket
-from controllers.resources.trace import Answered, Granted
+from controllers.resources.trace import Answered, Event, Granted
 from controllers.resources.words import (
     AskerTie,
     HolderTie,
@@ -282,3 +282,16 @@ def test_the_same_request_is_read_anew_when_owner_or_resources_have_changed(
     stage.ledger.add_resource("drum", "Audio", stage.tick)
     stage.ledger.request(request, stage.tick)
     assert stage.held_by("asker") == ("Microphone", "TTS", "drum")
+
+
+def test_a_listener_that_raises_tears_no_change_in_half(stage: Stage) -> None:
+    def full_disk(event: Event) -> None:
+        raise OSError("disk full")
+
+    stage.ledger.listeners.insert(0, full_disk)
+    ticket = stage.ask("asker", "TTS")
+    assert stage.may(ticket.token, "TTS") is None
+    with pytest.raises(OSError, match="disk full"):
+        stage.ledger.advance(stage.tick)
+    stage.ledger.listeners.remove(full_disk)
+    stage.ledger.advance(stage.tick)  # once is enough

@@ -204,3 +204,10 @@ def test_a_reservation_lasts_until_it_is_given_back(stage: Stage) -> None:
     stage.ask("B", "TTS", timeout_s=100.0)
     stage.until(1e6)
     assert stage.may(token, "TTS") is None
+
+
+def test_no_text_of_a_token_or_an_outcome_shows_the_secret(stage: Stage) -> None:
+    ticket = stage.ask("A", "TTS")
+    for shown in (ticket.token, ticket.outcome):
+        assert str(ticket.token.secret) not in f"{shown!r}{shown}"
+        assert f"{ticket.token.secret:x}" not in f"{shown!r}{shown}"

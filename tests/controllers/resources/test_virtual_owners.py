@@ -190,3 +190,15 @@ def test_a_cap_that_is_no_fraction_is_refused(stage: Stage, cap: float) -> None:
 def test_a_virtual_owner_has_a_name_of_its_own(stage: Stage) -> None:
     with pytest.raises(BadInput, match="'boss' is a real owner"):
         stage.ledger.freeze(["RHand"], "boss", 0)
+
+
+@pytest.mark.requirement("RM-40", "RM-26")
+def test_parent_and_child_are_both_told_that_the_part_is_frozen(stage: Stage) -> None:
+    """Each by its own cause, not the child by the loss of its parent."""
+    stage.owners("part", parent="boss")
+    stage.take("boss", "HeadYaw", "TTS", mode=Mode.RESERVE)
+    stage.take("part", "TTS")
+    stage.ledger.freeze(["HeadYaw", "TTS"], "broken", stage.tick)
+    for owner in ("part", "boss"):
+        (notice,) = stage.told(owner, LOST)
+        assert (notice.why, notice.by) == (LossCause.FROZEN, "broken")
