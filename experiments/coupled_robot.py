@@ -5,10 +5,15 @@
 In each slot the body speaks first: what is hot, broken or fallen is known to the ledger
 before any behaviour acts. Then behaviours request and submit, then the gate writes what
 still holds, then the physics runs for 10 ms.
+
+No behaviour ends that (RM-65): one that raises is not called any more and its owner is
+dropped, so that in the same slot its joints get their safe set-points. The physics
+never runs without the gate's slot.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +23,11 @@ from controllers.resources.body.broken_part import BrokenPart
 from controllers.resources.body.hot_engine import HotEngine, HotEngineCfg
 from controllers.resources.body.posture_monitor import PostureMonitor, PostureMonitorCfg
 from controllers.resources.gate import Gate
-from controllers.resources.ledger import Ledger
+from controllers.resources.ledger import Ledger, Listener
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.trace import Event
-from controllers.robot_interface import Observation
+from experiments.behaviour_list import BehaviourList
+from experiments.slot_failures import Failures
 from models import Robot
 from models.resource_node import DeviceKind
 from sim.simulated_robot import SimulatedRobot
@@ -30,8 +35,6 @@ from sim.simulation_cfg import SimulationCfg
 from sim.ticks import ticks_of
 
 FloatArray = NDArray[np.float64]
-Behaviour = Callable[[int, Observation], None]
-"""Given the tick and the newest observation, it requests, releases and submits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +55,23 @@ class CoupledCfg:
 class CoupledRobot:
     """One robot, its ledger and its gate; `slot` again and again, `close` at the end.
 
-    A behaviour is called in every slot, in the order of `behaviours`.
+    Behaviours are added to `behaviours`, and called in every slot.
     """
 
-    def __init__(self, robot: Robot, cfg: CoupledCfg | None = None) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        cfg: CoupledCfg | None = None,
+        *,
+        listeners: Iterable[Listener] = (),
+    ) -> None:
         """Place the robot at rest and begin an epoch.
 
         Args:
             robot: what its body lacks is frozen before anybody asks.
             cfg: all settings.
+            listeners: told every event, from the first on. Who keeps them all keeps
+                about 1 MB for each second in which a whole body is commanded.
 
         Raises:
             BadInput: a period is not a whole number of slots, or a value of the
@@ -72,18 +83,17 @@ class CoupledRobot:
         self._feel_ticks = ticks_of("hotEngine's period", cfg.feel_s, tick_s)
         dt = cfg.simulation.world.physics_dt
         self._slot_ticks = ticks_of("device slot", tick_s, dt)
-        self.events: list[Event] = []
-        """The whole trace, from the first event on."""
-        self.ledger = Ledger(
-            ResourceTree(robot.resources), cfg.ledger, listeners=(self.events.append,)
-        )
+        tree = ResourceTree(robot.resources)
+        self.ledger = Ledger(tree, cfg.ledger, listeners=listeners)
         freeze_absent(self.ledger, robot, 0)
         self.hot_engine = HotEngine(self.ledger, robot, cfg.hot_engine)
         self.broken = BrokenPart(self.ledger)
         self.posture = PostureMonitor(self.ledger, robot, cfg.posture_monitor)
         self.sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
         self.gate = Gate(self.ledger, self.sim)
-        self.behaviours: list[Behaviour] = []
+        self.failures = Failures()
+        """What failed in its slots, by whom."""
+        self.behaviours = BehaviourList(self.ledger, self.failures)
         self.disturb: Callable[[SimulatedRobot], None] | None = None
         """Called before every physics step: somebody who pushes the robot."""
         self._decided = -1
@@ -99,14 +109,13 @@ class CoupledRobot:
         return self.sim.time_s
 
     def slot(self) -> None:
-        """Run one device slot: body, behaviours, gate, physics."""
-        self._decide()
-        if self.disturb is None:
-            self.sim.step(self._slot_ticks)
-            return
-        for _ in range(self._slot_ticks):
-            self.disturb(self.sim)
-            self.sim.step(1)
+        """Run one device slot: body, behaviours, gate, physics.
+
+        Raises:
+            SlotsFailed: something failed; the slot was run to its end.
+        """
+        self._slot()
+        self.failures.raise_new()
 
     def run(
         self, longest_s: float, is_over: Callable[[], bool] = lambda: False
@@ -115,10 +124,14 @@ class CoupledRobot:
 
         Returns:
             Whether it is over.
+
+        Raises:
+            SlotsFailed: something failed on the way; all slots were run.
         """
         end = self.tick + self.cfg.ledger.ticks(longest_s)
         while not is_over() and self.tick < end:
-            self.slot()
+            self._slot()
+        self.failures.raise_new()
         return is_over()
 
     def pass_heat(
@@ -141,15 +154,18 @@ class CoupledRobot:
 
         Raises:
             BadInput: the slot or the time do not divide into seconds.
+            SlotsFailed: something failed on the way; all of the time has passed.
         """
         seconds = ticks_of("time for heat", longest_s, 1.0)
         if self.tick % self._feel_ticks:  # no slot of hotEngine may be left out
-            self.run((-self.tick % self._feel_ticks) * self.cfg.ledger.tick_s)
+            for _ in range(-self.tick % self._feel_ticks):
+                self._slot()
         for _ in range(seconds):
             self._decide()
             if is_over():
                 break
             self.sim.advance_heat(mean_square, 1.0)
+        self.failures.raise_new()
         return is_over()
 
     def break_parts(self, parts: Iterable[str]) -> None:
@@ -174,21 +190,38 @@ class CoupledRobot:
         """Release the engine."""
         self.sim.close()
 
+    def _slot(self) -> None:
+        self._decide()
+        left = self._slot_ticks - self.sim.tick % self._slot_ticks
+        if self.disturb is None:
+            self.sim.step(left)
+            return
+        for _ in range(left):
+            self.disturb(self.sim)
+            self.sim.step(1)
+
     def _decide(self) -> None:
-        """Let the body speak, then behaviours act, then the gate write."""
+        """Let the body speak, then behaviours act, then the gate write.
+
+        What the gate raises ends the slot before the physics runs; called again, the
+        slot begins anew.
+        """
         tick = self.tick
         if tick == self._decided:
             return  # before time stopped passing for heat alone
-        self._decided = tick
+        now = max(tick, self.ledger.tick)  # later if a behaviour let time pass
         observation = self.sim.read()
         if tick % self._feel_ticks == 0:
-            self.hot_engine.step(observation.temperature, tick)
+            feel = partial(self.hot_engine.step, observation.temperature, now)
+            self.failures.attempt("hotEngine", now, feel)
         if tick % self._look_ticks == 0:
-            self.posture.step(observation, tick)
-        for behaviour in self.behaviours:
-            behaviour(tick, observation)
-        self.ledger.advance(tick)
-        self.gate.flush(tick)
+            look = partial(self.posture.step, observation, now)
+            self.failures.attempt("posture monitor", now, look)
+        self.behaviours.act(tick, observation)
+        now = max(tick, self.ledger.tick)
+        self.failures.attempt("ledger", now, partial(self.ledger.advance, now))
+        self.gate.flush(now)
+        self._decided = tick
 
     def _follow_faults(self) -> None:
         """Let exactly the motors of broken leaves fail."""

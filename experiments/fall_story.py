@@ -49,6 +49,7 @@ class NeedsAState:
             name: of the owner.
             state: in which the robot has to be.
         """
+        self.name = name
         self._body = body
         body.ledger.add_owner(Owner(name=name, policy=Lock()), body.tick)
         request = Request(owner=name, resources=(state, "Legs"), timeout_s=60.0)
@@ -92,19 +93,20 @@ class FallStory:
 def run_fall_story(robot: Robot, cfg: FallStoryCfg | None = None) -> FallStory:
     """Let it happen on the simulated robot."""
     cfg = cfg or FallStoryCfg()
-    body = CoupledRobot(robot, cfg.coupled)
+    events: list[Event] = []
+    body = CoupledRobot(robot, cfg.coupled, listeners=(events.append,))
     try:
-        return _tell(body, cfg)
+        return _tell(body, cfg, events)
     finally:
         body.close()
 
 
-def _tell(body: CoupledRobot, cfg: FallStoryCfg) -> FallStory:
+def _tell(body: CoupledRobot, cfg: FallStoryCfg, events: list[Event]) -> FallStory:
     stands = NeedsAState(body, "keep standing", "Stand")
-    body.behaviours.append(stands)
+    body.behaviours.add(stands.name, stands)
     body.run(cfg.stands_s)
     gets_up = NeedsAState(body, "get up", cfg.lying)
-    body.behaviours.append(gets_up)
+    body.behaviours.add(gets_up.name, gets_up)
 
     pushed_s = body.time_s
     force = np.array(cfg.force_newton)
@@ -117,7 +119,7 @@ def _tell(body: CoupledRobot, cfg: FallStoryCfg) -> FallStory:
     body.disturb = None
     body.run(cfg.watched_s)
     return FallStory(
-        events=tuple(body.events),
+        events=tuple(events),
         tick_s=body.cfg.ledger.tick_s,
         pushed_s=pushed_s,
         stands=stands,

@@ -147,21 +147,27 @@ def run_head_story(robot: Robot, cfg: HeadStoryCfg | None = None) -> HeadStory:
     cfg = cfg or HeadStoryCfg()
     joint = robot.joint_index(cfg.joint)
     motor = int(robot.motor_of_joint[joint])
-    body = CoupledRobot(robot, cfg.coupled)
+    events: list[Event] = []
+    body = CoupledRobot(robot, cfg.coupled, listeners=(events.append,))
     try:
-        return _tell(body, LooksAround(body, cfg), cfg, joint, motor)
+        return _tell(body, LooksAround(body, cfg), cfg, joint, motor, events)
     finally:
         body.close()
 
 
 def _tell(
-    body: CoupledRobot, head: LooksAround, cfg: HeadStoryCfg, joint: int, motor: int
+    body: CoupledRobot,
+    head: LooksAround,
+    cfg: HeadStoryCfg,
+    joint: int,
+    motor: int,
+    events: list[Event],
 ) -> HeadStory:
     sim = body.sim
     first = head.token
     if first is None:
         raise AssertionError("nobody else is there, and yet the joint was not free")
-    body.behaviours.append(head)
+    body.behaviours.add(head.name, head)
     before = _watch(body, joint, cfg.looks_s)
 
     full = np.zeros(len(sim.robot.motors))
@@ -174,7 +180,7 @@ def _tell(
     cool_s, cool_degc = body.time_s, float(sim.read().temperature[motor])
     after = _watch(body, joint, cfg.looks_s)
     return HeadStory(
-        events=tuple(body.events),
+        events=tuple(events),
         tick_s=body.cfg.ledger.tick_s,
         first_token=first.id,
         new_token=head.token.id if head.token else None,

@@ -10,7 +10,7 @@ from controllers.resources.owner import Owner
 from controllers.resources.request import Request
 from controllers.resources.snapshot import take_snapshot
 from controllers.resources.tokens import Token
-from controllers.resources.trace import Executed
+from controllers.resources.trace import Event, Executed
 from controllers.resources.words import Refusal
 from controllers.robot_interface import Observation
 from experiments.coupled_robot import CoupledCfg, CoupledRobot
@@ -28,12 +28,19 @@ def nao() -> Robot:
 
 
 @pytest.fixture
-def couple(nao: Robot) -> Iterator[Couple]:
+def events() -> list[Event]:
+    """The trace of the robots that `couple` makes."""
+    return []
+
+
+@pytest.fixture
+def couple(nao: Robot, events: list[Event]) -> Iterator[Couple]:
     made: list[CoupledRobot] = []
 
     def make(body: str = "H25", **settings: object) -> CoupledRobot:
         cfg = CoupledCfg(**settings)  # type: ignore[arg-type]
-        made.append(CoupledRobot(nao.with_body(body), cfg))
+        robot = nao.with_body(body)
+        made.append(CoupledRobot(robot, cfg, listeners=(events.append,)))
         return made[-1]
 
     yield make
@@ -55,7 +62,9 @@ def failed(body: CoupledRobot) -> list[str]:
 
 
 @pytest.mark.requirement("RM-44", "RM-45")
-def test_a_broken_arm_hangs_and_a_repaired_one_is_lifted(couple: Couple) -> None:
+def test_a_broken_arm_hangs_and_a_repaired_one_is_lifted(
+    couple: Couple, events: list[Event]
+) -> None:
     body = couple(posture="StandZero")
     joint = body.sim.robot.joint_index(SHOULDER)
     token = take(body, "point ahead", "Left arm")
@@ -76,7 +85,7 @@ def test_a_broken_arm_hangs_and_a_repaired_one_is_lifted(couple: Couple) -> None
     body.run(1.0)
     assert abs(body.sim.read().q[joint]) < 0.1
     assert failed(body) == []
-    assert list(check(body.events)) == []
+    assert list(check(events)) == []
 
 
 @pytest.mark.requirement("RM-45")
@@ -106,7 +115,9 @@ def test_a_robot_without_legs_begins_with_them_frozen(couple: Couple) -> None:
 
 
 @pytest.mark.requirement("RM-43")
-def test_what_is_hot_is_known_before_any_behaviour_acts(couple: Couple) -> None:
+def test_what_is_hot_is_known_before_any_behaviour_acts(
+    couple: Couple, events: list[Event]
+) -> None:
     """In one slot: taken, refused; nothing of it reaches the motor."""
     body = couple()
     token = take(body, "look around", "HeadYaw")
@@ -118,13 +129,13 @@ def test_what_is_hot_is_known_before_any_behaviour_acts(couple: Couple) -> None:
         rejected = body.gate.submit(token, "HeadYaw", 0.1)
         reasons.append(rejected.reason if rejected else None)
 
-    body.behaviours.append(look)
+    body.behaviours.add("look around", look)
     degc = body.sim.heating.temperature
     degc[motor] = 80.0
     body.sim.heating.reset(degc)
     body.run(1.01)
     assert reasons == [None] * 100 + [Refusal.REVOKED]
-    assert len([e for e in body.events if isinstance(e, Executed)]) == 100
+    assert len([e for e in events if isinstance(e, Executed)]) == 100
 
 
 @pytest.mark.requirement("RM-43", "RM-65")
@@ -152,7 +163,8 @@ def test_a_robot_whose_legs_are_hot_goes_on_standing(
 def test_a_slot_is_decided_once_however_time_passes(couple: Couple) -> None:
     body = couple()
     ticks: list[int] = []
-    body.behaviours.append(lambda tick, seen: ticks.append(tick))
+    take(body, "count", "TTS")
+    body.behaviours.add("count", lambda tick, seen: ticks.append(tick))
     none = np.zeros(len(body.sim.robot.motors))
     body.run(0.05)
     body.pass_heat(none, 3.0, lambda: len(ticks) > 101)
@@ -168,3 +180,19 @@ def test_periods_that_are_no_whole_slots_are_refused(
 ) -> None:
     with pytest.raises(BadInput, match="period"):
         couple(**settings)
+
+
+@pytest.mark.requirement("RM-65")
+def test_the_name_of_a_cause_is_no_behaviours(couple: Couple) -> None:
+    body = couple("T14")
+    for name in ("hotEngine", "brokenArm", "RobotModel"):
+        with pytest.raises(BadInput, match=name):
+            take(body, name, SHOULDER)
+
+
+def test_nobody_keeps_the_trace_unasked(nao: Robot) -> None:
+    body = CoupledRobot(nao)
+    try:
+        assert body.ledger.listeners == []
+    finally:
+        body.close()
