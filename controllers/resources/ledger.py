@@ -24,6 +24,7 @@ from controllers.resources.core.resource_list import ResourceList
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.core.wanted import covered, waiting_for
 from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.names import check_names
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
@@ -164,6 +165,32 @@ class Ledger:
             return Refusal.NOT_COVERED
         return None
 
+    def ticket(self, number: int) -> Ticket:
+        """Return the ticket of a request that waits, such as a paused holder's (RM-37).
+
+        Args:
+            number: as the notice of its loss said it, in `request`.
+
+        Raises:
+            UnknownName: no request of this number waits.
+        """
+        return self._book.ticket(number)
+
+    def follow(self, owner: str, token: Token) -> Token | Ticket | None:
+        """Return what an owner has now in the place of a token that it was granted.
+
+        Args:
+            owner: whose token it is.
+            token: the first, or any since. After a pause it has another one (RM-37).
+
+        Returns:
+            The valid token; the ticket with which it waits to resume; None: it ended.
+
+        Raises:
+            UnknownName: the owner is not known.
+        """
+        return self._book.follow(self._book.owner(owner), token)
+
     def is_genuine(self, token: Token | None) -> bool:
         """Whether this manager issued a token, and still remembers it."""
         unknown = (Refusal.UNKNOWN, Refusal.WRONG_EPOCH)
@@ -239,6 +266,23 @@ class Ledger:
         """
         with self._calls.at(tick):
             self._lives.drop(self._book.owner(owner))
+
+    def give_up(self, owners: Iterable[str], tick: int) -> None:
+        """Withdraw all that owners wait for and release all they hold, in one step.
+
+        They have ended by themselves. What was paused does not come back.
+
+        Args:
+            owners: a parent before its parts, which give back before it.
+            tick: now.
+
+        Raises:
+            UnknownName: one is not known; nothing changes.
+            BadInput: one text is given for several names.
+        """
+        with self._calls.at(tick):
+            check_names(owners, "owners")
+            self._lives.give_up([self._book.owner(name) for name in owners])
 
     def forget_owner(self, owner: str, tick: int) -> None:
         """Drop an owner, and know it no more.

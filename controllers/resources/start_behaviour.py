@@ -3,12 +3,11 @@
 running = start_behaviour(GREETING, LedgerFront(ledger))
 running.runs  # False: it lacks something essential
 running.missing  # ("Left leg", "Right leg") of a robot that is walking
-running.token  # for its commands
+running.present_token(ledger)  # for its commands
 stop_behaviour(running, front)
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from controllers.resources.behaviours import Behaviour
@@ -16,9 +15,12 @@ from controllers.resources.front import Front
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.request import Outcome, Request
-from controllers.resources.stale_token import StaleToken
 from controllers.resources.tokens import Token
 from controllers.resources.words import Mode
+from models import UnknownName
+
+_Taken = list[tuple[str, Token]]
+"""Owner and first token of what was granted, in that order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +30,7 @@ class Running:
     behaviour: Behaviour
     runs: bool
     token: Token | None = None
-    """For its commands; None: it has nothing of its own."""
+    """Granted at its start; None: it has nothing of its own. See `present_token`."""
     kept: Token | None = None
     """Of what it reserves for its parts, if it needs all of them."""
     has: tuple[str, ...] = ()
@@ -47,13 +49,28 @@ class Running:
         """Return what came of the part of a name.
 
         Raises:
-            StopIteration: it has no such part.
+            UnknownName: it has no such part.
         """
-        return next(one for one in self.walk() if one.behaviour.name == name)
+        found = {one.behaviour.name: one for one in self.walk()}
+        if name not in found:
+            raise UnknownName("Part", name, found, f"behaviour {self.behaviour.name!r}")
+        return found[name]
+
+    def present_token(self, ledger: Ledger) -> Token | None:
+        """Return the token for its commands now: after a pause it is another (RM-37).
+
+        Returns:
+            None while it is paused, when its token has ended, or if it had none.
+        """
+        if self.token is None:
+            return None
+        present = ledger.follow(self.behaviour.name, self.token)
+        return present if isinstance(present, Token) else None
 
     def has_all_it_had(self, ledger: Ledger) -> bool:
-        """Tell whether its token still covers all that it covered at the start."""
-        return all(ledger.authorise(self.token, leaf) is None for leaf in self.has)
+        """Tell whether its token covers all that the first one did at the start."""
+        token = self.present_token(ledger)
+        return all(ledger.authorise(token, leaf) is None for leaf in self.has)
 
 
 def start_behaviour(
@@ -77,7 +94,7 @@ def start_behaviour(
         for one in behaviour.walk():
             for name in (*one.essential, *one.optional, *one.rates):
                 ledger.tree.node(name)
-    taken: list[Token] = []
+    taken: _Taken = []
     try:
         return _start(behaviour, front, parent, taken)
     except BaseException:
@@ -86,13 +103,17 @@ def start_behaviour(
 
 
 def stop_behaviour(running: Running, front: Front) -> None:
-    """Give back what a behaviour and its parts still hold, the parts first."""
-    tokens = [one for each in running.walk() for one in (each.kept, each.token)]
-    _give_back([token for token in tokens if token is not None], front)
+    """Give back all that a behaviour and its parts hold, and wait for no more.
+
+    That is what was taken at the start, by whatever token they have it since a pause,
+    and all else that was asked for by their names. Stopped again nothing happens.
+    """
+    with front.step() as (ledger, tick):
+        ledger.give_up([one.behaviour.name for one in running.walk()], tick)
 
 
 def _start(
-    behaviour: Behaviour, front: Front, parent: str | None, taken: list[Token]
+    behaviour: Behaviour, front: Front, parent: str | None, taken: _Taken
 ) -> Running:
     habits = Owner(
         name=behaviour.name,
@@ -122,7 +143,7 @@ def _start(
     return replace(own, kept=kept, parts=parts)
 
 
-def _take_own(behaviour: Behaviour, front: Front, taken: list[Token]) -> Running | None:
+def _take_own(behaviour: Behaviour, front: Front, taken: _Taken) -> Running | None:
     """Return how it runs, without its parts; None if it does not."""
     running = Running(behaviour=behaviour, runs=True)
     needs = _needs(behaviour)
@@ -177,15 +198,19 @@ def _needs(behaviour: Behaviour) -> tuple[str, ...]:
     return (*behaviour.essential, *behaviour.rates, *behaviour.optional)
 
 
-def _take(request: Request, front: Front, taken: list[Token]) -> Outcome:
+def _take(request: Request, front: Front, taken: _Taken) -> Outcome:
     outcome = front.take(request)
     if outcome.token is not None:
-        taken.append(outcome.token)
+        taken.append((request.owner, outcome.token))
     return outcome
 
 
-def _give_back(tokens: Iterable[Token], front: Front) -> None:
-    """Release tokens, the latest first; those that ended are left alone."""
-    for token in reversed(list(tokens)):
-        with front.step() as (ledger, tick), suppress(StaleToken):
-            ledger.release(token, tick)
+def _give_back(taken: _Taken, front: Front) -> None:
+    """Release tokens, the latest first, whatever they have become meanwhile."""
+    for owner, token in reversed(taken):
+        with front.step() as (ledger, tick):
+            present = ledger.follow(owner, token)
+            if isinstance(present, Token):
+                ledger.release(present, tick)
+            elif present is not None:  # it was paused
+                ledger.withdraw(present.number, tick)

@@ -14,6 +14,7 @@ from controllers.resources.core.state_leaf import StateGroup, StateLeaf
 from controllers.resources.core.timers import Timers
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.stale_token import StaleToken
+from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenMint
 from controllers.resources.trace import Event
 from controllers.resources.words import Refusal
@@ -107,6 +108,28 @@ class Book:
         if isinstance(found, Refusal):
             raise StaleToken(token, found)
         return found
+
+    def follow(self, owner: OwnerRecord, token: Token) -> Token | Ticket | None:
+        """Return what an owner has now in the place of a token, over pauses."""
+        for reservation in owner.reservations:
+            if token in (reservation.first, reservation.token):
+                return reservation.token
+        for waiting in owner.waiting.values():
+            if token in (waiting.first, waiting.resumes):
+                return waiting.ticket
+        return None
+
+    def ticket(self, number: int) -> Ticket:
+        """Return the ticket of a request that waits.
+
+        Raises:
+            UnknownName: none of this number does.
+        """
+        waiting = self.waiting.get(number)
+        if waiting is None:
+            known = map(str, self.waiting)
+            raise UnknownName("Request", str(number), known, "those that wait")
+        return waiting.ticket
 
     def owner(self, name: str) -> OwnerRecord:
         """Return an owner.

@@ -247,7 +247,7 @@ class Granting:
             keeps_ties=holder.keeps_ties,
             timeout_s=answer.resume_timeout_s,
         )
-        return Waiting(
+        resume = Waiting(
             Ticket(self._book.next_ticket(), request),
             holder.owner,
             terms,
@@ -258,6 +258,8 @@ class Granting:
             holder.token,
             self._book.tick,
         )
+        resume.first = holder.first
+        return resume
 
 
 def _bars(add_to: Reservation, leaf: Leaf) -> bool:

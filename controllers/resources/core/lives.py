@@ -1,5 +1,6 @@
 """Owners live as long as they are heard of; when one is gone, all it had ends (I-9)."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from controllers.resources.core.book import Book
@@ -95,6 +96,21 @@ class Lives:
         if self._book.listeners:
             self._book.emit(Crashed(tick=self._book.tick, owner=record.name))
         self._end(record)
+
+    def give_up(self, records: Sequence[OwnerRecord]) -> None:
+        """Withdraw all that owners wait for, then release all that they hold.
+
+        The last one's tokens go first, and of each the latest.
+        """
+        for record in records:
+            for waiting in list(record.waiting.values()):
+                self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, Why.WITHDRAWN)
+        for record in reversed(records):
+            if record.reservations:
+                self.see(record)
+            for reservation in reversed(list(record.reservations)):
+                if reservation.ended is None:
+                    self._holdings.release(reservation, list(reservation.shares))
 
     def forget(self, record: OwnerRecord) -> None:
         """Drop an owner, and know it no more.

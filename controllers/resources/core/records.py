@@ -115,6 +115,7 @@ class Reservation:
         "arrival",
         "ended",
         "enlarged_by",
+        "first",
         "is_being_asked",
         "keeps_ties",
         "loss",
@@ -131,6 +132,8 @@ class Reservation:
         """Take over what the request said; the leaves are seated one by one."""
         terms = waiting.terms
         self.token = token
+        self.first = waiting.first or token
+        """Its token before any pause; else its own."""
         self.owner = waiting.owner
         self.shares: Shares = {}
         self.mode = terms.mode
@@ -155,6 +158,7 @@ class Waiting:
         "arrival",
         "deadline",
         "firm_at",
+        "first",
         "has_waited",
         "is_waiting",
         "key",
@@ -205,6 +209,8 @@ class Waiting:
         self.key: Key = (-terms.priority, arrival, ticket.number)
         self.add_to = add_to
         self.resumes = resumes
+        self.first: Token | None = None
+        """Of one that resumes: the token before any pause."""
         self.since = tick
         self.firm_at = tick
         """Tick from which no equal passes it."""

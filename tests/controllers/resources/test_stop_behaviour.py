@@ -1,0 +1,198 @@
+"""A behaviour that is stopped has nothing and waits for nothing, paused or not."""
+
+import pickle
+
+import pytest
+
+from controllers.resources.behaviours import GREETING, GREETING_IN_PARTS, Behaviour
+from controllers.resources.front import LedgerFront
+from controllers.resources.policies import PauseOnDemand
+from controllers.resources.start_behaviour import (
+    Running,
+    start_behaviour,
+    stop_behaviour,
+)
+from controllers.resources.ticket import Ticket
+from controllers.resources.tokens import Token
+from controllers.resources.words import NoticeKind, OutcomeKind, Refusal, Why
+from models import BadInput, UnknownName
+from tests.controllers.resources.stage import Stage, end_of, why
+
+DANCE = Behaviour(name="dance", essential=("LArm", "TTS"), policy=PauseOnDemand())
+GREET = Behaviour(
+    name="Greet",
+    parts=(
+        Behaviour(name="Say", essential=("TTS",)),
+        Behaviour(name="Wave", essential=("RArm",)),
+    ),
+)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    stage = Stage()
+    stage.owners("taker")
+    return stage
+
+
+def dancing(stage: Stage) -> tuple[Running, LedgerFront]:
+    front = LedgerFront(stage.ledger)
+    return start_behaviour(DANCE, front), front
+
+
+def nobody_has_anything(stage: Stage) -> bool:
+    return not any(row.holders or row.waiters for row in stage.picture())
+
+
+@pytest.mark.requirement("RM-37")
+def test_a_behaviour_knows_its_token_after_each_pause(stage: Stage) -> None:
+    running, _ = dancing(stage)
+    seen = [running.present_token(stage.ledger)]
+    for turn in range(3):
+        stage.at(1.0 + turn)
+        taken = stage.take("taker", "TTS")
+        assert running.present_token(stage.ledger) is None
+        assert not running.has_all_it_had(stage.ledger)
+        stage.release(taken)
+        seen.append(running.present_token(stage.ledger))
+        assert running.has_all_it_had(stage.ledger)
+    assert running.token == seen[0]
+    assert len({token for token in seen if token}) == 4
+    assert stage.may(seen[-1], "LHand") is None
+    assert stage.may(running.token, "LHand") is Refusal.REVOKED
+
+
+@pytest.mark.requirement("RM-37")
+def test_a_behaviour_that_came_back_from_a_pause_can_be_stopped(stage: Stage) -> None:
+    running, front = dancing(stage)
+    stage.release(stage.take("taker", "TTS"))
+    token = running.present_token(stage.ledger)
+    assert stage.held_by("dance") == ("LHand", "LShoulderPitch", "TTS")
+    stop_behaviour(running, front)
+    assert nobody_has_anything(stage)
+    assert stage.may(token, "LHand") is Refusal.RELEASED
+    stop_behaviour(running, front)  # again: nothing happens
+    assert nobody_has_anything(stage)
+
+
+@pytest.mark.requirement("RM-37")
+def test_a_behaviour_that_is_stopped_while_paused_does_not_come_back(
+    stage: Stage,
+) -> None:
+    running, front = dancing(stage)
+    taken = stage.take("taker", "TTS")
+    assert stage.waited_for_by("dance") == ("LHand", "LShoulderPitch", "TTS")
+    stop_behaviour(running, front)
+    assert stage.waited_for_by("dance") == ()
+    stage.release(taken)
+    stage.until(10.0)
+    assert nobody_has_anything(stage)
+    assert running.present_token(stage.ledger) is None
+
+
+@pytest.mark.requirement("RM-37")
+def test_a_paused_holder_finds_its_ticket_by_the_number_in_its_notice(
+    stage: Stage,
+) -> None:
+    stage.owner("dance", policy=PauseOnDemand())
+    first = stage.take("dance", "TTS")
+    taken = stage.take("taker", "TTS")
+    (notice,) = stage.told("dance", NoticeKind.LOST)
+    assert notice.request is not None
+    ticket = stage.ledger.ticket(notice.request)
+    assert ticket.outcome is None
+    assert stage.ledger.follow("dance", first) is ticket
+    stage.at(2.0)
+    stage.release(taken)
+    assert end_of(ticket) == (OutcomeKind.GRANTED, 2.0)
+    assert stage.ledger.follow("dance", first) == ticket.token
+    with pytest.raises(UnknownName, match="Request '3' is not in those that wait"):
+        stage.ledger.ticket(3)
+    with pytest.raises(UnknownName, match="Did you mean 'dance'"):
+        stage.ledger.follow("dace", first)
+    forged = Token(first.epoch, first.sequence, first.secret + 1)
+    assert stage.ledger.follow("dance", forged) is None
+    assert stage.ledger.follow("taker", first) is None
+
+
+def test_what_it_asked_for_on_its_way_goes_too_and_all_in_one_step(
+    stage: Stage,
+) -> None:
+    front = LedgerFront(stage.ledger)
+    parts = tuple(Behaviour(name=n, essential=(n,)) for n in ("LHand", "RHand"))
+    running = start_behaviour(
+        Behaviour(name="juggle", parts=parts, needs_all_parts=True), front
+    )
+    stage.take("juggle", "TTS")
+    stage.take("taker", "Microphone")
+    late = stage.ask("LHand", "Microphone", timeout_s=9.0)
+    next_one = stage.ask("taker", "RHand", timeout_s=9.0)
+    stop_behaviour(running, front)
+    assert why(late) is Why.WITHDRAWN
+    assert end_of(next_one) == (OutcomeKind.GRANTED, 0.0)
+    assert stage.held_by("taker") == ("Microphone", "RHand")
+    assert {stage.held_by(name) for name in ("juggle", "LHand", "RHand")} == {()}
+
+
+def test_a_start_that_fails_leaves_nothing_of_a_part_that_was_paused(
+    stage: Stage,
+) -> None:
+    """The second part waits in vain; the first one paused meanwhile."""
+    stage.take("taker", "Microphone")
+    first = Behaviour(name="first", essential=("TTS",), policy=PauseOnDemand())
+    second = Behaviour(name="second", essential=("LHand",), timeout_s=1.0)
+    whole = Behaviour(name="whole", parts=(first, second), needs_all_parts=False)
+    stage.take("taker", "LHand")
+
+    def go_on() -> None:
+        if not stage.held_by("taker").count("TTS"):
+            stage.take("taker", "TTS")
+            raise KeyboardInterrupt
+        raise AssertionError("it was interrupted before")
+
+    with pytest.raises(KeyboardInterrupt):
+        start_behaviour(whole, LedgerFront(stage.ledger, go_on))
+    assert {stage.waited_for_by(one.name) for one in whole.walk()} == {()}
+    assert {stage.held_by(one.name) for one in whole.walk()} == {()}
+
+
+def test_owners_that_give_up_are_known_and_several(stage: Stage) -> None:
+    before = stage.picture()
+    with pytest.raises(BadInput, match="owners is the text 'taker'"):
+        stage.ledger.give_up("taker", 0)
+    with pytest.raises(UnknownName, match="'takr'"):
+        stage.ledger.give_up(["taker", "takr"], 0)
+    assert stage.picture() == before
+
+
+def test_a_sign_of_life_is_in_giving_back(stage: Stage) -> None:
+    stage.owner("brief", time_to_live_s=1.0)
+    stage.take("brief", "TTS")
+    stage.until(0.5)
+    stage.ledger.give_up(["brief"], stage.tick)
+    stage.until(1.2)
+    assert stage.ledger.next_due() == 150
+
+
+def test_a_part_that_is_not_there_is_named(stage: Stage) -> None:
+    running = start_behaviour(GREET, LedgerFront(stage.ledger))
+    with pytest.raises(UnknownName, match="Did you mean 'Wave'"):
+        running.part("Wav")
+    assert isinstance(running.part("Wave").token, Token)
+
+
+@pytest.mark.requirement("RM-64")
+@pytest.mark.parametrize("behaviour", [GREETING, GREETING_IN_PARTS, DANCE])
+def test_a_behaviour_goes_over_a_wire(behaviour: Behaviour) -> None:
+    assert pickle.loads(pickle.dumps(behaviour)) == behaviour
+
+
+def test_a_ticket_is_what_waits(stage: Stage) -> None:
+    stage.take("taker", "TTS")
+    stage.owner("asker")
+    ticket = stage.ask("asker", "TTS", timeout_s=1.0)
+    assert stage.ledger.ticket(ticket.number) is ticket
+    assert isinstance(ticket, Ticket)
+    stage.until(1.0)
+    with pytest.raises(UnknownName, match="Known: none"):
+        stage.ledger.ticket(ticket.number)
