@@ -23,7 +23,7 @@ from tests.controllers.resources.twins import Twins
 
 T = TypeVar("T")
 
-EXAMPLES, STEPS = 300, 20
+EXAMPLES, STEPS = 200, 20
 """Histories, and most steps in each."""
 
 
