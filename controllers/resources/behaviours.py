@@ -18,23 +18,32 @@ class Timeline:
     """Frames of a motion at a fixed rate [ES2535273T3, description of F1] (RM-66).
 
     It takes for granted that the motors are there at every frame; that they are is
-    what the reservation is for.
+    what the reservation is for. `timeline_player` plays it.
     """
 
     frames: int
     frames_per_second: float = 15.0
+    angles: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Motor to its angle at each frame, in rad."""
 
     def __post_init__(self) -> None:
         """Refuse what is no timeline.
 
         Raises:
-            BadInput: it has no frame, or no rate.
+            BadInput: it has no frame, or no rate, or a motor has too few angles or too
+                many.
         """
         if self.frames < 1 or not 0.0 < self.frames_per_second < float("inf"):
             raise BadInput(
                 f"a timeline of {self.frames} frames at {self.frames_per_second} a "
                 "second cannot be played; give 1 or more, at a positive rate."
             )
+        for motor, angles in self.angles.items():
+            if len(angles) != self.frames:
+                raise BadInput(
+                    f"{motor!r} has {len(angles)} angles in a timeline of "
+                    f"{self.frames} frames; give one for each frame."
+                )
 
     @property
     def length_s(self) -> float:
