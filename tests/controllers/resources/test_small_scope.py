@@ -124,6 +124,8 @@ class Search:
     scope: Scope
     transitions: int = 0
     keys: set[Key] = field(default_factory=set)
+    met: set[Key] = field(default_factory=set)
+    """States by their own names, so that few are renamed."""
 
     def run(self) -> None:
         """Visit every state that can be reached.
@@ -148,6 +150,10 @@ class Search:
                         history = History(world=world, steps=(*path, step))
                         raise AssertionError(f"{history}\n{failure}") from failure
                     self.transitions += 1
+                    as_named = _renamed(twins.model, *renamings[0])
+                    if as_named in self.met:
+                        continue
+                    self.met.add(as_named)
                     key = canonical(twins.model, renamings)
                     if key not in self.keys:
                         self.keys.add(key)
