@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from controllers.resources.body.absent_parts import freeze_absent
 from controllers.resources.body.broken_part import BrokenPart
+from controllers.resources.body.degraded_modes import DegradedModes
 from controllers.resources.body.hot_engine import HotEngine, HotEngineCfg
 from controllers.resources.body.posture_monitor import PostureMonitor, PostureMonitorCfg
 from controllers.resources.gate import Gate
@@ -88,6 +89,8 @@ class CoupledRobot:
         freeze_absent(self.ledger, robot, 0)
         self.hot_engine = HotEngine(self.ledger, robot, cfg.hot_engine)
         self.broken = BrokenPart(self.ledger)
+        self.modes = DegradedModes(self.ledger)
+        """Such as saving energy: enter and leave them at any slot (RM-46)."""
         self.posture = PostureMonitor(self.ledger, robot, cfg.posture_monitor)
         self.sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
         self.gate = Gate(self.ledger, self.sim)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from controllers.resources.body.degraded_modes import ENERGY_SAVING
 from controllers.resources.invariants import check
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request
@@ -196,3 +197,24 @@ def test_nobody_keeps_the_trace_unasked(nao: Robot) -> None:
         assert body.ledger.listeners == []
     finally:
         body.close()
+
+
+@pytest.mark.requirement("RM-46")
+def test_a_degraded_mode_bounds_what_reaches_the_joints(couple: Couple) -> None:
+    """Whoever commands full stiffness keeps its token, and gets a fifth of it."""
+    body = couple()
+    token = take(body, "wave", "Left arm", "Stiffness")
+    full = np.ones(len(body.sim.robot.joints))
+    body.behaviours.add("wave", lambda *_: body.gate.submit_stiffness(token, full))
+    joint = body.sim.robot.joint_index(SHOULDER)
+
+    def stiffness() -> float:
+        body.run(0.05)
+        return float(body.sim.read().stiffness[joint])
+
+    before = stiffness()
+    body.modes.enter(ENERGY_SAVING, body.tick)
+    within = stiffness()
+    body.modes.leave(ENERGY_SAVING.name, body.tick)
+    assert (before, within, stiffness()) == (1.0, 0.2, 1.0)
+    assert body.ledger.authorise(token, SHOULDER) is None

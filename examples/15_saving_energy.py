@@ -1,0 +1,56 @@
+"""A robot saves energy: its joints keep less torque, and nobody loses anything.
+
+A degraded mode is a virtual owner that occupies many joints in part. The behaviour that
+holds the left arm keeps its token, and commands full stiffness all the time; the gate
+gives it a fifth while the mode is in force. Two modes may be in force at once: the
+smaller cap counts, and each ends by itself.
+"""
+
+import numpy as np
+
+from controllers.resources import Owner, Request
+from controllers.resources.body.degraded_modes import ENERGY_SAVING, DegradedMode
+from experiments.coupled_robot import CoupledRobot
+from models import load_robot
+
+QUIET = DegradedMode(name="quiet", caps={"Left arm": 0.1, "Head": 0.5})
+JOINTS = ("HeadYaw", "LShoulderPitch", "LKneePitch")
+
+
+def show(robot: CoupledRobot, when: str) -> None:
+    """Run a second and print what stiffness reached the joints."""
+    robot.run(1.0)
+    seen = robot.sim.read()
+    body = robot.sim.robot
+    row = "".join(f"{seen.stiffness[body.joint_index(name)]:16.2f}" for name in JOINTS)
+    holder = ", ".join(robot.modes.in_force) or "none"
+    print(f"{when:<22}{row}   {holder}")
+
+
+def main() -> None:
+    robot = CoupledRobot(load_robot())
+    robot.ledger.add_owner(Owner(name="wave"), robot.tick)
+    wanted = Request(owner="wave", resources=("Left arm", "Stiffness"))
+    token = robot.ledger.request(wanted, robot.tick).token
+    stiffness = np.ones(len(robot.sim.robot.joints))
+    robot.behaviours.add(
+        "wave", lambda *_: robot.gate.submit_stiffness(token, stiffness)
+    )
+
+    print(f"{'':<22}" + "".join(f"{name:>16}" for name in JOINTS) + "   modes in force")
+    show(robot, "at first")
+    robot.modes.enter(ENERGY_SAVING, robot.tick)
+    show(robot, "the battery is low")
+    robot.modes.enter(QUIET, robot.tick)
+    show(robot, "somebody sleeps")
+    robot.modes.leave(ENERGY_SAVING.name, robot.tick)
+    show(robot, "charged")
+    robot.modes.leave(QUIET.name, robot.tick)
+    show(robot, "morning")
+    is_valid = robot.ledger.authorise(token, "LShoulderPitch") is None
+    print(f"wave has its arm all the time: {is_valid}")
+    robot.close()
+
+
+if __name__ == "__main__":
+    main()

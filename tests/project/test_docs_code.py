@@ -1,0 +1,30 @@
+"""The Python blocks of a page run, one after another, as a reader would type them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("docs/reservations.md",)
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_a_page_runs(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = list(BLOCK.finditer(text))
+    assert blocks, "nothing was found: the page would hold for naught"
+    names: dict[str, object] = {}
+    for block in blocks:
+        line = text.count("\n", 0, block.start(1))
+        code = "\n" * line + block.group(1)  # errors name the line of the page
+        exec(compile(code, page, "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_links_to_files_that_are_there(page: str) -> None:
+    here = ROOT / page
+    links = re.findall(r"\]\(([^)#:]+)\)", here.read_text(encoding="utf-8"))
+    assert links
+    assert not [link for link in links if not (here.parent / link).exists()]
