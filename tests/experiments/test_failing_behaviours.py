@@ -9,7 +9,7 @@ from controllers.resources.invariants import check
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request
 from controllers.resources.tokens import Token
-from controllers.resources.trace import Crashed, Event, Executed, MadeSafe
+from controllers.resources.trace import Crashed, Event, Executed, MadeSafe, Ticked
 from controllers.robot_interface import Observation
 from experiments.coupled_robot import CoupledRobot
 from experiments.slot_failures import MOST_KEPT, SlotsFailed
@@ -166,6 +166,26 @@ def test_a_body_part_that_fails_ends_no_other(
     assert caught.value.count == MOST_KEPT + 10
     assert len(body.failures.kept) == MOST_KEPT
     assert len(str(caught.value)) < 600
+
+
+@pytest.mark.requirement("RM-65")
+def test_a_listener_that_raises_hinders_nobody(body: CoupledRobot) -> None:
+    token = take(body, "points", SHOULDER)
+    body.behaviours.add(
+        "points", lambda tick, seen: body.gate.submit(token, SHOULDER, 1.0)
+    )
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Ticked):
+            raise OSError("disk full")
+
+    body.ledger.listeners.append(listen)
+    with pytest.raises(SlotsFailed, match=r"4 time.*'ledger' at tick 0: OSError"):
+        body.run(0.04)
+    assert body.tick == 4
+    assert body.behaviours.owners == ("points",)
+    joint = body.sim.robot.joint_index(SHOULDER)
+    assert body.sim.read().target[joint] == 1.0
 
 
 def _raise(*given: object) -> str:

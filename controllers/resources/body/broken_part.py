@@ -52,8 +52,7 @@ class BrokenPart:
 
         Raises:
             UnknownName: there is no such resource; nothing changes.
-            BadInput: no part is named.
-            Exception: the ledger failed; the fault is not noted: tell it again.
+            BadInput: no part is named, or the tick is over; nothing changes.
         """
         names = tuple(parts)
         if not names:
@@ -67,7 +66,7 @@ class BrokenPart:
 
         Raises:
             UnknownName: no such fault was told; nothing changes.
-            Exception: the ledger failed; the faults stay: tell it again.
+            BadInput: the tick is over; nothing changes.
         """
         names = tuple(parts)
         for name in names:

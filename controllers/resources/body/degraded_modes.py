@@ -63,8 +63,7 @@ class DegradedModes:
 
         Raises:
             UnknownName: it caps a resource that is not known; nothing changes.
-            BadInput: a real owner has its name; nothing changes.
-            Exception: the ledger failed; the mode is in force where it did not.
+            BadInput: a real owner has its name, or the tick is over; nothing changes.
         """
         by_leaf: dict[str, list[Occupation]] = {}
         for resource, cap in mode.caps.items():
@@ -74,15 +73,15 @@ class DegradedModes:
         wanted = {leaf: strictest(all_of) for leaf, all_of in by_leaf.items()}
         known = self._owners.get(mode.name)
         owner = known or VirtualOwner(self._ledger, mode.name)
-        self._owners[mode.name] = owner
         owner.occupy(wanted, tick)
+        self._owners[mode.name] = owner
 
     def leave(self, name: str, tick: int) -> None:
         """End a mode.
 
         Raises:
             UnknownName: it is not in force.
-            Exception: the ledger failed; the mode stays in force.
+            BadInput: the tick is over; nothing changes.
         """
         if name not in self._owners:
             raise UnknownName("Mode", name, self._owners, "the modes in force")

@@ -119,7 +119,7 @@ class HotEngine:
     def step(self, temperature: NDArray[np.float64], tick: int) -> None:
         """Occupy what has become hot, give back what has cooled.
 
-        What the ledger does not take in one step is told again in the next one.
+        What the ledger refuses in one step it is told again in the next one.
 
         Args:
             temperature: (n_motors,) as the robot reports it, in °C; what is not finite
@@ -127,8 +127,8 @@ class HotEngine:
             tick: now.
 
         Raises:
-            BadInput: there is not one temperature for each motor; nothing changes.
-            Exception: the ledger failed at some leaf; the others are occupied.
+            BadInput: there is not one temperature for each motor, and nothing changes;
+                or the tick is over, and only the motors' status does.
         """
         if temperature.shape != self._is_hot.shape:
             raise BadInput(

@@ -7,7 +7,6 @@ the effort capped (RM-46).
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 
 from controllers.resources.ledger import Ledger
@@ -51,9 +50,6 @@ class VirtualOwner:
         self.name = name
         self._ledger = ledger
         self._occupied: dict[str, Occupation] = {}
-        self._unsure: dict[str, None] = {}
-        """Leaves at which the ledger failed: it may have taken them all the same, as
-        when a listener raised."""
 
     @property
     def occupied(self) -> Mapping[str, Occupation]:
@@ -64,10 +60,8 @@ class VirtualOwner:
         """Occupy exactly these leaves from now on (RM-45).
 
         New occupations come before those that end: no part is free in between. Nothing
-        is told to the ledger where nothing changes.
-
-        When the ledger fails at some leaves, the others follow all the same: call again
-        and what is lacking is told again.
+        is told to the ledger where nothing changes. What it refused is told again at
+        the next call.
 
         Args:
             wanted: leaf to the way of occupying it.
@@ -75,43 +69,28 @@ class VirtualOwner:
 
         Raises:
             UnknownName: there is no such leaf; nothing changes.
-            Exception: what the ledger or a listener of it raised first.
+            BadInput: the tick is over; nothing changes.
         """
         for leaf in wanted:
             self._ledger.effort_cap(leaf)  # is it a leaf at all?
         fresh: dict[Occupation, list[str]] = {}
         for leaf, occupation in wanted.items():
-            if leaf in self._unsure or self._occupied.get(leaf) != occupation:
+            if self._occupied.get(leaf) != occupation:
                 fresh.setdefault(occupation, []).append(leaf)
-        ended = [x for x in (*self._occupied, *self._unsure) if x not in wanted]
-        changes = [partial(self._freeze, fresh[how], how, tick) for how in fresh]
+        for how, leaves in fresh.items():
+            self._ledger.freeze(
+                leaves,
+                self.name,
+                tick,
+                effort_cap=how.effort_cap,
+                is_total=how.is_total,
+            )
+            self._occupied |= dict.fromkeys(leaves, how)
+        ended = [leaf for leaf in self._occupied if leaf not in wanted]
         if ended:
-            changes.append(partial(self._thaw, ended, tick))
-        failure: Exception | None = None
-        for change in changes:
-            try:
-                change()
-            except Exception as error:  # noqa: BLE001  # a listener raises anything
-                failure = failure or error
-        if failure is not None:
-            raise failure
-
-    def _freeze(self, leaves: list[str], how: Occupation, tick: int) -> None:
-        self._unsure |= dict.fromkeys(leaves)
-        self._ledger.freeze(
-            leaves, self.name, tick, effort_cap=how.effort_cap, is_total=how.is_total
-        )
-        for leaf in leaves:
-            self._occupied[leaf] = how
-            del self._unsure[leaf]
-
-    def _thaw(self, leaves: list[str], tick: int) -> None:
-        known = [leaf for leaf in leaves if leaf in self._ledger.tree]
-        if known:
-            self._ledger.thaw(self.name, tick, known)
-        for leaf in leaves:
-            self._occupied.pop(leaf, None)
-            self._unsure.pop(leaf, None)
+            self._ledger.thaw(self.name, tick, ended)
+        for leaf in ended:
+            del self._occupied[leaf]
 
 
 def strictest(occupations: Iterable[Occupation]) -> Occupation:
