@@ -55,7 +55,8 @@ class Queue(Judge):
         if met is None:
             met = list(self._meeting(request, event.shares))
         for leaf, number in met:
-            if leaf in event.shares:
+            still_waits = self.replay.waiting(number) is not None
+            if leaf in event.shares and still_waits:
                 yield (
                     "I-3",
                     f"request {request.number} gets {leaf} before request {number}",

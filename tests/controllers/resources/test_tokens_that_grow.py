@@ -2,6 +2,7 @@
 
 import pytest
 
+from controllers.resources.policies import StopOnDemand
 from controllers.resources.stale_token import StaleToken
 from controllers.resources.words import Mode, Refusal
 from models import BadInput
@@ -91,3 +92,15 @@ def test_who_gave_up_enlarging_a_token_hears_no_more_of_it(stage: Stage) -> None
     stage.until(1.0)
     stage.release(token)
     assert end_of(more) == (TIMED_OUT, 0.5)
+
+
+@pytest.mark.requirement("AR-23", "RM-47")
+def test_what_waited_to_be_added_to_a_lost_token_is_free_for_its_taker(
+    stage: Stage,
+) -> None:
+    """The request ends with the token, before the taker of the token is granted."""
+    given = stage.take("A", "HeadYaw", policy=StopOnDemand())
+    more = stage.ask("A", "TTS", "Sit", add_to=given)
+    taken = stage.ask("B", "HeadYaw", optional=("TTS",))
+    assert end_of(more) == (CANCELLED, 0.0)
+    assert outcome_of(taken).obtained == ("HeadYaw", "TTS")
