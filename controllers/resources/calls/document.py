@@ -29,6 +29,7 @@ from controllers.resources.calls.owner_places import TreeOwner, make_known, name
 from controllers.resources.calls.taken_already import held_leaves, still_lacking
 from controllers.resources.calls.token_wallet import TokenWallet
 from controllers.resources.front import Front
+from controllers.resources.names import check_names
 from controllers.resources.not_granted import NotGranted
 from controllers.resources.policies import (
     Answer,
@@ -167,6 +168,8 @@ class DocumentCalls:
         optional: Sequence[str] = (),
     ) -> Outcome | None:
         """Take, or wait; None if the owner has all already."""
+        check_names(names, "resources")
+        check_names(optional, "optional")
         name = name_of(owner)
         wish = Request(
             owner=name,
@@ -191,6 +194,7 @@ class DocumentCalls:
         return outcome
 
     def _release(self, names: Iterable[str], owner: str) -> None:
+        check_names(names, "resources")
         with self._front.step() as (ledger, tick):
             given: dict[Token, set[str]] = {}
             for name in names:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from controllers.resources.calls.document import DocumentCalls
 from controllers.resources.calls.taken_already import held_leaves
+from controllers.resources.names import check_names
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.snapshot import ResourceRow, take_snapshot
 from models.resource_node import ResourceKind, ResourceNode
@@ -91,6 +92,7 @@ class PublishedCalls(DocumentCalls):
 
     def areResourcesFree(self, resources: Sequence[str]) -> bool:
         """Tell whether all are free."""
+        check_names(resources, "resources")
         with self._front.step() as (ledger, _):
             snapshot, tree = take_snapshot(ledger), ledger.tree
             asked = {leaf for name in resources for leaf in _meant(name, tree)}
@@ -102,6 +104,7 @@ class PublishedCalls(DocumentCalls):
 
     def areResourcesOwnedBy(self, resources: Sequence[str], owner: str) -> bool:
         """Tell whether one owner has all."""
+        check_names(resources, "resources")
         with self._front.step() as (ledger, _):
             held = held_leaves(take_snapshot(ledger), owner)
             return all(held.issuperset(_meant(n, ledger.tree)) for n in resources)
@@ -151,6 +154,7 @@ class PublishedCalls(DocumentCalls):
         Raises:
             BadInput: as `createResource`.
         """
+        check_names(names, "names")
         with self._front.step() as (ledger, tick):
             above = parent or ledger.tree.root.name
             tree = ledger.tree

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -405,3 +406,19 @@ def test_each_write_has_one_command_and_each_command_one_write(world: World) -> 
     executed = {event.command for event in world.told(Executed)}
     assert not executed & {event.command for event in world.told(Rejected)}
     assert len(executed) > 100
+
+
+def test_what_cannot_be_commanded_is_called_what_it_is(world: World) -> None:
+    token = world.take("look", "Head")
+    with pytest.raises(BadInput, match=r"'Head' is a composite; name one of its leav"):
+        world.gate.submit(token, "Head")
+    with pytest.raises(BadInput, match=r"'Head' is a composite"):
+        world.gate.submit_all(token, {"HeadYaw": 0.1, "Head": None})
+    with pytest.raises(UnknownName, match="Did you mean 'HeadYaw'"):
+        world.gate.submit(token, "HeadYav", 0.1)
+    text: Any = token.as_text()
+    with pytest.raises(BadInput, match="a token is of type str") as error:
+        world.gate.submit(text, "HeadYaw", 0.1)
+    assert f"{token.secret:016x}" not in str(error.value)
+    assert world.flush() == ()
+    assert not world.robot.commands

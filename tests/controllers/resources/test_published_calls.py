@@ -171,3 +171,20 @@ def test_a_group_holds_what_is_below_it_and_not_itself(calls: PublishedCalls) ->
     assert not calls.isInGroup("Head", "Head")
     with pytest.raises(UnknownName, match="Did you mean 'Head'"):
         calls.isInGroup("Haed", "HeadYaw")
+
+
+def test_one_text_in_the_place_of_several_names_is_named(
+    calls: PublishedCalls,
+) -> None:
+    for call in (
+        lambda: calls.waitResources("TTS", "talk", "", 0),
+        lambda: calls.acquireResourcesTree("TTS", "talk", "", 0),
+        lambda: calls.waitForOptionalResourcesTree(["LHand"], "talk", "", 0, "TTS"),
+        lambda: calls.releaseResources("TTS", "talk"),
+        lambda: calls.areResourcesFree("TTS"),
+        lambda: calls.areResourcesOwnedBy("TTS", "talk"),
+        lambda: calls.createResourcesList("TTS", ""),
+    ):
+        with pytest.raises(BadInput, match="is the text 'TTS'; give a tuple of names"):
+            call()
+    assert calls.ownersGet() == {}
