@@ -221,7 +221,7 @@ def choose_word(pick: Chooser) -> Step:
 
 
 def choose_sign_of_life(pick: Chooser) -> Step:
-    owner = pick.choose((*OWNERS, *OWNERS, CAUSES[0]))
+    owner = pick.choose((*OWNERS, *CAUSES))
     if pick.choose((True, False)):
         return Renew(owner=owner, later=pick.choose(SOON))
     return AddOwner(
