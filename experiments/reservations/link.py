@@ -129,7 +129,7 @@ class ServerLink:
         """Make one call.
 
         Raises:
-            ServerUnreachable: there is no answer in time.
+            ServerUnreachable: there is no answer in time, or the server is full.
             BadInput: the server says that what was asked makes no sense.
             NotRegistered: it does not know the owner.
             Refused: it will not do it for another reason.
@@ -230,5 +230,7 @@ def _refusal(answer: httpx.Response) -> TestbedError:
         )
     if answer.status_code in {400, 404}:
         return BadInput(text)
+    if answer.status_code == 503:  # full
+        return ServerUnreachable(text)
     kind = NotRegistered if answer.status_code == 410 else Refused
     return kind(answer.status_code, text)

@@ -18,6 +18,7 @@ from types import FrameType, TracebackType
 import uvicorn
 
 from controllers.resources.owner import HIGHEST, check_priority
+from experiments.reservations.connections import PunctualConnection
 from experiments.reservations.desk import Desk
 from experiments.reservations.guards import LOOPBACK_NAMES, Guard
 from experiments.reservations.server import MAX_BODY, Routes
@@ -41,6 +42,7 @@ class ServerCfg:
     silent_reader_s: float = 10.0
     """A reader that takes nothing for so long is cut off, in s."""
     max_connections: int = 500
+    """Who comes when there are so many is sent away; those who are there go on."""
     max_priority: int = HIGHEST
     """The highest priority of those who register, so that a robot's own may be higher
     (AR-13)."""
@@ -116,6 +118,7 @@ class ReservationServer:
             self._routes,
             uvicorn.Config(
                 guard,
+                http=PunctualConnection,
                 log_config=None,
                 log_level="error",
                 access_log=False,
