@@ -124,9 +124,9 @@ class Inboxes:
     def remove_reader(self, owner: str, reader: Callable[[], None]) -> None:
         """Forget such a function."""
         with self._lock:
-            readers = self._box(owner).readers
-            if reader in readers:
-                readers.remove(reader)
+            box = self._boxes.get(owner)  # none: its owner is forgotten
+            if box is not None and reader in box.readers:
+                box.readers.remove(reader)
 
     def forget(self, owner: str) -> None:
         """Throw away an owner's inbox; its readers are woken to find nothing."""

@@ -221,7 +221,7 @@ class SharedLedger:
         self.inboxes.wake()
         if self._has_changed:
             self._has_changed = False
-            for changed in self.on_change:
+            for changed in tuple(self.on_change):  # pages come and go meanwhile
                 changed()
         due = self._ledger.next_due()
         if due is not None and (self._planned is None or due < self._planned):
