@@ -47,6 +47,12 @@ def add_error_answers(app: FastAPI, max_body: int) -> None:
             text = f"there is no {request.url.path!r} here; GET / shows what is."
         elif error.status_code == 413:
             text = f"the body is too large; this server takes {max_body} bytes."
+        elif error.status_code == 405:
+            text = f"{request.method} {request.url.path} is nothing to do here."
+        elif error.status_code == 400:  # too deep, too many digits, not UTF-8
+            text = (
+                "the body cannot be read; send JSON in UTF-8, flat, of short numbers."
+            )
         return error_response(error.status_code, text)
 
 
@@ -60,6 +66,8 @@ def _explain(error: RequestValidationError) -> str:
             texts.append(f"the body is not JSON, at character {place}: {detail}")
         elif fault["type"] == "missing":
             texts.append(f"{place or 'the body'} is missing")
+        elif isinstance(fault["input"], bytes):
+            texts.append("the body must come with Content-Type: application/json")
         elif fault["type"] == "extra_forbidden":
             texts.append(f"{place} is not known here")
         else:

@@ -6,7 +6,8 @@ travel as text, whole only to their owner.
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from controllers.resources.owner import HIGHEST, LOWEST, Owner
 from controllers.resources.policies import ConflictPolicy, make_policy, policy_classes
@@ -29,7 +30,20 @@ MAX_NAMES = 1000
 MAX_WAIT_S = 25.0
 """Longest time that the server keeps one call waiting; the client then asks again."""
 
-Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f]+$")]
+
+def _printable(name: str) -> str:
+    """Refuse what a terminal would obey, or nobody could see (RM-63)."""
+    for character in name:
+        if not character.isprintable():
+            raise PydanticCustomError(
+                "unprintable",
+                "character {code} cannot be printed; give a name that people can read",
+                {"code": f"U+{ord(character):04X}"},
+            )
+    return name
+
+
+Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_printable)]
 Names = Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES)]
 Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=86_400.0)]
 Priority = Annotated[int, Field(strict=True, ge=LOWEST, le=HIGHEST)]

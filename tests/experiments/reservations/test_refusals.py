@@ -48,12 +48,16 @@ BAD: dict[str, tuple[tuple[str, str], bytes, int, str]] = {
     "no JSON": (REGISTER, b'{"name":', 400, "not JSON, at character 8"),
     "no object": (REGISTER, b"[1, 2]", 400, "the body is"),
     "nothing": (REGISTER, b"", 400, "the body is missing"),
-    "not UTF-8": (REGISTER, b'{"name": "\xff\xfe"}', 400, ""),
+    "not UTF-8": (REGISTER, b'{"name": "\xff\xfe"}', 400, "send JSON in UTF-8"),
     "deeply nested": (REGISTER, b"[" * 100_000, 400, ""),
     "endless number": (REGISTER, b'{"priority": ' + b"9" * 9999 + b"}", 400, ""),
     "no name": (REGISTER, b"{}", 400, "name is missing"),
     "empty name": (REGISTER, b'{"name": ""}', 400, "name is ''"),
     "control character": (REGISTER, b'{"name": "a\\u0000"}', 400, "name is"),
+    "terminal's command": (REGISTER, b'{"name": "a\\u009b31m"}', 400, "U+009B"),
+    "rubout": (REGISTER, b'{"name": "a\\u007f"}', 400, "U+007F"),
+    "right to left": (REGISTER, b'{"name": "a\\u202eb"}', 400, "U+202E"),
+    "nothing to see": (REGISTER, b'{"name": "\\u200b"}', 400, "people can read"),
     "half a character": (REGISTER, b'{"name": "\\ud800"}', 400, "name is"),
     "unknown field": (REGISTER, b'{"name": "x", "prio": 1}', 400, "prio is not known"),
     "priority 12": (REGISTER, b'{"name": "x", "priority": 12}', 400, "'12'"),
@@ -298,6 +302,7 @@ def test_a_page_of_another_site_cannot_change_anything(http: httpx.Client) -> No
         headers = {"Content-Type": kind, "Origin": "http://evil.example"}
         answer = http.post("/resources", content=body, headers=headers)
         assert answer.status_code == 400
+        assert "application/json" in answer.json()["error"]
     asked = http.options("/resources", headers={"Origin": "http://evil.example"})
     assert "access-control-allow-origin" not in asked.headers
     assert picture(http) == before
