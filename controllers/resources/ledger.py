@@ -229,6 +229,10 @@ class Ledger:
             )
         self._claimed.append(robot)
 
+    def tell(self, event: Event) -> None:
+        """Tell all listeners what happened at a gate."""
+        self._book.emit(event)
+
     def next_command(self) -> int:
         """Return the number of a command that came to a gate."""
         self._commands += 1

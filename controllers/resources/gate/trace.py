@@ -71,5 +71,4 @@ class GateTrace:
             self._emit(MadeSafe(tick=tick, leaves=tuple(sorted(leaves))))
 
     def _emit(self, event: Event) -> None:
-        for listener in self._listeners:
-            listener(event)
+        self._ledger.tell(event)

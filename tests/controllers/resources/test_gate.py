@@ -12,7 +12,13 @@ from controllers.resources.owner import Owner
 from controllers.resources.request import Request
 from controllers.resources.stale_token import StaleToken
 from controllers.resources.tokens import Token
-from controllers.resources.trace import Commanded, Executed, MadeSafe, Rejected
+from controllers.resources.trace import (
+    Commanded,
+    Event,
+    Executed,
+    MadeSafe,
+    Rejected,
+)
 from controllers.resources.words import Mode, Refusal
 from models import BadInput, Robot, UnknownName
 from tests.controllers.resources.gate_world import World, ramp
@@ -422,3 +428,16 @@ def test_what_cannot_be_commanded_is_called_what_it_is(world: World) -> None:
     assert f"{token.secret:016x}" not in str(error.value)
     assert world.flush() == ()
     assert not world.robot.commands
+
+
+def test_a_listener_that_raises_stops_no_command(world: World) -> None:
+    def full_disk(event: Event) -> None:
+        raise OSError("disk full")
+
+    token = world.take("look", "HeadYaw")
+    world.ledger.listeners.insert(0, full_disk)
+    assert world.gate.submit(token, "HeadYaw", 0.2) is None
+    assert world.gate.flush(world.ledger.tick) == ()
+    assert len(world.robot.commands) == 1
+    with pytest.raises(OSError, match="disk full"):
+        world.ledger.advance(world.ledger.tick)
