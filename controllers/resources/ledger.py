@@ -420,8 +420,10 @@ class Ledger:
             UnknownName: a resource is not known.
         """
         with self._calls.at(tick):
-            root = (self.tree.root.name,)
-            self._body.thaw(self._resources.leaves_of(names or root), by)
+            every = (self.tree.root.name,)
+            self._body.thaw(
+                self._resources.leaves_of(every if names is None else names), by
+            )
 
     def set_state(self, group: str, active: str | None, tick: int) -> None:
         """Note as a fact which state of a set is active (RM-52): a fall is one.

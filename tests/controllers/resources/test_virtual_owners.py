@@ -202,3 +202,11 @@ def test_parent_and_child_are_both_told_that_the_part_is_frozen(stage: Stage) ->
     for owner in ("part", "boss"):
         (notice,) = stage.told(owner, LOST)
         assert (notice.why, notice.by) == (LossCause.FROZEN, "broken")
+
+
+def test_who_gives_back_no_part_keeps_all(stage: Stage) -> None:
+    stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick)
+    stage.ledger.thaw("hotEngine", stage.tick, names=[])
+    assert stage.row("HeadYaw").virtual
+    stage.ledger.thaw("hotEngine", stage.tick)
+    assert not stage.row("HeadYaw").virtual
