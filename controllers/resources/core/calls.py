@@ -16,6 +16,9 @@ from controllers.resources.trace import Settled, Ticked
 from controllers.resources.words import OutcomeKind, Why
 from models import BadInput
 
+DEEPEST = 20
+"""Calls inside calls, at most: policies may ask what makes others ask in turn."""
+
 
 class Calls(AbstractContextManager[None]):
     """Surrounds every change: `with calls.at(tick): ...`.
@@ -39,7 +42,8 @@ class Calls(AbstractContextManager[None]):
         """Begin a call: what was due before it happens first.
 
         Raises:
-            BadInput: the tick is no whole number, or time would go back.
+            BadInput: the tick is no whole number, time would go back, or policies call
+                each other without end.
         """
         if self._depth or tick != self._book.tick:
             self._check(tick)
@@ -88,6 +92,11 @@ class Calls(AbstractContextManager[None]):
     def _check(self, tick: int) -> None:
         if type(tick) is not int:
             raise BadInput(f"tick is {tick!r}; give a whole number.")
+        if self._depth >= DEEPEST:
+            raise BadInput(
+                f"policies call the ledger inside each other's answers {DEEPEST} deep; "
+                "one of them has to answer without calling."
+            )
         now = self._book.tick
         if tick < now or (self._depth and tick != now):
             raise BadInput(

@@ -50,6 +50,8 @@ class Clock(Grants):
     def call(self, tick: int) -> Iterator[None]:
         if tick < self.now:
             raise BadInput("back in time")
+        if self.depth >= 20:
+            raise BadInput("policies call without end")
         if self.depth == 0:
             self._run_timers(lambda due: due < tick)
         self.now = tick

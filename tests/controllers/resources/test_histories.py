@@ -86,6 +86,13 @@ def test_ledger_and_model_agree_in_every_seeded_history(part: int) -> None:
     _judge(range(part, SEEDS, 3))
 
 
+@pytest.mark.requirement("RM-21")
+@pytest.mark.parametrize("seed", [61_286, 72_580])
+def test_histories_that_a_soak_once_found(seed: int) -> None:
+    """Policies that call through each other without end; a wrong verdict on a token."""
+    _judge(range(seed, seed + 1))
+
+
 @pytest.mark.parametrize("part", range(PARTS_OF_A_SOAK))
 def test_soak(soak: int, part: int) -> None:
     """With `TESTBED_SOAK=N`: N histories more, from the first seed not tested above."""
