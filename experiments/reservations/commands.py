@@ -225,7 +225,9 @@ def _check_installed() -> None:
 def _secret(path: Path | None) -> str | None:
     """Return the shared secret; never from the command line, which others see."""
     if path is not None:
-        from experiments.reservations.serve import read_secret  # noqa: PLC0415  # heavy
+        from experiments.reservations.shared_secret import (  # noqa: PLC0415  # heavy
+            read_secret,
+        )
 
         return read_secret(path)
     return os.environ.get(SECRET_VARIABLE) or None

@@ -93,7 +93,7 @@ class Guard:
     def _knows(self, headers: Headers) -> bool:
         """Compare in constant time."""
         scheme, _, value = headers.get("authorization", "").partition(" ")
-        given = value.strip().encode("utf-8", "surrogateescape")
+        given = value.strip().encode("latin-1")  # as the header had it
         if scheme.lower() == "basic":
             try:
                 given = base64.b64decode(given, validate=True).partition(b":")[2]

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from controllers.resources.tokens import Token
 from controllers.resources.words import Refusal
 from experiments.reservations.guards import EPOCH_HEADER
+from experiments.reservations.shared_secret import check_sendable
 from experiments.reservations.wire import (
     CommandData,
     ReleaseData,
@@ -59,12 +60,15 @@ class ServerLink:
             secret: what the server asks of everyone, if it does.
 
         Raises:
-            BadInput: the address is malformed.
+            BadInput: the address is malformed, or the secret cannot be sent.
         """
         self.url = _checked(url)
         self.epoch: int | None = None
         """Of the last answer; a server that was restarted has a higher one."""
-        headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
+        headers = {}
+        if secret is not None:
+            check_sendable(secret)
+            headers[b"Authorization"] = b"Bearer " + secret.encode()
         self.http = httpx.Client(
             base_url=self.url,
             headers=headers,
@@ -158,7 +162,7 @@ class ServerLink:
         """Remember the epoch that an answer tells."""
         text = answer.headers.get(EPOCH_HEADER, "")
         if text.isdecimal():
-            self.epoch = int(text)
+            self.epoch = int(text[:20])
 
     def unreachable(self, error: httpx.HTTPError) -> ServerUnreachable:
         """Return our error for one of the transport."""
@@ -222,15 +226,22 @@ def _checked(url: str) -> str:
 
 def _refusal(answer: httpx.Response) -> TestbedError:
     try:
-        text = str(answer.json()["error"])
+        text = printable(str(answer.json()["error"]))
     except (ValueError, KeyError, TypeError):
         text = (
-            f"the server answered {answer.status_code} {answer.reason_phrase} without "
-            "a reason; is it a reservation server?"
+            f"the server answered {answer.status_code} "
+            f"{printable(answer.reason_phrase)} without a reason; is it a reservation "
+            "server?"
         )
+        return Refused(answer.status_code, text)
     if answer.status_code in {400, 404}:
         return BadInput(text)
     if answer.status_code == 503:  # full
         return ServerUnreachable(text)
     kind = NotRegistered if answer.status_code == 410 else Refused
     return kind(answer.status_code, text)
+
+
+def printable(text: str) -> str:
+    """Return a text of others without what a terminal would obey."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -5,6 +5,7 @@ Each line is: name, arrow, owner and how it holds, waiters, their number.
 
 from collections.abc import Iterator
 
+from experiments.reservations.link import printable
 from experiments.reservations.wire_views import HoldingData, RowData, SnapshotData
 
 
@@ -40,7 +41,7 @@ def _line(row: RowData, width: int) -> str:
     if row.waiters and (owners or row.kind is not None):
         names = [w.owner + (" (paused)" if w.is_paused else "") for w in row.waiters]
         parts.append(f"Waiter: {', '.join(names)}  {len(row.waiters)}")
-    return f"{name:<{width}}  {'  '.join(parts)}".rstrip()
+    return printable(f"{name:<{width}}  {'  '.join(parts)}".rstrip())
 
 
 def _holder(row: RowData, holding: HoldingData) -> str:

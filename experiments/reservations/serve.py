@@ -12,7 +12,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType, TracebackType
 
 import uvicorn
@@ -22,11 +21,11 @@ from experiments.reservations.connections import PunctualConnection
 from experiments.reservations.desk import Desk
 from experiments.reservations.guards import LOOPBACK_NAMES, Guard
 from experiments.reservations.server import MAX_BODY, Routes
+from experiments.reservations.shared_secret import check_secret
 from experiments.reservations.threaded import SharedLedger
 from models import BadInput
 
 DEFAULT_PORT = 8640
-SHORTEST_SECRET = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +57,8 @@ class ServerCfg:
         if not self.silent_reader_s > 0.0 or self.max_connections < 1:
             raise BadInput("limits of the server must be positive.")
         check_priority(self.max_priority)
-        if self.secret is not None and len(self.secret) < SHORTEST_SECRET:
-            raise BadInput(
-                f"the shared secret has {len(self.secret)} characters; give at least "
-                f"{SHORTEST_SECRET}."
-            )
+        if self.secret is not None:
+            check_secret(self.secret)
         if self.secret is None and not is_loopback(self.host):
             raise BadInput(
                 f"host {self.host!r} can be reached from other machines and needs a "
@@ -187,27 +183,6 @@ class _Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-def read_secret(path: Path) -> str:
-    """Return the first line of a file.
-
-    Raises:
-        BadInput: it cannot be read, or others than its owner may read it.
-    """
-    try:
-        if path.stat().st_mode & 0o077:
-            raise BadInput(
-                f"secret file {path} can be read by others; `chmod 600 {path}` first."
-            )
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"secret file {path} cannot be read: {error}.") from error
-    if not lines or not lines[0].strip():
-        raise BadInput(
-            f"secret file {path} is empty; put the secret on its first line."
-        )
-    return lines[0].strip()
 
 
 def _in_url(host: str) -> str:

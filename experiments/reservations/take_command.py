@@ -14,6 +14,7 @@ from typing import NoReturn
 from controllers.resources.request import Outcome
 from controllers.resources.words import NoticeKind
 from experiments.reservations.client import Client
+from experiments.reservations.link import printable
 from experiments.reservations.wire_views import NoticeData
 from models import BadInput
 
@@ -49,10 +50,11 @@ def run_take(cfg: TakeCfg) -> int:
         raise BadInput(f"--for is {cfg.hold_s} s; give a number from 0.")
     rates = _rates(cfg.rates)
     holder = _Holder()
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # asked to end; terminal closed
+        signal.signal(number, _interrupt)
     client = Client(
         cfg.url,
-        cfg.owner or f"{_user()}-{os.getpid()}",
+        f"{_user()}-{os.getpid()}" if cfg.owner is None else cfg.owner,
         secret=cfg.secret,
         policy=cfg.policy,
         priority=cfg.priority,
@@ -145,7 +147,8 @@ def _rates(texts: tuple[str, ...]) -> dict[str, float]:
 
 def _why_not(outcome: Outcome) -> str:
     ways = [f"{b.resource}: {', '.join(b.owners)}" for b in outcome.blockers]
-    return f"{outcome.kind}, {outcome.why}" + (f" ({'; '.join(ways)})" if ways else "")
+    text = f"{outcome.kind}, {outcome.why}" + (f" ({'; '.join(ways)})" if ways else "")
+    return printable(text)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

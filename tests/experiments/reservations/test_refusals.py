@@ -2,12 +2,13 @@
 
 import base64
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
 
 from controllers.resources.ledger import Ledger
+from experiments.reservations.link import Refused, ServerLink
 from experiments.reservations.serve import ReservationServer, ServerCfg
 from experiments.reservations.server import MAX_BODY
 from experiments.reservations.threaded import SharedLedger
@@ -15,6 +16,8 @@ from models import BadInput
 from tests.experiments.reservations.helpers import ask, picture, register, small_tree
 
 SECRET = "correct horse"
+URL = "http://127.0.0.1:1"
+MakeServer = Callable[..., ReservationServer]
 
 
 @pytest.fixture(scope="module")
@@ -270,6 +273,23 @@ def test_with_the_secret_all_is(guarded: ReservationServer, value: str) -> None:
             guarded.url + path, headers={"Authorization": value}, verify=False
         )
         assert answer.status_code == 200
+
+
+def test_a_secret_of_any_letters_opens_the_way(make_server: MakeServer) -> None:
+    secret = "schlüssel 🗝"
+    url = make_server(secret=secret).url
+    with ServerLink(url, secret) as link:
+        assert link.snapshot().epoch == 1
+    with ServerLink(url, "schlussel 🗝") as link, pytest.raises(Refused, match="wrong"):
+        link.snapshot()
+
+
+@pytest.mark.parametrize("secret", ["ab\ncdefghij", "abcdefghi ", "abcde\x00fghi"])
+def test_a_secret_that_cannot_be_sent_is_named_but_not_told(secret: str) -> None:
+    for ask_for in (lambda: ServerCfg(secret=secret), lambda: ServerLink(URL, secret)):
+        with pytest.raises(BadInput, match="shared secret") as told:
+            ask_for()
+        assert "cde" not in str(told.value)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "robot.local"])

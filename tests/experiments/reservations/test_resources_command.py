@@ -84,7 +84,7 @@ def test_two_terminals_and_one_ball(terminal: Start, here: Here) -> None:
     assert err.startswith("epoch 1, ")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_gives_back_what_is_held(
     terminal: Start, server: ReservationServer, number: signal.Signals
 ) -> None:
@@ -310,6 +310,26 @@ def test_another_kind_of_server_is_noticed(
     ran = here("list", "--url", f"{server.url}/nothing")
     assert ran.status == 2
     assert "there is no '/nothing" in ran.err
+
+
+def test_an_owner_has_to_have_a_name(here: Here, server: ReservationServer) -> None:
+    ran = here("take", "ball", "--owner", "", "--for", "0", "--url", server.url)
+    assert (ran.status, ran.out) == (2, "")
+    assert "name is ''" in ran.err
+
+
+def test_a_terminal_obeys_no_name(
+    here: Here, front: SharedLedger, server: ReservationServer
+) -> None:
+    """A robot's own owners may be called anything."""
+    front.add_owner(Owner(name="a\x1b[31m\x9b5m"))
+    front.take(Request(owner="a\x1b[31m\x9b5m", resources=("ball",)))
+    shown = here("list", "--url", server.url).out
+    late = here("take", "ball", "--timeout", "0", "--url", server.url).err
+    for text in (shown, late):
+        assert "a\ufffd[31m\ufffd5m" in text
+        assert "\x1b" not in text
+        assert "\x9b" not in text
 
 
 def test_the_missing_extra_is_named(
