@@ -17,7 +17,7 @@ from experiments.reservations.threaded import SharedLedger
 from tests.experiments.reservations.helpers import small_tree
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -152,6 +152,24 @@ def test_page_says_when_the_server_is_gone(browser: "Browser", tmp_path: Path) -
             page.goto(server.url)
             page.locator("#state.live").wait_for(timeout=LATEST_MS)
         page.locator("#state.lost").wait_for(timeout=LATEST_MS)
+    page.close()
+
+
+def test_page_comes_back_when_a_full_server_has_room(
+    browser: "Browser", make_server: Callable[..., ReservationServer]
+) -> None:
+    """An EventSource that was refused gives up for good."""
+    page = browser.new_page()
+    url = make_server().url
+
+    def refuse(route: "Route") -> None:
+        route.fulfill(status=503, body="full")
+
+    page.route("**/events", refuse)
+    page.goto(url)
+    page.locator("#state.lost").wait_for(timeout=LATEST_MS)
+    page.unroute("**/events")
+    page.locator("#state.live").wait_for(timeout=LATEST_MS)
     page.close()
 
 
