@@ -133,6 +133,8 @@ class OutsideCallbacks:
             call.answer = policy.function(call.demand)
         except Exception as error:  # noqa: BLE001  # a user's function raises anything
             call.error = error
+        except SystemExit as error:  # it must not keep the holder for ever either
+            call.error = RuntimeError(f"the callback ended its thread: {error!r}")
         if watch is not None:
             watch.cancel()
         with self._lock:

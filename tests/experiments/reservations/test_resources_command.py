@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from controllers.resources.ledger import Ledger
+from controllers.resources.owner import Owner
+from controllers.resources.request import Request
 from controllers.resources.tokens import Token
 from experiments.cli import main
 from experiments.reservations.link import ServerLink
@@ -130,8 +132,6 @@ def test_holding_for_a_time_ends_by_itself(
 def test_list_shows_owner_and_waiters(
     here: Here, server: ReservationServer, front: SharedLedger
 ) -> None:
-    from controllers.resources.owner import Owner
-    from controllers.resources.request import Request
 
     for name in ("MoveHead1", "MoveHead2", "MoveHead3"):
         front.add_owner(Owner(name=name, timeout_s=60.0))

@@ -249,15 +249,16 @@ def test_a_callback_may_release_by_itself(front: SharedLedger) -> None:
     assert front.take(Request(owner="b", resources=("ball",))).is_granted
 
 
+@pytest.mark.parametrize("fault", [ValueError("no idea"), SystemExit("no idea")])
 def test_what_a_callback_raises_is_a_lock_and_is_in_the_trace(
-    front: SharedLedger,
+    front: SharedLedger, fault: BaseException
 ) -> None:
     events: list[Event] = []
     with front.step() as (ledger, _):
         ledger.listeners.append(events.append)
 
     def function(_: Demand) -> Answer:
-        raise ValueError("no idea")
+        raise fault
 
     add(front, "a", policy=CallbackOnDemand(function))
     add(front, "b")
