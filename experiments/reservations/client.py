@@ -92,6 +92,7 @@ class Client(OwnerLink):
             holder_tie=holder_tie,
         )
         super().__init__(url, data, secret, clock)
+        self._registering = threading.Lock()
         self._heart: threading.Thread | None = None
         self._reader = NoticeReader(self, self._trusted.learn, on_notice)
 
@@ -178,8 +179,9 @@ class Client(OwnerLink):
             NotRegistered, ServerRestarted: the server knows this owner no more; the
                 next call registers it again.
         """
-        if self.key is None:
-            self._begin()
+        with self._registering:  # another thread may have done it meanwhile
+            if self.key is None:
+                self._begin()
         data = checked(
             RequestData,
             resources=resources,

@@ -76,8 +76,8 @@ class Guard:
         if self._secret is not None and not self._knows(headers):
             refusal = error_response(
                 401,
-                "the shared secret is missing or wrong; give it as a Bearer token, or "
-                "as the password of a browser's log-in (any name).",
+                "the shared secret is missing or wrong; give it with --secret-file, as "
+                "a Bearer token, or as the password of a browser's log-in (any name).",
             )
             refusal.headers["www-authenticate"] = (
                 'Basic realm="reservations", charset="UTF-8"'
