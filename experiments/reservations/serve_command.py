@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controllers.resources.body.absent_parts import freeze_absent
+from controllers.resources.body.virtual_owner import (
+    BROKEN_ARM,
+    HOT_ENGINE,
+    ROBOT_MODEL,
+)
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.resource_tree import ResourceTree
@@ -66,6 +71,8 @@ def run_server(cfg: ServeCfg) -> None:
     with closing(listen(server_cfg)) as listener:
         epoch = next_epoch(cfg.state or default_epoch_file())
         ledger = Ledger(tree, ledger_cfg, epoch=epoch)
+        for name in (ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM):
+            ledger.add_virtual_owner(name, ledger.tick)
         if robot is not None:
             freeze_absent(ledger, robot, ledger.tick)
         _serve(ledger, server_cfg, listener)

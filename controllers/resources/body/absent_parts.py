@@ -5,11 +5,9 @@ for one starts on another and learns in the ordinary way what it cannot have: a 
 for legs waits until its time limit, and names the owner that has them.
 """
 
+from controllers.resources.body.virtual_owner import ROBOT_MODEL
 from controllers.resources.ledger import Ledger
 from models import Robot
-
-ROBOT_MODEL = "RobotModel"
-"""The virtual owner of what is absent, as the document calls it [RM-41]."""
 
 
 def freeze_absent(ledger: Ledger, robot: Robot, tick: int) -> None:

@@ -8,7 +8,12 @@ free again when its last one is repaired.
 
 from collections.abc import Iterable
 
-from controllers.resources.body.virtual_owner import Occupation, VirtualOwner, strictest
+from controllers.resources.body.virtual_owner import (
+    BROKEN_ARM,
+    Occupation,
+    VirtualOwner,
+    strictest,
+)
 from controllers.resources.ledger import Ledger
 from models import BadInput, UnknownName
 
@@ -19,7 +24,7 @@ BROKEN = Occupation(effort_cap=0.0, is_total=True)
 class BrokenPart:
     """Occupies the parts of one or more faults."""
 
-    def __init__(self, ledger: Ledger, name: str = "brokenArm") -> None:
+    def __init__(self, ledger: Ledger, name: str = BROKEN_ARM) -> None:
         """Take every part as whole.
 
         Args:

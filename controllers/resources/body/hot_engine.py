@@ -13,7 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.resources.body.virtual_owner import Occupation, VirtualOwner
+from controllers.resources.body.virtual_owner import (
+    HOT_ENGINE,
+    Occupation,
+    VirtualOwner,
+)
 from controllers.resources.gate.device_map import map_devices
 from controllers.resources.ledger import Ledger
 from models import BadInput, Robot
@@ -24,7 +28,7 @@ from models.resource_node import DeviceKind
 class HotEngineCfg:
     """When a motor is too hot, and what is left of it."""
 
-    name: str = "hotEngine"
+    name: str = HOT_ENGINE
     """Of the virtual owner, as the document calls it [RM-43]."""
     onset_degc: float = 76.0
     """Hot from here on, in °C: where a NAO begins to reduce stiffness [nao-lola]

@@ -12,6 +12,9 @@ from types import MappingProxyType
 from controllers.resources.ledger import Ledger
 from models import BadInput
 
+ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM = "RobotModel", "hotEngine", "brokenArm"
+"""The virtual owners of the document (RM-41, RM-43, RM-44)."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Occupation:
