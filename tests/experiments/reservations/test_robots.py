@@ -346,6 +346,22 @@ def test_after_a_restart_every_older_token_is_refused(
     assert second.end()[0] == 0
 
 
+@pytest.mark.requirement("RM-40")
+def test_nobody_registers_by_the_name_of_a_virtual_owner(
+    terminal: Start, tmp_path: Path
+) -> None:
+    served = terminal(f"resources serve --state {tmp_path}/epoch --port 0")
+    url = served.line()
+    for name in ("RobotModel", "hotEngine", "brokenArm"):
+        with (
+            pytest.raises(BadInput, match=f"'{name}' is a virtual owner"),
+            Client(url, name),
+        ):
+            pass
+    os.kill(served.process.pid, signal.SIGTERM)
+    assert served.end()[0] == 0
+
+
 # -- errors ----------------------------------------------------------------------------
 
 
