@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 
 from controllers.resources.core.leaf import Leaf
-from controllers.resources.core.losses import Loser
+from controllers.resources.core.losers import Loser
 from controllers.resources.core.records import OwnerRecord, Reservation, Waiting
 from controllers.resources.core.state_leaf import StateGroup, StateLeaf
 from controllers.resources.core.timers import Timers

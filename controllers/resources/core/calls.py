@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from controllers.resources.core.book import Book
 from controllers.resources.core.deadlock import latest_in_a_circle
 from controllers.resources.core.granting import Granting
-from controllers.resources.core.losses import tell_losers
+from controllers.resources.core.losers import tell_losers
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.trace import Settled, Ticked
 from controllers.resources.words import OutcomeKind, Why

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from controllers.resources.core.book import Book
 from controllers.resources.core.exclusive_leaf import ExclusiveLeaf
 from controllers.resources.core.leaf import Leaf, names_of
-from controllers.resources.core.losses import Loser, forget_losses
+from controllers.resources.core.losers import Loser, forget_losses
 from controllers.resources.core.records import Reservation, Shares, Waiting
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.request import Outcome

@@ -14,7 +14,7 @@ from controllers.resources.core.records import OwnerRecord, Reservation, Waiting
 from models.resource_node import ResourceKind
 
 if TYPE_CHECKING:
-    from controllers.resources.core.losses import Loser
+    from controllers.resources.core.losers import Loser
 
 _KEY = attrgetter("key")
 Willing = Callable[[Reservation], bool]

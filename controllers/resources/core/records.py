@@ -16,7 +16,7 @@ from controllers.resources.words import Loss, Mode, Refusal
 
 if TYPE_CHECKING:  # leaves hold records, and records leaves
     from controllers.resources.core.leaf import Leaf
-    from controllers.resources.core.losses import Loser
+    from controllers.resources.core.losers import Loser
 
 Shares = dict["Leaf", int]
 """Leaf to share in 1/100 %, in the order of the names."""
