@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import BadInput, UnknownName
+from models.library.library import Library
 from models.resource_node import DeviceKind, ResourceNode
 
 _T = TypeVar("_T", bound=np.generic)
@@ -278,6 +279,8 @@ class Robot:
     """Bodies that it is made with, and the resources that each lacks (RM-41)."""
     absent: tuple[str, ...] = ()
     """Resources, leaves or composites, that this body lacks."""
+    library: Library = field(default_factory=Library)
+    """What it can do by heart."""
 
     def __repr__(self) -> str:
         """Return a line for tracebacks; the tables would fill a page."""

@@ -22,7 +22,7 @@ MACHINE = re.compile(
 )  # `/owner/...` are addresses of the reservation server
 # A key of REFERENCES.md in brackets: `[nao-v5-urdf]`, `[xu2012]`, `[ES2659053T3 ¶320]`.
 KEY = re.compile(
-    r"(?<!ignore)\[((?:[a-z][a-z0-9]*-[a-z0-9-]+|[a-z]+(?:19|20)\d\d|ES\d{7}T3|US\d{8}B1))"
+    r"(?<!ignore)\[((?:[a-z][a-z0-9]*-[a-z0-9-]+|[a-z]+(?:19|20)\d\d|ES\d{7}T3|US\d{8}B1|CN\d{7}))"
     r"(?:[ ,¶][^\]]*)?\](?![(\[])"
 )
 
