@@ -22,6 +22,10 @@ class LedgerCfg:
     overtake_s: float = 0.0
     """Time in s for which a request that waits may be passed by later ones of equal
     priority that can be granted at once: more use of the resources, later groups."""
+    tells_commands: bool = True
+    """Whether listeners are told of every command that a gate takes and writes, some
+    thousands a second. Without, a long run costs less, and its trace cannot prove who
+    wrote what; refusals are told all the same."""
     dead_tokens_kept: int = 10_000
     """Records of ended tokens that are kept to say why a command is refused (AR-26)."""
 

@@ -15,21 +15,24 @@ from controllers.resources.words import Refusal
 class GateTrace:
     """Tells the ledger's listeners of the commands of one gate."""
 
-    __slots__ = ("_ledger", "_listeners")
+    __slots__ = ("_ledger", "_listeners", "_tells_all")
 
     def __init__(self, ledger: Ledger) -> None:
         """Tell on behalf of one gate."""
         self._ledger = ledger
         self._listeners = ledger.listeners
+        self._tells_all = ledger.cfg.tells_commands
 
     def is_read(self) -> bool:
-        """Whether anybody listens."""
-        return bool(self._listeners)
+        """Whether anybody is told of commands that are written."""
+        return self._tells_all and bool(self._listeners)
 
-    def commanded(self, token: Token | None, leaf: str) -> int:
+    def commanded(
+        self, token: Token | None, leaf: str, *, is_refused: bool = False
+    ) -> int:
         """Tell that a command has come; return its number."""
         number = self._ledger.next_command()
-        if self._listeners:
+        if self._listeners and (self._tells_all or is_refused):
             self._emit(
                 Commanded(
                     tick=self._ledger.tick,
@@ -43,7 +46,8 @@ class GateTrace:
 
     def refused(self, token: Token | None, leaf: str, reason: Refusal) -> Rejected:
         """Tell that a command has come and is refused at once."""
-        return self.rejected(self.commanded(token, leaf), token, leaf, reason)
+        number = self.commanded(token, leaf, is_refused=True)
+        return self.rejected(number, token, leaf, reason)
 
     def rejected(
         self, command: int, token: Token | None, leaf: str, reason: Refusal

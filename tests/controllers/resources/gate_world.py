@@ -123,10 +123,18 @@ class World:
     """Of the trace, without the list of resources at its beginning."""
 
     @classmethod
-    def of(cls, robot: Robot, root: ResourceNode | None = None) -> "World":
+    def of(
+        cls,
+        robot: Robot,
+        root: ResourceNode | None = None,
+        *,
+        tells_commands: bool = True,
+    ) -> "World":
         root = root or whole_tree(robot)
         keeping = KeepingRobot(robot)
-        cfg = LedgerCfg(preemption=Preemption.BY_PRIORITY)
+        cfg = LedgerCfg(
+            preemption=Preemption.BY_PRIORITY, tells_commands=tells_commands
+        )
         events: list[Event] = []
         checker = Checker()
         ledger = Ledger(ResourceTree(root), cfg, listeners=[events.append, checker.see])

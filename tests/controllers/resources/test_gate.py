@@ -441,3 +441,16 @@ def test_a_listener_that_raises_stops_no_command(world: World) -> None:
     assert len(world.robot.commands) == 1
     with pytest.raises(OSError, match="disk full"):
         world.ledger.advance(world.ledger.tick)
+
+
+def test_commands_may_go_untold_but_no_refusal(nao: Robot) -> None:
+    """A long run keeps its trace small; who was refused is told all the same."""
+    world = World.of(nao, tells_commands=False)
+    token = world.take("look", "HeadYaw")
+    world.gate.submit(token, "HeadYaw", 0.2)
+    refused = world.gate.submit(None, "HeadYaw", 0.3)
+    world.flush()
+    assert world.target_of("HeadYaw") == 0.2
+    told = [e for e in world.events if isinstance(e, Commanded | Executed | Rejected)]
+    assert [type(event) for event in told] == [Commanded, Rejected]
+    assert refused == told[1]
