@@ -1,0 +1,78 @@
+"""A stiffness controller as one owner among others: it holds the torque limits alone.
+
+Set-points are not its matter. It takes every stiffness of the robot that is free and
+submits limits at its own period; another controller may take its place at any slot.
+"""
+
+from controllers.resources.gate import Gate
+from controllers.resources.gate.device_map import map_devices
+from controllers.resources.ledger import Ledger
+from controllers.resources.ledger_cfg import LONGEST_S
+from controllers.resources.owner import HIGHEST, Owner
+from controllers.resources.request import Request
+from controllers.resources.ticket import Ticket
+from controllers.robot_interface import Controller, Observation
+from models import Robot
+from models.resource_node import DeviceKind
+
+NAME = "stiffness controller"
+
+
+class StiffnessOwner:
+    """Asks a controller for limits and submits them; a behaviour of `BehaviourList`.
+
+    What of the stiffness somebody else has got it leaves alone until it is free again.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        gate: Gate,
+        robot: Robot,
+        controller: Controller,
+        period_ticks: int,
+    ) -> None:
+        """Become known to the ledger.
+
+        Args:
+            ledger: where it reserves.
+            gate: of the robot.
+            robot: whose joints.
+            controller: decides the limits; it is reset.
+            period_ticks: slots between two decisions.
+        """
+        self.name = NAME
+        self._ledger = ledger
+        self._gate = gate
+        self._robot = robot
+        self._period = period_ticks
+        ledger.add_owner(Owner(name=NAME, priority=HIGHEST), ledger.tick)
+        devices = map_devices(robot.resources, robot).of_kind(DeviceKind.STIFFNESS)
+        self._parts = tuple((leaf.name, leaf.joints) for leaf in devices)
+        self._tickets = {name: self._ask(name) for name, _ in self._parts}
+        self.controller = controller
+        controller.reset(robot)
+
+    def change(self, controller: Controller) -> None:
+        """Let another controller decide from its next period on; it is reset."""
+        controller.reset(self._robot)
+        self.controller = controller
+
+    def __call__(self, tick: int, observation: Observation) -> None:
+        """Decide, in the slots of its period."""
+        if tick % self._period:
+            return
+        limits = self.controller.step(observation).stiffness
+        for name, joints in self._parts:
+            outcome = self._tickets[name].outcome
+            if outcome is None:
+                continue  # somebody else has it
+            if self._ledger.authorise(outcome.token, name) is None:
+                self._gate.submit(outcome.token, name, limits[joints])
+            else:
+                self._tickets[name] = self._ask(name)
+
+    def _ask(self, leaf: str) -> Ticket:
+        """Ask for one leaf, and wait as long as it takes."""
+        request = Request(owner=NAME, resources=(leaf,), timeout_s=LONGEST_S)
+        return self._ledger.request(request, self._ledger.tick)
