@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from controllers.effectors import LedSetting, SoundChunk
     from controllers.errors import SensorError
     from controllers.plain import ConstantStiffness, FixedStiffness
     from controllers.registry import (
@@ -36,12 +37,14 @@ else:
         "Controller": "controllers.robot_interface",
         "ENTRY_POINT_GROUP": "controllers.registry",
         "FixedStiffness": "controllers.plain",
+        "LedSetting": "controllers.effectors",
         "Limits": "controllers.robot_interface",
         "Observation": "controllers.robot_interface",
         "RobotInterface": "controllers.robot_interface",
         "SensorError": "controllers.errors",
         "SmartStiffness": "controllers.stiffness",
         "SmartStiffnessCfg": "controllers.stiffness",
+        "SoundChunk": "controllers.effectors",
         "StiffnessFlag": "controllers.stiffness",
         "StiffnessReport": "controllers.stiffness",
         "controller_names": "controllers.registry",
@@ -66,12 +69,14 @@ __all__ = [
     "ConstantStiffness",
     "Controller",
     "FixedStiffness",
+    "LedSetting",
     "Limits",
     "Observation",
     "RobotInterface",
     "SensorError",
     "SmartStiffness",
     "SmartStiffnessCfg",
+    "SoundChunk",
     "StiffnessFlag",
     "StiffnessReport",
     "controller_names",

@@ -1,10 +1,13 @@
 """What a robot refuses to be told."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.effectors import LedSetting, SoundChunk
 from controllers.robot_interface import Command
-from models import BadInput, Robot
+from models import BadInput, LedGroup, Robot, Speaker, UnknownName
 
 FloatArray = NDArray[np.float64]
 
@@ -14,13 +17,53 @@ def check_command(command: Command, robot: Robot) -> None:
 
     Raises:
         BadInput: a value is not finite, a stiffness outside [0, 1], a set-point outside
-            the joint's range, or there is not one value for each joint.
+            the joint's range, or there is not one value for each joint; LEDs or a
+            sound do not fit the robot's (`check_leds`, `check_sound`).
     """
     if command.target is not None:
         limits = robot.lower, robot.upper
         _check_values("set-point", command.target, robot, " rad", *limits)
     if command.stiffness is not None:
         _check_values("stiffness", command.stiffness, robot, "", 0.0, 1.0)
+    if command.leds is not None:
+        groups = {group.name: group for group in robot.leds}
+        for name, setting in command.leds.items():
+            if name not in groups:
+                raise UnknownName("LED group", name, groups, f"robot {robot.name!r}")
+            check_leds(setting, groups[name])
+    if command.sound is not None:
+        check_sound(command.sound, robot.speakers)
+
+
+def check_leds(setting: LedSetting, group: LedGroup) -> None:
+    """Check that a setting has the channels, and perhaps the count, of a group.
+
+    Raises:
+        BadInput: it has others.
+    """
+    n = group.n_channels
+    if setting.colours.shape not in {(n,), (group.count, n)}:
+        raise BadInput(
+            f"colours for {group.name} have shape {setting.colours.shape}; give ({n},) "
+            f"or ({group.count}, {n}): it is {group.count} LEDs, {group.channels}."
+        )
+
+
+def check_sound(sound: SoundChunk, speakers: Iterable[Speaker]) -> None:
+    """Check that every loudspeaker plays the rate of a sound, and that there is one.
+
+    Raises:
+        BadInput: one does not, or there is none.
+    """
+    rates = [set(speaker.sample_rates_hz) for speaker in speakers]
+    if not rates:
+        raise BadInput(f"sound {sound.label!r} on a robot without a loudspeaker.")
+    common = sorted(set.intersection(*rates))
+    if sound.sample_rate_hz not in common:
+        raise BadInput(
+            f"sound {sound.label!r} has {sound.sample_rate_hz} samples a second; the "
+            f"loudspeakers play {', '.join(map(str, common))}."
+        )
 
 
 def _check_values(

@@ -5,13 +5,26 @@ device manager accepts; a `Controller` turns the one into torque limits. Ground 
 (the engine's state) is no part of it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.effectors import LedSetting, SoundChunk
 from models import Robot
+
+__all__ = [
+    "Command",
+    "Controller",
+    "FloatArray",
+    "LedSetting",
+    "Limits",
+    "Observation",
+    "RobotInterface",
+    "SoundChunk",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -61,6 +74,11 @@ class Command:
     """(n_joints,) position set-points, in rad."""
     stiffness: FloatArray | None = None
     """(n_joints,) in [0, 1]."""
+    leds: Mapping[str, LedSetting] | None = None
+    """LED group to what it fades to; groups that are not named go on as they were."""
+    sound: SoundChunk | None = None
+    """What all loudspeakers play from now on; None: nothing new, so silence once the
+    last chunk has been played."""
 
 
 class RobotInterface(Protocol):
@@ -76,8 +94,12 @@ class RobotInterface(Protocol):
     def write(self, command: Command) -> None:
         """Put set-points and stiffness in force from the next tick on.
 
+        LEDs begin to fade, and a sound begins to be heard, at once.
+
         Raises:
-            BadInput: a value is not finite, or a stiffness is outside [0, 1].
+            BadInput: a value is not finite, or a stiffness is outside [0, 1]; an LED
+                group is unknown or of another shape; a sound has a rate that the
+                loudspeakers do not play, or begins while the last one is being heard.
         """
 
     def step(self, ticks: int) -> None:

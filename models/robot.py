@@ -210,6 +210,12 @@ class LedGroup:
     channels: str
     """`rgb`, `blue` or `white`."""
     levels: int
+    """Brightnesses of a channel, with dark."""
+
+    @property
+    def n_channels(self) -> int:
+        """Brightnesses of one LED that are set: three of `rgb`, else one."""
+        return len(self.channels) if self.channels == "rgb" else 1
 
 
 @dataclass(frozen=True, kw_only=True)

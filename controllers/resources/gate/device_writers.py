@@ -5,11 +5,12 @@ and make the device safe. A new kind of device is a new class here, its field in
 `Command`, and its line in `make_writers`; the gate does not change.
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.effectors import LedSetting, SoundChunk
 from controllers.resources.gate.device_map import DeviceMap, JointLeaf
 from controllers.resources.gate.outputs import Outputs
 from controllers.resources.gate.safe_set_points import hold
@@ -18,7 +19,9 @@ from models import BadInput
 from models.resource_node import DeviceKind
 
 FloatArray = NDArray[np.float64]
-Value = float | FloatArray
+Value = float | FloatArray | LedSetting | SoundChunk
+"""What a leaf takes: an angle, a stiffness, a colour of LEDs or a slot of sound."""
+_NO_NUMBER = (LedSetting, SoundChunk, type(None))
 
 
 class DeviceWriter(Protocol):
@@ -35,8 +38,8 @@ class DeviceWriter(Protocol):
             BadInput: it is of the wrong shape, not finite, or out of range.
         """
 
-    def put(self, value: Value | None) -> None:
-        """Put an accepted value into the slot's command."""
+    def put(self, value: Any) -> None:
+        """Put a value, as `accept` returned it, into the slot's command."""
 
     def make_safe(self, observation: Observation) -> None:
         """Put what is safe when nobody commands it any more."""
@@ -62,7 +65,7 @@ class MotorWriter:
     def accept(self, value: Value | None) -> Value | None:
         """Accept an angle in rad within the range of every joint of the motor."""
         if type(value) is not float:
-            if value is None or np.ndim(value) != 0:
+            if isinstance(value, _NO_NUMBER) or np.ndim(value) != 0:
                 raise BadInput(
                     f"set-point of {self._name} is {value!r}; give one angle in rad, "
                     "for all joints of the motor."
@@ -76,7 +79,7 @@ class MotorWriter:
             f"{upper:g} rad."
         )
 
-    def put(self, value: Value | None) -> None:
+    def put(self, value: Any) -> None:
         """Set the angle of every joint of the motor."""
         outputs = self._outputs
         outputs.target[self._place] = value
@@ -125,7 +128,7 @@ class StiffnessWriter:
             "accepted: 0 to 1."
         )
 
-    def put(self, value: Value | None) -> None:
+    def put(self, value: Any) -> None:
         """Set the stiffness of the joints."""
         outputs = self._outputs
         outputs.stiffness[self._place] = value
@@ -158,7 +161,7 @@ class NoDevice:
             )
         return None
 
-    def put(self, value: Value | None) -> None:
+    def put(self, value: Any) -> None:
         """Do nothing."""
 
     def make_safe(self, observation: Observation) -> None:
@@ -187,7 +190,7 @@ class NoWriter:
             f"field for: {value!r} cannot be written. Reserve it, but do not submit."
         )
 
-    def put(self, value: Value | None) -> None:
+    def put(self, value: Any) -> None:
         """Do nothing: no value was accepted."""
 
     def make_safe(self, observation: Observation) -> None:
