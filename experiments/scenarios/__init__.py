@@ -1,0 +1,1 @@
+"""Scenarios: named situations with pass criteria, as YAML files."""

@@ -1,0 +1,49 @@
+"""What came of a scenario: a verdict for each expectation, and how the run ended."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Whether an expectation holds."""
+
+    expectation: str
+    """As in the file, on one line."""
+    holds: bool
+    seen: str
+    """What the run showed, in words with units."""
+    line: int
+    """Of the scenario's file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioResult:
+    """A whole run."""
+
+    name: str
+    file: str
+    seed: int
+    controller: str
+    verdicts: tuple[Verdict, ...]
+    fell: bool
+    failure: str | None
+    """Why it ended early, such as a simulation that diverged; None: it did not."""
+    sim_s: float
+    wall_s: float
+    trace_hash: str
+    """SHA-256 of its trace: the same seed gives the same one."""
+    n_events: int
+    """Length of the trace."""
+    max_degc: dict[str, float]
+    """Joint to its highest true temperature."""
+    folder: str | None = None
+
+    @property
+    def all_hold(self) -> bool:
+        """Whether every expectation holds and the run came to its end."""
+        return self.failure is None and all(v.holds for v in self.verdicts)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the contract of `--json`."""
+        return {"experiment": "scenario", **asdict(self), "all_hold": self.all_hold}
