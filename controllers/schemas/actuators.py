@@ -1,0 +1,72 @@
+"""What schemas act through: the gate for values, the command controller for orders."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from controllers.resources.gate.device_writers import Value
+from controllers.resources.tokens import Token
+from controllers.resources.trace import Rejected
+from models.library import LightPattern, Motion, Sound
+
+
+class Playing(Protocol):
+    """A motion, a light, a sound or a command on its way."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it will happen any more."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is over without having been played to its end."""
+
+    @property
+    def reason(self) -> str:
+        """Why it failed; empty if it did not."""
+
+    def end(self) -> None:
+        """Let nothing more of it happen; over already, nothing changes."""
+
+
+class Actuators(Protocol):
+    """Carries out what a winner wants; each call is proved by its token."""
+
+    def submit(self, token: Token | None, leaf: str, value: Value) -> Rejected | None:
+        """Command one leaf in this slot.
+
+        Returns:
+            None, or why not.
+        """
+
+    def submit_all(
+        self, token: Token | None, values: Mapping[str, Value]
+    ) -> Rejected | None:
+        """Command several leaves in this slot, all or none."""
+
+    def play(self, token: Token | None, motion: str | Motion, tick: int) -> Playing:
+        """Let a motion of the library, or one made on the spot, be played."""
+
+    def light(
+        self, token: Token | None, pattern: str | LightPattern, tick: int
+    ) -> Playing:
+        """Let a light pattern be shown."""
+
+    def sound(self, token: Token | None, sound: str | Sound, tick: int) -> Playing:
+        """Let a sound be heard."""
+
+    def command(self, token: Token | None, name: str, tick: int) -> Playing:
+        """Give a command of the library: all its outputs, together if it says so."""
+
+
+class NeverPlayed:
+    """What a schema gets that may not command: it is over before it began."""
+
+    is_over = True
+    has_failed = True
+
+    def __init__(self, reason: str) -> None:
+        """Say why."""
+        self.reason = reason
+
+    def end(self) -> None:
+        """Do nothing: it is over."""

@@ -1,0 +1,339 @@
+"""What every schema is [jdec-urjc, section 2]: a piece of software with one task.
+
+A schema is a class: `info` declares it, its methods are called by the runtime, and in
+them it calls what it inherits. `example` is one to copy.
+
+    class Nod(ActuationSchema[NodParameters]):
+        info = SchemaInfo(name="nod", about="Nods.", parameters=NodParameters,
+                          needs=("HeadPitch",), period_s=0.02)
+
+        def iterate(self) -> None:
+            self.submit("HeadPitch", self.parameters.amplitude * sin(self.time_s))
+
+In each slot the runtime calls, in this order: `perceive` of all perceptive schemas that
+are due; `ready` of all actuation schemas that are; then, from the roots downwards,
+`iterate` of the winners that are due, each followed by the competition of its children.
+Whom a schema wakes is looked at once in the same slot, so that a whole tree can grow in
+one. What a method raises puts this schema and all below it to sleep, and nobody else.
+
+Time is simulated: each schema is called at its period whatever that costs. One that
+takes long makes the run slow, but delays no other in simulated time (JD-19, JD-20).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from controllers.resources.gate.device_writers import Value
+from controllers.resources.request import Outcome
+from controllers.robot_interface import Observation
+from controllers.schemas.actuators import Playing
+from controllers.schemas.arbitration import keep_winner
+from controllers.schemas.info import SchemaInfo
+from controllers.schemas.link import ChildView, SchemaLink
+from controllers.schemas.states import Kind
+from controllers.schemas.waking import Waking
+from models import Robot
+from models.library import LightPattern, Motion, Sound
+
+P = TypeVar("P")
+"""Class of a schema's parameters."""
+
+
+class Schema(Generic[P]):
+    """What perceptive and actuation schemas have in common; derive from one of these.
+
+    An instance stays as long as its runtime, asleep or awake, so that it may remember
+    (JD-2). Without an own `__init__`, or with one that takes no argument.
+    """
+
+    info: ClassVar[SchemaInfo]
+    kind: ClassVar[Kind]
+    _link: SchemaLink
+    """Set by the runtime before any method is called, but not in `__init__`."""
+
+    # -- what a schema may override ---------------------------------------------------
+
+    def start(self) -> None:
+        """Begin. A perceptive one has been woken; see `ActuationSchema.start`."""
+
+    def stop(self) -> None:
+        """End what `start` began; nothing can be commanded here."""
+
+    def on_modulated(self) -> None:
+        """Take over new `parameters`; called after they have changed while awake."""
+
+    # -- what it knows ----------------------------------------------------------------
+
+    @property
+    def parameters(self) -> P:
+        """Its present modulation, set by who woke it (JD-2)."""
+        parameters: P = self._link.parameters
+        return parameters
+
+    @property
+    def path(self) -> str:
+        """Its name in the tree, such as `dance/wave`; also that of its owner."""
+        return self._link.path
+
+    @property
+    def tick(self) -> int:
+        """The present slot."""
+        return self._link.tick
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time of the present slot, in s."""
+        return self._link.tick * self._link.tick_s
+
+    @property
+    def period_s(self) -> float:
+        """Time between two of its iterations, in s (JD-20)."""
+        return self._link.period_s
+
+    @property
+    def observation(self) -> Observation:
+        """The sensor variables of this slot (JD-16)."""
+        return self._link.observation
+
+    @property
+    def robot(self) -> Robot:
+        """The description that the observation follows."""
+        return self._link.robot
+
+    @property
+    def random(self) -> np.random.Generator:
+        """Its own source of randomness: the same in each run of one seed."""
+        return self._link.random
+
+    def active_state(self, group: str) -> str | None:
+        """Return the active state of a set of the robot, such as its posture.
+
+        Raises:
+            UnknownName: there is no such set.
+        """
+        return self._link.active_state(group)
+
+    # -- shared variables (JD-21) -----------------------------------------------------
+
+    def read(self, name: str) -> Any:
+        """Return the last value of another schema's output, or its initial value.
+
+        Args:
+            name: `schema.variable`, one of `info.reads`.
+
+        Raises:
+            UnknownName: it is not declared, or no such instance is in reach.
+        """
+        return self._link.read(name)
+
+    def age_s(self, name: str) -> float:
+        """Return the time since an output was written, in s; infinite if never.
+
+        It grows while the schema that writes it is asleep.
+        """
+        return self._link.age_s(name)
+
+    def write(self, variable: str, value: object) -> None:
+        """Give an output of its own a value, which all can read at once.
+
+        Raises:
+            UnknownName: it is not one of `info.outputs`.
+            BadInput: the value is not of the declared type.
+        """
+        self._link.write(variable, value)
+
+
+class PerceptiveSchema(Schema[P]):
+    """Turns sensor data or simpler stimuli into richer ones (JD-3).
+
+    Woken it is a WINNER at once: it competes with nobody, and commands nothing.
+    `start`, then `perceive` at each period, first in the slot of waking; `stop`.
+    """
+
+    kind = Kind.PERCEPTIVE
+
+    def perceive(self) -> None:
+        """Read `observation` and others' outputs, and `write` its own."""
+        raise NotImplementedError
+
+
+class ActuationSchema(Schema[P]):
+    """Commands effectors, or wakes and modulates other schemas (JD-3).
+
+    Awake it has `ready` called at each period. When it wins, its resources are asked
+    for; once it has them, or if it needs none, `start`, then `iterate` at each period,
+    which counts from its waking. `stop` follows when it loses, finishes or is put to
+    sleep; `on_lost` in its place when its resources were taken away.
+
+    Commands and calls to other schemas do something in `start` and `iterate` alone;
+    anywhere else they are refused, and the trace tells so.
+    """
+
+    kind = Kind.ACTUATION
+
+    # -- what a schema may override ---------------------------------------------------
+
+    def ready(self) -> bool:
+        """Return whether its precondition holds (JD-6).
+
+        Called at each period while it is awake, also while it is the winner; a winner
+        that is not ready any more stands down at once.
+        """
+        return True
+
+    def start(self) -> None:
+        """Begin to act: it has won, and has what it needs. Again after `on_lost`."""
+
+    def iterate(self) -> None:
+        """Act: command, wake, modulate, put to sleep, `finish`."""
+
+    def on_lost(self) -> None:
+        """Its resources are gone, and all below it sleeps; it waits to have them again.
+
+        It is still the winner; nothing can be commanded here.
+        """
+
+    def on_refused(self, outcome: Outcome) -> bool:
+        """Return whether to ask anew after a request that failed; by default not.
+
+        If not it stands down as if it had called `finish`.
+        """
+        del outcome
+        return False
+
+    def arbitrate(self, ready: Sequence[str], present: str | None) -> str | None:
+        """Choose the winner of several children that are ready (JD-7).
+
+        By default the present winner stays.
+
+        Args:
+            ready: names of at least two, the highest rank first.
+            present: the present winner if it is among them.
+
+        Returns:
+            One of them, or None for nobody.
+        """
+        return keep_winner(ready, present)
+
+    # -- children ---------------------------------------------------------------------
+
+    @property
+    def children_given(self) -> tuple[Waking, ...]:
+        """Whom it was given to wake, by who woke it."""
+        return self._link.children_given
+
+    @property
+    def awake(self) -> tuple[str, ...]:
+        """Names of its children that are awake, in the order of waking."""
+        return self._link.awake()
+
+    def wake(
+        self, schema: str, /, *, called: str = "", order: int = 0, **parameters: Any
+    ) -> bool:
+        """Wake a child, or keep it awake (JD-5).
+
+        Awake already it gets the parameters and the rank; finished or failed it begins
+        anew.
+
+        Args:
+            schema: name in the registry.
+            called: name of the instance; empty takes the schema's.
+            order: rank among its siblings.
+            parameters: those that are not named take their defaults.
+
+        Returns:
+            Whether it was allowed to.
+
+        Raises:
+            UnknownName: there is no such schema, parameter or resource.
+            BadInput: a value does not fit, or another schema has that name here.
+        """
+        return self._link.wake(
+            Waking(schema=schema, name=called, order=order, parameters=parameters)
+        )
+
+    def wake_child(self, waking: Waking) -> bool:
+        """Wake a child with all that can be said of it, such as one it was given."""
+        return self._link.wake(waking)
+
+    def modulate(self, name: str, /, **parameters: Any) -> bool:
+        """Change parameters of a child; the others stay (JD-10).
+
+        Raises:
+            UnknownName: it has no such child or no such parameter.
+            BadInput: a value does not fit.
+        """
+        return self._link.modulate(name, parameters)
+
+    def sleep(self, name: str, /) -> bool:
+        """Put a child to sleep, and all below it; asleep already, nothing changes.
+
+        Raises:
+            UnknownName: it has no such child.
+        """
+        return self._link.sleep(name)
+
+    def child(self, name: str) -> ChildView:
+        """Return how a child of its does.
+
+        Raises:
+            UnknownName: it never woke one of that name.
+        """
+        return self._link.child(name)
+
+    def finish(self) -> None:
+        """Say that its task is done: it stands down when the present method returns.
+
+        It is not ready again until it is woken anew. A root goes to sleep.
+        """
+        self._link.finish()
+
+    # -- commands ---------------------------------------------------------------------
+
+    @property
+    def obtained(self) -> tuple[str, ...]:
+        """Leaves that it has; some of the optional ones may be missing."""
+        return self._link.obtained
+
+    def submit(self, leaf: str, value: Value) -> bool:
+        """Command one leaf in this slot; return whether it was accepted."""
+        return self._link.submit({leaf: value})
+
+    def submit_all(self, values: Mapping[str, Value]) -> bool:
+        """Command several leaves in this slot, all or none."""
+        return self._link.submit(values)
+
+    def play(self, motion: str | Motion) -> Playing:
+        """Let a motion be played, by its name in the library or as it is given."""
+        return self._link.give(
+            "play", lambda act, token, tick: act.play(token, motion, tick)
+        )
+
+    def light(self, pattern: str | LightPattern) -> Playing:
+        """Let a light pattern be shown."""
+        return self._link.give(
+            "light", lambda act, token, tick: act.light(token, pattern, tick)
+        )
+
+    def sound(self, sound: str | Sound) -> Playing:
+        """Let a sound be heard, by its name in the library or as it is given."""
+        return self._link.give(
+            "sound", lambda act, token, tick: act.sound(token, sound, tick)
+        )
+
+    def say(self, text: str, volume: float = 1.0) -> Playing:
+        """Say a text.
+
+        Args:
+            text: what is said.
+            volume: fraction of full scale, in [0, 1].
+        """
+        return self.sound(Sound(name=text, text=text, volume=volume))
+
+    def command(self, name: str) -> Playing:
+        """Give a command of the library: motion, light and sound as it says."""
+        return self._link.give(
+            "command", lambda act, token, tick: act.command(token, name, tick)
+        )
