@@ -95,7 +95,7 @@ def read_table(path: Path, row_type: type[RowT], key: str, kind: str) -> Table[R
         except ValidationError as error:
             first = error.errors()[0]
             column = str(first["loc"][0])
-            problem = f"{column} is {cells.get(column)!r}: {_message(first)}."
+            problem = f"{column} is {cells.get(column)!r}: {message_of(first)}."
             raise RobotDataError(path, line, problem) from error
         name = str(getattr(row, key)) if key else str(line)
         if name in rows:
@@ -128,7 +128,7 @@ class YamlFile(Generic[ModelT]):
 
     def line(self, *place: str | int) -> int | None:
         """Return the line of the key or item at `place`, or of its nearest parent."""
-        return _yaml_line(self.tree, place)
+        return yaml_line(self.tree, place)
 
     def fail(self, problem: str, *place: str | int) -> NoReturn:
         """Raise an error at the line of `place`."""
@@ -141,21 +141,33 @@ def read_yaml(path: Path, model: type[ModelT]) -> YamlFile[ModelT]:
     Raises:
         RobotDataError: the file is no YAML, or a value is missing, unknown or wrong.
     """
+    tree = read_tree(path)
+    try:
+        value = model.model_validate({} if tree is None else tree)
+    except ValidationError as error:
+        place, problem = _first_problem(error)
+        raise RobotDataError(path, yaml_line(tree, place), problem) from error
+    return YamlFile(path=path, value=value, tree=tree)
+
+
+def read_tree(path: Path) -> Any:
+    """Read a YAML 1.2 file into maps and lists that know their lines.
+
+    Returns:
+        What `yaml_line` takes; None of an empty file.
+
+    Raises:
+        RobotDataError: the file is no YAML, or holds a key twice.
+    """
     text = read_text(path)
     try:
-        tree = YAML(typ="rt").load(text)
+        return YAML(typ="rt").load(text)
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         problem = str(error.problem).strip().splitlines()[0]
         raise RobotDataError(path, line, f"{problem}.") from error
     except YAMLError as error:
         raise RobotDataError(path, None, f"is no YAML: {error}.") from error
-    try:
-        value = model.model_validate({} if tree is None else tree)
-    except ValidationError as error:
-        place, problem = _first_problem(error)
-        raise RobotDataError(path, _yaml_line(tree, place), problem) from error
-    return YamlFile(path=path, value=value, tree=tree)
 
 
 def _first_problem(error: ValidationError) -> tuple[tuple[str | int, ...], str]:
@@ -171,15 +183,17 @@ def _first_problem(error: ValidationError) -> tuple[tuple[str | int, ...], str]:
         return place, f"unknown key {where!r}.{hint}"
     if first["type"] == "missing":
         return place, f"key {where!r} is missing."
-    return place, f"{where} is {first['input']!r}: {_message(first)}."
+    return place, f"{where} is {first['input']!r}: {message_of(first)}."
 
 
-def _message(error: Any) -> str:
+def message_of(error: Any) -> str:
+    """Return what a validation error says, as the end of a sentence."""
     text = str(error["msg"]).removeprefix("Value error, ")
     return text[:1].lower() + text[1:]
 
 
-def _yaml_line(tree: Any, place: tuple[str | int, ...]) -> int | None:
+def yaml_line(tree: Any, place: tuple[str | int, ...]) -> int | None:
+    """Return the line of the key or item at `place`, or of its nearest parent."""
     line = tree.lc.line + 1 if isinstance(tree, CommentedBase) else 1
     for part in place:
         try:

@@ -1,0 +1,166 @@
+"""All problems of a YAML file at once, each with its line.
+
+    file = read_file(path, Form)      # what has the right form; the rest is noted
+    file.refuse(problems)             # those that the values have: one error for all
+
+A value of a wrong form is left out, so that the rest of the file is still checked.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from ruamel.yaml.comments import CommentedSeq
+
+from models.errors import BadInput, RobotDataError
+from models.form_fields import accepted_keys
+from models.tables import message_of, read_tree, yaml_line
+
+FormT = TypeVar("FormT", bound=BaseModel)
+Place = tuple[str | int, ...]
+"""Keys and item numbers that lead to a value of a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that a file says wrongly."""
+
+    place: Place
+    message: str
+    """A whole sentence: what is wrong, the value, what is accepted, what to do."""
+
+
+class FileErrors(BadInput):
+    """Everything that is wrong in one or several files, a line each."""
+
+    def __init__(self, errors: Sequence[RobotDataError]) -> None:
+        """Put the messages below each other; each begins with `file:line`."""
+        self.errors = tuple(errors)
+        super().__init__("\n".join(str(error) for error in errors))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadFile(Generic[FormT]):
+    """A YAML file: what of it has the right form, and what has not."""
+
+    path: Path
+    value: FormT | None
+    """None where nothing of it can be used."""
+    tree: Any
+    """What `value` was made of: maps and lists that know their lines."""
+    form_errors: tuple[RobotDataError, ...] = ()
+    """Why something was left out of both."""
+    left_out: tuple[Place, ...] = ()
+    """What: for those who must not say that these names are unknown."""
+
+    def error(self, problem: Problem) -> RobotDataError:
+        """Return a problem of `value` as an error with the file's name and the line."""
+        line = yaml_line(self.tree, problem.place)
+        return RobotDataError(self.path, line, problem.message)
+
+    def errors(self, problems: Iterable[Problem] = ()) -> list[RobotDataError]:
+        """Return problems of `value` and of the form, in the order of their lines."""
+        found = [*self.form_errors, *(self.error(problem) for problem in problems)]
+        return sorted(found, key=lambda error: error.line or 0)
+
+    def refuse(self, problems: Iterable[Problem] = ()) -> FormT:
+        """Return the value, or raise all problems as one error.
+
+        Raises:
+            FileErrors: there are some.
+        """
+        errors = self.errors(problems)
+        if errors or self.value is None:
+            raise FileErrors(errors)
+        return self.value
+
+
+def read_file(path: Path, form: type[FormT]) -> ReadFile[FormT]:
+    """Read a YAML 1.2 file and keep what has the right form.
+
+    Of a value that is wrong, the entry of its section is left out: the second key on
+    the way to it, such as a motion, or the first one where there is no second.
+
+    Raises:
+        FileErrors: the file is missing, unreadable, no YAML, or holds a key twice.
+    """
+    try:
+        tree = read_tree(path)
+    except RobotDataError as error:
+        raise FileErrors([error]) from error
+    tree = {} if tree is None else tree
+    try:
+        value: FormT | None = form.model_validate(tree)
+        return ReadFile(path=path, value=value, tree=tree)
+    except ValidationError as error:
+        problems = list(_problems(error, form))
+    errors = tuple(
+        RobotDataError(path, yaml_line(tree, p.place), p.message) for p in problems
+    )
+    places = sorted({p.place[:2] for p in problems}, key=_order, reverse=True)
+    for place in places:
+        _leave_out(tree, place)
+    try:
+        value = form.model_validate(tree)
+    except ValidationError:
+        value = None
+    return ReadFile(
+        path=path,
+        value=value,
+        tree=tree,
+        form_errors=errors,
+        left_out=tuple(places),
+    )
+
+
+def _problems(error: ValidationError, form: type[BaseModel]) -> Iterator[Problem]:
+    for found in error.errors():
+        place = tuple(found["loc"])
+        where = ".".join(str(part) for part in place) or "the file"
+        if found["type"] == "extra_forbidden":
+            known = accepted_keys(form, place[:-1])
+            close = get_close_matches(str(place[-1]), known, n=1)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
+            listed = ", ".join(known)
+            yield Problem(place, f"unknown key {where!r}. {hint}Accepted: {listed}.")
+        elif found["type"] == "missing":
+            yield Problem(place, f"key {where!r} is missing.")
+        else:
+            value = _short(found["input"])
+            yield Problem(place, f"{where} is {value}: {message_of(found)}.")
+
+
+def _short(value: Any) -> str:
+    text = repr(_plain(value))
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _plain(tree: Any) -> Any:
+    """Return maps and lists without the lines and comments of the file."""
+    if isinstance(tree, dict):
+        return {key: _plain(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_plain(value) for value in tree]
+    return tree
+
+
+def _order(place: Place) -> tuple[str, ...]:
+    return tuple(str(part).zfill(9) for part in place)
+
+
+def _leave_out(tree: Any, place: Place) -> None:
+    """Take the value at a place out of its map or list, if it is there."""
+    for part in place[:-1]:
+        try:
+            tree = tree[part]
+        except (KeyError, IndexError, TypeError):
+            return
+    if isinstance(tree, dict) and place:
+        tree.pop(place[-1], None)
+    elif isinstance(tree, CommentedSeq) and isinstance(place[-1], int):
+        places = [tree.lc.data[i] for i in range(len(tree)) if i != place[-1]]
+        del tree[place[-1]]
+        tree.lc.data = dict(enumerate(places))
