@@ -1,0 +1,44 @@
+"""What a scenario file may say: the root of the form."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from experiments.scenarios.form_base import Name, Part
+from experiments.scenarios.form_behaviours import BehaviourForm
+from experiments.scenarios.form_events import AnyEvent
+from experiments.scenarios.form_expectations import AnyExpectation
+from experiments.scenarios.form_settings import (
+    ReservationsForm,
+    SimulationForm,
+    TransmitterForm,
+    WorldForm,
+)
+
+
+class ScenarioFile(Part):
+    """A scripted scenario: who wants what, what happens, what is expected."""
+
+    name: Name
+    about: Name
+    """What it shows, in a sentence or two."""
+    robot: Name = "nao"
+    """`nao`, or the folder of another robot, seen from this file."""
+    body: Name | None = None
+    """Body of the robot, such as H25; absent: with all parts."""
+    posture: Name = "Stand"
+    """Stored posture in which it begins, at rest."""
+    duration_s: Annotated[float, Field(gt=0.0, le=86_400.0, allow_inf_nan=False)]
+    """Simulated time in s."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Of all noise and chance."""
+    controller: Name = "fixed"
+    """Stiffness controller, as `nao-testbed heat --controllers` names it."""
+    world: WorldForm = WorldForm()
+    simulation: SimulationForm = SimulationForm()
+    reservations: ReservationsForm = ReservationsForm()
+    transmitter: TransmitterForm = TransmitterForm()
+    behaviours: list[BehaviourForm] = Field(default_factory=list)
+    """In the order of acting."""
+    events: list[AnyEvent] = Field(default_factory=list)
+    expect: list[AnyExpectation] = Field(default_factory=list)
