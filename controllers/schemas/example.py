@@ -1,0 +1,70 @@
+"""A schema to copy and change [jdec-urjc, section 3.3] (JD-20).
+
+It has all that a schema has: parameters, needs, a precondition, periodic iterations at
+a rate that its `period_s` sets, an end. Register your own class in the `pyproject.toml`
+of your package and it can be woken by its name:
+
+    [project.entry-points."nao_testbed.schemas"]
+    "my schema" = "my_package.my_schema:MySchema"
+"""
+
+from dataclasses import dataclass
+from math import pi, sin
+
+from controllers.schemas.info import SchemaInfo
+from controllers.schemas.schema import ActuationSchema
+from models import BadInput
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleParameters:
+    """How the head turns."""
+
+    amplitude: float = 0.3
+    """Largest angle to either side, in rad."""
+    turn_s: float = 4.0
+    """Time from one side to the other and back, in s."""
+    for_s: float = 0.0
+    """Time after which it has finished, in s; 0 never."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be moved.
+
+        Raises:
+            BadInput: the time of a turn is not positive, or the other negative.
+        """
+        if self.turn_s <= 0.0 or self.for_s < 0.0:
+            raise BadInput(
+                f"turn_s is {self.turn_s} s and for_s {self.for_s} s; give a positive "
+                "time and one from 0."
+            )
+
+
+class Example(ActuationSchema[ExampleParameters]):
+    """Turns the head from side to side."""
+
+    info = SchemaInfo(
+        name="example",
+        about="Turns the head from side to side: a schema to copy.",
+        period_s=0.02,
+        parameters=ExampleParameters,
+        needs=("HeadYaw",),
+    )
+    began_s = 0.0
+
+    def ready(self) -> bool:
+        """Whether the head yields to what it is told: its motor has some stiffness."""
+        joint = self.robot.joint_index("HeadYaw")
+        return bool(self.observation.stiffness[joint] > 0.0)
+
+    def start(self) -> None:
+        """Begin from the middle."""
+        self.began_s = self.time_s
+
+    def iterate(self) -> None:
+        """Go on turning, or finish."""
+        elapsed_s, now = self.time_s - self.began_s, self.parameters
+        if now.for_s and elapsed_s >= now.for_s:
+            self.finish()
+            return
+        self.submit("HeadYaw", now.amplitude * sin(2.0 * pi * elapsed_s / now.turn_s))

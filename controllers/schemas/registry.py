@@ -1,0 +1,137 @@
+"""Schemas by name, ours and those of other packages (JD-25's plug-ins).
+
+A package registers a schema under the entry-point group `nao_testbed.schemas`; the
+entry point is a class derived from `PerceptiveSchema` or `ActuationSchema`, and its
+name is that of the class's `info`. Nothing is imported before it is asked for, so that
+a package that is broken fails alone.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+
+from controllers.schemas.schema import ActuationSchema, PerceptiveSchema, Schema
+from models import BadInput, UnknownName
+
+ENTRY_POINT_GROUP = "nao_testbed.schemas"
+
+SchemaClass = type[Schema[object]]
+
+BUILT_IN: Mapping[str, str] = MappingProxyType(
+    {
+        "choose": "controllers.schemas.choose:Choose",
+        "example": "controllers.schemas.example:Example",
+    }
+)
+"""Name to module and class of ours."""
+
+
+class Registry:
+    """Knows schemas by name: ours, those of the installation, those it was given."""
+
+    def __init__(self, more: Mapping[str, type] | None = None) -> None:
+        """Begin with ours and those of other packages.
+
+        Args:
+            more: further ones by name; a name that is taken is refused.
+
+        Raises:
+            BadInput: a name is taken, or a class is no schema.
+        """
+        self._given: dict[str, SchemaClass] = {}
+        for name, item in (more or {}).items():
+            if name in BUILT_IN:
+                raise BadInput(
+                    f"schema {name!r} ({item.__module__}.{item.__qualname__}) has the "
+                    f"name of ours ({BUILT_IN[name]}); give it another one."
+                )
+            self._given[name] = _checked(name, item, f"{item.__module__}")
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names, ours first."""
+        others = {*_installed(), *self._given} - BUILT_IN.keys()
+        return (*BUILT_IN, *sorted(others))
+
+    def find(self, name: str) -> SchemaClass:
+        """Return the class of a name; those that were given go before packages.
+
+        Raises:
+            UnknownName: no schema has it.
+            BadInput: its package fails to load, two packages register the name, or
+                what they register is no schema.
+        """
+        if name in BUILT_IN:
+            return _built_in(name)
+        if name in self._given:
+            return self._given[name]
+        points = _installed().get(name, ())
+        if not points:
+            raise UnknownName("Schema", name, self.names(), "this installation")
+        if len(points) > 1:
+            both = " and ".join(point.value for point in points)
+            raise BadInput(
+                f"schema {name!r} is registered twice, as {both}; remove one package, "
+                "or rename its entry point."
+            )
+        return _load(name, points[0])
+
+
+def schema_names() -> tuple[str, ...]:
+    """Return the names of all schemas of this installation, ours first."""
+    return Registry().names()
+
+
+def schema_class(name: str) -> SchemaClass:
+    """Return the class of a schema of this installation.
+
+    Raises:
+        UnknownName: no schema has this name.
+        BadInput: as `Registry.find` says.
+    """
+    return Registry().find(name)
+
+
+@cache
+def _built_in(name: str) -> SchemaClass:
+    module, _, item = BUILT_IN[name].partition(":")
+    return _checked(name, getattr(import_module(module), item), BUILT_IN[name])
+
+
+def _installed() -> dict[str, tuple[EntryPoint, ...]]:
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        if point not in found.get(point.name, ()):
+            found[point.name] = (*found.get(point.name, ()), point)
+    return found
+
+
+def _load(name: str, point: EntryPoint) -> SchemaClass:
+    try:
+        item = point.load()
+    except Exception as error:  # whatever a foreign module raises when imported
+        raise BadInput(
+            f"schema {name!r} ({point.value}) cannot be loaded: "
+            f"{type(error).__name__}: {error}. Mend or remove the package that brings "
+            "it; the other schemas are there."
+        ) from error
+    return _checked(name, item, point.value)
+
+
+def _checked(name: str, item: object, where: str) -> SchemaClass:
+    is_schema = isinstance(item, type) and issubclass(
+        item, ActuationSchema | PerceptiveSchema
+    )
+    if not is_schema:
+        raise BadInput(
+            f"schema {name!r} ({where}) is {item!r}; it has to be a class derived from "
+            "ActuationSchema or PerceptiveSchema."
+        )
+    info = getattr(item, "info", None)
+    if getattr(info, "name", None) != name:
+        raise BadInput(
+            f"schema {name!r} ({where}) has the info {info!r}; set `info` to a "
+            f"SchemaInfo of that name."
+        )
+    return item  # type: ignore[return-value]  # tested above
