@@ -52,6 +52,8 @@ class ArmCfg:
     """The run folder; None records nothing."""
     command: tuple[str, ...] = ()
     """The command line, kept in the run folder."""
+    exact: bool = False
+    """Record every digit of what the controller sees."""
 
     def load_robot(self) -> Robot:
         """Return the robot with its effort limits in force."""
@@ -78,6 +80,7 @@ def run_arm(cfg: ArmCfg, on_progress: Callable[[float], None]) -> ArmResult:
         seed=cfg.simulation.seed,
         config=cfg,
         command=cfg.command,
+        exact=cfg.exact,
     )
     try:
         return Arm(cfg, sim, controller, recording, on_progress).run()
@@ -178,7 +181,7 @@ class Arm:
         while n < cycles and not (n and sim.has_fallen()):
             observation = self._loop.cycle()
             total += sim.mean_square
-            self._note(observation, np.abs(sim.motor_torque))
+            self._note(observation, np.abs(sim.motor_torque), self._loop.limits)
             n += 1
         self._physics_s += n * period
         self._mean_square = total / n
@@ -207,10 +210,15 @@ class Arm:
                 break
         self._recording.event("fast-forward", sim.time_s, begin_s=begin)
 
-    def _note(self, observation: Observation, mean_abs: FloatArray) -> bool:
+    def _note(
+        self,
+        observation: Observation,
+        mean_abs: FloatArray,
+        limits: FloatArray | None = None,
+    ) -> bool:
         """Record and measure; True when a line was crossed."""
         sim = self._sim
-        self._recording.row(sim, observation)
+        self._recording.row(sim, observation, limits)
         reached = self._meter.add(mean_abs)
         for name in reached:
             self._recording.event("reached 80 °C", sim.time_s, motor=name)

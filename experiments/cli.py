@@ -138,6 +138,12 @@ def heat(
         float, typer.Option(help="Cycle of the controllers in s.")
     ] = 0.02,
     physics_dt: Annotated[float, typer.Option(help="Physics step in s.")] = 0.001,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="Record every digit of what the controllers see (replay)."
+        ),
+    ] = False,
     out: Annotated[
         Path, typer.Option(help="Run folder; an existing one is never overwritten.")
     ] = Path("runs/heat"),
@@ -173,6 +179,7 @@ def heat(
         control_period=control_period,
         physics_dt=physics_dt,
         gui=gui,
+        exact=exact,
         command=tuple(sys.argv),
         **optional,
     )

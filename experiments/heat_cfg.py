@@ -43,6 +43,8 @@ class HeatCfg:
     control_period: float = CONTROL_PERIOD
     physics_dt: float = 1e-3
     gui: bool = False
+    exact: bool = False
+    """Record every digit of what the controllers see, for a replay."""
     command: tuple[str, ...] = ()
     """The command line, for the record."""
 

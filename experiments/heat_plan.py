@@ -63,6 +63,7 @@ def plan_arms(cfg: HeatCfg) -> list[ArmCfg]:
             fast_forward=None if cfg.full else FastForwardCfg(),
             control_period=cfg.control_period,
             command=cfg.command,
+            exact=cfg.exact,
         )
         for controller in cfg.controllers
     ]

@@ -8,13 +8,13 @@ owner.
 """
 
 from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.robot_interface import Controller, Observation
+from controllers.robot_interface import Controller, Observation, RobotInterface
 from experiments.sole_owner import SoleOwner
-from sim.simulated_robot import SimulatedRobot
 from sim.ticks import ticks_of
 
 FloatArray = NDArray[np.float64]
@@ -23,6 +23,21 @@ CONTROL_PERIOD = 0.02
 """Cycle of the controllers in s (ST-2)."""
 APPROACH_TIME = 2.0
 """Time to take a posture, in s: the speed of a slow `goToPosture`."""
+
+
+class PacedRobot(RobotInterface, Protocol):
+    """A robot that is stepped by us, and has a clock: simulated or a recording."""
+
+    @property
+    def time_s(self) -> float:
+        """Time of its clock in s."""
+
+    @property
+    def dt(self) -> float:
+        """Length of a tick in s."""
+
+
+AnyRobot = TypeVar("AnyRobot", bound=PacedRobot)
 
 
 def approach(start: FloatArray, goal: FloatArray, time_s: float) -> FloatArray:
@@ -36,7 +51,7 @@ def approach(start: FloatArray, goal: FloatArray, time_s: float) -> FloatArray:
     return (1.0 - s) * start + s * goal
 
 
-class Loop:
+class Loop(Generic[AnyRobot]):
     """One robot under one controller, holding one posture.
 
     Call `cycle` as often as there are control periods. Visitors see every cycle's
@@ -45,9 +60,9 @@ class Loop:
 
     def __init__(
         self,
-        sim: SimulatedRobot,
+        sim: AnyRobot,
         controller: Controller,
-        goal: FloatArray,
+        goal: FloatArray | None,
         control_period: float = CONTROL_PERIOD,
     ) -> None:
         """Reset the controller; the posture is approached from the set-points.
@@ -55,7 +70,7 @@ class Loop:
         Args:
             sim: the robot, at rest.
             controller: decides the limits.
-            goal: (n_joints,) set-points of the posture in rad.
+            goal: (n_joints,) set-points of the posture in rad; None leaves the robot's.
             control_period: cycle in s, a multiple of the physics step.
         """
         self.sim = sim
@@ -65,20 +80,22 @@ class Loop:
         self._start = sim.read().target
         self._goal = goal
         self._begin_s = sim.time_s
-        self._holds = False
+        self._holds = goal is None
+        self.limits = np.full(len(sim.robot.joints), np.nan)
+        """(n_joints,) what the controller decided in the last cycle."""
         self._owner = SoleOwner(sim)
         controller.reset(sim.robot)
 
     def cycle(self) -> Observation:
         """Run one control period and return the observation it began with."""
         observation = self.sim.read()
-        limits = self.controller.step(observation)
-        self._owner.command(self._target(), limits.stiffness)
+        self.limits = self.controller.step(observation).stiffness
+        self._owner.command(self._target(), self.limits)
         self.sim.step(self._ticks)
         return observation
 
     def _target(self) -> FloatArray | None:
-        if self._holds:
+        if self._holds or self._goal is None:
             return None
         time_s = self.sim.time_s - self._begin_s + self.period
         self._holds = time_s >= APPROACH_TIME
@@ -89,7 +106,9 @@ class Loop:
 
 
 def run_for(
-    loop: Loop, duration_s: float, visit: Callable[[Observation], None] | None = None
+    loop: Loop[AnyRobot],
+    duration_s: float,
+    visit: Callable[[Observation], None] | None = None,
 ) -> None:
     """Run whole cycles until `duration_s` more seconds have passed."""
     end = loop.sim.time_s + duration_s - 0.5 * loop.period

@@ -1,38 +1,49 @@
-"""What of an arm goes into its run folder.
+"""What of a run goes into its folder.
 
-One row every 20 ms with physics, one every second in fast-forward.
+One row a control period with physics, one every second in fast-forward. A row holds
+what the controller was given, when that was read, and what it answered: enough to give
+it the same again (`sim.replay`).
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from controllers.robot_interface import Observation
 from models import Robot
 from sim.channels import Channel, observation_channels
 from sim.recorder import Recorder
+from sim.replay_channels import replay_channels
+from sim.robot_data import robot_data
 from sim.run_meta import describe_run
 from sim.simulated_robot import SimulatedRobot
 
+FloatArray = NDArray[np.float64]
 
-def channels(robot: Robot) -> tuple[Channel, ...]:
+
+def channels(robot: Robot, *, exact: bool = False) -> tuple[Channel, ...]:
     """Return what a row holds: the observation, and the truth that a report needs.
 
     `effort` is the motor's share on each joint, gear friction taken off;
     `true_temperature` is that of the heating model, without the sensor's steps.
     """
     return (
-        *observation_channels(robot),
+        *observation_channels(robot, exact=exact),
+        *replay_channels(robot, exact=exact),
         Channel(name="true_temperature", unit="degC", members=robot.motor_names),
         Channel(name="motor_torque", unit="N·m", members=robot.motor_names),
     )
 
 
 class RunRecording:
-    """Writes an arm's rows and events; without a folder it does nothing."""
+    """Writes a run's rows and events; without a folder it does nothing."""
 
-    def __init__(self, recorder: Recorder | None) -> None:
+    def __init__(self, recorder: Recorder | None, n_joints: int = 0) -> None:
         """Take a recorder, or None to record nothing."""
         self._recorder = recorder
+        self._no_limits = np.full(n_joints, np.nan)
 
     @classmethod
     def open(
@@ -43,6 +54,8 @@ class RunRecording:
         seed: int,
         config: object,
         command: Sequence[str],
+        experiment: str = "heat",
+        exact: bool = False,
     ) -> "RunRecording":
         """Start recording into an empty folder.
 
@@ -52,20 +65,37 @@ class RunRecording:
             seed: of the run.
             config: the run's dataclass, kept in `meta.json`.
             command: the command line, kept likewise.
+            experiment: what kind of run it is.
+            exact: keep every digit of what the controller sees; see
+                `sim.channels.observation_channels`.
         """
         if folder is None:
             return cls(None)
         meta = describe_run(
-            experiment="heat",
+            experiment=experiment,
             robot=robot.name,
             seed=seed,
             config=config,
             command=command,
+            robot_data=robot_data(robot),
         )
-        return cls(Recorder(folder, channels(robot), meta))
+        recorder = Recorder(folder, channels(robot, exact=exact), meta)
+        return cls(recorder, len(robot.joints))
 
-    def row(self, sim: SimulatedRobot, seen: Observation) -> None:
-        """Record the present moment and what the sensors last said."""
+    def row(
+        self,
+        sim: SimulatedRobot,
+        seen: Observation,
+        limits: FloatArray | None = None,
+    ) -> None:
+        """Record the present moment and what the sensors last said.
+
+        Args:
+            sim: after the period that began with `seen`.
+            seen: what was read at the period's begin.
+            limits: (n_joints,) what the stiffness controller answered to `seen`, before
+                anything cut it; None where it was not asked.
+        """
         if self._recorder is None:
             return
         self._recorder.append(
@@ -80,6 +110,8 @@ class RunRecording:
             seen.fsr,
             seen.gyro,
             seen.accelerometer,
+            seen.time_s,
+            self._no_limits if limits is None else limits,
             sim.heating.temperature,
             sim.motor_torque,
         )

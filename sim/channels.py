@@ -54,25 +54,31 @@ class Channel:
         return tuple(f"{self.name}.{member}" for member in self.members)
 
 
-def observation_channels(robot: Robot) -> tuple[Channel, ...]:
+def observation_channels(robot: Robot, *, exact: bool = False) -> tuple[Channel, ...]:
     """Return the channels that every run of a robot records, in this order.
 
     `q`, `v`, `target`, `effort`, `stiffness` by joint; `temperature` and `current` by
     motor; `fsr` by force sensor; `gyro` and `accelerometer` by axis of the IMU.
+
+    Args:
+        robot: whose joints, motors and sensors name the columns.
+        exact: keep what a controller sees with all its digits, so that a replay gives
+            it the same numbers bit for bit. `effort` it does not see.
     """
     joints, motors = robot.joint_names, robot.motor_names
     sensors = tuple(sensor.name for sensor in robot.force_sensors)
+    stored: StoredType = "float64" if exact else "float32"
     return (
-        Channel(name="q", unit="rad", members=joints),
-        Channel(name="v", unit="rad/s", members=joints),
-        Channel(name="target", unit="rad", members=joints),
+        Channel(name="q", unit="rad", members=joints, stored=stored),
+        Channel(name="v", unit="rad/s", members=joints, stored=stored),
+        Channel(name="target", unit="rad", members=joints, stored=stored),
         Channel(name="effort", unit="N·m", members=joints),
-        Channel(name="stiffness", unit="1", members=joints),
-        Channel(name="temperature", unit="degC", members=motors),
-        Channel(name="current", unit="A", members=motors),
-        Channel(name="fsr", unit="N", members=sensors),
-        Channel(name="gyro", unit="rad/s", members=AXES),
-        Channel(name="accelerometer", unit="m/s²", members=AXES),
+        Channel(name="stiffness", unit="1", members=joints, stored=stored),
+        Channel(name="temperature", unit="degC", members=motors, stored=stored),
+        Channel(name="current", unit="A", members=motors, stored=stored),
+        Channel(name="fsr", unit="N", members=sensors, stored=stored),
+        Channel(name="gyro", unit="rad/s", members=AXES, stored=stored),
+        Channel(name="accelerometer", unit="m/s²", members=AXES, stored=stored),
     )
 
 

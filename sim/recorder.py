@@ -79,6 +79,7 @@ class Recorder:
         self._time = np.empty(_ROWS)
         self._block = np.empty((_ROWS, len(self._layout.columns)))
         self._n_rows = 0
+        self._n_written = 0
         self._n_parts = 0
         self._first_s = 0.0
         self._last_s = -np.inf
@@ -155,6 +156,7 @@ class Recorder:
         write_part(path, self._layout, self._time[:n], self._block[:n])
         # Interrupted between these two, the rows are written twice; readers drop that.
         self._n_parts += 1
+        self._n_written += n
         self._n_rows = 0
 
     def close(self, reason: str = "done") -> None:
@@ -175,7 +177,8 @@ class Recorder:
             reason = f"failed: {error}"
             raise
         finally:
-            write_meta(self._folder, dataclasses.replace(self._meta, state=reason))
+            meta = dataclasses.replace(self._meta, state=reason, rows=self._n_written)
+            write_meta(self._folder, meta)
             self._events.close()
 
     def __enter__(self) -> Self:

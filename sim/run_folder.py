@@ -143,9 +143,21 @@ def _read_events(path: Path) -> tuple[Event, ...]:
 
 
 def _read_part(path: Path) -> "pd.DataFrame":
-    import pyarrow.parquet as pq  # noqa: PLC0415  # slow, and few commands read runs
+    """Read one part.
 
-    frame: pd.DataFrame = pq.read_table(path).to_pandas()
+    Raises:
+        BadInput: it was damaged after it had been written.
+    """
+    import pyarrow as pa  # noqa: PLC0415  # slow, and few commands read runs
+    import pyarrow.parquet as pq  # noqa: PLC0415  # likewise
+
+    try:
+        frame: pd.DataFrame = pq.read_table(path).to_pandas()
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(
+            f"{path} cannot be read: {error}. A part is written whole, so the file was "
+            f"damaged later; bring it back, or move it away to read the others."
+        ) from error
     return frame.set_index(TIME_COLUMN)
 
 

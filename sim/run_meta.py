@@ -16,8 +16,9 @@ import numpy as np
 
 from models import BadInput
 
-FORMAT = 1
-"""Version of the layout of a run folder."""
+FORMAT = 2
+"""Version of the layout of a run folder. Since 2 it says how the robot differs from its
+folder, how many rows there are, and when each observation was made; 1 is read too."""
 
 META_FILE = "meta.json"
 
@@ -48,7 +49,14 @@ class RunMeta:
     """`running`, `done`, or `failed: why`."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Unit of each column."""
+    robot_data: Mapping[str, object] = field(default_factory=dict)
+    """How to load the same robot again; see `sim.robot_data`. Empty before format 2."""
+    rows: int | None = None
+    """Rows that were recorded; None while the run goes on, and before format 2."""
     format: int = FORMAT
+
+
+_SINCE_2 = frozenset({"robot_data", "rows"})
 
 
 def describe_run(
@@ -58,6 +66,7 @@ def describe_run(
     seed: int,
     config: object,
     command: Sequence[str] = (),
+    robot_data: Mapping[str, object] | None = None,
 ) -> RunMeta:
     """Return the description of a run that starts now.
 
@@ -67,6 +76,8 @@ def describe_run(
         seed: of the run.
         config: a dataclass; nested ones, arrays, enums and paths become plain.
         command: the command line.
+        robot_data: from `sim.robot_data.robot_data`; without it a replay takes the
+            robot as it is in its folder.
     """
     plain_config = plain(config)
     return RunMeta(
@@ -78,6 +89,7 @@ def describe_run(
         versions=_versions(),
         commit=_commit(),
         started_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+        robot_data=robot_data or {},
     )
 
 
@@ -93,7 +105,7 @@ def read_meta(folder: Path) -> RunMeta:
     """Read `meta.json`.
 
     Raises:
-        BadInput: there is none, or it is not of a run of this format.
+        BadInput: there is none, or it is not of a run of a known format.
     """
     path = folder / META_FILE
     try:
@@ -106,10 +118,12 @@ def read_meta(folder: Path) -> RunMeta:
     except (OSError, ValueError) as error:
         raise BadInput(f"{path} cannot be read: {error}.") from error
     known = {f.name for f in dataclasses.fields(RunMeta)}
-    if not isinstance(data, dict) or set(data) != known or data["format"] != FORMAT:
+    version = data.get("format") if isinstance(data, dict) else None
+    fields = known - _SINCE_2 if version == 1 else known
+    if version not in (1, FORMAT) or set(data) != fields:
         raise BadInput(
-            f"{path} is not the description of a run in format {FORMAT}; its fields "
-            f"must be {', '.join(sorted(known))}."
+            f"{path} is not the description of a run in format 1 or {FORMAT}; its "
+            f"fields must be {', '.join(sorted(known))}."
         )
     return RunMeta(**{**data, "command": tuple(data["command"])})
 
