@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.registry import make_controller
-from controllers.robot_interface import Controller, Limits, Observation
+from controllers.robot_interface import Observation
 from experiments.bench.figures import Figure, figure, median_us, ratio
 from experiments.loop import CONTROL_PERIOD, Loop, run_for
 from experiments.recording import RunRecording
 from experiments.sole_owner import SoleOwner
+from experiments.timed_controller import TimedController
 from models import Robot, TestbedError
 from sim.engine import Engine
 from sim.servo import SERVOS, ServoCfg
@@ -34,27 +35,6 @@ FloatArray = NDArray[np.float64]
 POSTURE = "PoseInit"
 BLOCK_S = 0.25
 """Simulated time of a block in s: short, so that both sides share its luck."""
-
-
-class TimedController:
-    """Another controller, with the time that its steps take."""
-
-    def __init__(self, controller: Controller) -> None:
-        """Wrap a controller."""
-        self._controller = controller
-        self.name = controller.name
-        self.times_s: list[float] = []
-
-    def reset(self, robot: Robot) -> None:
-        """Pass it on."""
-        self._controller.reset(robot)
-
-    def step(self, observation: Observation) -> Limits:
-        """Pass it on and note the time."""
-        begin = perf_counter()
-        limits = self._controller.step(observation)
-        self.times_s.append(perf_counter() - begin)
-        return limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,14 +128,14 @@ def _recording(folder: Path, sim: SimulatedRobot) -> Iterator[RunRecording]:
 
 
 def _run_loop(
-    loop: Loop, recording: RunRecording, cycles: int
+    loop: Loop[SimulatedRobot], recording: RunRecording, cycles: int
 ) -> tuple[list[Observation], list[float]]:
     """Run a block; return what was seen and the time of each cycle in s."""
     seen, times_s = [], []
     for _ in range(cycles):
         begin = perf_counter()
         observation = loop.cycle()
-        recording.row(loop.sim, observation)
+        recording.row(loop.sim, observation, loop.limits)
         times_s.append(perf_counter() - begin)
         seen.append(observation)
     return seen, times_s
