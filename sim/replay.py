@@ -1,0 +1,145 @@
+"""A recorded run behind the robot interface: its sensors speak, nothing moves.
+
+    run = read_run(Path("runs/heat/smart"))
+    replay = ReplayRobot(read_observations(run, recorded_robot(run.meta)))
+    while not replay.is_over:
+        limits = controller.step(replay.read())
+        replay.step(20)
+
+This is the log server of [jdec-urjc] (3.2): code runs with neither robot nor simulator,
+and algorithms are compared on exactly the same input.
+
+The loop is open. What is written is checked and kept (`commanded`), and changes nothing
+of what the sensors say later: they answered to the recorded controller.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.command_check import check_command
+from controllers.robot_interface import Command, Observation
+from models import BadInput, Robot, TestbedError
+from sim.recorded_observations import RecordedObservations
+
+FloatArray = NDArray[np.float64]
+
+ATOL_TICK = 1e-6  # ticks; a time in s is a whole number of them but for rounding
+
+
+class RecordingOver(TestbedError):
+    """The recording has ended: there is nothing more to read."""
+
+
+class ReplayRobot:
+    """A recording that implements `RobotInterface`.
+
+    `read` returns the newest observation that had been read at the present time, as it
+    was recorded, with its own time. Time goes on by `step`. Where the recorded run let
+    time pass for heat alone its clock jumped, and so does this one: a step that ends
+    more than one period behind an observation ends at the next one.
+    """
+
+    def __init__(self, recorded: RecordedObservations, dt: float = 1e-3) -> None:
+        """Stand at the first observation.
+
+        Args:
+            recorded: from `read_observations`.
+            dt: length of a tick in s.
+
+        Raises:
+            BadInput: the observations were not made at whole ticks.
+        """
+        self.recorded = recorded
+        self.dt = dt
+        ticks = recorded.time_s / dt
+        self._ticks = np.rint(ticks).astype(np.int64)
+        if np.abs(ticks - self._ticks).max() > ATOL_TICK * max(1.0, ticks.max()):
+            raise BadInput(
+                f"the observations were not made at whole ticks of {dt} s; give the "
+                f"physics step of the recorded run."
+            )
+        alone = len(recorded) == 1
+        self._period = 1 if alone else max(1, round(recorded.period_s / dt))
+        self._n = 0
+        self.tick = int(self._ticks[0])
+        self.is_over = False
+        """The last observation is older than a period."""
+        shape = len(recorded), len(recorded.robot.joints)
+        self._target = np.full(shape, np.nan)
+        self._stiffness = np.full(shape, np.nan)
+
+    @property
+    def robot(self) -> Robot:
+        """The description that the arrays follow."""
+        return self.recorded.robot
+
+    @property
+    def time_s(self) -> float:
+        """Time of the recorded run's clock in s."""
+        return self.tick * self.dt
+
+    @property
+    def place(self) -> int:
+        """Number of the observation that `read` returns."""
+        return self._n
+
+    @property
+    def commanded(self) -> dict[str, FloatArray]:
+        """Copies of the `target` and `stiffness` last written at each observation.
+
+        Each is (n_observations, n_joints), NaN where nothing was written.
+        """
+        return {"target": self._target.copy(), "stiffness": self._stiffness.copy()}
+
+    def read(self) -> Observation:
+        """Return the newest observation of the present time.
+
+        Raises:
+            RecordingOver: the recording ended before.
+        """
+        self._check_not_over()
+        return self.recorded.at(self._n)
+
+    def write(self, command: Command) -> None:
+        """Keep a command beside the present observation.
+
+        Raises:
+            BadInput: a robot would refuse it; nothing of it is kept.
+            RecordingOver: the recording ended before.
+        """
+        self._check_not_over()
+        check_command(command, self.robot)
+        if command.target is not None:
+            self._target[self._n] = command.target
+        if command.stiffness is not None:
+            self._stiffness[self._n] = command.stiffness
+
+    def step(self, ticks: int) -> None:
+        """Let ticks pass; nothing happens after the end.
+
+        Raises:
+            BadInput: time would go backwards.
+        """
+        if ticks < 0:
+            raise BadInput(f"{ticks} ticks; time does not go back. Open it again.")
+        if self.is_over:
+            return
+        self.tick += ticks
+        self._n = int(np.searchsorted(self._ticks, self.tick, side="right")) - 1
+        if self.tick - self._ticks[self._n] < self._period:
+            return
+        if self._n + 1 == len(self._ticks):
+            self.is_over = True
+            return
+        self._n += 1
+        self.tick = int(self._ticks[self._n])
+
+    def close(self) -> None:
+        """Nothing is held; may be called twice."""
+
+    def _check_not_over(self) -> None:
+        if self.is_over:
+            raise RecordingOver(
+                f"the recording ended at {self.recorded.time_s[-1]:.3f} s; there is "
+                f"nothing more to read at {self.time_s:.3f} s."
+            )
