@@ -96,7 +96,7 @@ def read_file(path: Path, form: type[FormT]) -> ReadFile[FormT]:
         value: FormT | None = form.model_validate(tree)
         return ReadFile(path=path, value=value, tree=tree)
     except ValidationError as error:
-        problems = list(_problems(error, form))
+        problems = list(_problems(error, form, tree))
     errors = tuple(
         RobotDataError(path, yaml_line(tree, p.place), p.message) for p in problems
     )
@@ -116,12 +116,14 @@ def read_file(path: Path, form: type[FormT]) -> ReadFile[FormT]:
     )
 
 
-def _problems(error: ValidationError, form: type[BaseModel]) -> Iterator[Problem]:
+def _problems(
+    error: ValidationError, form: type[BaseModel], tree: Any
+) -> Iterator[Problem]:
     for found in error.errors():
-        place = tuple(found["loc"])
+        place = _in_file(tree, found["loc"], found["type"] == "missing")
         where = ".".join(str(part) for part in place) or "the file"
         if found["type"] == "extra_forbidden":
-            known = accepted_keys(form, place[:-1])
+            known = accepted_keys(form, found["loc"][:-1])
             close = get_close_matches(str(place[-1]), known, n=1)
             hint = f"Did you mean {close[0]!r}? " if close else ""
             listed = ", ".join(known)
@@ -131,6 +133,24 @@ def _problems(error: ValidationError, form: type[BaseModel]) -> Iterator[Problem
         else:
             value = _short(found["input"])
             yield Problem(place, f"{where} is {value}: {message_of(found)}.")
+
+
+def _in_file(tree: Any, place: Place, is_missing: bool) -> Place:
+    """Return a place without the names by which pydantic tells a union's members apart.
+
+    Args:
+        tree: of the file.
+        place: as pydantic has it.
+        is_missing: whether its last part is a key that is not there.
+    """
+    found: list[str | int] = []
+    for part in place[:-1] if is_missing else place:
+        try:
+            tree = tree[part]
+        except (KeyError, IndexError, TypeError):
+            continue
+        found.append(part)
+    return (*found, *place[-1:]) if is_missing else tuple(found)
 
 
 def _short(value: Any) -> str:
