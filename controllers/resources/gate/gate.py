@@ -13,6 +13,7 @@ between actuates nothing (I-11).
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,9 @@ from controllers.resources.gate.device_writers import (
     make_writers,
 )
 from controllers.resources.gate.outputs import Outputs
+from controllers.resources.gate.present import PresentTargets
 from controllers.resources.gate.safety import least_caps, without_authority
-from controllers.resources.gate.slot import Group, Line, Slot
+from controllers.resources.gate.slot import Batch, Line, Slot
 from controllers.resources.gate.trace import GateTrace
 from controllers.resources.ledger import Ledger
 from controllers.resources.tokens import Token
@@ -82,6 +84,8 @@ class Gate:
         motors = devices.of_kind(DeviceKind.MOTOR)
         self._motors = tuple(self._lines[leaf.name] for leaf in motors)
         self._leads = tuple(int(leaf.joints[0]) for leaf in motors)
+        self.present = PresentTargets(self._outputs, motors)
+        """Leaf of a motor to its set-point in force, in rad; it follows each flush."""
         limits = devices.of_kind(DeviceKind.STIFFNESS)
         self._limits = tuple(self._lines[leaf.name] for leaf in limits)
         self._limited = tuple(leaf.joints for leaf in limits)
@@ -134,12 +138,38 @@ class Gate:
             UnknownName: there is no such leaf.
             BadInput: a value is of the wrong shape, not finite, or out of range.
         """
-        lines = [
-            self._lines.get(leaf) or self._without_device(leaf)
-            for leaf in sorted(values)
-        ]
-        accepted = [line.writer.accept(values[line.name]) for line in lines]
-        return self._submit_group(token, lines, accepted)
+        return self.submit_together([(token, values)]).refused
+
+    def submit_together(
+        self, parts: Sequence[tuple[Token | None, Mapping[str, Value | None]]]
+    ) -> Batch:
+        """Accept commands of several tokens, all or none, and write them so.
+
+        They stand or fall together in `flush` as well: the batch says there whether
+        they were written. Of refused ones only the first refused leaf is a command.
+
+        Args:
+            parts: token, and leaf to value as `submit` takes it. No leaf stands in two
+                of them.
+
+        Returns:
+            The batch; `refused` says why it was not accepted. Up to the flush its
+            sender may break it, so that none is written.
+
+        Raises:
+            UnknownName: there is no such leaf.
+            BadInput: a value is of the wrong shape, not finite, or out of range, or a
+                leaf stands in two parts.
+        """
+        known = self._lines
+        commands = []
+        for token, values in parts:
+            for leaf in sorted(values):
+                line = known.get(leaf) or self._without_device(leaf)
+                commands.append((token, line, line.writer.accept(values[leaf])))
+        if len(parts) > 1:
+            _check_once(line.name for _, line, _ in commands)
+        return self._submit_batch(commands)
 
     def submit_set_points(
         self, token: Token | None, target: FloatArray
@@ -155,7 +185,8 @@ class Gate:
         """
         check_command(Command(target=target), self._outputs.robot)
         angles = target.tolist()
-        return self._submit_group(token, self._motors, [angles[j] for j in self._leads])
+        values = [angles[joint] for joint in self._leads]
+        return self._submit_all(token, self._motors, values)
 
     def submit_stiffness(
         self, token: Token | None, stiffness: FloatArray
@@ -171,7 +202,7 @@ class Gate:
         """
         check_command(Command(stiffness=stiffness), self._outputs.robot)
         values = [stiffness[joints] for joints in self._limited]
-        return self._submit_group(token, self._limits, values)
+        return self._submit_all(token, self._limits, values)
 
     # -- the slot goes out ------------------------------------------------------------
 
@@ -228,24 +259,41 @@ class Gate:
         outputs.bound(least_caps(lines, self._ledger, len(outputs.cap)))
         return lost
 
-    def _submit_group(
+    def _submit_all(
         self,
         token: Token | None,
         lines: Sequence[Line],
-        values: Iterable[Value | None],
+        values: Sequence[Value | None],
     ) -> Rejected | None:
-        authorise = self._authorise
-        for line in lines:
+        commands = list(zip(repeat(token), lines, values))
+        return self._submit_batch(commands).refused
+
+    def _submit_batch(
+        self, commands: Sequence[tuple[Token | None, Line, Value | None]]
+    ) -> Batch:
+        """Take commands with accepted values, all or none."""
+        authorise, take, batch = self._authorise, self._slot.take, Batch()
+        for token, line, _ in commands:
             reason = authorise(token, line.name)
             if reason is not None:
-                return self._trace.refused(token, line.name, reason)
-        if token is not None:
-            group = Group()
-            for line, value in zip(lines, values, strict=True):
-                self._slot.take(line, token, value, group)
-        return None
+                batch.break_by(self._trace.refused(token, line.name, reason))
+                return batch
+        for token, line, value in commands:
+            if token is not None:  # which nobody authorises
+                take(line, token, value, batch)
+        return batch
 
     def _without_device(self, leaf: str) -> Line:
         """Return a line of its own for one use of a leaf that has no device."""
         self._authorise(None, leaf)  # does it exist?
         return Line(leaf, NoDevice(leaf))
+
+
+def _check_once(leaves: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for leaf in leaves:
+        if leaf in seen:
+            raise BadInput(
+                f"leaf {leaf!r} has two commands in one batch; give it one of them."
+            )
+        seen.add(leaf)

@@ -1,6 +1,6 @@
 """The commands of one device slot, between their submission and the one write.
 
-A slot is tested as a whole, then put: nothing is put before all are tested, so a group
+A slot is tested as a whole, then put: nothing is put before all are tested, so a batch
 of commands is written together or not at all.
 """
 
@@ -15,24 +15,31 @@ from controllers.resources.words import Refusal
 from models import UnknownName
 
 
-class Group:
+class Batch:
     """Commands that are written together or not at all."""
 
-    __slots__ = ("is_broken",)
+    __slots__ = ("is_broken", "refused")
 
     def __init__(self) -> None:
         """Begin whole."""
         self.is_broken = False
-        """Whether one of them was refused."""
+        """Whether one of them was refused: then none of them is written."""
+        self.refused: Rejected | None = None
+        """The one that was refused, None as long as none is."""
+
+    def break_by(self, rejected: Rejected) -> None:
+        """Let none of them be written; the first refusal stays the reason."""
+        self.is_broken = True
+        self.refused = self.refused or rejected
 
 
 class Line:
     """The way from one leaf to its device, with the command that waits."""
 
     __slots__ = (
+        "batch",
         "command",
         "commander",
-        "group",
         "name",
         "tested",
         "token",
@@ -51,7 +58,7 @@ class Line:
         """Its number."""
         self.tested = 0
         """Count of the ledger's changes when its token was tested."""
-        self.group: Group | None = None
+        self.batch: Batch | None = None
         self.commander: Token | None = None
         """Of the command written last; None once the device was made safe."""
 
@@ -69,7 +76,7 @@ class Slot:
         self._displaced: list[Rejected] = []
 
     def take(
-        self, line: Line, token: Token, value: Value | None, group: Group | None
+        self, line: Line, token: Token, value: Value | None, batch: Batch | None
     ) -> None:
         """Take an authorised command, in place of an earlier one on its line.
 
@@ -85,7 +92,7 @@ class Slot:
         line.token = token
         line.tested = self._ledger.changes
         line.value = value
-        line.group = group
+        line.batch = batch
         line.command = self._trace.commanded(token, line.name)
 
     def test_again(self) -> tuple[list[Line], list[Rejected]]:
@@ -116,7 +123,7 @@ class Slot:
         written = {}
         for line in holding:
             token, line.token = line.token, None
-            if token is None or (line.group is not None and line.group.is_broken):
+            if token is None or (line.batch is not None and line.batch.is_broken):
                 continue
             line.writer.put(line.value)
             line.commander = written[line] = token
@@ -137,7 +144,8 @@ class Slot:
             return ends[0] if ends else Refusal.NOT_COVERED
 
     def _reject(self, line: Line, token: Token | None, reason: Refusal) -> Rejected:
-        """Refuse the command that waits on a line, and break its group."""
-        if line.group is not None:
-            line.group.is_broken = True
-        return self._trace.rejected(line.command, token, line.name, reason)
+        """Refuse the command that waits on a line, and break its batch."""
+        rejected = self._trace.rejected(line.command, token, line.name, reason)
+        if line.batch is not None:
+            line.batch.break_by(rejected)
+        return rejected

@@ -7,7 +7,7 @@ import pytest
 
 from controllers.resources.trace import Commanded, Executed, Rejected
 from controllers.resources.words import Loss, Refusal
-from models import Robot, UnknownName
+from models import BadInput, Robot, UnknownName
 from tests.controllers.resources.gate_world import World
 
 HEAD = {"HeadYaw": 0.3, "HeadPitch": -0.1}
@@ -119,3 +119,68 @@ def test_without_a_token_no_group_passes(world: World) -> None:
     ):
         assert refused is not None
         assert refused.reason is Refusal.NO_TOKEN
+
+
+def test_a_batch_of_several_tokens_is_written_in_one_step(world: World) -> None:
+    look, reach = world.take("look", "Head"), world.take("reach", "LElbowRoll")
+    batch = world.gate.submit_together([(look, HEAD), (reach, {"LElbowRoll": -0.5})])
+    assert batch.refused is None
+    assert world.flush() == ()
+    assert not batch.is_broken
+    assert len(world.robot.commands) == 1
+    assert world.target_of("HeadYaw") == HEAD["HeadYaw"]
+    assert world.target_of("LElbowRoll") == -0.5
+
+
+def test_a_batch_with_one_dead_token_is_refused_whole(world: World) -> None:
+    look, reach = world.take("look", "Head"), world.take("reach", "LElbowRoll")
+    world.ledger.release(reach, 0)
+    batch = world.gate.submit_together([(look, HEAD), (reach, {"LElbowRoll": -0.5})])
+    assert batch.is_broken
+    assert batch.refused is not None
+    assert batch.refused.reason is Refusal.RELEASED
+    world.flush()
+    assert not world.robot.commands
+
+
+def test_a_token_that_dies_in_the_slot_takes_the_whole_batch_along(
+    world: World,
+) -> None:
+    look, reach = world.take("look", "Head"), world.take("reach", "LElbowRoll")
+    batch = world.gate.submit_together([(look, HEAD), (reach, {"LElbowRoll": -0.5})])
+    world.ledger.drop("reach", 0)
+    assert world.flush() == (Refusal.EXPIRED,)
+    assert batch.is_broken
+    assert batch.refused is not None
+    assert batch.refused.resource == "LElbowRoll"
+    assert not world.robot.commands
+    assert not world.told(Executed)
+
+
+def test_a_batch_that_its_sender_breaks_is_not_written(world: World) -> None:
+    look = world.take("look", "Head")
+    batch = world.gate.submit_together([(look, HEAD)])
+    batch.is_broken = True
+    assert world.flush() == ()
+    assert not world.robot.commands
+
+
+def test_no_leaf_stands_twice_in_a_batch(world: World) -> None:
+    look = world.take("look", "Head")
+    with pytest.raises(BadInput, match="'HeadYaw' has two commands in one batch"):
+        world.gate.submit_together([(look, HEAD), (look, {"HeadYaw": 0.0})])
+    world.flush()
+    assert not world.robot.commands
+
+
+def test_the_present_set_points_are_those_written_last(world: World) -> None:
+    look, present = world.take("look", "Head"), world.gate.present
+    before = present["HeadYaw"]
+    assert before == world.target_of("HeadYaw")
+    world.gate.submit(look, "HeadYaw", 0.3)
+    assert present["HeadYaw"] == before
+    world.flush()
+    assert present["HeadYaw"] == 0.3
+    assert set(present) == set(world.robot.robot.motor_names)
+    assert len(present) == len(world.robot.robot.motor_names)
+    assert present["LHipYawPitch"] == world.target_of("LHipYawPitch")
