@@ -1,6 +1,6 @@
 """What lights and loudspeakers are told: a colour to fade to, and a slot of sound."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
@@ -46,7 +46,7 @@ class LedSetting:
 class SoundChunk:
     """What is heard in one device slot: a sound goes out as a row of chunks."""
 
-    samples: FloatArray
+    samples: FloatArray = field(repr=False)
     """(n,) in [-1, 1], one channel; kept as a read-only copy."""
     sample_rate_hz: int
     """Samples in a second; one that the loudspeakers play."""

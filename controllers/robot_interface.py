@@ -16,6 +16,7 @@ from controllers.effectors import LedSetting, SoundChunk
 from models import Robot
 
 __all__ = [
+    "DEVICE_SLOT_S",
     "Command",
     "Controller",
     "FloatArray",
@@ -27,6 +28,9 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
+
+DEVICE_SLOT_S = 0.01
+"""Period of a NAO's device manager in s [nao-doc, DCM]: commands go out once in it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

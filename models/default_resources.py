@@ -2,7 +2,7 @@
 
     root > State        the states that stored postures name
          > Leds         the LED groups
-         > Audio        the speakers
+         > Audio        Loudspeakers, all of them: a robot says one thing at a time
          > All motors   joint groups, nested as their joints are; then motors
          > Stiffness    for each group directly under All motors, `<group>-stiffness`
          > Computing    CPU and Network, by rates
@@ -36,9 +36,7 @@ def default_resources(robot: Robot) -> ResourceNode:
     branches = (
         _composite("State", (_leaf(name, ResourceKind.STATE) for name in states)),
         _composite("Leds", (_device_leaf(x.name, DeviceKind.LEDS) for x in robot.leds)),
-        _composite(
-            "Audio", (_device_leaf(x.name, DeviceKind.SPEAKER) for x in robot.speakers)
-        ),
+        _composite("Audio", _loudspeakers(robot)),
         _composite(ALL_MOTORS, _parts(ALL_MOTORS, groups, robot)),
         _composite("Stiffness", _stiffness_leaves(groups, robot)),
         _composite(
@@ -74,6 +72,12 @@ def _leaf(name: str, kind: ResourceKind) -> ResourceNode:
 
 def _device_leaf(name: str, kind: DeviceKind) -> ResourceNode:
     return ResourceNode(name=name, device=Device(kind=kind, names=(name,)))
+
+
+def _loudspeakers(robot: Robot) -> tuple[ResourceNode, ...]:
+    names = tuple(speaker.name for speaker in robot.speakers)
+    device = Device(kind=DeviceKind.SPEAKER, names=names)
+    return (ResourceNode(name="Loudspeakers", device=device),) if names else ()
 
 
 def _nested_groups(robot: Robot) -> Groups:

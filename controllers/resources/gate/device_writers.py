@@ -2,7 +2,8 @@
 
 The gate asks a writer three things: is this value fit, put it into the slot's command,
 and make the device safe. A new kind of device is a new class here, its field in
-`Command`, and its line in `make_writers`; the gate does not change.
+`Command`, and its line in `make_writers`; the gate does not change. Lights and sound
+have theirs in `effector_writers`.
 """
 
 from typing import Any, Protocol
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 
 from controllers.effectors import LedSetting, SoundChunk
 from controllers.resources.gate.device_map import DeviceMap, JointLeaf
+from controllers.resources.gate.effector_writers import LedWriter, SpeakerWriter
 from controllers.resources.gate.outputs import Outputs
 from controllers.resources.gate.safe_set_points import hold
-from controllers.robot_interface import Observation
+from controllers.robot_interface import DEVICE_SLOT_S, Observation
 from models import BadInput
 from models.resource_node import DeviceKind
 
@@ -168,43 +170,25 @@ class NoDevice:
         """Do nothing."""
 
 
-class NoWriter:
-    """A resource whose device the robot interface cannot command yet."""
+def make_writers(
+    devices: DeviceMap, outputs: Outputs, slot_s: float = DEVICE_SLOT_S
+) -> dict[str, DeviceWriter]:
+    """Return the writer of every leaf that has a device.
 
-    __slots__ = ("_kind", "_name", "joints")
-
-    def __init__(self, name: str, kind: DeviceKind) -> None:
-        """Stand for a resource of such a device."""
-        self._name = name
-        self._kind = kind
-        self.joints: tuple[int, ...] = ()
-
-    def accept(self, value: Value | None) -> Value | None:
-        """Accept nothing.
-
-        Raises:
-            BadInput: always.
-        """
-        raise BadInput(
-            f"resource {self._name!r} commands {self._kind}, which `Command` has no "
-            f"field for: {value!r} cannot be written. Reserve it, but do not submit."
-        )
-
-    def put(self, value: Any) -> None:
-        """Do nothing: no value was accepted."""
-
-    def make_safe(self, observation: Observation) -> None:
-        """Do nothing: it was never commanded."""
-
-
-def make_writers(devices: DeviceMap, outputs: Outputs) -> dict[str, DeviceWriter]:
-    """Return the writer of every leaf that has a device."""
-    writers: dict[str, DeviceWriter] = {
-        name: NoWriter(name, kind) for name, kind in devices.others
-    }
+    Args:
+        devices: what the leaves command.
+        outputs: what the writers change.
+        slot_s: time between two writes to the robot, in s: the longest sound in one.
+    """
+    writers: dict[str, DeviceWriter] = {}
     for leaf in devices.joint_leaves:
         if leaf.kind is DeviceKind.MOTOR:
             writers[leaf.name] = MotorWriter(leaf, outputs)
         else:
             writers[leaf.name] = StiffnessWriter(leaf, outputs)
+    for lights in devices.led_leaves:
+        writers[lights.name] = LedWriter(lights, outputs)
+    if devices.speaker_leaf is not None:
+        speaker = devices.speaker_leaf
+        writers[speaker.name] = SpeakerWriter(speaker, outputs, slot_s)
     return writers

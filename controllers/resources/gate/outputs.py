@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.effectors import LedSetting, SoundChunk
 from controllers.resources.gate.safe_set_points import holding_lags
 from controllers.robot_interface import Command, Observation
 from models import Robot
@@ -14,8 +15,8 @@ class Outputs:
     """What is in force on the robot, and what this slot makes of it.
 
     The gate is the robot's only writer, so it need not read back. `begin`, then the
-    writers change `target` and `stiffness`, then `command`; `keep` once that is
-    written. Arrays that went to a robot are never changed afterwards.
+    writers change `target`, `stiffness`, `leds` and `sound`, then `command`; `keep`
+    once that is written. Arrays that went to a robot are never changed afterwards.
     """
 
     __slots__ = (
@@ -24,8 +25,10 @@ class Outputs:
         "_target",
         "cap",
         "lags",
+        "leds",
         "moves",
         "robot",
+        "sound",
         "stiffens",
         "stiffness",
         "target",
@@ -57,6 +60,10 @@ class Outputs:
         """Whether a set-point goes out in this slot."""
         self.stiffens = False
         """Whether a stiffness does."""
+        self.leds: dict[str, LedSetting] = {}
+        """LED group to what it fades to from this slot on."""
+        self.sound: SoundChunk | None = None
+        """What is heard in this slot."""
 
     def bound(self, cap: FloatArray) -> None:
         """Let these caps hold from this slot on, (n_joints,) in [0, 1]."""
@@ -65,10 +72,14 @@ class Outputs:
 
     def command(self) -> Command | None:
         """Return what goes out, None if nothing does."""
-        if not (self.moves or self.stiffens):
+        if not (self.moves or self.stiffens or self.leds or self.sound):
             return None
-        stiffness = np.minimum(self.stiffness, self.cap) if self.stiffens else None
-        return Command(target=self.target if self.moves else None, stiffness=stiffness)
+        return Command(
+            target=self.target if self.moves else None,
+            stiffness=np.minimum(self.stiffness, self.cap) if self.stiffens else None,
+            leds=self.leds or None,
+            sound=self.sound,
+        )
 
     def keep(self) -> None:
         """Note that the command is in force."""

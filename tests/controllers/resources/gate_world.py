@@ -43,7 +43,8 @@ def leaf(name: str, kind: ResourceKind = ResourceKind.EXCLUSIVE) -> ResourceNode
 
 
 EYES = ResourceNode(
-    name="Eyes", device=Device(kind=DeviceKind.LEDS, names=("LeftEye", "RightEye"))
+    name="Eyes",
+    device=Device(kind=DeviceKind.LEDS, names=("LeftFaceLeds", "RightFaceLeds")),
 )
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from controllers.resources.gate.device_map import map_devices
 from models import BadInput, Robot, UnknownName
+from models.default_resources import default_resources
 from models.resource_node import Device, DeviceKind, ResourceNode
 from tests.controllers.resources.gate_world import EYES, limits, motor, node
 
@@ -45,9 +46,48 @@ def test_stiffness_is_of_joints_and_groups_in_joint_order(nao: Robot) -> None:
     assert found["upper"] == ["HeadYaw", "HeadPitch", "LHand"]
 
 
-def test_other_devices_are_named_with_their_kind(nao: Robot) -> None:
+@pytest.mark.requirement("RM-2", "RM-3")
+def test_lights_and_sound_of_the_robots_data_have_their_leaves(nao: Robot) -> None:
+    devices = map_devices(nao.resources, nao)
+    groups = {leaf.name: [x.name for x in leaf.groups] for leaf in devices.led_leaves}
+    assert len(groups) == 8
+    assert groups["Left eye"] == ["LeftFaceLeds"]
+    assert groups["Head leds"] == ["BrainLeds"]
+    assert devices.speaker_leaf is not None
+    assert devices.speaker_leaf.name == "TTS"
+    assert devices.speaker_leaf.speakers == nao.speakers
+
+
+def test_a_leaf_may_have_several_groups_of_leds(nao: Robot) -> None:
     devices = map_devices(node("root", EYES, motor("HeadYaw")), nao)
-    assert devices.others == (("Eyes", DeviceKind.LEDS),)
+    names = [[group.name for group in leaf.groups] for leaf in devices.led_leaves]
+    assert names == [["LeftFaceLeds", "RightFaceLeds"]]
+    assert devices.speaker_leaf is None
+
+
+@pytest.mark.requirement("RM-14")
+def test_lights_and_sound_obey_one_leaf(nao: Robot) -> None:
+    left = Device(kind=DeviceKind.LEDS, names=("LeftFaceLeds",))
+    with pytest.raises(
+        BadInput,
+        match="LED group 'LeftFaceLeds' would obey two resources, 'Eyes' and 'Left",
+    ):
+        map_devices(node("root", EYES, ResourceNode(name="Left eye", device=left)), nao)
+    sides = [
+        ResourceNode(name=name, device=Device(kind=DeviceKind.SPEAKER, names=(name,)))
+        for name in ("LeftSpeaker", "RightSpeaker")
+    ]
+    with pytest.raises(
+        BadInput, match="loudspeakers obey 'LeftSpeaker' and 'RightSpeaker', but"
+    ):
+        map_devices(node("root", *sides), nao)
+
+
+def test_without_a_list_of_resources_all_loudspeakers_are_one_leaf(nao: Robot) -> None:
+    devices = map_devices(default_resources(nao), nao)
+    assert devices.speaker_leaf is not None
+    assert devices.speaker_leaf.speakers == nao.speakers
+    assert len(devices.led_leaves) == len(nao.leds)
 
 
 def test_a_joint_obeys_one_leaf(nao: Robot) -> None:
@@ -71,6 +111,12 @@ def test_a_device_that_the_robot_has_not_is_named(nao: Robot) -> None:
         joints_of(nao, motor("RHipYawPitch"))  # a joint, but on the motor of another
     with pytest.raises(UnknownName, match="Joint or joint group 'LArn'"):
         joints_of(nao, limits("left", "LArn"))
+    ears = Device(kind=DeviceKind.LEDS, names=("LeftEar",))
+    with pytest.raises(UnknownName, match=r"LED group 'LeftEar'.*'LeftEarLeds'"):
+        joints_of(nao, ResourceNode(name="Left ear", device=ears))
+    horn = Device(kind=DeviceKind.SPEAKER, names=("Horn",))
+    with pytest.raises(UnknownName, match=r"Loudspeaker 'Horn'.*LeftSpeaker"):
+        joints_of(nao, ResourceNode(name="TTS", device=horn))
 
 
 def test_a_leaf_has_one_motor_and_a_composite_none(nao: Robot) -> None:

@@ -279,8 +279,7 @@ def test_two_who_share_a_leaf_both_use_it_in_one_slot(world: World) -> None:
         (
             "Eyes",
             1.0,
-            "resource 'Eyes' commands leds, which `Command` has no field for: 1.0 "
-            "cannot be written. Reserve it, but do not submit.",
+            "value of 'Eyes' is 1.0; give a LedSetting: colours, and a time to fade.",
         ),
     ],
 )
