@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, Strict
 
-from experiments.scenarios.form_base import Name, Part
+from experiments.scenarios.form_base import Name
 from experiments.scenarios.form_behaviours import BehaviourForm
 from experiments.scenarios.form_events import AnyEvent
 from experiments.scenarios.form_expectations import AnyExpectation
@@ -14,12 +14,19 @@ from experiments.scenarios.form_settings import (
     TransmitterForm,
     WorldForm,
 )
+from models.library_yaml import LibraryForm
 
 
-class ScenarioFile(Part):
-    """A scripted scenario: who wants what, what happens, what is expected."""
+class ScenarioFile(LibraryForm):
+    """A scripted scenario: who wants what, what happens, what is expected.
+
+    Motions, lights, sounds, commands and transitions are those of the robot and these.
+    """
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     name: Name
+    """Short, for lists."""
     about: Name
     """What it shows, in a sentence or two."""
     robot: Name = "nao"
@@ -28,9 +35,11 @@ class ScenarioFile(Part):
     """Body of the robot, such as H25; absent: with all parts."""
     posture: Name = "Stand"
     """Stored posture in which it begins, at rest."""
-    duration_s: Annotated[float, Field(gt=0.0, le=86_400.0, allow_inf_nan=False)]
+    duration_s: Annotated[
+        float, Strict(), Field(gt=0.0, le=86_400.0, allow_inf_nan=False)
+    ]
     """Simulated time in s."""
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Strict(), Field(ge=0)] = 0
     """Of all noise and chance."""
     controller: Name = "fixed"
     """Stiffness controller, as `nao-testbed heat --controllers` names it."""

@@ -4,6 +4,7 @@ The docstring below each field is its description in the JSON Schema.
 """
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
@@ -26,46 +27,41 @@ class Part(BaseModel):
     )
 
 
-HAS_NONE = " has none of the keys "
-"""In the message of an error of `by_key`, between what it is and the keys."""
-
-
-def tag(kind: str) -> Tag:
-    """Return the tag of the model whose key `kind` tells it from the others."""
-    return Tag(f"<{kind}>")
-
-
-def is_tag(part: object) -> bool:
-    """Tell whether a step of an error's place is such a tag, and no key of a file."""
-    return isinstance(part, str) and part.startswith("<") and part.endswith(">")
-
-
-ONE, MANY = tag("one"), tag("many")
+ONE, MANY = Tag("one"), Tag("many")
 
 
 def how_many(value: Any) -> str:
     """Return the tag of a plain value, or of a list or mapping."""
-    return "<many>" if isinstance(value, list | tuple | Mapping) else "<one>"
+    return "many" if isinstance(value, list | tuple | Mapping) else "one"
 
 
-def by_key(what: str, kinds: tuple[str, ...]) -> Discriminator:
+def by_key(what: str, kinds: Mapping[str, type[Part]]) -> Discriminator:
     """Return the rule that tells models of a union apart by the key that is there.
+
+    Where none is, the nearest one is meant, so that a slip gets its hint.
 
     Args:
         what: for messages, such as `an event`.
-        kinds: the keys, one for each model.
+        kinds: key to model, in the order in which they are looked for. The tag of a
+            model is its class's name.
     """
+    keys = tuple(kinds)
 
-    def kind_of(value: Any) -> str | None:
-        if isinstance(value, Mapping):
-            return next((f"<{kind}>" for kind in kinds if kind in value), None)
-        # An instance of a model; only when it is written, never when a file is read.
-        fields = getattr(type(value), "model_fields", {})
-        keys = {field.alias or name for name, field in fields.items()}
-        return next((f"<{kind}>" for kind in kinds if kind in keys), None)
+    def model_of(value: Any) -> str | None:
+        if isinstance(value, Part):  # being written, not read
+            return type(value).__name__
+        if not isinstance(value, Mapping):
+            return None
+        for key in keys:
+            if key in value:
+                return kinds[key].__name__
+        for found in value:
+            for key in get_close_matches(str(found), keys, n=1):
+                return kinds[key].__name__
+        return None
 
     return Discriminator(
-        kind_of,
+        model_of,
         custom_error_type="no_kind",
-        custom_error_message=f"{what}{HAS_NONE}{', '.join(kinds)}",
+        custom_error_message=f"{what} has one of the keys {', '.join(keys)}",
     )

@@ -15,6 +15,8 @@ from experiments.scenarios.form_base import (
     how_many,
 )
 
+Percent = Annotated[float, Field(gt=0.0, le=100.0, allow_inf_nan=False)]
+
 
 class PolicyForm(Part):
     """A conflict policy with settings."""
@@ -50,6 +52,10 @@ class BehaviourForm(Part):
     """Resources that it must have to act; absent: those that its schema declares."""
     optional: list[Name] | None = None
     """Resources that it takes if they are free."""
+    rates: dict[Name, Percent] | None = None
+    """Cumulative resource, such as CPU, to the rate that it must have, in percent."""
+    mode: Literal["use", "reserve"] | None = None
+    """`reserve` keeps its resources for its children, one of whom may use them."""
     policy: AnyPolicy | None = None
     """What it answers who wants what it holds: lock, stop, pause or callback."""
     priority: Priority | None = None

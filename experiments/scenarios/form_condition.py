@@ -1,10 +1,11 @@
 """Conditions as a file writes them: one key, and what it claims."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, Tag
 
-from experiments.scenarios.form_base import Celsius, Name, Part, Path, by_key, tag
+from experiments.scenarios.form_base import Celsius, Name, Part, Path, by_key
 
 
 class StartedForm(Part):
@@ -135,32 +136,46 @@ class EventForm(Part):
     """Its name."""
 
 
-CONDITIONS = (
-    *("started", "stopped", "failed"),
-    *("granted", "denied", "timed_out", "cancelled", "revoked"),
-    *("holds", "state", "degc_above", "degc_below", "fallen", "shut_down"),
-    *("group_started", "group_ended", "said", "event"),
-)
-"""The keys, one for each kind."""
+CONDITIONS: Mapping[str, type[Part]] = {
+    "started": StartedForm,
+    "stopped": StoppedForm,
+    "failed": FailedForm,
+    "granted": GrantedForm,
+    "denied": DeniedForm,
+    "timed_out": TimedOutForm,
+    "cancelled": CancelledForm,
+    "revoked": RevokedForm,
+    "holds": HoldsForm,
+    "state": StateForm,
+    "degc_above": DegcAboveForm,
+    "degc_below": DegcBelowForm,
+    "fallen": FallenForm,
+    "shut_down": ShutDownForm,
+    "group_started": GroupStartedForm,
+    "group_ended": GroupEndedForm,
+    "said": SaidForm,
+    "event": EventForm,
+}
+"""Key to kind."""
 
 ConditionForm = Annotated[
-    Annotated[StartedForm, tag("started")]
-    | Annotated[StoppedForm, tag("stopped")]
-    | Annotated[FailedForm, tag("failed")]
-    | Annotated[GrantedForm, tag("granted")]
-    | Annotated[DeniedForm, tag("denied")]
-    | Annotated[TimedOutForm, tag("timed_out")]
-    | Annotated[CancelledForm, tag("cancelled")]
-    | Annotated[RevokedForm, tag("revoked")]
-    | Annotated[HoldsForm, tag("holds")]
-    | Annotated[StateForm, tag("state")]
-    | Annotated[DegcAboveForm, tag("degc_above")]
-    | Annotated[DegcBelowForm, tag("degc_below")]
-    | Annotated[FallenForm, tag("fallen")]
-    | Annotated[ShutDownForm, tag("shut_down")]
-    | Annotated[GroupStartedForm, tag("group_started")]
-    | Annotated[GroupEndedForm, tag("group_ended")]
-    | Annotated[SaidForm, tag("said")]
-    | Annotated[EventForm, tag("event")],
+    Annotated[StartedForm, Tag("StartedForm")]
+    | Annotated[StoppedForm, Tag("StoppedForm")]
+    | Annotated[FailedForm, Tag("FailedForm")]
+    | Annotated[GrantedForm, Tag("GrantedForm")]
+    | Annotated[DeniedForm, Tag("DeniedForm")]
+    | Annotated[TimedOutForm, Tag("TimedOutForm")]
+    | Annotated[CancelledForm, Tag("CancelledForm")]
+    | Annotated[RevokedForm, Tag("RevokedForm")]
+    | Annotated[HoldsForm, Tag("HoldsForm")]
+    | Annotated[StateForm, Tag("StateForm")]
+    | Annotated[DegcAboveForm, Tag("DegcAboveForm")]
+    | Annotated[DegcBelowForm, Tag("DegcBelowForm")]
+    | Annotated[FallenForm, Tag("FallenForm")]
+    | Annotated[ShutDownForm, Tag("ShutDownForm")]
+    | Annotated[GroupStartedForm, Tag("GroupStartedForm")]
+    | Annotated[GroupEndedForm, Tag("GroupEndedForm")]
+    | Annotated[SaidForm, Tag("SaidForm")]
+    | Annotated[EventForm, Tag("EventForm")],
     by_key("a condition", CONDITIONS),
 ]

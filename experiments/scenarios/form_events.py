@@ -1,8 +1,9 @@
 """Events as a file writes them: a time or a condition, and one action by its key."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, Tag, model_validator
 
 from experiments.scenarios.form_base import (
     Celsius,
@@ -12,7 +13,6 @@ from experiments.scenarios.form_base import (
     Real,
     Seconds,
     by_key,
-    tag,
 )
 from experiments.scenarios.form_condition import ConditionForm
 
@@ -147,23 +147,32 @@ class DeleteGroupEvent(Triggered):
     """Its id."""
 
 
-ACTIONS = (
-    *("start", "stop", "say", "push", "heat", "break", "repair"),
-    *("body", "ground", "controller", "delete_group"),
-)
-"""The keys, one for each kind."""
+ACTIONS: Mapping[str, type[Part]] = {
+    "start": StartEvent,
+    "stop": StopEvent,
+    "say": SayEvent,
+    "push": PushEvent,
+    "heat": HeatEvent,
+    "break": BreakEvent,
+    "repair": RepairEvent,
+    "body": BodyEvent,
+    "ground": GroundEvent,
+    "controller": ControllerEvent,
+    "delete_group": DeleteGroupEvent,
+}
+"""Key to kind."""
 
 AnyEvent = Annotated[
-    Annotated[StartEvent, tag("start")]
-    | Annotated[StopEvent, tag("stop")]
-    | Annotated[SayEvent, tag("say")]
-    | Annotated[PushEvent, tag("push")]
-    | Annotated[HeatEvent, tag("heat")]
-    | Annotated[BreakEvent, tag("break")]
-    | Annotated[RepairEvent, tag("repair")]
-    | Annotated[BodyEvent, tag("body")]
-    | Annotated[GroundEvent, tag("ground")]
-    | Annotated[ControllerEvent, tag("controller")]
-    | Annotated[DeleteGroupEvent, tag("delete_group")],
+    Annotated[StartEvent, Tag("StartEvent")]
+    | Annotated[StopEvent, Tag("StopEvent")]
+    | Annotated[SayEvent, Tag("SayEvent")]
+    | Annotated[PushEvent, Tag("PushEvent")]
+    | Annotated[HeatEvent, Tag("HeatEvent")]
+    | Annotated[BreakEvent, Tag("BreakEvent")]
+    | Annotated[RepairEvent, Tag("RepairEvent")]
+    | Annotated[BodyEvent, Tag("BodyEvent")]
+    | Annotated[GroundEvent, Tag("GroundEvent")]
+    | Annotated[ControllerEvent, Tag("ControllerEvent")]
+    | Annotated[DeleteGroupEvent, Tag("DeleteGroupEvent")],
     by_key("an event", ACTIONS),
 ]

@@ -1,8 +1,9 @@
 """Expectations as a file writes them; what each means, `expectations` says exactly."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Discriminator, Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from experiments.scenarios.form_base import (
     MANY,
@@ -15,7 +16,6 @@ from experiments.scenarios.form_base import (
     Seconds,
     by_key,
     how_many,
-    tag,
 )
 from experiments.scenarios.form_condition import ConditionForm
 
@@ -187,19 +187,24 @@ class AtTimeExpectation(Part):
         return self
 
 
-EXPECTATIONS = (
-    *("happens", "never", "order", "joint", "group", "owner"),
-    "at_s",  # the last: others may have it too
-)
-"""The keys, one for each kind."""
+EXPECTATIONS: Mapping[str, type[Part]] = {
+    "happens": HappensExpectation,
+    "never": NeverExpectation,
+    "order": OrderExpectation,
+    "joint": TemperatureExpectation,
+    "group": GroupExpectation,
+    "owner": CountsExpectation,
+    "at_s": AtTimeExpectation,  # the last: another kind may have it too
+}
+"""Key to kind."""
 
 AnyExpectation = Annotated[
-    Annotated[HappensExpectation, tag("happens")]
-    | Annotated[NeverExpectation, tag("never")]
-    | Annotated[OrderExpectation, tag("order")]
-    | Annotated[TemperatureExpectation, tag("joint")]
-    | Annotated[GroupExpectation, tag("group")]
-    | Annotated[CountsExpectation, tag("owner")]
-    | Annotated[AtTimeExpectation, tag("at_s")],
+    Annotated[HappensExpectation, Tag("HappensExpectation")]
+    | Annotated[NeverExpectation, Tag("NeverExpectation")]
+    | Annotated[OrderExpectation, Tag("OrderExpectation")]
+    | Annotated[TemperatureExpectation, Tag("TemperatureExpectation")]
+    | Annotated[GroupExpectation, Tag("GroupExpectation")]
+    | Annotated[CountsExpectation, Tag("CountsExpectation")]
+    | Annotated[AtTimeExpectation, Tag("AtTimeExpectation")],
     by_key("an expectation", EXPECTATIONS),
 ]

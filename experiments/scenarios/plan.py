@@ -7,6 +7,8 @@ from typing import Any
 
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.policies import ConflictPolicy
+from controllers.resources.words import Mode
+from controllers.schemas.waking import Waking
 from experiments.scenarios.events import ScenarioEvent
 from experiments.scenarios.expectations import Expectation
 from models import Robot
@@ -23,17 +25,19 @@ class Behaviour:
     """Names from the top to it, with `/`: its name as an owner."""
     schema: str
     """Registered name."""
-    parameters: Any
-    """Instance of the schema's parameter class, or None where it has none."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Name to value, as the schema accepts them; the others keep their defaults."""
     children: tuple["Behaviour", ...] = ()
     """In their static order, the first one the highest."""
     needs: tuple[str, ...] | None = None
     """Resources that it asks for when it wins; None: those that its schema declares."""
     optional: tuple[str, ...] | None = None
+    rates: Mapping[str, float] | None = None
+    mode: Mode | None = None
     policy: ConflictPolicy | None = None
-    """None: the schema's own, or Lock. So for all that follow."""
+    """None: Lock."""
     priority: int | None = None
-    timeout_s: float | None = None
+    timeout_s: float = 5.0
     start_tick: int | None = 0
     """When it is woken; None waits for an event. Only for the top level."""
     owner_parent: str | None = None
@@ -46,6 +50,28 @@ class Behaviour:
         yield self
         for child in self.children:
             yield from child.walk()
+
+    def as_waking(self, order: int = 0) -> Waking:
+        """Return how its schema is to be woken, with all below it.
+
+        Args:
+            order: its rank among its siblings.
+        """
+        n = len(self.children)
+        return Waking(
+            schema=self.schema,
+            name=self.name,
+            parameters=self.parameters,
+            order=order,
+            needs=self.needs,
+            optional=self.optional,
+            rates=self.rates,
+            mode=self.mode,
+            priority=self.priority,
+            policy=self.policy,
+            timeout_s=self.timeout_s,
+            children=tuple(c.as_waking(n - i) for i, c in enumerate(self.children)),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
