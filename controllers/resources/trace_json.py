@@ -4,6 +4,9 @@ A line is one object: `event` names the class, the other keys are its fields. To
 stand by their public part, `epoch.sequence`; the outcome that a notice carries to its
 owner holds a whole token and is left out. Keys are sorted, so equal events make equal
 lines.
+
+Events of other parts join by `know_events`: their trace module calls it, so that who
+imports it can read them.
 """
 
 import json
@@ -23,15 +26,28 @@ _TOKEN = re.compile(r"(\d{1,18})\.(\d{1,18})")
 _SECRET = {(Notified, "outcome")}
 """Fields that hold what only an owner may see."""
 _Read = Callable[[object], object]
+_Form = tuple[tuple[str, _Read, bool], ...]
 
 
 def event_classes() -> dict[str, type[Event]]:
-    """Return every kind of event by its name."""
-    return {
-        name: item
-        for name, item in vars(trace).items()
-        if isinstance(item, type) and issubclass(item, Event) and item is not Event
-    }
+    """Return every kind of event that can be read, by its name."""
+    return dict(_KINDS)
+
+
+def know_events(*kinds: type[Event]) -> None:
+    """Let lines of these kinds be read from now on.
+
+    Raises:
+        BadInput: another kind has the name, or a field is of a type that no line holds.
+    """
+    for kind in kinds:
+        _form(kind)
+        known = _KINDS.setdefault(kind.__name__, kind)
+        if known is not kind:
+            raise BadInput(
+                f"event {kind.__name__!r} of {kind.__module__} has the name of one of "
+                f"{known.__module__}; give it another name."
+            )
 
 
 def event_to_record(event: Event) -> dict[str, object]:
@@ -39,9 +55,9 @@ def event_to_record(event: Event) -> dict[str, object]:
 
     A recorder that writes lines of its own puts it into them.
     """
-    kind = type(event).__name__
-    record = {name: _plain(getattr(event, name)) for name, _, _ in _FIELDS[kind]}
-    return {"event": kind} | record
+    form = _form(type(event))
+    record = {name: _plain(getattr(event, name)) for name, _, _ in form}
+    return {"event": type(event).__name__} | record
 
 
 def event_to_line(event: Event) -> str:
@@ -76,11 +92,11 @@ def event_from_record(record: object) -> Event:
         raise BadInput(f"{shown} is no event; it is an object with the key 'event'.")
     left = {key: value for key, value in record.items() if key != "event"}
     name = record["event"]
-    kinds = event_classes()
-    if name not in kinds:
-        raise UnknownName("Event", name, kinds, "the trace of reservations")
+    if name not in _KINDS:
+        raise UnknownName("Event", name, _KINDS, "the traces that are known")
+    kind = _KINDS[name]
     values: dict[str, object] = {}
-    for field, read, is_needed in _FIELDS[name]:
+    for field, read, is_needed in _form(kind):
         if field in left:
             try:
                 values[field] = read(left.pop(field))
@@ -90,7 +106,7 @@ def event_from_record(record: object) -> Event:
             raise BadInput(f"{shown} has no {field!r}, which {name} needs.")
     if left:
         raise BadInput(f"{shown} has {sorted(left)}, unknown in {name}.")
-    return kinds[name](**values)  # type: ignore[arg-type]  # each was read by its type
+    return kind(**values)  # type: ignore[arg-type]  # each was read by its type
 
 
 def _short(what: object) -> str:
@@ -110,14 +126,16 @@ def _plain(value: object) -> object:
     return value
 
 
-def _readers(kind: type[Event]) -> tuple[tuple[str, _Read, bool], ...]:
+def _form(kind: type[Event]) -> _Form:
     """Return each field's name, what reads it, and whether it has no default."""
-    hints = get_type_hints(kind)
-    return tuple(
-        (field.name, _reader(hints[field.name]), field.default is MISSING)
-        for field in fields(kind)
-        if (kind, field.name) not in _SECRET
-    )
+    if kind not in _FORMS:
+        hints = get_type_hints(kind)
+        _FORMS[kind] = tuple(
+            (field.name, _reader(hints[field.name]), field.default is MISSING)
+            for field in fields(kind)
+            if (kind, field.name) not in _SECRET
+        )
+    return _FORMS[kind]
 
 
 def _reader(hint: object) -> _Read:
@@ -130,9 +148,15 @@ def _reader(hint: object) -> _Read:
         read = _reader(arms[1])
         return lambda value: {key: read(item) for key, item in _object(value).items()}
     if origin is tuple:
-        return lambda value: tuple(map(_text, _list(value)))
+        read = _reader(arms[0])
+        return lambda value: tuple(map(read, _list(value)))
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return hint
+    if hint not in _SCALARS:
+        raise BadInput(
+            f"an event has a field of type {hint}, which no line of JSON holds; take "
+            "text, numbers, truth values, words, tokens, tuples or mappings of these."
+        )
     return _SCALARS[hint]
 
 
@@ -169,7 +193,7 @@ def _number(value: object) -> float:
 
 def _list(value: object) -> list[object]:
     if not isinstance(value, list):
-        raise TypeError(f"{value!r} is no list of names")
+        raise TypeError(f"{value!r} is no list")
     return value
 
 
@@ -186,5 +210,14 @@ _SCALARS: Mapping[object, _Read] = {
     int: _whole,
     float: _number,
 }
-_FIELDS = {name: _readers(kind) for name, kind in event_classes().items()}
-"""What each kind of event is read by."""
+_FORMS: dict[type[Event], _Form] = {}
+"""What each kind of event is read by, filled when it is first met."""
+_KINDS: dict[str, type[Event]] = {}
+"""Every kind of event that can be read."""
+know_events(
+    *(
+        kind
+        for kind in vars(trace).values()
+        if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
+    )
+)

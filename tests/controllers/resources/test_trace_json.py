@@ -1,8 +1,8 @@
 """Events as lines of JSON: every one comes back, no secret goes out."""
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -13,7 +13,9 @@ from controllers.resources.trace_json import (
     event_from_record,
     event_to_line,
     event_to_record,
+    know_events,
 )
+from controllers.resources.words import Refusal
 from models import BadInput, UnknownName
 from tests.controllers.resources.stage import Stage
 from tests.controllers.resources.stories import STORIES
@@ -114,7 +116,7 @@ def changed(**fields: object) -> str:
         (
             '{"event": "Frozen", "leaves": "HeadYaw", "by": "hot", "effort_cap": null, '
             '"is_total": true, "tick": 1}',
-            "Frozen.leaves in .*: 'HeadYaw' is no list of names",
+            "Frozen.leaves in .*: 'HeadYaw' is no list",
         ),
         (
             '{"event": "Frozen", "leaves": [], "by": "hot", "effort_cap": "all", '
@@ -157,3 +159,41 @@ def test_a_long_wrong_line_is_shown_in_part() -> None:
     with pytest.raises(BadInput) as caught:
         event_from_line("x" * 10_000)
     assert len(str(caught.value)) < 250
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured(Event):
+    """An event of another part, with every type that a line holds."""
+
+    numbers: tuple[int, ...]
+    by_name: Mapping[str, tuple[float, ...]]
+    word: Refusal | None
+    is_true: bool = False
+
+
+MEASURED = Measured(
+    tick=1, numbers=(1, 2), by_name={"x": (0.5, 1.0)}, word=Refusal.FROZEN
+)
+
+
+def test_events_of_other_parts_are_read_once_they_are_known() -> None:
+    line = event_to_line(MEASURED)
+    know_events(Measured)
+    know_events(Measured)
+    assert event_from_line(line) == MEASURED
+    assert event_to_line(event_from_line(line)) == line
+
+
+def test_two_kinds_of_events_do_not_share_a_name() -> None:
+    other = type("Opened", (Event,), {})
+    with pytest.raises(BadInput, match=r"'Opened' .* has the name of one of"):
+        know_events(other)
+
+
+def test_a_field_that_no_line_holds_is_refused() -> None:
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Odd(Event):
+        what: complex
+
+    with pytest.raises(BadInput, match="field of type <class 'complex'>"):
+        know_events(Odd)
