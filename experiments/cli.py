@@ -188,6 +188,45 @@ def heat(
     raise typer.Exit(run_heat_command(cfg, out, json_file))
 
 
+@app.command()
+def replay(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Folder of a recorded run.")
+    ],
+    controller: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Controller to run on it; repeatable. Default: the recorded one.",
+        ),
+    ] = None,
+    robot: Annotated[
+        Path | None,
+        typer.Option(
+            "--robot", metavar="DIR", help="Folder of its robot, where it moved."
+        ),
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Also write answers and a figure there."),
+    ] = None,
+) -> None:
+    """Give controllers the sensor input of a recorded run; compare their answers."""
+    from experiments.replay import ReplayCfg  # noqa: PLC0415  # heavy
+    from experiments.replay_command import run_replay_command  # noqa: PLC0415  # heavy
+
+    cfg = ReplayCfg(
+        folder=run,
+        controllers=tuple(name.strip() for name in controller or ()),
+        robot=robot,
+    )
+    raise typer.Exit(run_replay_command(cfg, out, json_file))
+
+
 @app.command(name="robot")
 def describe_robot(robot: RobotOption = None) -> None:
     """Say what a robot is: joints, limits, masses, motors, postures, sensors."""

@@ -43,8 +43,6 @@ class ReplayCfg:
     """As `make_controller` takes them; none: the one that the run names."""
     robot: Path | None = None
     """Folder of the robot; None: the one that the run names."""
-    physics_dt: float = 1e-3
-    """Length of a tick in s; the observations were made at whole ticks."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,7 +52,6 @@ class Recording:
     run: Run
     observations: RecordedObservations
     controllers: tuple[str, ...]
-    physics_dt: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,18 +92,18 @@ def open_recording(cfg: ReplayCfg) -> Recording:
         run=run,
         observations=observations,
         controllers=controllers,
-        physics_dt=cfg.physics_dt,
     )
 
 
 def answer(recording: Recording, controller: str, on_progress: Progress) -> Answers:
     """Let one controller answer a whole recording, in the loop of the experiments."""
-    replay = ReplayRobot(recording.observations, recording.physics_dt)
+    period_s = recording.observations.period_s
+    replay = ReplayRobot(recording.observations, period_s / _ticks(period_s))
     bare = make_controller(controller)
     timed = TimedController(bare)
     n = len(recording.observations)
     stiffness = np.empty((n, len(replay.robot.joints)))
-    loop = Loop(replay, timed, None, recording.observations.period_s)
+    loop = Loop(replay, timed, None, period_s)
     done, failure = 0, None
     while not replay.is_over:
         try:
@@ -183,6 +180,11 @@ def _result(recording: Recording, answers: Sequence[Answers]) -> ReplayResult:
             for a in answers
         },
     )
+
+
+def _ticks(period_s: float) -> int:
+    """Return into how many ticks of about 1 ms a period is divided."""
+    return max(1, round(period_s / 1e-3))
 
 
 def _named_controller(run: Run) -> str | None:

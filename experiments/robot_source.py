@@ -64,8 +64,6 @@ class RecordingSource:
     """The run folder."""
     robot_folder: Path | None = None
     """Of the robot; None takes the one that the run names."""
-    physics_dt: float = 1e-3
-    """Length of a tick in s."""
 
     def open(self) -> ReplayRobot:
         """Return the recording behind the robot interface.
@@ -75,7 +73,7 @@ class RecordingSource:
         """
         run = read_run(self.folder)
         robot = recorded_robot(run.meta, self.robot_folder)
-        return ReplayRobot(read_observations(run, robot), self.physics_dt)
+        return ReplayRobot(read_observations(run, robot))
 
     def goal(self, robot: Robot) -> FloatArray | None:  # noqa: ARG002 - as its twin
         """Return None: the set-points are those of the recording."""

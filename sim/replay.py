@@ -23,8 +23,6 @@ from sim.recorded_observations import RecordedObservations
 
 FloatArray = NDArray[np.float64]
 
-ATOL_TICK = 1e-6  # ticks; a time in s is a whole number of them but for rounding
-
 
 class RecordingOver(TestbedError):
     """The recording has ended: there is nothing more to read."""
@@ -44,19 +42,19 @@ class ReplayRobot:
 
         Args:
             recorded: from `read_observations`.
-            dt: length of a tick in s.
+            dt: length of a tick in s; an observation is there from the tick on that is
+                nearest to its time.
 
         Raises:
-            BadInput: the observations were not made at whole ticks.
+            BadInput: two observations fall on one tick.
         """
         self.recorded = recorded
         self.dt = dt
-        ticks = recorded.time_s / dt
-        self._ticks = np.rint(ticks).astype(np.int64)
-        if np.abs(ticks - self._ticks).max() > ATOL_TICK * max(1.0, ticks.max()):
+        self._ticks = np.rint(recorded.time_s / dt).astype(np.int64)
+        if (np.diff(self._ticks) < 1).any():
             raise BadInput(
-                f"the observations were not made at whole ticks of {dt} s; give the "
-                f"physics step of the recorded run."
+                f"the recording has observations that are less than dt = {dt} s apart; "
+                f"give a shorter tick."
             )
         alone = len(recorded) == 1
         self._period = 1 if alone else max(1, round(recorded.period_s / dt))

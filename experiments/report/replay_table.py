@@ -1,0 +1,141 @@
+"""What controllers answered on one recording, as tables of at most 100 columns."""
+
+from rich import box
+from rich.table import Table
+
+from experiments.replay_results import ControllerAnswers, RecordedRun, ReplayResult
+
+MOST_JUMPS = 3
+"""Jumps that are named one by one."""
+MOST_ROWS = 12
+"""Joints shown of a controller."""
+
+
+def replay_tables(result: ReplayResult) -> list[Table]:
+    """Return a table of the controllers, and one of the joints for each that differs.
+
+    Where none does, the joints of the reference are shown.
+    """
+    reference = result.answers[result.reference]
+    others = [
+        one
+        for one in result.answers.values()
+        if one is not reference and one.joints and not one.is_identical
+    ]
+    joints = [_joints(reference, other) for other in others] or [_joints(reference)]
+    return [_controllers(result), *joints]
+
+
+def _controllers(result: ReplayResult) -> Table:
+    table = _table(
+        f"Controllers on {_text(result.run)}", caption="\n".join(_notes(result.run))
+    )
+    table.add_column("controller", no_wrap=True)
+    table.add_column(f"as {result.reference}?", justify="right")
+    for name in ("rms", "largest", "a step", "99 %"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("flags: observations")
+    for one in result.answers.values():
+        is_reference = one.controller == result.reference
+        table.add_row(
+            one.controller,
+            "" if is_reference else _same(one),
+            "" if is_reference else _number(one.rms_difference),
+            "" if is_reference else _number(one.largest_difference),
+            _time(one.step_us),
+            _time(one.step_us_99),
+            ", ".join(f"{name} {n}" for name, n in one.flags.items()),
+        )
+    return table
+
+
+def _joints(
+    reference: ControllerAnswers, other: ControllerAnswers | None = None
+) -> Table:
+    """Return the stiffness by joint: those that differ most, or are stiffest."""
+    table = _table("Stiffness by joint")
+    table.add_column("joint", no_wrap=True)
+    shown = [reference] if other is None else [reference, other]
+    for one in shown:
+        table.add_column(f"{one.controller}, mean", justify="right")
+        table.add_column("largest", justify="right")
+    if other is not None:
+        table.add_column("rms difference", justify="right")
+    newest = reference if other is None else other
+    rows = sorted(
+        newest.joints,
+        key=lambda name: (newest.joints[name].rms_difference, newest.joints[name].mean),
+        reverse=True,
+    )
+    if len(rows) > MOST_ROWS:
+        table.caption = f"{len(rows) - MOST_ROWS} more joints are in the JSON."
+    for name in rows[:MOST_ROWS]:
+        cells = [
+            _number(value)
+            for one in shown
+            for value in (one.joints[name].mean, one.joints[name].largest)
+        ]
+        if other is not None:
+            cells.append(_number(other.joints[name].rms_difference))
+        table.add_row(name, *cells)
+    return table
+
+
+def _same(one: ControllerAnswers) -> str:
+    if one.is_identical:
+        return "bit for bit"
+    if one.first_difference_s is None:
+        return "as far as it went"
+    return f"not from {one.first_difference_s:.2f} s on"
+
+
+def _text(run: RecordedRun) -> str:
+    return (
+        f"{run.folder}: {run.observations} observations, {run.begin_s:.2f} to "
+        f"{run.end_s:.2f} s, every {1e3 * run.period_s:g} ms"
+    )
+
+
+def _notes(run: RecordedRun) -> list[str]:
+    """Return what a reader must know about the recording."""
+    notes = []
+    if not run.is_exact:
+        notes.append(
+            "Recorded with seven digits: all controllers get the same input, but not "
+            "bit for bit what the robot gave."
+        )
+    if run.state != "done":
+        notes.append(f"The run: {run.state}; what it recorded is replayed to its end.")
+    if run.jumps:
+        jumps = [f"{a:.2f} to {b:.2f} s" for a, b in run.jumps[:MOST_JUMPS]]
+        more = len(run.jumps) - MOST_JUMPS
+        notes.append(
+            f"No controller was asked from {', '.join(jumps)}"
+            + (f" and {more} times more" if more > 0 else "")
+            + ": heat passed alone, and the clock jumps here too."
+        )
+    return notes
+
+
+def _table(title: str, caption: str | None = None) -> Table:
+    return Table(
+        title=title,
+        caption=caption or None,
+        title_justify="left",
+        title_style="bold",
+        caption_justify="left",
+        caption_style="",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        padding=(0, 1),
+        highlight=False,
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if value == 0.0 or abs(value) >= 1e-3 else f"{value:.1e}"
+
+
+def _time(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f} µs"
