@@ -119,7 +119,11 @@ def read_file(path: Path, form: type[FormT]) -> ReadFile[FormT]:
 def _problems(
     error: ValidationError, form: type[BaseModel], tree: Any
 ) -> Iterator[Problem]:
-    for found in error.errors():
+    found_errors = error.errors()
+    above = {e["loc"][:n] for e in found_errors for n in range(len(e["loc"]))}
+    for found in found_errors:
+        if found["type"] == "too_short" and found["loc"] in above:
+            continue  # it is short because of what is wrong inside
         place = _in_file(tree, found["loc"], found["type"] == "missing")
         where = ".".join(str(part) for part in place) or "the file"
         if found["type"] == "extra_forbidden":
