@@ -35,7 +35,9 @@ Part = Annotated[int, Field(strict=True, ge=1)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True
+    )
 
 
 class MotionForm(_Part):

@@ -5,7 +5,8 @@ Every error is a `RobotDataError` whose message begins with `file:line`. The tab
 `heating_two_node.csv`, `force_sensors.csv`, `contacts.csv`, `postures.csv` and, for a
 robot with lights, `leds.csv`. `models.rows` and `models.robot_yaml` hold their columns.
 The tree of resources is in `resources.yaml`, or follows from the rest where there is no
-such file (`models.default_resources`).
+such file (`models.default_resources`). What the robot can do by heart is in `library/`
+(`models.load_library`); without that it can do nothing by heart.
 """
 
 from dataclasses import replace
@@ -19,6 +20,7 @@ from models.load_devices import (
     load_groups,
     load_leds,
 )
+from models.load_library import load_library
 from models.load_motors import load_motors
 from models.load_postures import load_postures
 from models.load_resources import check_resource_names, load_resources
@@ -50,6 +52,7 @@ def load_robot(folder: Path | str | None = None) -> Robot:
     Raises:
         BadInput: there is no such folder.
         RobotDataError: a file of it is wrong; the message says where and why.
+        FileErrors: files of its library are; the message says all of it.
     """
     folder = default_robot_folder() if folder is None else Path(folder)
     if not folder.is_dir():
@@ -91,7 +94,7 @@ def load_robot(folder: Path | str | None = None) -> Robot:
     )
     robot = replace(robot, resources=load_resources(robot))
     check_resource_names(file, robot)
-    return robot
+    return replace(robot, library=load_library(robot))
 
 
 def _check_body(file: YamlFile[RobotFile], urdf: UrdfTree) -> None:

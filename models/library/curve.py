@@ -72,7 +72,8 @@ def largest_speeds(
     with np.errstate(divide="ignore", invalid="ignore"):
         u = -b / (3.0 * c)
     at_vertex = np.where((u > 0.0) & (u < 1.0), first + b * np.nan_to_num(u), 0.0)
-    return np.max(np.abs([first, last, at_vertex]), axis=0)
+    largest: FloatArray = np.max(np.abs([first, last, at_vertex]), axis=0)
+    return largest
 
 
 def sample_curve(
