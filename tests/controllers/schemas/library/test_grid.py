@@ -1,0 +1,84 @@
+"""The grid: what it remembers, how it forgets, where it is highest."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from controllers.schemas.library.grid import Grid
+from models import BadInput
+
+
+def test_cells_divide_the_rectangle() -> None:
+    grid = Grid((-1.0, 1.0), (0.0, 3.0), (4, 3))
+    assert_allclose(grid.x, [-0.75, -0.25, 0.25, 0.75])
+    assert_allclose(grid.y, [0.5, 1.5, 2.5])
+
+
+@pytest.mark.requirement("JD-15")
+@given(
+    st.floats(-5.0, 5.0), st.floats(0.0, 5.0), st.floats(0.0, 5.0), st.floats(0.1, 9.0)
+)
+def test_two_short_times_relax_as_far_as_one_long_one(
+    start: float, first: float, second: float, constant: float
+) -> None:
+    once, twice = (Grid((0.0, 1.0), (0.0, 1.0), (1, 1), start) for _ in range(2))
+    once.relax(1.0, first + second, constant)
+    twice.relax(1.0, first, constant)
+    twice.relax(1.0, second, constant)
+    assert_allclose(once.values, twice.values, atol=1e-12)
+    expected = 1.0 + (start - 1.0) * np.exp(-(first + second) / constant)
+    assert_allclose(once.values, expected, atol=1e-12)
+
+
+def test_only_cells_whose_centre_is_near_change() -> None:
+    grid = Grid((0.0, 4.0), (0.0, 2.0), (4, 2), 1.0)
+    assert grid.put(1.5, 0.5, (1.0, 0.4), 0.0) == 3
+    assert_allclose(grid.values, [[0, 1], [0, 1], [0, 1], [1, 1]])
+    assert grid.add(3.5, 1.5, (0.1, 0.1), 2.5) == 1
+    assert grid.at(3.9, 1.9) == 3.5
+    assert grid.put(40.0, 0.5, (1.0, 1.0), 9.0) == 0
+
+
+@pytest.mark.requirement("JD-15")
+@given(
+    st.lists(st.floats(-9.0, 9.0), min_size=6, max_size=6),
+    st.floats(-1.0, 4.0),
+    st.floats(-1.0, 3.0),
+    st.floats(0.0, 3.0),
+)
+def test_no_cell_is_worth_more_than_the_highest(
+    values: list[float], x: float, y: float, cost: float
+) -> None:
+    grid = Grid((0.0, 3.0), (0.0, 2.0), (3, 2))
+    grid.values[:] = np.reshape(values, (3, 2))
+    best_x, best_y = grid.highest((x, y), cost)
+
+    def worth(at_x: float, at_y: float) -> float:
+        return grid.at(at_x, at_y) - cost * float(np.hypot(at_x - x, at_y - y))
+
+    assert all(
+        worth(best_x, best_y) >= worth(float(i), float(j)) - 1e-12
+        for i in grid.x
+        for j in grid.y
+    )
+
+
+def test_of_equal_cells_the_first_is_taken() -> None:
+    assert Grid((0.0, 2.0), (0.0, 2.0), (2, 2)).highest() == (0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "shape"),
+    [
+        ((1.0, 1.0), (0.0, 1.0), (2, 2)),
+        ((0.0, 1.0), (0.0, float("inf")), (2, 2)),
+        ((0.0, 1.0), (0.0, 1.0), (2, 0)),
+    ],
+)
+def test_an_empty_rectangle_is_refused(
+    x: tuple[float, float], y: tuple[float, float], shape: tuple[int, int]
+) -> None:
+    with pytest.raises(BadInput, match="grid"):
+        Grid(x, y, shape)
