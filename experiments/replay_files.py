@@ -55,4 +55,5 @@ def write_answers(
             for time, stiffness in zip(time_s.tolist(), one.stiffness, strict=False):
                 recorder.append(time, stiffness)
             recorder.close("done" if one.failure is None else f"failed: {one.failure}")
-    write_replay_figure(folder / "stiffness.png", result, answers, time_s)
+    drawn = [one for one in answers if len(one.stiffness)]
+    write_replay_figure(folder / "stiffness.png", result, drawn, time_s)

@@ -1,4 +1,4 @@
-"""Stiffness over time of the joints in which controllers differ most."""
+"""Stiffness over time of the joints in which most happened."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -27,19 +27,20 @@ MOST_POINTS = 4000
 def write_replay_figure(
     path: Path, result: ReplayResult, answers: Sequence[Answers], time_s: FloatArray
 ) -> Path:
-    """Draw the joints that differ most from the reference, and write the file.
+    """Draw the joints whose stiffness varies most in time, and write the file.
 
     Args:
         path: of the PNG file.
         result: the comparison.
-        answers: of every controller, the reference's first.
+        answers: of every controller, at least one each, the reference's first.
         time_s: (n,) times of the observations in s.
 
     Raises:
         BadInput: the file cannot be written.
     """
-    joints = _shown(result)
     names = list(result.answers[result.reference].joints)
+    spread = np.max([np.ptp(one.stiffness, axis=0) for one in answers], axis=0)
+    joints = [names[j] for j in np.argsort(-spread, kind="stable")[:PANELS]]
     figure = new_figure(8.0, 1.4 + 1.5 * len(joints))
     panels = figure.subplots(len(joints), 1, sharex=True, squeeze=False)[:, 0]
     every = -(-len(time_s) // MOST_POINTS)
@@ -50,7 +51,8 @@ def write_replay_figure(
                 time_s[: len(one.stiffness) : every],
                 column,
                 color=ARM_COLOURS[i % len(ARM_COLOURS)],
-                lw=1.4 if i == 0 else 0.9,
+                lw=3.0 if i == 0 else 0.9,
+                alpha=0.5 if i == 0 else 1.0,
                 label=one.controller,
             )
         panel_title(axes, joint)
@@ -66,17 +68,3 @@ def write_replay_figure(
     )
     settings = {"run": asdict(result.run), "controllers": list(result.answers)}
     return save_figure(figure, path, "Stiffness on one recording", settings)
-
-
-def _shown(result: ReplayResult) -> list[str]:
-    """Return the joints with the largest difference of any controller, or loads."""
-
-    def weight(joint: str) -> tuple[float, float]:
-        rows = [a.joints[joint] for a in result.answers.values() if a.joints]
-        return (
-            max(row.rms_difference for row in rows),
-            max(row.largest for row in rows),
-        )
-
-    joints = result.answers[result.reference].joints
-    return sorted(joints, key=weight, reverse=True)[:PANELS]
