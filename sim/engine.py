@@ -7,7 +7,7 @@ quaternions are x y z w. Joint arrays follow `Robot.joints`.
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -106,6 +106,37 @@ class Engine:
             physicsClientId=c,
         )
         return ground
+
+    def set_ground(self, friction: float, slope_deg: float) -> None:
+        """Let the ground be another one from the next step on.
+
+        It turns about the world's origin: little by little under a robot that stands.
+
+        Args:
+            friction: Coulomb coefficient.
+            slope_deg: rises by this angle towards +x.
+        """
+        if friction != self.cfg.friction:
+            p.changeDynamics(
+                self._ground, -1, lateralFriction=friction, physicsClientId=self._client
+            )
+            self._renew_contacts()
+        self.cfg = replace(self.cfg, friction=friction, slope_deg=slope_deg)
+        p.resetBasePositionAndOrientation(
+            self._ground,
+            (0.0, 0.0, 0.0),
+            self._ground_quaternion(),
+            physicsClientId=self._client,
+        )
+        self.ground_normal = self._ground_rotation()[:, 2].copy()
+
+    def _renew_contacts(self) -> None:
+        """Let contacts with the ground be found anew: old ones keep their friction."""
+        for group, mask in ((0, 0), (2, ~2)):  # nothing; then as every static body has
+            p.setCollisionFilterGroupMask(
+                self._ground, -1, group, mask, physicsClientId=self._client
+            )
+            p.performCollisionDetection(physicsClientId=self._client)
 
     def _load_robot(self) -> int:
         c = self._client
@@ -245,6 +276,18 @@ class Engine:
             self._body, index, computeForwardKinematics=1, physicsClientId=self._client
         )
         return np.array(state[4]), rotation_from_quaternion(state[5])
+
+    def link_com(self, link: str) -> FloatArray:
+        """Return the centre of mass (3,) of a link in the world, in m."""
+        index = self._link_index[link]
+        if index < 0:
+            com, _ = p.getBasePositionAndOrientation(
+                self._body, physicsClientId=self._client
+            )
+        else:
+            state = p.getLinkState(self._body, index, physicsClientId=self._client)
+            com = state[0]
+        return np.array(com)
 
     def link_twist(self, link: str) -> tuple[FloatArray, FloatArray]:
         """Return velocity (3,) of a link's centre of mass in m/s and angular (3,)."""
