@@ -17,12 +17,14 @@ from sim.channels import Channel
 from sim.engine import Engine, rotation_from_quaternion
 from sim.heating import make_heating
 from sim.last_second import LastSecond
+from sim.leds import Leds
 from sim.motor_faults import MotorFaults
 from sim.placement import place_at_rest
 from sim.protection import make_protection
 from sim.sensors import Sensors
 from sim.servo import Servo
 from sim.simulation_cfg import SimulationCfg, misalignment_of, start_temperatures
+from sim.speaker import Speaker
 from sim.ticks import ticks_of
 from sim.truth import Snapshot, Truth
 
@@ -66,6 +68,8 @@ class SimulatedRobot:
         )
         self.protection = make_protection(cfg.protection, robot)
         self._faults = MotorFaults(robot)
+        self.leds = Leds(robot, self.dt, lambda: self.tick)
+        self.speaker = Speaker()
         self._engine = Engine(robot, cfg.world)
         self._rng = np.random.default_rng(cfg.seed)
         self._sensors = Sensors(
@@ -150,15 +154,21 @@ class SimulatedRobot:
         )
 
     def write(self, command: Command) -> None:
-        """Put set-points and stiffness in force, all of a command or nothing.
+        """Put a command in force, all of it or nothing.
 
         Joints on one motor obey the values of its leading joint, and read back so.
 
         Raises:
             BadInput: a value is not finite, a stiffness outside [0, 1], a set-point
-                outside the joint's range.
+                outside the joint's range; LEDs or a sound do not fit the robot's, or a
+                sound begins while the last one is heard.
         """
         check_command(command, self._robot)
+        if command.sound is not None:
+            self.speaker.check(command.sound, self.time_s)
+            self.speaker.write(command.sound, self.time_s)
+        if command.leds is not None:
+            self.leds.write(command.leds)
         if command.target is not None:
             self._servo.target[:] = command.target[self._servo.lead_of_joint]
         if command.stiffness is not None:
@@ -219,6 +229,7 @@ class SimulatedRobot:
             rng=self._rng.bit_generator.state,
             heating=self.heating.state(),
             protection=self.protection.state(),
+            speaker=self.speaker.state(),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -232,6 +243,7 @@ class SimulatedRobot:
         self._rng.bit_generator.state = dict(snapshot.rng)
         self.heating.restore(snapshot.heating)
         self.protection.restore(snapshot.protection)
+        self.speaker.restore(snapshot.speaker)
 
     def forget(self, snapshot: Snapshot) -> None:
         """Release the memory of a kept state."""
@@ -383,4 +395,5 @@ class SimulatedRobot:
             servo.motor_torque,
             servo.square_sum,
             self.mean_square,
+            self.leds.table,
         )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sim.engine import Contact
 from sim.heating import HeatingState
 from sim.protection import ProtectionState
+from sim.speaker import SpeakerState
 
 FloatArray = NDArray[np.float64]
 
@@ -49,3 +50,4 @@ class Snapshot:
     rng: Mapping[str, object]
     heating: HeatingState
     protection: ProtectionState
+    speaker: SpeakerState

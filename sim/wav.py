@@ -1,0 +1,22 @@
+"""Sound files: RIFF WAVE, one channel, 16 bits."""
+
+import wave
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def write_wav(path: Path, samples: NDArray[np.int16], sample_rate_hz: int) -> None:
+    """Write a sound file, in place of one that is there.
+
+    Args:
+        path: of the file.
+        samples: (n,) one channel.
+        sample_rate_hz: samples in a second.
+    """
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(sample_rate_hz)
+        file.writeframes(samples.astype("<i2").tobytes())
