@@ -126,6 +126,11 @@ class RunRecording:
         if counts:
             self.event(kind, time_s, **counts)
 
+    def flush(self) -> None:
+        """Write what waits as a part of its own."""
+        if self._recorder is not None:
+            self._recorder.flush()
+
     def save_last_second(self, sim: SimulatedRobot) -> None:
         """Keep the last second at full rate: for a run that diverged."""
         if self._recorder is not None:
