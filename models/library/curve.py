@@ -104,7 +104,8 @@ def sample_curve(
     first, last = h * slopes[i], h * slopes[i + 1]
     b = 3.0 * rise - 2.0 * first - last
     c = first + last - 2.0 * rise
-    return angles[i] + u * (first + u * (b + u * c))
+    curve = angles[i] + u * (first + u * (b + u * c))
+    return np.clip(curve, angles.min(), angles.max())  # a stop is not passed by an ulp
 
 
 def first_not_rising(times: tuple[float, ...]) -> int | None:
