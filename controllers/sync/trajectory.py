@@ -1,0 +1,138 @@
+"""From the keyframes of a motion to one set-point a motor and slot (DB3, SY-19).
+
+All motors of a motion start from where they are and rest at their own last keyframe
+until the motion is over.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.library import Interpolation, Motion, Track
+from models.library.curve import largest_speeds, sample_curve
+
+FloatArray = NDArray[np.float64]
+
+REL_SPEED = 1e-6
+"""By how much a speed may pass the limit: rounding of angles and set-points."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TooFast:
+    """A motor would have to be faster than it can."""
+
+    motor: str
+    from_s: float
+    """Keyframe before it, in s; 0 is the start."""
+    to_s: float
+    """Keyframe after it, in s."""
+    speed: float
+    """What it takes, in rad/s."""
+    limit: float
+    """What it can, in rad/s."""
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        return (
+            f"{self.motor} would move with up to {math.degrees(self.speed):.1f} °/s "
+            f"between {self.from_s:g} s and {self.to_s:g} s; it can "
+            f"{math.degrees(self.limit):.1f} °/s"
+        )
+
+
+def item_count(length_s: float, slot_s: float) -> int:
+    """Return the number of slots that a length takes, at least 1.
+
+    Part of a slot counts as one; an excess of a billionth is rounding.
+    """
+    return max(1, math.ceil(length_s / slot_s - 1e-9))
+
+
+def too_fast(
+    motion: Motion, start: Mapping[str, float], limits: Mapping[str, float]
+) -> Iterator[TooFast]:
+    """Yield where a motion is too fast when it starts from somewhere.
+
+    Args:
+        motion: its keyframes.
+        start: motor to the angle in rad from which it starts.
+        limits: motor to its largest speed in rad/s.
+    """
+    for track in motion.tracks:
+        times, angles = _keyframes(track, start[track.joint])
+        limit = limits[track.joint]
+        speeds = largest_speeds(times, angles, motion.interpolation)
+        for i in np.flatnonzero(speeds > limit * (1.0 + REL_SPEED)).tolist():
+            yield TooFast(
+                motor=track.joint,
+                from_s=float(times[i]),
+                to_s=float(times[i + 1]),
+                speed=float(speeds[i]),
+                limit=limit,
+            )
+
+
+def sample_motion(
+    motion: Motion, start: Mapping[str, float], slot_s: float
+) -> FloatArray:
+    """Return the set-points of a motion for each slot.
+
+    Row k is commanded in slot k and belongs to the end of that slot, so that the last
+    row is the end of the motion.
+
+    Args:
+        motion: its keyframes.
+        start: motor to the angle in rad from which it starts.
+        slot_s: length of a slot, in s.
+
+    Returns:
+        (n_slots, n_tracks) in rad, columns in the order of the tracks.
+    """
+    count = item_count(motion.length_s, slot_s)
+    at = slot_s * np.arange(1.0, count + 1)
+    return np.column_stack(
+        [
+            sample_curve(
+                *_keyframes(track, start[track.joint]), motion.interpolation, at
+            )
+            for track in motion.tracks
+        ]
+    )
+
+
+def way_back(
+    start: FloatArray, end: FloatArray, limits: FloatArray, slot_s: float
+) -> FloatArray:
+    """Return set-points from rest in one place to rest in another, at half speed.
+
+    Each is a cubic; all joints arrive together; the one that takes longest is at half
+    of its largest speed in the middle, where a cubic from rest to rest is at 3/2 of its
+    mean speed.
+
+    Args:
+        start: (n,) in rad.
+        end: (n,) in rad.
+        limits: (n,) largest speeds in rad/s.
+        slot_s: length of a slot, in s.
+
+    Returns:
+        (n_slots, n) in rad; the last row is `end`.
+    """
+    length_s = float(np.max(1.5 * np.abs(end - start) / (0.5 * limits)))
+    count = item_count(length_s, slot_s)
+    times = np.array([0.0, count * slot_s])
+    at = slot_s * np.arange(1.0, count + 1)
+    return np.column_stack(
+        [
+            sample_curve(times, np.array(ends), Interpolation.CUBIC, at)
+            for ends in zip(start, end, strict=True)
+        ]
+    )
+
+
+def _keyframes(track: Track, start: float) -> tuple[FloatArray, FloatArray]:
+    """Return times and angles with the start before them."""
+    return np.array((0.0, *track.times_s)), np.array((start, *track.angles))
