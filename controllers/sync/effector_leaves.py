@@ -39,12 +39,7 @@ def effector_leaves(robot: Robot) -> EffectorLeaves:
             speaker = node.name
     return EffectorLeaves(
         motors=motors,
-        max_speeds={
-            motor.name: min(
-                j.max_velocity for j in robot.joints if j.motor == motor.name
-            )
-            for motor in robot.motors
-        },
+        max_speeds={name: max_speed(robot, name) for name in robot.motor_names},
         led_channels=lamps,
         speaker=speaker,
     )

@@ -29,18 +29,16 @@ class SoundStream:
         token: Token,
         leaf: str,
         slot_s: float,
-        said: str | None = None,
     ) -> None:
         """Prepare to play samples.
 
         Args:
-            label: name of the sound.
+            label: what is said, or the name of a tone.
             samples: (n,) in [-1, 1]; may be empty.
             sample_rate_hz: samples in a second.
             token: proof of a reservation of the loudspeakers.
             leaf: that of the loudspeakers.
             slot_s: length of a slot, in s.
-            said: text for the log of what was heard; None: the label.
         """
         self.label = label
         self.token = token
@@ -54,7 +52,7 @@ class SoundStream:
                     leaf: SoundChunk(
                         samples=samples[cuts[k] : cuts[k + 1]],
                         sample_rate_hz=sample_rate_hz,
-                        label=said or label,
+                        label=label,
                         is_last=k == count - 1,
                     )
                 }

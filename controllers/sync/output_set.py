@@ -1,0 +1,80 @@
+"""What a command makes the units do: the motions, patterns and sounds themselves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from models import BadInput
+from models.library import Library, LightPattern, Motion, Order, Sound, Unit
+from models.library.command import PRESET
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputSet:
+    """An entry of DB1 with its names looked up, or one made for the occasion.
+
+    With points its outputs start in one instant, or not at all; without, each starts by
+    itself.
+    """
+
+    name: str
+    motion: Motion | None = None
+    light: LightPattern | None = None
+    sound: Sound | None = None
+    points: Mapping[Unit, int] = field(default_factory=dict)
+    """Of each output, or empty."""
+    preset: int = PRESET
+    """Sum of points at which the group starts; less here if others join it."""
+
+    def __post_init__(self) -> None:
+        """Refuse a set that could never start.
+
+        Raises:
+            BadInput: it has no output, or points of other units than its outputs, or
+                more of them than the preset.
+        """
+        if not self.units:
+            raise BadInput(
+                f"command {self.name!r} does nothing; give a motion, light or sound."
+            )
+        if self.points and set(self.points) != set(self.units):
+            raise BadInput(
+                f"command {self.name!r} has points of {', '.join(self.points)} and the "
+                f"outputs {', '.join(self.units)}; give points to each output, or none."
+            )
+        if (total := sum(self.points.values())) > self.preset:
+            raise BadInput(
+                f"points of command {self.name!r} sum to {total}; accepted: up to its "
+                f"preset, {self.preset}."
+            )
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The units that it uses, in their order on a bus."""
+        contents = (self.motion, self.light, self.sound)
+        return tuple(
+            unit
+            for unit, content in zip(Unit, contents, strict=True)
+            if content is not None
+        )
+
+    @property
+    def is_synchronous(self) -> bool:
+        """Whether its outputs start together."""
+        return bool(self.points)
+
+
+def look_up(order: Order, library: Library) -> OutputSet:
+    """Return an entry of DB1 with what its names stand for.
+
+    Raises:
+        UnknownName: a name is not in the library.
+    """
+    names = order.outputs
+    return OutputSet(
+        name=order.name,
+        motion=library.motion(names[Unit.MOTION]) if Unit.MOTION in names else None,
+        light=library.light(names[Unit.LIGHT]) if Unit.LIGHT in names else None,
+        sound=library.sound(names[Unit.SOUND]) if Unit.SOUND in names else None,
+        points=order.points,
+        preset=order.preset,
+    )
