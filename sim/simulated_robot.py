@@ -6,16 +6,18 @@ integrated every 20 ms with the mean squared torque of the ticks in between.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.command_check import check_command
 from controllers.robot_interface import Command, Observation
-from models import Robot, TestbedError
+from models import Robot, TestbedError, UnknownName
 from sim.channels import Channel
 from sim.engine import Engine, rotation_from_quaternion
 from sim.heating import make_heating
+from sim.heating.seam import start_excess
 from sim.last_second import LastSecond
 from sim.leds import Leds
 from sim.motor_faults import MotorFaults
@@ -268,6 +270,32 @@ class SimulatedRobot:
         """Push the origin of a link with a force in N (world) during the next tick."""
         position, _ = self._engine.link_pose(link)
         self._engine.push(link, force, position)
+
+    def push_com(self, link: str, force: FloatArray) -> None:
+        """Push a link at its centre of mass with a force in N (world) for a tick."""
+        self._engine.push(link, force, self._engine.link_com(link))
+
+    def set_temperature(self, motor: str, degc: float) -> None:
+        """Give a motor a temperature, winding and housing alike; it goes on from there.
+
+        Args:
+            motor: its name.
+            degc: in °C.
+
+        Raises:
+            UnknownName: the robot has no such motor.
+            BadInput: it is not between -50 °C and the melting point of copper.
+        """
+        if motor not in self._robot.motor_names:
+            known = self._robot.motor_names
+            raise UnknownName("Motor", motor, known, f"robot {self._robot.name!r}")
+        place = self._robot.motor_names.index(motor)
+        state = self.heating.state()
+        excess = state.excess.copy()
+        ambient = self.heating.ambient
+        excess[..., place] = start_excess(degc, ambient)[place]
+        self.heating.restore(replace(state, excess=excess))
+        self._take_temperature()
 
     def fail_motors(self, motors: Iterable[str]) -> None:
         """Let motors give no torque from now on; see `MotorFaults`.
