@@ -30,7 +30,7 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 
 DEVICE_SLOT_S = 0.01
-"""Period of a NAO's device manager in s [nao-doc, DCM]: commands go out once in it."""
+"""Period of a NAO's device manager in s [naoqi-dcm]: commands go out once in it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@
     shown: the level of u(t) that is nearest, of `levels` between 0 and 1
 
 The manager interpolates on a straight line, anew in each of its cycles T = 10 ms
-[nao-doc, DCM]. Nothing is computed in between: whoever looks gets the present values.
+[naoqi-dcm]. Nothing is computed in between: whoever looks gets the present values.
 """
 
 from collections.abc import Callable, Mapping
