@@ -1,0 +1,72 @@
+"""Record a robot once, then let other controllers see exactly what it felt.
+
+The loop of this lesson is written once. What it runs on is configuration: a simulator,
+or the recording of a run, whose sensors speak once more with neither robot nor engine.
+The recorded controller answers as it did, bit for bit; another one answers otherwise,
+and what differs is due to it alone, since the input is the same.
+
+A replay is open: what is written changes nothing of what the sensors say later. It
+tells what a controller would have answered, not how the robot would have fared.
+"""
+
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from controllers.registry import make_controller
+from experiments.loop import Loop
+from experiments.recording import RunRecording
+from experiments.robot_source import RecordingSource, RobotSource, SimulatorSource
+from sim.simulated_robot import SimulatedRobot
+from sim.simulation_cfg import SimulationCfg
+
+CYCLES = 250  # of 20 ms: 5 s
+JOINT = "LAnklePitch"
+
+
+def answers(source: RobotSource, controller: str) -> np.ndarray:
+    """Run a controller on any source of a robot; return its stiffness, row by row."""
+    with closing(source.open()) as robot:
+        loop = Loop(robot, make_controller(controller), source.goal(robot.robot))
+        rows = []
+        for _ in range(CYCLES):
+            loop.cycle()
+            rows.append(loop.limits)
+        return np.array(rows)
+
+
+def record(source: SimulatorSource, folder: Path) -> None:
+    """Run `smart` on the simulated robot, and record every digit of what it sees."""
+    with closing(source.open()) as robot:
+        assert isinstance(robot, SimulatedRobot)
+        recording = RunRecording.open(
+            folder, robot.robot, seed=1, config={}, command=(), exact=True
+        )
+        loop = Loop(robot, make_controller("smart"), source.goal(robot.robot))
+        for _ in range(CYCLES):
+            seen = loop.cycle()
+            recording.row(robot, seen, loop.limits)
+        recording.close("done")
+
+
+def main() -> None:
+    bad_ankle = SimulationCfg(seed=1, misalignment_deg={JOINT: 2.0})
+    live = SimulatorSource(simulation=bad_ankle)
+    with TemporaryDirectory() as folder:
+        record(live, Path(folder))
+        replay = RecordingSource(folder=Path(folder))
+        first = answers(live, "smart")
+        again = answers(replay, "smart")
+        full = answers(replay, "smart-full")
+        joint = replay.open().robot.joint_index(JOINT)
+    print(f"smart, simulated and replayed, bit for bit: {np.array_equal(first, again)}")
+    print(f"\nstiffness of {JOINT} on the same five seconds")
+    print(f"{'time, s':>8}{'smart':>9}{'smart-full':>12}")
+    for i in range(49, CYCLES, 50):
+        print(f"{0.02 * i:8.2f}{again[i, joint]:9.3f}{full[i, joint]:12.3f}")
+
+
+if __name__ == "__main__":
+    main()
