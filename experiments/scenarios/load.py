@@ -1,0 +1,227 @@
+"""Read a scenario file: all that is wrong in it at once, or a plan for its runner.
+
+    scenario = load_scenario(Path("greeting.yaml"))
+
+Nothing is started before all of the file is right.
+"""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+from controllers.resources.body.virtual_owner import (
+    BROKEN_ARM,
+    HOT_ENGINE,
+    ROBOT_MODEL,
+)
+from controllers.resources.resource_tree import ResourceTree
+from controllers.schemas.parameters import make_parameters
+from controllers.schemas.registry import schema_class
+from experiments.scenarios.contradictions import check_together
+from experiments.scenarios.events import BreakParts, RepairParts, ScenarioEvent
+from experiments.scenarios.expectations import Expectation
+from experiments.scenarios.form import ScenarioFile
+from experiments.scenarios.form_events import StartEvent
+from experiments.scenarios.names_in_file import names_left_out, texts
+from experiments.scenarios.notes import Notes
+from experiments.scenarios.owner_tree import check_owner_tree, with_known_parents
+from experiments.scenarios.plan import Behaviour, Scenario
+from experiments.scenarios.read_behaviours import read_behaviours
+from experiments.scenarios.read_events import read_event
+from experiments.scenarios.read_expectations import read_expectation
+from experiments.scenarios.read_settings import (
+    read_controller,
+    read_ledger,
+    read_robot,
+    read_simulation,
+    read_transmitter,
+)
+from experiments.scenarios.scene import Scene
+from models import BadInput, Robot
+from models.build_library import build_library
+from models.library import Library
+from models.library_problems import KnownNames, library_problems
+from models.tables import read_text, yaml_line
+from models.yaml_lines import FileErrors, Place, ReadFile, read_file
+
+VIRTUAL_OWNERS = frozenset({ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM})
+"""Owners that hold parts of a body for what is hot, broken or absent."""
+
+
+def load_scenario(path: Path) -> Scenario:
+    """Return the scenario of a file, every name known and every time a slot.
+
+    Raises:
+        FileErrors: all that is wrong in the file, a line each, with `file:line`.
+    """
+    file = read_file(path, ScenarioFile)
+    if file.value is None:
+        raise FileErrors(file.errors())
+    notes = Notes()
+    robot = read_robot(file.value, path, notes)
+    if robot is None:
+        raise FileErrors(file.errors(notes.problems))
+    scenario = _Loader(file, file.value, robot, notes).read()
+    file.refuse(notes.problems)
+    return scenario
+
+
+class _Loader:
+    """One pass over a file whose form is right, or was made right."""
+
+    def __init__(
+        self,
+        file: ReadFile[ScenarioFile],
+        form: ScenarioFile,
+        robot: Robot,
+        notes: Notes,
+    ) -> None:
+        self._file = file
+        self._form = form
+        self._robot = robot
+        self._notes = notes
+        self._ledger = read_ledger(form)
+        tick_s = self._ledger.tick_s
+        self._scene = Scene(
+            robot=robot,
+            tree=ResourceTree(robot.resources),
+            tick_s=tick_s,
+            duration_ticks=max(1, round(form.duration_s / tick_s)),
+            notes=notes,
+            line_of=self._line,
+            doubtful=frozenset(names_left_out(file)),
+            virtual=VIRTUAL_OWNERS,
+        )
+
+    def read(self) -> Scenario:
+        """Return the plan; it is of use only if nothing was noted."""
+        form, scene, notes = self._form, self._scene, self._notes
+        scene.ticks(("duration_s",), form.duration_s)
+        notes.attempt(("posture",), self._robot.posture, form.posture)
+        read_controller(("controller",), form.controller, notes)
+        simulation = read_simulation(form, self._robot, notes)
+        scene.start_degc = {
+            joint.name: simulation.start_degc.get(
+                joint.name, simulation.other_start_degc
+            )
+            for joint in self._robot.joints
+        }
+        library = self._library()
+        behaviours = self._behaviours()
+        scene.groups = frozenset(self._groups(library, behaviours))
+        scene.events = self._event_names()
+        events = self._events()
+        expectations = self._expectations()
+        return Scenario(
+            name=form.name,
+            about=form.about,
+            path=self._file.path,
+            text=read_text(self._file.path),
+            robot=self._robot,
+            body=form.body,
+            posture=form.posture,
+            duration_ticks=scene.duration_ticks,
+            seed=form.seed,
+            controller=form.controller,
+            simulation=simulation,
+            ledger=self._ledger,
+            transmitter=read_transmitter(form.transmitter, scene),
+            library=library,
+            behaviours=behaviours,
+            events=events,
+            expectations=expectations,
+        )
+
+    def _library(self) -> Library:
+        """Return the robot's library with the entries of the file."""
+        own = self._robot.library
+        known = KnownNames.of_library(own).with_left_out(self._file.left_out)
+        problems = library_problems(self._form, self._robot, known)
+        self._notes.problems += problems
+        return (
+            own if problems else own.with_more(build_library(self._form, self._robot))
+        )
+
+    def _behaviours(self) -> tuple[Behaviour, ...]:
+        started = {e.start for e in self._form.events if isinstance(e, StartEvent)}
+        if any(place[0] == "events" for place in self._file.left_out):
+            started |= {form.name for form in self._form.behaviours}  # perhaps
+        found = read_behaviours(self._form.behaviours, self._scene, frozenset(started))
+        check_owner_tree(found, self._scene)
+        return with_known_parents(found, self._scene)
+
+    def _groups(
+        self, library: Library, behaviours: tuple[Behaviour, ...]
+    ) -> Iterator[str]:
+        """Yield every id that a group may get: of commands, or by a parameter."""
+        yield from (name for name, o in library.orders.items() if o.is_synchronous)
+        yield from self._form.commands
+        for top in behaviours:
+            for behaviour in top.walk():
+                yield from texts(behaviour.parameters)
+                try:
+                    info = schema_class(behaviour.schema).info
+                    made = make_parameters(info, behaviour.parameters)
+                except BadInput:
+                    continue  # noted before
+                yield from texts([getattr(made, one.name) for one in fields(made)])
+
+    def _event_names(self) -> dict[str, float | None]:
+        names: dict[str, float | None] = {}
+        for i, event in enumerate(self._form.events):
+            if event.name is None:
+                continue
+            if event.name in names:
+                self._notes.add(
+                    ("events", i, "name"),
+                    f"a second event is called {event.name!r}; give each a name of "
+                    "its own.",
+                )
+            names[event.name] = event.at_s
+        return names
+
+    def _events(self) -> tuple[ScenarioEvent, ...]:
+        read = [
+            read_event(
+                form,
+                ("events", i),
+                self._scene,
+                self._file.tree["events"][i],
+                self._line(("events", i)),
+            )
+            for i, form in enumerate(self._form.events)
+        ]
+        events = [event for event in read if event is not None]
+        broken = {
+            part
+            for event in events
+            if isinstance(event.action, BreakParts)
+            for part in event.action.parts
+        }
+        if not self._file.left_out:
+            for i, event in enumerate(read):
+                if event is not None and isinstance(event.action, RepairParts):
+                    for j, part in enumerate(event.action.parts):
+                        self._notes.is_known(
+                            ("events", i, "repair", j),
+                            "Part",
+                            part,
+                            sorted(broken),
+                            "what events of this scenario break",
+                        )
+        return tuple(events)
+
+    def _expectations(self) -> tuple[Expectation, ...]:
+        found: list[tuple[Place, Expectation]] = []
+        for i, form in enumerate(self._form.expect):
+            place: Place = ("expect", i)
+            tree = self._file.tree["expect"][i]
+            line = self._line(place)
+            item = read_expectation(form, place, self._scene, tree, line)
+            if item is not None:
+                found.append((place, item))
+        check_together(found, self._scene.tree, self._notes)
+        return tuple(item for _, item in found)
+
+    def _line(self, place: Place) -> int:
+        return yaml_line(self._file.tree, place) or 1

@@ -1,0 +1,49 @@
+"""Names and texts inside parts of a file that has no form yet."""
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from models.tables import read_tree
+from models.yaml_lines import ReadFile
+
+FormT = TypeVar("FormT", bound=BaseModel)
+
+
+def names_left_out(file: ReadFile[FormT]) -> Iterator[str]:
+    """Yield names of behaviours and events that were left out as wrong."""
+    if not file.left_out:
+        return
+    tree = read_tree(file.path)
+    for place in file.left_out:
+        part = tree
+        for key in place:
+            try:
+                part = part[key]
+            except (KeyError, IndexError, TypeError):
+                part = None
+        yield from _names_in(part)
+
+
+def _names_in(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        if isinstance(part.get("name"), str):
+            yield str(part["name"])
+        for value in part.values():
+            yield from _names_in(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _names_in(value)
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield every text in parameters."""
+    if isinstance(value, str):
+        yield str(value)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts(item)

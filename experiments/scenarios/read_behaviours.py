@@ -1,0 +1,213 @@
+"""The behaviours of a scenario file: schemas, parameters, owners and their tree."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from controllers.resources.policies import ConflictPolicy, make_policy
+from controllers.resources.request import Request, rate_of
+from controllers.resources.words import Mode
+from controllers.schemas.info import SchemaInfo
+from controllers.schemas.parameters import make_parameters
+from controllers.schemas.registry import schema_class
+from controllers.schemas.states import Kind
+from experiments.scenarios.form_behaviours import BehaviourForm
+from experiments.scenarios.one_line import plain
+from experiments.scenarios.plan import Behaviour
+from experiments.scenarios.scene import Role, Scene
+from models.yaml_lines import Place
+
+PATIENCE_S = 5.0
+"""How long a behaviour waits for its resources where it does not say."""
+
+
+def read_behaviours(
+    forms: list[BehaviourForm], scene: Scene, started: frozenset[str]
+) -> tuple[Behaviour, ...]:
+    """Return the behaviours of the top level, and tell the scene of all of them.
+
+    Args:
+        forms: of the file.
+        scene: gets their names and roles.
+        started: names that an event starts.
+    """
+    _check_names(forms, scene)
+    found = []
+    for i, form in enumerate(forms):
+        is_woken = form.start is None or form.name in started
+        reader = _Reader(scene, is_woken)
+        found.append(reader.read(form, ("behaviours", i), above=""))
+    return tuple(found)
+
+
+def walk_forms(
+    forms: list[BehaviourForm], place: Place = ("behaviours",)
+) -> Iterator[tuple[Place, BehaviourForm]]:
+    """Yield all behaviours with their places, parents before children."""
+    for i, form in enumerate(forms):
+        yield (*place, i), form
+        yield from walk_forms(form.children, (*place, i, "children"))
+
+
+def _check_names(forms: list[BehaviourForm], scene: Scene) -> None:
+    first: dict[str, Place] = {}
+    for place, form in walk_forms(forms):
+        here = (*place, "name")
+        if "/" in form.name or "." in form.name:
+            scene.notes.add(
+                here,
+                f"behaviour {form.name!r} has '/' or '.' in its name, which paths and "
+                "variables are written with; leave them out.",
+            )
+        if form.name in scene.virtual:
+            scene.notes.add(
+                here,
+                f"behaviour {form.name!r} has the name of an owner that the body has "
+                "by itself; give it another one.",
+            )
+        if first.setdefault(form.name, place) != place:
+            scene.notes.add(
+                here,
+                f"a second behaviour is called {form.name!r}; give each a name of its "
+                "own, so that events and expectations say whom they mean.",
+            )
+
+
+class _Reader:
+    """Reads one behaviour of the top level and all below it."""
+
+    def __init__(self, scene: Scene, is_woken: bool) -> None:
+        self._scene = scene
+        self._notes = scene.notes
+        self._is_woken = is_woken
+
+    def read(self, form: BehaviourForm, place: Place, above: str) -> Behaviour:
+        """Return a behaviour; what is wrong in it is noted."""
+        path = f"{above}/{form.name}" if above else form.name
+        info = self._info(form, place)
+        self._tell(form, path, info, is_top=not above)
+        if above:
+            self._check_child(form, place)
+        elif form.start is not None and form.start_s is not None:
+            self._notes.add(
+                (*place, "start_s"),
+                "start_s and start: waits exclude each other; leave one of them out.",
+            )
+        self._check_request(form, place)
+        return Behaviour(
+            name=form.name,
+            path=path,
+            schema=form.schema_,
+            parameters=plain(form.with_),
+            children=tuple(
+                self.read(child, (*place, "children", i), path)
+                for i, child in enumerate(form.children)
+            ),
+            needs=_tuple(form.needs),
+            optional=_tuple(form.optional),
+            rates=form.rates,
+            mode=None if form.mode is None else Mode(form.mode),
+            policy=self._policy(form, place),
+            priority=form.priority,
+            timeout_s=PATIENCE_S if form.timeout_s is None else form.timeout_s,
+            start_tick=self._start(form, place),
+            owner_parent=form.parent,
+            line=self._scene.line_of(place),
+        )
+
+    def _info(self, form: BehaviourForm, place: Place) -> SchemaInfo | None:
+        """Return what the schema declares, its parameters tested value by value."""
+        found = self._notes.attempt((*place, "schema"), schema_class, form.schema_)
+        if found is None:
+            return None
+        here = (*place, "with")
+        given = plain(form.with_)
+        before = len(self._notes.problems)
+        for name, value in given.items():
+            one = {name: value}
+            self._notes.attempt((*here, name), make_parameters, found.info, one)
+        if len(self._notes.problems) == before and len(given) > 1:
+            self._notes.attempt(here, make_parameters, found.info, given)
+        if found.kind is Kind.PERCEPTIVE and (form.children or form.needs):
+            key = "children" if form.children else "needs"
+            self._notes.add(
+                (*place, key),
+                f"schema {form.schema_!r} is perceptive: it commands nothing and wakes "
+                f"nobody, so it has no {key}; leave them out.",
+            )
+        return found.info
+
+    def _tell(
+        self, form: BehaviourForm, path: str, info: SchemaInfo | None, *, is_top: bool
+    ) -> None:
+        needs = form.needs if form.needs is not None else info.needs if info else ()
+        extra = (
+            form.optional
+            if form.optional is not None
+            else info.optional
+            if info
+            else ()
+        )
+        rates = form.rates if form.rates is not None else info.rates if info else {}
+        asked = (*needs, *extra, *rates)
+        tree = self._scene.tree
+        is_clear = info is not None and all(name in tree for name in asked)
+        self._scene.roles[path] = Role(
+            path=path,
+            is_owner=bool(asked) or info is None,
+            leaves=self._scene.leaves(asked if is_clear else (tree.root.name,)),
+            is_woken=self._is_woken,
+            is_top=is_top,
+        )
+        self._scene.paths[path] = path
+        self._scene.paths.setdefault(form.name, path)
+
+    def _check_child(self, form: BehaviourForm, place: Place) -> None:
+        for key in ("start_s", "start", "parent"):
+            if getattr(form, key) is not None:
+                self._notes.add(
+                    (*place, key),
+                    f"{key} is for behaviours of the top level; the one above "
+                    f"{form.name!r} wakes it and is its parent. Leave it out.",
+                )
+
+    def _check_request(self, form: BehaviourForm, place: Place) -> None:
+        """Note resources that are unknown, twice there or impossible together."""
+        named = {"needs": form.needs or [], "optional": form.optional or []}
+        wrong = False
+        for key, names in named.items():
+            for i, name in enumerate(names):
+                wrong |= not self._scene.resource((*place, key, i), name)
+        for name, percent in (form.rates or {}).items():
+            here = (*place, "rates", name)
+            wrong |= not self._scene.resource(here, name)
+            wrong |= self._notes.attempt(here, rate_of, name, percent) is None
+        if not wrong and any((form.needs, form.optional, form.rates)):
+            self._notes.attempt(
+                (*place, "needs"),
+                Request,
+                owner=form.name,
+                resources=tuple(named["needs"]),
+                optional=tuple(named["optional"]),
+                rates=form.rates or {},
+            )
+
+    def _policy(self, form: BehaviourForm, place: Place) -> ConflictPolicy | None:
+        given = form.policy
+        if given is None:
+            return None
+        here = (*place, "policy")
+        if isinstance(given, str):
+            return self._notes.attempt(here, make_policy, given)
+        settings: dict[str, Any] = given.model_dump(exclude_unset=True)
+        return self._notes.attempt(here, make_policy, settings.pop("name"), **settings)
+
+    def _start(self, form: BehaviourForm, place: Place) -> int | None:
+        if form.start is not None:
+            return None
+        if form.start_s is None:
+            return 0
+        return self._scene.moment((*place, "start_s"), form.start_s)
+
+
+def _tuple(names: list[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)

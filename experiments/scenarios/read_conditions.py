@@ -1,0 +1,143 @@
+"""Conditions of a scenario file, with every name looked up."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from controllers.resources.words import OutcomeKind
+from controllers.sync.words import EndReason
+from experiments.scenarios import conditions as c
+from experiments.scenarios import form_condition as f
+from experiments.scenarios.form_base import Part
+from experiments.scenarios.scene import Scene
+from models.yaml_lines import Place
+
+
+def read_condition(form: Part, place: Place, scene: Scene) -> c.Condition | None:
+    """Return a condition; None, and a note, where it names what is not there."""
+    return _READERS[type(form)](form, place, scene)
+
+
+def read_holders(
+    given: Mapping[str, str | None], place: Place, scene: Scene
+) -> dict[str, str | None]:
+    """Return leaf to the path of who holds it, of resources to names.
+
+    Notes what is unknown, two holders of one leaf, and an owner that never asks for it.
+    """
+    holders: dict[str, str | None] = {}
+    for resource, name in given.items():
+        here = (*place, resource)
+        if not scene.resource(here, resource):
+            continue
+        path, asks_for = name, None
+        if name is not None and name not in scene.virtual:
+            role = scene.owner(here, name)
+            if role is None:
+                continue
+            path, asks_for = role.path, role.leaves
+        for leaf in scene.tree.leaves(resource):
+            if asks_for is not None and leaf not in asks_for:
+                scene.notes.add(
+                    here,
+                    f"impossible: {name!r} never holds {leaf!r}, since it does not ask "
+                    "for it. Name another resource, or add it to its needs.",
+                )
+            elif holders.setdefault(leaf, path) != path:
+                scene.notes.add(
+                    here,
+                    f"impossible: {leaf!r} would be held by {holders[leaf]!r} and by "
+                    f"{path!r}; keep one of them.",
+                )
+    return holders
+
+
+def _started(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    role = scene.behaviour((*place, "started"), form.started)
+    return None if role is None else c.Started(behaviour=role.path)
+
+
+def _stopped(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    role = scene.behaviour((*place, "stopped"), form.stopped)
+    return None if role is None else c.Stopped(behaviour=role.path)
+
+
+def _failed(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    role = scene.behaviour((*place, "failed"), form.failed)
+    return None if role is None else c.SchemaFailed(behaviour=role.path)
+
+
+def _ended(kind: OutcomeKind) -> Callable[[Any, Place, Scene], c.Condition | None]:
+    def read(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+        role = scene.owner((*place, kind.value), getattr(form, kind.value))
+        return None if role is None else c.RequestEnded(owner=role.path, kind=kind)
+
+    return read
+
+
+def _revoked(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    role = scene.owner((*place, "revoked"), form.revoked)
+    return None if role is None else c.LostLeaves(owner=role.path)
+
+
+def _holds(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    return c.Holds(holders=read_holders(form.holds, (*place, "holds"), scene))
+
+
+def _state(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    is_known = scene.state((*place, "state"), form.state)
+    return c.InState(state=form.state) if is_known else None
+
+
+def _hot(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    is_above = isinstance(form, f.DegcAboveForm)
+    key = "degc_above" if is_above else "degc_below"
+    limits = getattr(form, key)
+    known = [scene.joint((*place, key, joint), joint) for joint in limits]
+    if not all(known):
+        return None
+    return c.Hot(limits_degc=limits, is_above=is_above)
+
+
+def _group_started(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    scene.group((*place, "group_started"), form.group_started)
+    return c.GroupStarted(group=form.group_started)
+
+
+def _group_ended(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    scene.group((*place, "group_ended"), form.group_ended)
+    if form.reason is not None:
+        reasons = [reason.value for reason in EndReason]
+        here = (*place, "reason")
+        scene.notes.is_known(here, "Reason", form.reason, reasons, "the transmitter")
+    return c.GroupEnded(group=form.group_ended, reason=form.reason)
+
+
+def _event(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    if form.event in scene.doubtful:
+        return None
+    where = "the named events of this scenario"
+    here = (*place, "event")
+    is_known = scene.notes.is_known(here, "Event", form.event, scene.events, where)
+    return c.EventHappened(name=form.event) if is_known else None
+
+
+_READERS: Mapping[type, Callable[[Any, Place, Scene], c.Condition | None]] = {
+    f.StartedForm: _started,
+    f.StoppedForm: _stopped,
+    f.FailedForm: _failed,
+    f.GrantedForm: _ended(OutcomeKind.GRANTED),
+    f.DeniedForm: _ended(OutcomeKind.DENIED),
+    f.TimedOutForm: _ended(OutcomeKind.TIMED_OUT),
+    f.CancelledForm: _ended(OutcomeKind.CANCELLED),
+    f.RevokedForm: _revoked,
+    f.HoldsForm: _holds,
+    f.StateForm: _state,
+    f.DegcAboveForm: _hot,
+    f.DegcBelowForm: _hot,
+    f.FallenForm: lambda _form, _place, _scene: c.Fallen(),
+    f.ShutDownForm: lambda _form, _place, _scene: c.ShutDown(),
+    f.GroupStartedForm: _group_started,
+    f.GroupEndedForm: _group_ended,
+    f.SaidForm: lambda form, _place, _scene: c.Said(text=form.said),
+    f.EventForm: _event,
+}

@@ -1,0 +1,273 @@
+"""The expectations of a scenario file; what could never be so is noted at once."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.scenarios import conditions as c
+from experiments.scenarios import expectations as x
+from experiments.scenarios import form_expectations as f
+from experiments.scenarios.form_base import Part
+from experiments.scenarios.one_line import one_line
+from experiments.scenarios.read_conditions import read_condition, read_holders
+from experiments.scenarios.scene import Role, Scene
+from models.yaml_lines import Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Item:
+    """One expectation of the file."""
+
+    form: Any
+    place: Place
+    scene: Scene
+    text: str
+    line: int
+
+
+def read_expectation(
+    form: Part, place: Place, scene: Scene, tree: Any, line: int
+) -> x.Expectation | None:
+    """Return an expectation; None, and notes, where something in it is wrong.
+
+    Args:
+        form: of the expectation.
+        place: of the expectation in the file.
+        scene: what it may name.
+        tree: the expectation as it was read.
+        line: of the expectation in the file.
+    """
+    item = _Item(form=form, place=place, scene=scene, text=one_line(tree), line=line)
+    return _READERS[type(form)](item)
+
+
+def _at_time(item: _Item) -> x.Expectation | None:
+    form, place, scene = item.form, item.place, item.scene
+    waiters: dict[str, tuple[str, ...]] = {}
+    for resource, names in form.waiters.items():
+        here = (*place, "waiters", resource)
+        roles = [scene.owner((*here, i), name) for i, name in enumerate(names)]
+        paths = tuple(role.path for role in roles if role is not None)
+        if scene.resource(here, resource):
+            for leaf in scene.tree.leaves(resource):
+                waiters[leaf] = paths
+                _note_idle_waiters(here, leaf, roles, scene)
+    running = _paths(item, "running")
+    not_running = _paths(item, "not_running")
+    for name in set(running) & set(not_running):
+        scene.notes.add(
+            (*place, "not_running"),
+            f"impossible: {name!r} would be running and not running; keep one.",
+        )
+    if form.state is not None:
+        scene.state((*place, "state"), form.state)
+    if form.posture is not None:
+        scene.notes.attempt((*place, "posture"), scene.robot.posture, form.posture)
+    return x.AtTime(
+        text=item.text,
+        line=item.line,
+        tick=scene.moment((*place, "at_s"), form.at_s),
+        holders=read_holders(form.holds, (*place, "holds"), scene),
+        waiters=waiters,
+        states=() if form.state is None else (form.state,),
+        running=running,
+        not_running=not_running,
+        posture=form.posture,
+        within_deg=form.within_deg,
+    )
+
+
+def _note_idle_waiters(
+    place: Place, leaf: str, roles: list[Role | None], scene: Scene
+) -> None:
+    for role in roles:
+        if role is not None and leaf not in role.leaves:
+            scene.notes.add(
+                place,
+                f"impossible: {role.path!r} never waits for {leaf!r}, since it does "
+                "not ask for it. Name another resource, or add it to its needs.",
+            )
+
+
+def _paths(item: _Item, key: str) -> tuple[str, ...]:
+    found = []
+    for i, name in enumerate(getattr(item.form, key)):
+        here = (*item.place, key, i)
+        role = item.scene.behaviour(here, name)
+        if role is None:
+            continue
+        found.append(role.path)
+        if key == "running":
+            _note_never_woken(here, role, item.scene)
+    return tuple(found)
+
+
+def _note_never_woken(place: Place, role: Role, scene: Scene) -> None:
+    if not role.is_woken:
+        top = role.path.partition("/")[0]
+        scene.notes.add(
+            place,
+            f"impossible: {role.path!r} never runs, since {top!r} waits and no event "
+            "starts it. Add one with start, or let it start at start_s.",
+        )
+
+
+def _happens(item: _Item) -> x.Expectation | None:
+    form, place, scene = item.form, item.place, item.scene
+    condition = read_condition(form.happens, (*place, "happens"), scene)
+    if isinstance(condition, c.Started):
+        role = scene.behaviour((*place, "happens", "started"), condition.behaviour)
+        if role is not None:
+            _note_never_woken((*place, "happens", "started"), role, scene)
+    if form.at_s is None:
+        where = _where(item)
+    else:
+        tick = scene.moment((*place, "at_s"), form.at_s)
+        near = scene.ticks((*place, "within_s"), form.within_s or 0.0)
+        last = scene.duration_ticks - 1
+        where = x.Window(first=max(0, tick - near), last=min(last, tick + near))
+    if condition is None or where is None:
+        return None
+    return x.Happens(
+        text=item.text,
+        line=item.line,
+        condition=condition,
+        where=where,
+        times=form.times,
+    )
+
+
+def _never(item: _Item) -> x.Expectation | None:
+    condition = read_condition(item.form.never, (*item.place, "never"), item.scene)
+    where = _where(item)
+    if condition is None or where is None:
+        return None
+    return x.Happens(
+        text=item.text, line=item.line, condition=condition, where=where, times=0
+    )
+
+
+def _where(item: _Item) -> x.Window | x.After | None:
+    form, place, scene = item.form, item.place, item.scene
+    if form.after is None:
+        return _window(item)
+    after = read_condition(form.after, (*place, "after"), scene)
+    if after is None:
+        return None
+    return x.After(condition=after, within_ticks=form.within_slots)
+
+
+def _window(item: _Item) -> x.Window:
+    form, place, scene = item.form, item.place, item.scene
+    first, last = 0, scene.duration_ticks - 1
+    if form.from_s is not None:
+        first = scene.moment((*place, "from_s"), form.from_s)
+    if form.to_s is not None:
+        to = scene.ticks((*place, "to_s"), form.to_s)
+        if to > scene.duration_ticks:
+            scene.moment((*place, "to_s"), form.to_s)
+        last = min(to, last)
+    if first > last:
+        scene.notes.add(
+            (*place, "to_s"),
+            f"impossible: from_s {first * scene.tick_s:g} s is after to_s "
+            f"{last * scene.tick_s:g} s; exchange them.",
+        )
+    return x.Window(first=first, last=last)
+
+
+def _order(item: _Item) -> x.Expectation | None:
+    found = [
+        read_condition(form, (*item.place, "order", i), item.scene)
+        for i, form in enumerate(item.form.order)
+    ]
+    conditions = tuple(one for one in found if one is not None)
+    return x.InOrder(text=item.text, line=item.line, conditions=conditions)
+
+
+def _temperatures(item: _Item) -> x.Expectation | None:
+    form, place, scene = item.form, item.place, item.scene
+    names = form.joint if isinstance(form.joint, list) else [form.joint]
+    joints = tuple(
+        dict.fromkeys(
+            joint for name in names for joint in scene.joints((*place, "joint"), name)
+        )
+    )
+    window = _window(item)
+    below, above = form.degc_below, form.degc_above
+    if below is not None and above is not None and below <= above:
+        scene.notes.add(
+            (*place, "degc_below"),
+            f"impossible: below {below:g} °C and above {above:g} °C; raise the one or "
+            "lower the other.",
+        )
+    for joint in joints if window.first == 0 else ():
+        start = scene.start_degc[joint]
+        for key, limit, is_out in (
+            ("degc_below", below, below is not None and start >= below),
+            ("degc_above", above, above is not None and start <= above),
+        ):
+            if is_out:
+                scene.notes.add(
+                    (*place, key),
+                    f"impossible: {joint} begins at {start:g} °C, and {key} is "
+                    f"{limit:g} °C from the start; give from_s, or another limit.",
+                )
+    return x.Temperatures(
+        text=item.text,
+        line=item.line,
+        joints=joints,
+        below_degc=below,
+        above_degc=above,
+        window=window,
+    )
+
+
+def _group(item: _Item) -> x.Expectation | None:
+    form, place, scene = item.form, item.place, item.scene
+    scene.group((*place, "group"), form.group)
+    if form.starts_after not in {None, x.INITIAL_MOTION}:
+        scene.group((*place, "starts_after"), form.starts_after)
+    return x.StartsTogether(
+        text=item.text,
+        line=item.line,
+        group=form.group,
+        after=form.starts_after,
+        empty_slots=form.empty_slots,
+        skew_slots=form.skew_slots,
+    )
+
+
+def _counts(item: _Item) -> x.Expectation | None:
+    form, place, scene = item.form, item.place, item.scene
+    role = scene.owner((*place, "owner"), form.owner)
+    counts = {
+        key: _count(item, key) for key in ("executed", "refused", "granted", "demanded")
+    }
+    if role is None:
+        return None
+    return x.Counts(text=item.text, line=item.line, owner=role.path, **counts)
+
+
+def _count(item: _Item, key: str) -> x.Count | None:
+    given = getattr(item.form, key)
+    if given is None:
+        return None
+    low, high = given if isinstance(given, list) else (given, given)
+    if low > high:
+        item.scene.notes.add(
+            (*item.place, key),
+            f"impossible: at least {low} and at most {high}; exchange them.",
+        )
+    return x.Count(lowest=low, highest=high)
+
+
+_READERS: Mapping[type, Callable[[_Item], x.Expectation | None]] = {
+    f.AtTimeExpectation: _at_time,
+    f.HappensExpectation: _happens,
+    f.NeverExpectation: _never,
+    f.OrderExpectation: _order,
+    f.TemperatureExpectation: _temperatures,
+    f.GroupExpectation: _group,
+    f.CountsExpectation: _counts,
+}
