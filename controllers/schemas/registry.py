@@ -11,13 +11,14 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
+from typing import Any
 
-from controllers.schemas.schema import ActuationSchema, PerceptiveSchema, Schema
+from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
 from models import BadInput, UnknownName
 
 ENTRY_POINT_GROUP = "nao_testbed.schemas"
 
-SchemaClass = type[Schema[object]]
+SchemaClass = type[ActuationSchema[Any]] | type[PerceptiveSchema[Any]]
 
 BUILT_IN: Mapping[str, str] = MappingProxyType(
     {

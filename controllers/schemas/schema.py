@@ -196,12 +196,14 @@ class ActuationSchema(Schema[P]):
         """
 
     def on_refused(self, outcome: Outcome) -> bool:
-        """Return whether to ask anew after a request that failed; by default not.
+        """Return whether to ask anew after a request that failed.
 
-        If not it stands down as if it had called `finish`.
+        If not it stands down as if it had called `finish`. By default it asks anew if
+        it has acted since it won, so that it comes back after `on_lost`; who never got
+        what it needs is done.
         """
         del outcome
-        return False
+        return self._link.has_acted
 
     def arbitrate(self, ready: Sequence[str], present: str | None) -> str | None:
         """Choose the winner of several children that are ready (JD-7).

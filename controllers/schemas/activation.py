@@ -1,0 +1,362 @@
+"""Who acts: waking, sleeping, winning, losing, one after another in a slot.
+
+The order is what keeps the discipline (I-25): a loser's orders are ended, its sub-tree
+put to sleep and its tokens given up before the new winner asks for any.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
+from typing import TypeVar, cast
+
+from controllers.resources.ledger import Ledger
+from controllers.resources.trace import Event
+from controllers.schemas.agenda import Agenda
+from controllers.schemas.instance import Instance
+from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
+from controllers.schemas.states import State
+from controllers.schemas.trace import (
+    Began,
+    Ceased,
+    Finished,
+    SchemaFailed,
+    Slept,
+    StateChangedTo,
+    Won,
+)
+from models import BadInput
+
+_T = TypeVar("_T")
+
+
+class Activation:
+    """Moves instances between their states; the runtime says when."""
+
+    def __init__(
+        self, ledger: Ledger, agenda: Agenda, instances: Sequence[Instance]
+    ) -> None:
+        """Begin with nobody awake.
+
+        Args:
+            ledger: grants what winners need, and tells the trace.
+            agenda: of iterations.
+            instances: all that there are, by their numbers; it grows.
+        """
+        self.tick = 0
+        self._ledger = ledger
+        self._agenda = agenda
+        self._instances = instances
+        self._turns: list[int] = []
+        """Numbers of those who have a turn in this slot, a heap: parents come before
+        their children."""
+        self._holders: dict[Instance, None] = {}
+        self._waiting: dict[Instance, None] = {}
+        self._seen = ledger.changes
+
+    # -- a slot -----------------------------------------------------------------------
+
+    def note_losses(self) -> None:
+        """Find those whose tokens are gone; they wait to have them again."""
+        if self._ledger.changes == self._seen:
+            return
+        for one in sorted(self._holders, key=lambda one: one.number):
+            claim = one.claim
+            if claim is None or not one.is_acting or claim.is_alive():
+                continue
+            self._cease(one, "no token", keeps_claim=claim.is_waiting)
+            schema = cast(ActuationSchema[object], one.schema)
+            self.attempt(one, "on_lost", schema.on_lost)
+            if one.state is State.WINNER:
+                self._wait(one)
+        self._seen = self._ledger.changes
+
+    def perceive(self, one: Instance) -> None:
+        """Let a perceptive instance do an iteration."""
+        if one.is_acting:
+            schema = cast(PerceptiveSchema[object], one.schema)
+            self.attempt(one, "perceive", schema.perceive)
+
+    def check(self, one: Instance) -> None:
+        """Let an actuation instance check its precondition."""
+        if not one.is_awake:
+            return
+        if one.is_done:
+            one.is_ready = False
+            return
+        schema = cast(ActuationSchema[object], one.schema)
+        is_ready = self.attempt(one, "ready", lambda: bool(schema.ready()))
+        if is_ready is None:
+            return  # it failed
+        one.is_ready = is_ready
+        if one.state is not State.WINNER:
+            self._change(one, State.READY if one.is_ready else State.CHECKING)
+        elif not one.is_ready:
+            self.stand_down(one, "not ready")
+
+    def run_turns(self, due: Iterable[Instance]) -> None:
+        """Let those that are due act, from the roots downwards, and compete."""
+        turns = self._turns
+        for one in due:
+            heappush(turns, one.number)
+        for one in self._waiting:
+            if one.claim is not None and one.claim.outcome is not None:
+                heappush(turns, one.number)
+        while turns:
+            one = self._instances[heappop(turns)]
+            if one.state is State.READY and one.parent is None:
+                self._promote(one, ())
+            if one in self._waiting:
+                self._hear(one)
+            self.note_losses()
+            if one.is_acting and one.due == self.tick:
+                one.due = -1
+                schema = cast(ActuationSchema[object], one.schema)
+                self._act(one, "iterate", schema.iterate)
+
+    # -- waking and sleeping ----------------------------------------------------------
+
+    def look_at_newborn(self, newborn: list[Instance]) -> None:
+        """Let those who were woken perceive, then those compete who were woken."""
+        while newborn:
+            batch = sorted(newborn, key=lambda one: (not one.is_perceptive, one.woken))
+            newborn.clear()
+            for one in batch:
+                if not one.is_awake:
+                    continue
+                if one.next_due < 0:
+                    one.due = self.tick
+                    self._agenda.add(one, self.tick + one.period_ticks)
+                if one.is_perceptive:
+                    one.is_acting = True
+                    self.attempt(one, "start", one.schema.start)
+                    self.perceive(one)
+                else:
+                    self.check(one)
+                    heappush(self._turns, one.number)
+
+    def put_to_sleep(self, one: Instance, why: str = "asleep") -> None:
+        """Let an instance and all below it do nothing any more."""
+        if not one.is_awake:
+            return
+        self._cease(one, why)
+        self._fall_asleep(one)
+
+    # -- winning and losing -----------------------------------------------------------
+
+    def compete(self, parent: Instance) -> None:
+        """Hold the competition of the children of a winner (JD-7)."""
+        ready = [
+            one for one in parent.ranked if one.state in (State.READY, State.WINNER)
+        ]
+        present = parent.winner
+        if len(ready) > 1:
+            chosen = self._chosen(parent, ready, present)
+            if not parent.is_acting:
+                return  # its choice failed
+        else:
+            chosen = ready[0] if ready else None
+        if chosen is present:
+            return
+        if present is not None:
+            self.stand_down(present, "lost")
+        if chosen is not None and chosen.state is State.READY:
+            self._promote(chosen, tuple(one.name for one in ready if one is not chosen))
+
+    def stand_down(self, one: Instance, why: str) -> None:
+        """Let a winner lose: all below it sleeps, and its tokens are dead."""
+        self._cease(one, why)
+        parent = one.parent
+        if parent is not None and parent.winner is one:
+            parent.winner = None
+        one.has_acted = False
+        if one.is_awake:
+            self._change(one, State.READY if one.is_ready else State.CHECKING)
+
+    def _chosen(
+        self, parent: Instance, ready: list[Instance], present: Instance | None
+    ) -> Instance | None:
+        by_name = {one.name: one for one in ready}
+        now = present.name if present is not None and present in ready else None
+        schema = cast(ActuationSchema[object], parent.schema)
+
+        def choose() -> Instance | None:
+            name = schema.arbitrate(tuple(by_name), now)
+            if name is None:
+                return None
+            if name not in by_name:
+                raise BadInput(
+                    f"{parent.path!r} chose {name!r}; those that are ready are "
+                    f"{', '.join(by_name)}."
+                )
+            return by_name[name]
+
+        return self.attempt(parent, "arbitrate", choose)
+
+    def _promote(self, one: Instance, over: tuple[str, ...]) -> None:
+        """Let an instance win, and ask for what it needs."""
+        if one.parent is not None:
+            one.parent.winner = one
+        if self._ledger.listeners:
+            above = None if one.parent is None else one.parent.path
+            self._tell(Won(tick=self.tick, path=one.path, parent=above, over=over))
+        self._change(one, State.WINNER)
+        one.has_acted = False
+        if one.claim is None:
+            self._begin(one)
+        else:
+            self._wait(one)
+            self._hear(one)
+
+    def _wait(self, one: Instance) -> None:
+        """Let a winner ask, if it does not wait already, and wait."""
+        claim = one.claim
+        assert claim is not None
+        self._waiting[one] = None
+        if not claim.is_waiting:
+            self.attempt(one, "its request", lambda: claim.ask(self.tick))
+
+    def _hear(self, one: Instance) -> None:
+        """Take over the outcome of a winner's request, if there is one."""
+        claim = one.claim
+        outcome = None if claim is None else claim.outcome
+        if claim is None or outcome is None or one.state is not State.WINNER:
+            return
+        del self._waiting[one]
+        if claim.take(outcome):
+            self._holders[one] = None
+            self._begin(one)
+            return
+        schema = cast(ActuationSchema[object], one.schema)
+        asks = self.attempt(one, "on_refused", lambda: bool(schema.on_refused(outcome)))
+        if asks is None:
+            return  # it failed
+        if asks:
+            self._wait(one)
+        else:
+            self.finish(one)
+
+    def _begin(self, one: Instance) -> None:
+        one.is_acting = one.has_acted = True
+        if self._ledger.listeners:
+            self._tell(Began(tick=self.tick, path=one.path))
+        self._act(one, "start", one.schema.start)
+
+    def _act(self, one: Instance, name: str, method: Callable[[], object]) -> None:
+        """Call a method in which an instance may act; then its children compete."""
+        one.may_act = True
+        self.attempt(one, name, method)
+        one.may_act = False
+        if one.finishes:
+            one.finishes = False
+            if one.is_acting:
+                self.finish(one)
+        if one.is_acting:
+            if one.newborn:
+                self.look_at_newborn(one.newborn)
+            if one.ranked or one.winner:
+                self.compete(one)
+
+    def finish(self, one: Instance) -> None:
+        """Note that an instance is done: it stands down, and a root goes to sleep."""
+        one.is_done, one.is_ready = True, False
+        if self._ledger.listeners:
+            self._tell(Finished(tick=self.tick, path=one.path))
+        if one.parent is None:
+            self.put_to_sleep(one, "finished")
+        else:
+            self.stand_down(one, "finished")
+
+    # -- the end of acting ------------------------------------------------------------
+
+    def _cease(self, top: Instance, why: str, *, keeps_claim: bool = False) -> None:
+        """Let an instance not act any more: all below it sleeps, no token is left."""
+        below = list(top.awake_below())
+        for one in below:
+            self._stop(one, "asleep")
+        self._stop(top, why)
+        family = [top, *reversed(below)]
+        for one in family:
+            one.end_orders()
+            self._holders.pop(one, None)
+            self._waiting.pop(one, None)
+        leaving = family[1:] if keeps_claim else family
+        engaged = [
+            one.claim
+            for one in leaving
+            if one.claim is not None and one.claim.is_engaged
+        ]
+        if engaged:
+            owners = tuple(claim.owner.name for claim in engaged)
+            for claim in engaged:
+                claim.forget()
+            self._ledger.give_up(owners, self.tick)
+        for one in below:
+            self._fall_asleep(one)
+        top.winner = None
+
+    def _stop(self, one: Instance, why: str) -> None:
+        """Call `stop` of an instance that has begun; nothing can be commanded in it."""
+        one.may_act = False
+        one.newborn.clear()
+        if not one.is_acting:
+            return
+        one.is_acting = False
+        if self._ledger.listeners and not one.is_perceptive:
+            self._tell(Ceased(tick=self.tick, path=one.path, why=why))
+        if why not in ("no token", "failed"):
+            self._shielded(one, "stop", one.schema.stop)
+
+    def _fall_asleep(self, one: Instance) -> None:
+        self._agenda.remove(one)
+        one.is_ready = one.has_acted = False
+        parent = one.parent
+        if parent is not None:
+            if parent.winner is one:
+                parent.winner = None
+            if one in parent.ranked:
+                parent.ranked.remove(one)
+        if self._ledger.listeners:
+            self._tell(Slept(tick=self.tick, path=one.path))
+        self._change(one, State.SLEPT)
+
+    # -- inside -----------------------------------------------------------------------
+
+    def attempt(
+        self,
+        one: Instance,
+        name: str,
+        method: Callable[[], _T],
+    ) -> _T | None:
+        """Call a method; if it raises this instance falls asleep, with all below it."""
+        try:
+            return method()
+        except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
+            one.finishes = False
+            self._note_failure(one, name, error)
+            self.put_to_sleep(one, "failed")
+        return None
+
+    def _shielded(self, one: Instance, name: str, method: Callable[[], object]) -> None:
+        """Call a method of an instance that ends anyway."""
+        try:
+            method()
+        except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
+            self._note_failure(one, name, error)
+
+    def _note_failure(self, one: Instance, name: str, error: Exception) -> None:
+        one.error = f"{type(error).__name__}: {error}"
+        if self._ledger.listeners:
+            self._tell(
+                SchemaFailed(
+                    tick=self.tick, path=one.path, method=name, error=one.error
+                )
+            )
+
+    def _change(self, one: Instance, state: State) -> None:
+        if one.state is state:
+            return
+        one.state = state
+        if self._ledger.listeners:
+            self._tell(StateChangedTo(tick=self.tick, path=one.path, state=state))
+
+    def _tell(self, event: Event) -> None:
+        self._ledger.tell(event)

@@ -1,0 +1,133 @@
+"""The reservation of one actuation schema: it acts only while it has what it needs."""
+
+from controllers.resources.ledger import Ledger
+from controllers.resources.owner import Owner
+from controllers.resources.policies import Lock
+from controllers.resources.request import Outcome, Request
+from controllers.resources.ticket import Ticket
+from controllers.resources.tokens import Token
+from controllers.schemas.info import SchemaInfo
+from controllers.schemas.waking import Waking
+
+
+class Claim:
+    """Asks for the resources of an instance, and knows whether it has them.
+
+    `ask` when it wins; then `outcome` until there is one; `is_alive` while it acts;
+    `forget` when its owner has given up.
+    """
+
+    __slots__ = ("_ledger", "_request", "_ticket", "obtained", "owner", "token")
+
+    def __init__(self, ledger: Ledger, owner: Owner, request: Request) -> None:
+        """Hold nothing yet.
+
+        Args:
+            ledger: knows the owner already.
+            owner: the instance, by its path.
+            request: what it needs; the same each time.
+        """
+        self._ledger = ledger
+        self._request = request
+        self._ticket: Ticket | None = None
+        self.owner = owner
+        self.token: Token | None = None
+        self.obtained: tuple[str, ...] = ()
+        """Leaves that the token covered when it was granted."""
+
+    @property
+    def is_engaged(self) -> bool:
+        """Whether it holds something or waits for it."""
+        return self.token is not None or self._ticket is not None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the present request ended; None while it waits, or if there is none."""
+        return None if self._ticket is None else self._ticket.outcome
+
+    def ask(self, tick: int) -> None:
+        """Ask for all of it.
+
+        Raises:
+            BadInput: the request cannot be granted by anybody.
+            UnknownName: a resource is not known any more.
+        """
+        self.token = None
+        self._ticket = self._ledger.request(self._request, tick)
+
+    def take(self, outcome: Outcome) -> bool:
+        """Take over a granted token; return whether it was granted."""
+        self._ticket = None
+        self.token, self.obtained = outcome.token, outcome.obtained
+        return self.token is not None
+
+    def is_alive(self) -> bool:
+        """Whether its token is valid; one that is paused waits from now on."""
+        if self.token is None:
+            return False
+        present = self._ledger.follow(self.owner.name, self.token)
+        if present == self.token:
+            return True
+        self.token = None
+        self._ticket = present if isinstance(present, Ticket) else None
+        return False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a request is on its way."""
+        return self._ticket is not None
+
+    def forget(self) -> None:
+        """Hold nothing: its owner has given up all."""
+        self.token, self._ticket, self.obtained = None, None, ()
+
+
+def make_claim(
+    ledger: Ledger,
+    info: SchemaInfo,
+    waking: Waking,
+    path: str,
+    parent: str | None,
+    priority: int,
+) -> Claim | None:
+    """Return the claim of an instance, and make its owner known; None: no needs.
+
+    A root is an owner in any case, so that others can be parts of it.
+
+    Args:
+        ledger: grants it.
+        info: says what the schema needs.
+        waking: says what it needs instead, and its habits.
+        path: of the instance.
+        parent: name of the nearest owner above it; None for none.
+        priority: of its requests.
+
+    Raises:
+        UnknownName: a resource or the parent is not known.
+        BadInput: a rate cannot be asked for, or a resource is named twice.
+    """
+    owner = Owner(
+        name=path,
+        parent=parent,
+        policy=waking.policy or Lock(),
+        priority=priority,
+        timeout_s=waking.timeout_s,
+    )
+    needs = info.needs if waking.needs is None else waking.needs
+    optional = info.optional if waking.optional is None else waking.optional
+    rates = info.rates if waking.rates is None else waking.rates
+    for name in (*needs, *optional, *rates):
+        ledger.tree.node(name)
+    if not (needs or optional or rates):
+        if "/" not in path:
+            ledger.add_owner(owner, ledger.tick)
+        return None
+    request = Request(
+        owner=path,
+        resources=needs,
+        optional=optional,
+        rates=rates,
+        mode=waking.mode or info.mode,
+    )
+    ledger.add_owner(owner, ledger.tick)
+    return Claim(ledger, owner, request)

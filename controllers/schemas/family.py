@@ -1,0 +1,180 @@
+"""All instances of a run: how they are made, and how they find each other."""
+
+from collections.abc import Mapping
+from math import isclose
+
+from controllers.resources.ledger import Ledger
+from controllers.resources.snapshot import take_snapshot
+from controllers.schemas.claim import make_claim
+from controllers.schemas.instance import Instance
+from controllers.schemas.registry import Registry, SchemaClass
+from controllers.schemas.variables import Cell, cells_of
+from controllers.schemas.waking import Waking
+from models import BadInput, UnknownName
+
+DEEPEST = 20
+"""Levels of a hierarchy, at most: a schema that wakes itself ends somewhere."""
+
+
+class Family:
+    """The instances, by number, by path, and from each other's sight."""
+
+    def __init__(self, ledger: Ledger, registry: Registry) -> None:
+        """Begin with none.
+
+        Args:
+            ledger: gets to know them as owners.
+            registry: knows their schemas.
+        """
+        self._ledger = ledger
+        self._registry = registry
+        self.instances: list[Instance] = []
+        self.roots: dict[str, Instance] = {}
+
+    def find(self, path: str) -> Instance:
+        """Return an instance by its path.
+
+        Raises:
+            UnknownName: there is none.
+        """
+        names = path.split("/")
+        children: Mapping[str, Instance] = self.roots
+        found: Instance | None = None
+        for name in names:
+            found = children.get(name)
+            if found is None:
+                known = [one.path for one in self.instances]
+                raise UnknownName("Behaviour", path, known, "the tree of schemas")
+            children = found.children
+        assert found is not None  # a text has at least one part
+        return found
+
+    def make(
+        self, waking: Waking, parent: Instance | None, part_of: str | None = None
+    ) -> Instance:
+        """Return the instance of a name under a parent, made if it is not there yet.
+
+        Asleep it is set up anew by what the waking says of its resources.
+
+        Args:
+            waking: which schema, and its name.
+            parent: None makes a root.
+            part_of: of a root, the owner that it is a part of.
+
+        Raises:
+            UnknownName: there is no such schema, resource or owner.
+            BadInput: the name has another schema, or is another owner's; the period
+                is no multiple of the slot; the hierarchy is too deep.
+        """
+        siblings = self.roots if parent is None else parent.children
+        one = siblings.get(waking.name)
+        kind = self._registry.find(waking.schema)
+        if one is None:
+            return self._new(kind, waking, parent, part_of)
+        if type(one.schema) is not kind:
+            raise BadInput(
+                f"{one.path!r} is an instance of schema {one.info.name!r}; it cannot "
+                f"be woken as {waking.schema!r}. Give this one another name."
+            )
+        if one.waking != waking:
+            if not one.is_awake:
+                self._claim(one, waking, part_of)
+            one.waking = waking
+        return one
+
+    def cell(self, reader: Instance, name: str) -> Cell:
+        """Return the variable that a reader means by `schema.variable`.
+
+        Raises:
+            UnknownName: the reader does not declare it, or no such instance or output
+                is in its reach.
+        """
+        if name not in reader.info.reads:
+            declared = reader.info.reads
+            raise UnknownName("Input", name, declared, f"what {reader.path!r} declares")
+        source, _, variable = name.partition(".")
+        at: Instance | None = reader
+        while at is not None:
+            if source in at.children:
+                return _output(at.children[source], variable)
+            at = at.parent
+        if source in self.roots:
+            return _output(self.roots[source], variable)
+        known = [one.path for one in self.instances]
+        raise UnknownName(
+            "Schema", source, known, f"reach of {reader.path!r}, which reads {name!r}"
+        )
+
+    def _new(
+        self,
+        kind: SchemaClass,
+        waking: Waking,
+        parent: Instance | None,
+        part_of: str | None,
+    ) -> Instance:
+        info = kind.info
+        path = waking.name if parent is None else f"{parent.path}/{waking.name}"
+        if parent is not None and parent.depth + 1 >= DEEPEST:
+            raise BadInput(
+                f"{path!r} would be {parent.depth + 2} levels deep; at most {DEEPEST} "
+                "are. Does a schema wake itself?"
+            )
+        if any(row.name == path for row in take_snapshot(self._ledger).owners):
+            raise BadInput(
+                f"{path!r} is the name of an owner already; give this behaviour "
+                "another one."
+            )
+        try:
+            schema = kind()
+        except Exception as error:  # whatever the schema of another package raises
+            raise BadInput(
+                f"schema {info.name!r} cannot be made: {type(error).__name__}: {error}."
+            ) from error
+        one = Instance(
+            schema,
+            waking,
+            parent,
+            len(self.instances),
+            period_in_ticks(info.name, info.period_s, self._ledger.cfg.tick_s),
+            cells_of(info.outputs, path),
+        )
+        self._claim(one, waking, part_of)
+        self.instances.append(one)
+        siblings = self.roots if parent is None else parent.children
+        siblings[waking.name] = one
+        return one
+
+    def _claim(self, one: Instance, waking: Waking, part_of: str | None) -> None:
+        parent = one.parent
+        above = part_of if parent is None else one.owner_above()
+        priority = waking.priority
+        if priority is None:
+            priority = 0 if parent is None else parent.priority
+        claim = make_claim(self._ledger, one.info, waking, one.path, above, priority)
+        if claim is not None and one.is_perceptive:
+            raise BadInput(
+                f"{one.path!r} perceives and commands nothing, so it needs no "
+                "resources; leave them out."
+            )
+        one.claim, one.priority = claim, priority
+
+
+def period_in_ticks(name: str, period_s: float, tick_s: float) -> int:
+    """Return a period in slots.
+
+    Raises:
+        BadInput: it is no whole number of them.
+    """
+    ticks = round(period_s / tick_s)
+    if ticks < 1 or not isclose(ticks * tick_s, period_s, rel_tol=1e-9):
+        raise BadInput(
+            f"period of schema {name!r} is {period_s} s, {period_s / tick_s:g} slots "
+            f"of {tick_s} s; give a whole number of slots."
+        )
+    return ticks
+
+
+def _output(one: Instance, variable: str) -> Cell:
+    if variable not in one.cells:
+        raise UnknownName("Output", variable, one.cells, f"what {one.path!r} offers")
+    return one.cells[variable]

@@ -1,0 +1,131 @@
+"""What all instances of a run share."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from controllers.resources.ledger import Ledger
+from controllers.robot_interface import Observation
+from controllers.schemas.activation import Activation
+from controllers.schemas.actuators import Actuators
+from controllers.schemas.agenda import Agenda
+from controllers.schemas.family import Family
+from controllers.schemas.instance import Instance
+from controllers.schemas.link import SchemaLink
+from controllers.schemas.parameters import (
+    changed_parameters,
+    make_parameters,
+    parameters_as_text,
+)
+from controllers.schemas.registry import Registry
+from controllers.schemas.states import State
+from controllers.schemas.trace import Modulated, StateChangedTo, Woken
+from controllers.schemas.waking import Waking
+from models import Robot
+
+
+class World:
+    """The robot, the ledger, what is acted through, and all instances."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        ledger: Ledger,
+        actuators: Actuators,
+        registry: Registry,
+        seed: int,
+        bind: Callable[[Instance, "World"], SchemaLink],
+    ) -> None:
+        """Begin without instances; `bind` makes the link of a new one."""
+        self.robot = robot
+        self.ledger = ledger
+        self.actuators = actuators
+        self.registry = registry
+        self.seed = seed
+        self._bind = bind
+        self.observation: Observation | None = None
+        self.family = Family(ledger, registry)
+        self.agenda = Agenda()
+        self.activation = Activation(ledger, self.agenda, self.family.instances)
+        self.newborn: list[Instance] = []
+        """Roots that were woken since they were last looked at."""
+        self._wakings = 0
+
+    @property
+    def tick(self) -> int:
+        """The present slot."""
+        return self.activation.tick
+
+    def make(
+        self, waking: Waking, parent: Instance | None, part_of: str | None = None
+    ) -> Instance:
+        """Return an instance that fits a waking, asleep if it is new.
+
+        Raises:
+            UnknownName, BadInput: it cannot be woken so; nothing has changed.
+        """
+        info = self.registry.find(waking.schema).info
+        make_parameters(info, waking.parameters)
+        one = self.family.make(waking, parent, part_of)
+        if not hasattr(one.schema, "_link"):
+            one.schema._link = self._bind(one, self)
+        return one
+
+    def wake(self, waking: Waking, parent: Instance | None) -> Instance:
+        """Wake an instance, or keep it awake with new modulation and rank.
+
+        Raises:
+            UnknownName, BadInput: it cannot be woken so; nothing has changed.
+        """
+        one = self.make(waking, parent)
+        parameters = make_parameters(one.info, waking.parameters)
+        newborn = self.newborn if parent is None else parent.newborn
+        if one.is_awake:
+            self._modulate(one, parameters)
+            if one.is_awake and one.is_done:
+                one.is_done = False
+                newborn.append(one)
+        else:
+            self._wakings += 1
+            one.woken = self._wakings
+            one.is_done, one.error, one.parameters = False, "", parameters
+            if one not in newborn:
+                newborn.append(one)
+            self._tell_woken(one)
+        if parent is not None:
+            parent.rank()
+        return one
+
+    def modulate(self, one: Instance, values: Mapping[str, Any]) -> None:
+        """Change parameters of an instance; the others stay.
+
+        Raises:
+            UnknownName, BadInput: the schema does not take them; nothing has changed.
+        """
+        self._modulate(one, changed_parameters(one.info, one.parameters, values))
+
+    def _modulate(self, one: Instance, parameters: Any) -> None:
+        if parameters == one.parameters:
+            return
+        one.parameters = parameters
+        if not one.is_awake:
+            return
+        if self.ledger.listeners:
+            text = parameters_as_text(parameters)
+            self.ledger.tell(Modulated(tick=self.tick, path=one.path, parameters=text))
+        self.activation.attempt(one, "on_modulated", one.schema.on_modulated)
+
+    def _tell_woken(self, one: Instance) -> None:
+        one.state = State.WINNER if one.is_perceptive else State.CHECKING
+        if not self.ledger.listeners:
+            return
+        self.ledger.tell(
+            Woken(
+                tick=self.tick,
+                path=one.path,
+                schema=one.info.name,
+                kind=one.schema.kind,
+                parent=None if one.parent is None else one.parent.path,
+                parameters=parameters_as_text(one.parameters),
+            )
+        )
+        self.ledger.tell(StateChangedTo(tick=self.tick, path=one.path, state=one.state))
