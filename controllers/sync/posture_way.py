@@ -8,8 +8,8 @@ from models.library import Library, Transition
 def find_way(library: Library, start: str, end: str) -> tuple[Transition, ...] | None:
     """Return the transitions that lead to a posture in the shortest time.
 
-    Of several that take equally long, the one with fewer motions, then the one whose
-    transitions stand first in DB2.
+    Of several ways that take equally long, that with the fewest transitions, then that
+    whose transitions stand first in DB2.
 
     Args:
         library: its transitions and their motions.
@@ -17,22 +17,19 @@ def find_way(library: Library, start: str, end: str) -> tuple[Transition, ...] |
         end: posture in which it shall be.
 
     Returns:
-        The transitions in their order, none if it is there; None where no way leads there.
+        The transitions in their order, none if it is there; None where no way leads.
     """
-    heap: list[tuple[float, tuple[int, ...], str]] = [(0.0, (), start)]
-    found: set[str] = set()
-    while heap:
-        time_s, way, posture = heapq.heappop(heap)
+    ways: list[tuple[float, int, tuple[int, ...], str]] = [(0.0, 0, (), start)]
+    reached: set[str] = set()
+    while ways:
+        time_s, count, way, posture = heapq.heappop(ways)
         if posture == end:
-            return tuple(library.transitions[i] for i in way[1:])
-        if posture in found:
+            return tuple(library.transitions[i] for i in way)
+        if posture in reached:
             continue
-        found.add(posture)
+        reached.add(posture)
         for i, step in enumerate(library.transitions):
-            if step.start == posture and step.end not in found:
-                length_s = library.motion(step.motion).length_s
-                # The first number is the count of motions: fewer win a tie.
-                heapq.heappush(
-                    heap, (time_s + length_s, (len(way) or 1, *way[1:], i), step.end)
-                )
+            if step.start == posture:
+                total_s = time_s + library.motion(step.motion).length_s
+                heapq.heappush(ways, (total_s, count + 1, (*way, i), step.end))
     return None

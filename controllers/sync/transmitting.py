@@ -1,0 +1,42 @@
+"""What the pipeline asks of a transmitter."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from controllers.sync.receipt import Receipt
+from controllers.sync.stream import Stream
+from controllers.sync.sync_tag import GroupKey, SyncTag
+
+
+class Transmitting(Protocol):
+    """Takes streams and puts their items out, those of a group together."""
+
+    def receive(
+        self,
+        stream: Stream,
+        tag: SyncTag | None,
+        tick: int,
+        *,
+        after: Receipt | None = None,
+        signal_at: int | None = None,
+        on_signal: Callable[[int], None] | None = None,
+    ) -> Receipt:
+        """Take a stream.
+
+        Args:
+            stream: what to put out.
+            tag: its group and points; None: it is independent.
+            tick: now.
+            after: of a stream that must have come to its end before.
+            signal_at: items left of this stream at which `on_signal` is called.
+            on_signal: gets the tick of that slot, after its items went out.
+        """
+
+    def withdraw(self, receipt: Receipt, tick: int) -> None:
+        """End a stream and its whole group; do nothing when it is over."""
+
+    def delete_group(self, key: GroupKey, tick: int) -> bool:
+        """End a group, waiting or started; say whether there was one."""
+
+    def is_free(self, key: GroupKey, tick: int) -> bool:
+        """Return whether a new group of this ID may be formed now."""
