@@ -15,10 +15,10 @@ from controllers.schemas.instance import Instance
 from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
 from controllers.schemas.states import State
 from controllers.schemas.trace import (
-    Began,
-    Ceased,
     Finished,
     SchemaFailed,
+    SchemaStarted,
+    SchemaStopped,
     Slept,
     StateChangedTo,
     Won,
@@ -126,7 +126,7 @@ class Activation:
                     one.due = self.tick
                     self._agenda.add(one, self.tick + one.period_ticks)
                 if one.is_perceptive:
-                    one.is_acting = True
+                    self._note_start(one)
                     self.attempt(one, "start", one.schema.start)
                     self.perceive(one)
                 else:
@@ -235,10 +235,13 @@ class Activation:
             self.finish(one)
 
     def _begin(self, one: Instance) -> None:
+        self._note_start(one)
+        self._act(one, "start", one.schema.start)
+
+    def _note_start(self, one: Instance) -> None:
         one.is_acting = one.has_acted = True
         if self._ledger.listeners:
-            self._tell(Began(tick=self.tick, path=one.path))
-        self._act(one, "start", one.schema.start)
+            self._tell(SchemaStarted(tick=self.tick, path=one.path))
 
     def _act(self, one: Instance, name: str, method: Callable[[], object]) -> None:
         """Call a method in which an instance may act; then its children compete."""
@@ -300,8 +303,8 @@ class Activation:
         if not one.is_acting:
             return
         one.is_acting = False
-        if self._ledger.listeners and not one.is_perceptive:
-            self._tell(Ceased(tick=self.tick, path=one.path, why=why))
+        if self._ledger.listeners:
+            self._tell(SchemaStopped(tick=self.tick, path=one.path, why=why))
         if why not in ("no token", "failed"):
             self._shielded(one, "stop", one.schema.stop)
 

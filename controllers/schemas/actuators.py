@@ -54,7 +54,9 @@ class Actuators(Protocol):
     def sound(self, token: Token | None, sound: str | Sound, tick: int) -> Playing:
         """Let a sound be heard."""
 
-    def command(self, token: Token | None, name: str, tick: int) -> Playing:
+    def command(
+        self, token: Token | None, name: str, tick: int, group: str | None = None
+    ) -> Playing:
         """Give a command of the library: all its outputs, together if it says so."""
 
 

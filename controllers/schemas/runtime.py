@@ -162,6 +162,14 @@ class SchemaRuntime:
         """Whether all sleep."""
         return not any(one.is_awake for one in self._world.family.roots.values())
 
+    def may_act(self, path: str) -> bool:
+        """Whether an instance has started: as winner, with what it needs.
+
+        Raises:
+            UnknownName: there is none of this path.
+        """
+        return self._world.family.find(path).is_acting
+
     def view(self, path: str) -> ChildView:
         """Return how an instance does.
 

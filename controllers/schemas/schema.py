@@ -334,8 +334,14 @@ class ActuationSchema(Schema[P]):
         """
         return self.sound(Sound(name=text, text=text, volume=volume))
 
-    def command(self, name: str) -> Playing:
-        """Give a command of the library: motion, light and sound as it says."""
+    def command(self, name: str, group: str | None = None) -> Playing:
+        """Give a command of the library: motion, light and sound as it says.
+
+        Args:
+            name: of the command.
+            group: what its outputs are known by if they start together; None takes the
+                command's name.
+        """
         return self._link.give(
-            "command", lambda act, token, tick: act.command(token, name, tick)
+            "command", lambda act, token, tick: act.command(token, name, tick, group)
         )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from controllers.resources.trace import Event
+from controllers.resources.trace_json import know_events
 from controllers.schemas.states import Kind, State
 
 
@@ -59,17 +60,20 @@ class Won(SchemaEvent):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Began(SchemaEvent):
-    """A winner has what it needs, and acts from now on."""
+class SchemaStarted(SchemaEvent):
+    """An instance acts from now on: it has won and has what it needs.
+
+    A perceptive one perceives from now on.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ceased(SchemaEvent):
-    """A winner does not act any more."""
+class SchemaStopped(SchemaEvent):
+    """An instance that had started does not act any more."""
 
     why: str
     """`lost`: another one won; `not ready`; `finished`; `asleep`; `failed`; `no token`:
-    its resources were taken away."""
+    its resources were taken away, and it waits to have them again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,3 +95,17 @@ class NotWinner(SchemaEvent):
 
     what: str
     """Name of the call."""
+
+
+know_events(
+    Woken,
+    Modulated,
+    StateChangedTo,
+    Slept,
+    Won,
+    SchemaStarted,
+    SchemaStopped,
+    Finished,
+    SchemaFailed,
+    NotWinner,
+)
