@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from experiments.reservations.commands import resources_app
+from experiments.scenario_commands import scenario_app
 from models import BadInput, TestbedError
 
 app = typer.Typer(
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 
 app.add_typer(resources_app, name="resources")
+app.add_typer(scenario_app, name="scenario")
 
 RobotOption = Annotated[
     Path | None,

@@ -11,15 +11,8 @@ UNITS: tuple[UnitName, ...] = get_args(UnitName)
 Bus = Annotated[list[UnitName], Field(min_length=1)]
 
 
-class SeatForm(Part):
-    """A box to sit on, behind the robot."""
-
-    height_m: Annotated[Real, Field(gt=0.0, le=0.5)]
-    """Of its upper side above the ground, in m."""
-
-
 class WorldForm(Part):
-    """The ground, and what stands on it."""
+    """The ground, and gravity."""
 
     friction: Annotated[Real, Field(ge=0.0, le=5.0)] = 0.7
     """Coulomb coefficient of soles on the ground."""
@@ -27,7 +20,6 @@ class WorldForm(Part):
     """Rises by this angle towards +x, in degrees."""
     gravity: Annotated[Real, Field(ge=0.0)] = 9.81
     """In m/s²."""
-    seat: SeatForm | None = None
 
 
 class SimulationForm(Part):

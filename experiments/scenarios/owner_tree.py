@@ -9,6 +9,8 @@ from experiments.scenarios.scene import Scene
 def check_owner_tree(behaviours: tuple[Behaviour, ...], scene: Scene) -> None:
     """Note parents that are no owners, and circles of them (RM-6).
 
+    Behaviours of the top level are owners even if they need nothing.
+
     Args:
         behaviours: of the top level, in the order of the file.
         scene: knows all of them.
@@ -17,7 +19,10 @@ def check_owner_tree(behaviours: tuple[Behaviour, ...], scene: Scene) -> None:
     for i, behaviour in enumerate(behaviours):
         if behaviour.owner_parent is None:
             continue
-        role = scene.owner(("behaviours", i, "parent"), behaviour.owner_parent)
+        place = ("behaviours", i, "parent")
+        role = scene.behaviour(place, behaviour.owner_parent)
+        if role is not None and not role.is_top:
+            role = scene.owner(place, behaviour.owner_parent)
         if role is not None:
             above[behaviour.name] = role.path.partition("/")[0]
     in_circle: set[str] = set()

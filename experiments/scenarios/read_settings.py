@@ -55,7 +55,7 @@ def read_simulation(form: ScenarioFile, robot: Robot, notes: Notes) -> Simulatio
 
 
 def read_world(form: ScenarioFile, notes: Notes) -> WorldCfg | None:
-    """Return the ground, and what stands on it."""
+    """Return the ground, and gravity."""
     given = form.world
     return notes.attempt(
         ("world",),

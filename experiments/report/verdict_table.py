@@ -1,0 +1,57 @@
+"""What a scenario showed, as a table: an expectation a row, its verdict, what was seen.
+
+A pure function of the result; nothing is printed here.
+"""
+
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from experiments.scenarios.result import ScenarioResult
+
+HOLDS, BROKEN = Text("holds", style="green"), Text("BROKEN", style="bold red")
+
+
+def verdict_table(result: ScenarioResult) -> Group:
+    """Return the verdicts and, below them, the run in a line or two."""
+    title = f"\n{result.name}, {result.controller}, seed {result.seed}"
+    table = Table(
+        title=Text(title, style="bold"),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        padding=(0, 1),
+    )
+    table.add_column("line", justify="right")
+    table.add_column("expectation", overflow="fold", ratio=3)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("seen", overflow="fold", ratio=2)
+    for verdict in result.verdicts:
+        table.add_row(
+            str(verdict.line),
+            Text(verdict.expectation),
+            HOLDS if verdict.holds else BROKEN,
+            Text(verdict.seen),
+        )
+    return Group(table, *(Text(line) for line in _summary(result)))
+
+
+def _summary(result: ScenarioResult) -> list[str]:
+    held = sum(verdict.holds for verdict in result.verdicts)
+    speed = result.sim_s / result.wall_s if result.wall_s > 0.0 else 0.0
+    lines = [
+        "",
+        f"{held} of {len(result.verdicts)} expectations hold; {result.sim_s:g} s "
+        f"simulated in {result.wall_s:.1f} s ({speed:.1f} × real time); "
+        f"{result.n_events} events, trace {result.trace_hash[:12]}",
+    ]
+    if result.max_degc:
+        joint, degc = max(result.max_degc.items(), key=lambda item: item[1])
+        lines.append(f"hottest: {joint} with {degc:.1f} °C")
+    if result.fell:
+        lines.append("the robot fell")
+    if result.failure is not None:
+        lines.append(f"ended early: {result.failure}")
+    return lines

@@ -1,0 +1,103 @@
+"""`nao-testbed scenario run`: from a file to verdicts, a figure and a run folder."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from experiments.heat_command import INTERRUPTED
+from experiments.json_file import STDOUT, check_json_file, json_text, write_json
+from experiments.report.verdict_table import verdict_table
+from experiments.scenarios.load import load_scenario
+from experiments.scenarios.plan import Scenario
+from experiments.scenarios.run import ScenarioRun, run_scenario
+from experiments.scenarios.shipped import find_scenario
+from models.yaml_lines import FileErrors
+from sim.run_folder import create_run_folder
+from sim.world_cfg import check_display
+
+BAD_INPUT = 2
+
+
+def run_scenario_command(
+    file: str, out: Path, seed: int | None, json_file: str | None, gui: bool
+) -> int:
+    """Run a scenario, print its verdicts, draw its timeline; return the exit status.
+
+    Args:
+        file: a YAML file, or the name of a scenario that ships.
+        out: the run folder; where it exists, `out-2` and so on.
+        seed: of all noise; None: the file's.
+        json_file: where the result goes too; `-` is stdout.
+        gui: whether to open PyBullet's window.
+
+    Raises:
+        BadInput: there is no such file, or something cannot be written.
+    """
+    try:
+        scenario = load_scenario(find_scenario(file))
+    except FileErrors as error:  # a line each, as compilers have it
+        print(error, file=sys.stderr)
+        return BAD_INPUT
+    check_json_file(json_file)
+    if gui:
+        check_display()
+    scenario = _as_asked(scenario, seed, gui)
+    folder = create_run_folder(out.parent, out.name)
+    try:
+        run = _with_progress(scenario, folder)
+    except KeyboardInterrupt:
+        print(f"stopped; {folder} holds what was recorded.", file=sys.stderr)
+        return INTERRUPTED
+    text = json_text(run.result.as_json())
+    (folder / "scenario.json").write_text(text + "\n", encoding="utf-8")
+    write_json(json_file, text)
+    _show(scenario, run, folder, json_file)
+    return 0 if run.result.all_hold else 1
+
+
+def _as_asked(scenario: Scenario, seed: int | None, gui: bool) -> Scenario:
+    seed = scenario.seed if seed is None else seed
+    simulation = scenario.simulation
+    world = replace(simulation.world, gui=gui)
+    return replace(
+        scenario, seed=seed, simulation=replace(simulation, seed=seed, world=world)
+    )
+
+
+def _show(
+    scenario: Scenario, run: ScenarioRun, folder: Path, json_file: str | None
+) -> None:
+    from experiments.report.timeline_figure import draw_timeline  # noqa: PLC0415  # matplotlib
+
+    # With --json - the JSON alone goes to stdout, the table beside it to stderr.
+    is_terminal = sys.stdout.isatty()
+    console = Console(stderr=json_file == STDOUT, width=None if is_terminal else 120)
+    console.print(verdict_table(run.result))
+    paths = draw_timeline(scenario, run, folder)
+    # Paths are printed whole, however long, and whatever brackets they have.
+    lines = ["Figures:", *(f"  {path}" for path in paths), f"Run folder: {folder}"]
+    console.print("\n".join(lines), soft_wrap=True, markup=False)
+    if run.result.failure is not None:
+        print(f"{scenario.name}: {run.result.failure}", file=sys.stderr)
+
+
+def _with_progress(scenario: Scenario, folder: Path) -> ScenarioRun:
+    if not sys.stderr.isatty():
+        return run_scenario(scenario, folder)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f} of {task.total:.0f} s"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        task = progress.add_task(scenario.name, total=scenario.duration_s)
+
+        def show(time_s: float) -> None:
+            progress.update(task, completed=time_s)
+
+        return run_scenario(scenario, folder, on_time=show)
