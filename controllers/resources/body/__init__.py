@@ -5,7 +5,7 @@ absent_parts, hot_engine, broken_part, degraded_modes    the causes
 posture_recogniser, posture_monitor                      the active state
 """
 
-from controllers.resources.body.absent_parts import freeze_absent
+from controllers.resources.body.absent_parts import change_absent, freeze_absent
 from controllers.resources.body.broken_part import BrokenPart
 from controllers.resources.body.degraded_modes import DegradedModes
 from controllers.resources.body.hot_engine import HotEngine, HotEngineCfg
@@ -19,5 +19,6 @@ __all__ = [
     "HotEngineCfg",
     "PostureMonitor",
     "VirtualOwner",
+    "change_absent",
     "freeze_absent",
 ]

@@ -22,3 +22,25 @@ def freeze_absent(ledger: Ledger, robot: Robot, tick: int) -> None:
     """
     if robot.absent:
         ledger.freeze(robot.absent, ROBOT_MODEL, tick, effort_cap=0.0)
+
+
+def change_absent(ledger: Ledger, before: Robot, after: Robot, tick: int) -> None:
+    """Let a robot have another body: what that lacks too is nobody's from now on.
+
+    Parts that it has again are given back. Nothing is free in between.
+
+    Args:
+        ledger: of the robot's whole tree.
+        before: the body that it had.
+        after: the body that it has now.
+        tick: now.
+    """
+    lacked, lacks = _leaves(ledger, before), _leaves(ledger, after)
+    if new := sorted(lacks - lacked):
+        ledger.freeze(new, ROBOT_MODEL, tick, effort_cap=0.0)
+    if back := sorted(lacked - lacks):
+        ledger.thaw(ROBOT_MODEL, tick, back)
+
+
+def _leaves(ledger: Ledger, robot: Robot) -> set[str]:
+    return {leaf for part in robot.absent for leaf in ledger.tree.leaves(part)}

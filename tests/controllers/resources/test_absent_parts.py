@@ -2,8 +2,8 @@
 
 import pytest
 
-from controllers.resources.body.absent_parts import freeze_absent
-from controllers.resources.trace import Frozen
+from controllers.resources.body.absent_parts import change_absent, freeze_absent
+from controllers.resources.trace import Frozen, Revoked
 from controllers.resources.words import OutcomeKind
 from models import Robot
 from tests.controllers.resources.stage import Stage, end_of, outcome_of
@@ -70,3 +70,21 @@ def test_another_body_is_another_line_of_the_robots_data(nao: Robot) -> None:
     frozen = {row.name for row in stage.picture() if row.virtual}
     motors = set(stage.ledger.tree.exclusive_leaves("All motors"))
     assert motors - frozen == {"HeadYaw", "HeadPitch"}
+
+
+@pytest.mark.requirement("RM-41", "RM-45")
+def test_another_body_takes_and_gives_back_what_differs(nao: Robot) -> None:
+    """From T14 to T2 the legs stay the model's, all along; the arms come to them."""
+    before, after = nao.with_body("T14"), nao.with_body("T2")
+    stage = stage_of(before)
+    stage.owners("walk", "wave")
+    legs = stage.ask("walk", "LKneePitch", timeout_s=60.0)
+    arm = stage.ask("wave", "Left arm", timeout_s=60.0)
+    assert outcome_of(arm).kind is OutcomeKind.GRANTED
+    change_absent(stage.ledger, before, after, stage.ledger.tick + 1)
+    lost = [e for e in stage.events if isinstance(e, Revoked)]
+    assert [event.owner for event in lost] == ["wave"]
+    assert legs.outcome is None
+    change_absent(stage.ledger, after, nao, stage.ledger.tick + 1)
+    assert outcome_of(legs).kind is OutcomeKind.GRANTED
+    assert not any(row.virtual for row in stage.picture())
