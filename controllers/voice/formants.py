@@ -1,0 +1,107 @@
+"""Sounds of speech by source and filter: a buzz through resonators, or a hiss.
+
+    y[n] = a x[n] + b y[n-1] + c y[n-2]
+    c = -exp(-2 π B / f_s),  b = 2 exp(-π B / f_s) cos(2 π F / f_s),  a = 1 - b - c
+
+is a resonator of frequency F and bandwidth B [klatt1980, eq. 1 and 2]; three of them in
+a row make a vowel. Their frequencies are those of men [peterson1952, table II].
+"""
+
+from math import cos, exp, pi, tau
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter, max_len_seq
+from scipy.signal.windows import tukey
+
+FloatArray = NDArray[np.float64]
+
+VOWEL_HZ = {
+    "a": (730.0, 1090.0, 2440.0),
+    "e": (530.0, 1840.0, 2480.0),
+    "i": (270.0, 2290.0, 3010.0),
+    "o": (570.0, 840.0, 2410.0),
+    "u": (300.0, 870.0, 2240.0),
+    "y": (270.0, 2290.0, 3010.0),
+}
+"""First three formants by letter, in Hz: of the vowels in hod, head, heed, hawed and
+who'd."""
+NASAL_HZ = (270.0, 1000.0, 2200.0)
+"""Formants of voiced consonants, in Hz: a vowel with its mouth closed."""
+BANDWIDTH_HZ = (50.0, 70.0, 110.0)
+"""Of the three formants, in Hz: the default values of [klatt1980]."""
+STOPS, BURST_HZ, CLOSED = "bcdgjkpqt", 2500.0, 0.5
+"""Consonants that are silent for this fraction of their time, and then burst."""
+TILT = 0.9
+"""Pole of the low-pass that makes a glottal pulse of an impulse."""
+VOWEL_LEVEL, HUM_LEVEL, NOISE_LEVEL = 1.0, 0.4, 0.25
+"""Root mean squares of vowels, voiced consonants, and hisses and bursts."""
+HISS_HZ = {"s": 5500.0, "z": 5500.0, "f": 4000.0, "v": 4000.0, "h": 1500.0, "x": 3000.0}
+"""Where the noise of a fricative is loudest, in Hz."""
+
+
+def buzz(pitch_hz: FloatArray, rate_hz: int) -> FloatArray:
+    """Return a train of glottal pulses whose pitch changes, (n,)."""
+    turns = np.floor(np.cumsum(pitch_hz) / rate_hz)
+    pulses = np.diff(turns, prepend=-1.0)
+    shaped: FloatArray = lfilter([1.0 - TILT], [1.0, -TILT], pulses)
+    return shaped
+
+
+def noise(n: int) -> FloatArray:
+    """Return white noise, the same each time: a row of the longest shift register."""
+    bits = np.resize(max_len_seq(15)[0], n)
+    return 2.0 * bits.astype(np.float64) - 1.0
+
+
+def resonate(
+    sound: FloatArray, formants_hz: tuple[float, ...], rate_hz: int
+) -> FloatArray:
+    """Send a sound through resonators, one after the other."""
+    for frequency, bandwidth in zip(formants_hz, BANDWIDTH_HZ, strict=False):
+        c = -exp(-tau * bandwidth / rate_hz)
+        b = 2.0 * exp(-pi * bandwidth / rate_hz) * cos(tau * frequency / rate_hz)
+        sound = lfilter([1.0 - b - c], [1.0, -b, -c], sound)
+    return sound
+
+
+def vowel(sound: FloatArray, letters: str, rate_hz: int) -> FloatArray:
+    """Return a vowel, or a glide from one to another, made of a buzz."""
+    first, last = (
+        _at_level(resonate(sound, VOWEL_HZ[x], rate_hz), VOWEL_LEVEL)
+        for x in (letters[0], letters[-1])
+    )
+    share = np.linspace(0.0, 1.0, len(sound))
+    glide: FloatArray = ((1.0 - share) * first + share * last) * tukey(len(sound))
+    return glide
+
+
+def consonant(sound: FloatArray, letters: str, rate_hz: int) -> FloatArray:
+    """Return consonants that share a time, made of a buzz or of noise.
+
+    Hissing ones hiss; stops are silent and then burst; the others hum. Of more than
+    four the rest is not heard.
+    """
+    letters = letters[:4]
+    parts = np.array_split(sound, len(letters))
+    return np.concatenate(
+        [_one(part, x, rate_hz) for part, x in zip(parts, letters, strict=True)]
+    )
+
+
+def _one(sound: FloatArray, letter: str, rate_hz: int) -> FloatArray:
+    n = len(sound)
+    if letter in HISS_HZ:
+        hiss = resonate(noise(n), (HISS_HZ[letter],), rate_hz)
+        return _at_level(hiss, NOISE_LEVEL) * np.hanning(n)
+    if letter in STOPS:
+        burst = _at_level(resonate(noise(n), (BURST_HZ,), rate_hz), NOISE_LEVEL)
+        place = np.linspace(0.0, 1.0, n)
+        return burst * np.where(place > CLOSED, (1.0 - place) / (1.0 - CLOSED), 0.0)
+    return _at_level(resonate(sound, NASAL_HZ, rate_hz), HUM_LEVEL) * tukey(n)
+
+
+def _at_level(sound: FloatArray, level: float) -> FloatArray:
+    """Return a sound with this root mean square."""
+    present = np.sqrt(np.mean(sound**2))
+    return sound * (level / present) if present > 0.0 else sound
