@@ -230,7 +230,13 @@ class Ledger:
         self._claimed.append(robot)
 
     def tell(self, event: Event) -> None:
-        """Tell all listeners what happened at a gate."""
+        """Tell all listeners what happened elsewhere, such as at a gate.
+
+        If it is of a later tick, what was due before happens first: no trace goes back
+        in time.
+        """
+        if event.tick > self._book.tick:
+            self._calls.at(event.tick)
         self._book.emit(event)
 
     def next_command(self) -> int:

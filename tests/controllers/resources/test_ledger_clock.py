@@ -112,3 +112,16 @@ def test_without_listeners_the_same_is_decided(stage: Stage) -> None:
         stage.until(2.0)
         outcomes.append([end_of(ticket) for ticket in tickets])
     assert outcomes == [[(GRANTED, 0.2), (TIMED_OUT, 1.0)]] * 2
+
+
+def test_no_trace_goes_back_when_somebody_else_tells_of_a_later_tick(
+    stage: Stage,
+) -> None:
+    """What was due before that tick is told before it."""
+    stage.take("holder", "TTS")
+    ticket = stage.ask("asker", "TTS", timeout_s=0.3)
+    stage.ledger.tell(Ticked(tick=40))
+    assert end_of(ticket) == (TIMED_OUT, 0.3)
+    assert stage.ledger.tick == 40
+    ticks = [event.tick for event in stage.events]
+    assert ticks == sorted(ticks)
