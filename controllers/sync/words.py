@@ -20,7 +20,7 @@ class EndReason(StrEnum):
     DONE = "done"
     """All of its items went out."""
     REVOKED = "revoked"
-    """It had started, and its authority was lost or its sender withdrew it."""
+    """Its authority was lost, or its sender withdrew it when it had started."""
     DELETED = "deleted"
     """It had not started, and its sender deleted it, or what it should follow did not
     come to its end."""
@@ -51,5 +51,5 @@ class NotReceived(StrEnum):
     """A group that has started uses one of its leaves; interrupt it, or wait."""
     AFTER_FAILED = "AFTER_FAILED"
     """What it should follow has ended, but not come to its end."""
-    ALREADY_SENT = "ALREADY_SENT"
-    """This stream was received before, and a stream is played once."""
+    UNDER_WAY = "UNDER_WAY"
+    """This very stream was received before and is not over."""

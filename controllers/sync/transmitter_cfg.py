@@ -1,0 +1,59 @@
+"""How a transmitter is built: its buses, who watches, how long a group may wait."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from models import BadInput
+from models.library import Unit
+
+
+class Watch(StrEnum):
+    """Who finds that the points of a group sum to the preset (SY-24)."""
+
+    WATCHING = "watching"
+    """The unit of each bus, in the memory that all share [CN1396856, claim 16]."""
+    ELECTED = "elected"
+    """That of the first bus, which tells the others [CN1396856, fig. 25 to 28]."""
+
+
+def one_bus() -> dict[str, tuple[Unit, ...]]:
+    """Return one bus for all units [CN1396856, fig. 18]."""
+    return {"main": tuple(Unit)}
+
+
+def bus_each() -> dict[str, tuple[Unit, ...]]:
+    """Return a bus for each unit [CN1396856, fig. 25]."""
+    return {unit.value: (unit,) for unit in Unit}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransmitterCfg:
+    """Settings of one transmitter."""
+
+    buses: Mapping[str, tuple[Unit, ...]] = field(default_factory=one_bus)
+    """Bus to the units on it; each unit is on one bus."""
+    watch: Watch = Watch.WATCHING
+    ttl_s: float = 10.0
+    """Time in s for which a group may be incomplete, from its first member on. After
+    that it is deleted, and late members are refused for as long again."""
+
+    def __post_init__(self) -> None:
+        """Refuse buses that leave a unit out or take it twice.
+
+        Raises:
+            BadInput: a unit is on no bus or on two, or the time is not positive.
+        """
+        for unit in Unit:
+            on = [bus for bus, units in self.buses.items() if unit in units]
+            if len(on) != 1:
+                raise BadInput(
+                    f"unit {unit.value!r} is on the buses {', '.join(on) or 'none'}; "
+                    "put each of motion, light and sound on one bus."
+                )
+        if not 0.0 < self.ttl_s < float("inf"):
+            raise BadInput(f"ttl_s is {self.ttl_s} s; give a positive number.")
+
+    def bus_of(self, unit: Unit) -> str:
+        """Return the bus of a unit."""
+        return next(bus for bus, units in self.buses.items() if unit in units)
