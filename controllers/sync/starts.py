@@ -1,0 +1,129 @@
+"""What has still to start: independent streams at once, groups when nothing holds them.
+
+A complete group is held by a stream that it follows, by a leaf that is in use, or by a
+bus that does not permit it. The first two cost nothing in a slot: the end of that
+stream wakes it.
+"""
+
+from controllers.sync.bus_permit import BusPermit
+from controllers.sync.endings import Endings
+from controllers.sync.member import Member, Play
+from controllers.sync.running import Running
+from controllers.sync.waiting_groups import WaitingGroups
+from controllers.sync.words import EndReason
+
+
+class Starts:
+    """Queues of what starts, in the order in which it came or became free."""
+
+    def __init__(
+        self,
+        running: Running,
+        waiting: WaitingGroups,
+        endings: Endings,
+        permit: BusPermit,
+    ) -> None:
+        """Begin with nothing to start."""
+        self._running = running
+        self._waiting = waiting
+        self._endings = endings
+        self._permit = permit
+        self._at_once: list[Play] = []
+        self._free: list[Play] = []
+        """Those that nothing is known to hold."""
+        self._held: dict[int, list[Play]] = {}
+        """Stream to those that wait for its end."""
+        endings.on_end.append(self._wake)
+
+    def add_at_once(self, play: Play) -> None:
+        """Let an independent stream start in the next slot, whatever waits (SY-15)."""
+        self._at_once.append(play)
+
+    def add(self, play: Play, tick: int) -> None:
+        """Let a play start when all that it follows has come to its end."""
+        for member in play.live:
+            before = member.after
+            if before is None or before.is_done:
+                continue
+            if before.is_over:
+                self._fail(play, before.number, before.reason, tick)
+                return
+            if before.number not in play.after:
+                play.after.add(before.number)
+                self._held.setdefault(before.number, []).append(play)
+        if not play.after:
+            self._free.append(play)
+
+    def start_at_once(self, tick: int) -> None:
+        """Start the independent streams; each replaces those that it overlaps."""
+        plays, self._at_once = self._at_once, []
+        for play in plays:
+            if play.live:
+                self._replace(play, tick)
+                self._running.begin(play, tick)
+
+    def start_free(self, tick: int) -> None:
+        """Start what nothing holds in this slot (S9, S10)."""
+        plays, self._free = self._free, []
+        for play in plays:
+            if not play.live or self._hold(play):
+                continue
+            if not self._is_permitted(play, tick):
+                self._free.append(play)
+                continue
+            if play.key is None:
+                self._replace(play, tick)
+            else:
+                self._waiting.take(play.key)
+            self._running.begin(play, tick)
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _hold(self, play: Play) -> bool:
+        """Let a play wait for the first stream that is in its way, if there is one."""
+        users = self._running.users(leaves_of(play))
+        if play.key is None:  # independent, it waits for groups alone
+            users = [user for user in users if user.key is not None]
+        if users:
+            self._held.setdefault(users[0].number, []).append(play)
+        return bool(users)
+
+    def _is_permitted(self, play: Play, tick: int) -> bool:
+        """Ask all buses of a group; independent streams need not ask."""
+        if play.key is None:
+            return True
+        buses = dict.fromkeys(member.bus for member in play.live)
+        return all(self._permit.permits(bus, tick) for bus in buses)
+
+    def _replace(self, play: Play, tick: int) -> None:
+        """End the independent streams that use a leaf of a new one."""
+        for user in self._running.users(leaves_of(play)):
+            if user.key is None:
+                why = f"by stream {play.members[0].number}"
+                self._endings.end(user, EndReason.REPLACED, tick, why)
+
+    def _wake(self, member: Member, tick: int) -> None:
+        """Let those go on that waited for a stream; without it, some make no sense."""
+        for play in self._held.pop(member.number, ()):
+            if not play.live:
+                continue
+            if member.number in play.after:
+                if not member.receipt.is_done:
+                    self._fail(play, member.number, member.receipt.reason, tick)
+                    continue
+                play.after.remove(member.number)
+            if not play.after:
+                self._free.append(play)
+
+    def _fail(
+        self, play: Play, number: int, reason: EndReason | None, tick: int
+    ) -> None:
+        why = f"stream {number}, which it follows, is {reason}"
+        if play.key is not None and self._waiting.find(play.key) is not None:
+            self._waiting.end(play.key, tick)
+        self._endings.end_play(play, EndReason.DELETED, tick, why)
+
+
+def leaves_of(play: Play) -> list[str]:
+    """Return the leaves of what is left of a play."""
+    return [leaf for member in play.live for leaf in member.stream.leaves]

@@ -1,0 +1,34 @@
+"""Streams of a group start in one slot, or not at all."""
+
+import pytest
+
+from controllers.sync.words import EndReason
+from models import Robot
+from tests.controllers.sync.sync_world import LIGHT, MOTION, SOUND, Clip, Stage, tag
+
+
+@pytest.fixture
+def stage(nao: Robot) -> Stage:
+    return Stage.of(nao)
+
+
+@pytest.mark.requirement("SY-8", "SY-9", "SY-12")
+def test_twenty_ten_and_seventy_start_in_one_slot_and_interleave(stage: Stage) -> None:
+    token = stage.take("greet", "HeadYaw", "LElbowYaw", "RElbowYaw")
+    clips = [
+        Clip(token, ["RElbowYaw"], unit=SOUND),
+        Clip(token, ["LElbowYaw"], unit=LIGHT),
+        Clip(token, ["HeadYaw"], unit=MOTION),
+    ]
+    receipts = []
+    for clip, points in zip(clips, (70, 10, 20), strict=True):
+        receipts.append(stage.receive(clip, tag(points)))
+        stage.slot()
+    stage.slots(3)
+    order = {SOUND: 1, LIGHT: 2, MOTION: 3}  # numbers, as they came
+    expected = [(order[unit], k) for k in range(3) for unit in (MOTION, LIGHT, SOUND)]
+    assert stage.sent() == expected
+    assert [r.started_tick for r in receipts] == [3, 3, 3]
+    assert [r.ended_tick for r in receipts] == [5, 5, 5]
+    assert all(r.reason is EndReason.DONE for r in receipts)
+    assert stage.target("HeadYaw") == clips[2].angle(2)
