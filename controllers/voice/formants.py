@@ -1,18 +1,20 @@
 """Sounds of speech by source and filter: a buzz through resonators, or a hiss.
 
     y[n] = a x[n] + b y[n-1] + c y[n-2]
-    c = -exp(-2 π B / f_s),  b = 2 exp(-π B / f_s) cos(2 π F / f_s),  a = 1 - b - c
+    c = -r²,  b = 2 r cos θ,  a = 1 - b - c,  r = exp(-π B / f_s),  θ = 2 π F / f_s
 
 is a resonator of frequency F and bandwidth B [klatt1980, eq. 1 and 2]; three of them in
-a row make a vowel. Their frequencies are those of men [peterson1952, table II].
+a row make a vowel. Their frequencies are those of men [peterson1952, table II]. It is
+computed by its impulse response h[n] = a r^n sin((n + 1) θ) / sin θ.
 """
 
-from math import cos, exp, pi, tau
+from functools import cache
+from math import cos, exp, pi, sin, tau
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter, max_len_seq
-from scipy.signal.windows import tukey
+
+from controllers.voice.tone import raised_ends
 
 FloatArray = NDArray[np.float64]
 
@@ -44,24 +46,34 @@ def buzz(pitch_hz: FloatArray, rate_hz: int) -> FloatArray:
     """Return a train of glottal pulses whose pitch changes, (n,)."""
     turns = np.floor(np.cumsum(pitch_hz) / rate_hz)
     pulses = np.diff(turns, prepend=-1.0)
-    shaped: FloatArray = lfilter([1.0 - TILT], [1.0, -TILT], pulses)
-    return shaped
+    response: FloatArray = (1.0 - TILT) * TILT ** np.arange(len(pulses), dtype=float)
+    return _convolved(pulses, response)
 
 
 def noise(n: int) -> FloatArray:
-    """Return white noise, the same each time: a row of the longest shift register."""
-    bits = np.resize(max_len_seq(15)[0], n)
-    return 2.0 * bits.astype(np.float64) - 1.0
+    """Return white noise of -1 and 1, the same each time, (n,)."""
+    return np.resize(_longest_sequence(), n)
+
+
+@cache
+def _longest_sequence() -> FloatArray:
+    """Return what a shift register of 15 bits gives before it repeats itself."""
+    register, bits = 1, []
+    for _ in range(2**15 - 1):
+        bits.append(register & 1)
+        register = register >> 1 | ((register ^ register >> 1) & 1) << 14
+    return 2.0 * np.array(bits) - 1.0
 
 
 def resonate(
     sound: FloatArray, formants_hz: tuple[float, ...], rate_hz: int
 ) -> FloatArray:
     """Send a sound through resonators, one after the other."""
+    k = np.arange(len(sound))
     for frequency, bandwidth in zip(formants_hz, BANDWIDTH_HZ, strict=False):
-        c = -exp(-tau * bandwidth / rate_hz)
-        b = 2.0 * exp(-pi * bandwidth / rate_hz) * cos(tau * frequency / rate_hz)
-        sound = lfilter([1.0 - b - c], [1.0, -b, -c], sound)
+        r, theta = exp(-pi * bandwidth / rate_hz), tau * frequency / rate_hz
+        a = 1.0 - 2.0 * r * cos(theta) + r**2
+        sound = _convolved(sound, a * r**k * np.sin((k + 1) * theta) / sin(theta))
     return sound
 
 
@@ -72,7 +84,7 @@ def vowel(sound: FloatArray, letters: str, rate_hz: int) -> FloatArray:
         for x in (letters[0], letters[-1])
     )
     share = np.linspace(0.0, 1.0, len(sound))
-    glide: FloatArray = ((1.0 - share) * first + share * last) * tukey(len(sound))
+    glide: FloatArray = ((1.0 - share) * first + share * last) * _soft_ends(len(sound))
     return glide
 
 
@@ -98,7 +110,18 @@ def _one(sound: FloatArray, letter: str, rate_hz: int) -> FloatArray:
         burst = _at_level(resonate(noise(n), (BURST_HZ,), rate_hz), NOISE_LEVEL)
         place = np.linspace(0.0, 1.0, n)
         return burst * np.where(place > CLOSED, (1.0 - place) / (1.0 - CLOSED), 0.0)
-    return _at_level(resonate(sound, NASAL_HZ, rate_hz), HUM_LEVEL) * tukey(n)
+    return _at_level(resonate(sound, NASAL_HZ, rate_hz), HUM_LEVEL) * _soft_ends(n)
+
+
+def _soft_ends(n: int) -> FloatArray:
+    return raised_ends(n, n // 4)
+
+
+def _convolved(sound: FloatArray, response: FloatArray) -> FloatArray:
+    """Return as much of a sound through a filter as the sound is long."""
+    n = len(sound)
+    product = np.fft.rfft(sound, 2 * n) * np.fft.rfft(response, 2 * n)
+    return np.fft.irfft(product, 2 * n)[:n]
 
 
 def _at_level(sound: FloatArray, level: float) -> FloatArray:

@@ -39,7 +39,18 @@ def tone(
         raise BadInput(f"tone of {length_s} s; give a positive time.")
     n = round(length_s * sample_rate_hz)
     t = np.arange(n) / sample_rate_hz
-    from_end = np.minimum(t, t[::-1]) / RAMP_S
-    envelope = 0.5 - 0.5 * np.cos(np.pi * np.minimum(from_end, 1.0))
-    samples: FloatArray = envelope * np.sin(tau * frequency_hz * t)
-    return samples
+    ends = raised_ends(n, round(RAMP_S * sample_rate_hz))
+    return ends * np.sin(tau * frequency_hz * t)
+
+
+def raised_ends(n: int, ramp: int) -> FloatArray:
+    """Return an envelope that rises and falls as a raised cosine.
+
+    Args:
+        n: samples of the whole.
+        ramp: samples from 0 to 1, and from 1 to 0.
+    """
+    place = np.arange(n)
+    from_end = np.minimum(place, place[::-1]) / max(ramp, 1)
+    envelope: FloatArray = 0.5 - 0.5 * np.cos(np.pi * np.minimum(from_end, 1.0))
+    return envelope
