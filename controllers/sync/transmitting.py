@@ -38,5 +38,5 @@ class Transmitting(Protocol):
     def delete_group(self, key: GroupKey, tick: int) -> bool:
         """End a group, waiting or started; say whether there was one."""
 
-    def is_free(self, key: GroupKey, tick: int) -> bool:
-        """Return whether a new group of this ID may be formed now."""
+    def is_under_way(self, key: GroupKey, tick: int) -> bool:
+        """Return whether no new group of this ID could begin now."""
