@@ -1,0 +1,49 @@
+"""Keeps the trace of a run: in memory for figures, in the run folder, and as a hash."""
+
+import hashlib
+from collections.abc import Callable
+
+from controllers.resources.trace import Commanded, Event, Executed, Settled, Ticked
+from controllers.resources.trace_json import event_to_line, event_to_record
+from controllers.sync.trace import Sent
+
+MANY = (Commanded, Executed, Sent, Settled, Ticked)
+"""Events of which there are some in every slot: they are hashed, and not kept."""
+
+Write = Callable[[str, int, dict[str, object]], None]
+"""Takes the kind of an event, its tick, and its fields."""
+
+
+class TraceKeeper:
+    """A listener of the ledger."""
+
+    def __init__(self, write: Write | None = None) -> None:
+        """Begin with nothing.
+
+        Args:
+            write: takes every event that is kept, for a file; None writes none.
+        """
+        self.kept: list[Event] = []
+        """All but `MANY`, in their order."""
+        self.count = 0
+        """Of all events."""
+        self._digest = hashlib.sha256()
+        self._write = write
+
+    def hear(self, event: Event) -> None:
+        """Take the next event."""
+        self.count += 1
+        self._digest.update(event_to_line(event).encode() + b"\n")
+        if isinstance(event, MANY):
+            return
+        self.kept.append(event)
+        if self._write is not None:
+            record = event_to_record(event)
+            kind, tick = str(record.pop("event")), event.tick
+            del record["tick"]
+            self._write(kind, tick, record)
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of all events so far, in hexadecimal; secrets have no part in it."""
+        return self._digest.hexdigest()

@@ -1,0 +1,194 @@
+"""Conditions come true once while they last, and each time when they happen."""
+
+import pytest
+
+from controllers.resources.tokens import TokenId
+from controllers.resources.trace import Failed, Granted, Revoked, StateChanged
+from controllers.resources.words import LossCause, OutcomeKind, Why
+from controllers.schemas.trace import SchemaStarted, SchemaStopped
+from controllers.sync.trace import StreamEnded, StreamReceived, StreamStarted
+from controllers.sync.words import EndReason
+from experiments.scenarios import conditions as c
+from experiments.scenarios.cues import Cues
+from experiments.scenarios.events import (
+    AtTick,
+    BreakParts,
+    ScenarioEvent,
+    Trigger,
+    WhenTrue,
+)
+from experiments.scenarios.facts import Facts
+from experiments.scenarios.watches import Watch
+from models.library import Unit
+
+
+def received(stream: int, group: str) -> StreamReceived:
+    return StreamReceived(
+        tick=0,
+        stream=stream,
+        unit=Unit.SOUND,
+        label="Hello",
+        bus="main",
+        token=TokenId(1, stream),
+        leaves=("TTS",),
+        group=group,
+        preset=100,
+        points=50,
+        after=None,
+        is_interrupt=False,
+        refused=None,
+    )
+
+
+def ended(stream: int, group: str, reason: EndReason) -> StreamEnded:
+    return StreamEnded(
+        tick=0,
+        stream=stream,
+        unit=Unit.SOUND,
+        label="Hello",
+        group=group,
+        preset=100,
+        reason=reason,
+        sent=0,
+        detail="",
+    )
+
+
+def test_what_lasts_comes_true_once_until_it_was_false() -> None:
+    facts, watch = Facts(), Watch(c.InState(state="Sit"))
+    for tick, active in enumerate(["Stand", "Sit", "Sit", None, "Sit"]):
+        facts.clear(tick)
+        facts.hear(StateChanged(tick=tick, group="State", active=active))
+        watch.look(facts)
+    assert watch.ticks == [1, 4]
+
+
+def test_what_happens_comes_true_each_time_and_only_then() -> None:
+    facts, watch = Facts(), Watch(c.Started(behaviour="life/dance"))
+    for tick in range(6):
+        facts.clear(tick)
+        if tick in {1, 2, 5}:
+            facts.hear(SchemaStarted(tick=tick, path="life/dance"))
+        facts.hear(SchemaStopped(tick=tick, path="life", why="lost"))
+        watch.look(facts)
+    assert watch.ticks == [1, 2, 5]
+
+
+def test_a_request_ends_in_its_way_and_for_its_owner_only() -> None:
+    facts = Facts()
+    watch = Watch(c.RequestEnded(owner="a", kind=OutcomeKind.TIMED_OUT))
+    won = Watch(c.RequestEnded(owner="b", kind=OutcomeKind.GRANTED))
+    granted = Granted(
+        tick=0,
+        request=1,
+        owner="b",
+        token=TokenId(1, 1),
+        shares={},
+        missing=(),
+        inside={},
+    )
+    late = Failed(
+        tick=1, request=2, owner="a", kind=OutcomeKind.TIMED_OUT, why=Why.TIMEOUT
+    )
+    for tick, event in enumerate((granted, late)):
+        facts.clear(tick)
+        facts.hear(event)
+        watch.look(facts)
+        won.look(facts)
+    assert (watch.ticks, won.ticks) == ([1], [0])
+
+
+def test_who_loses_is_told_whatever_took_it() -> None:
+    facts, watch = Facts(), Watch(c.LostLeaves(owner="a"))
+    lost = Revoked(
+        tick=3,
+        token=TokenId(1, 1),
+        owner="a",
+        lost=("HeadYaw",),
+        freed=(),
+        why=LossCause.FROZEN,
+        by="hotEngine",
+        request=None,
+        is_whole=True,
+    )
+    facts.clear(3)
+    facts.hear(lost)
+    assert watch.look(facts)
+    facts.clear(4)
+    assert not watch.look(facts)
+
+
+def test_a_group_is_over_with_its_last_stream() -> None:
+    facts, watch = Facts(), Watch(c.GroupEnded(group="hello"))
+    deleted = Watch(c.GroupEnded(group="hello", reason="deleted"))
+    facts.hear(received(1, "hello"))
+    facts.hear(received(2, "hello"))
+    for tick, stream in enumerate((1, 2)):
+        facts.clear(tick)
+        facts.hear(ended(stream, "hello", EndReason.DONE))
+        watch.look(facts)
+        deleted.look(facts)
+    assert (watch.ticks, deleted.ticks) == ([1], [])
+
+
+def test_said_means_that_the_sound_begins_not_a_light_of_that_name() -> None:
+    facts, watch = Facts(), Watch(c.Said(text="Hello"))
+    for tick, unit in enumerate((Unit.LIGHT, Unit.SOUND)):
+        facts.clear(tick)
+        facts.hear(
+            StreamStarted(
+                tick=tick,
+                stream=tick,
+                unit=unit,
+                label="Hello",
+                leaves=(),
+                group=None,
+                preset=None,
+                items=1,
+            )
+        )
+        watch.look(facts)
+    assert watch.ticks == [1]
+
+
+@pytest.mark.parametrize(("is_above", "expected"), [(True, [2]), (False, [0])])
+def test_all_of_the_motors_have_to_be_hot_or_cold(
+    is_above: bool, expected: list[int]
+) -> None:
+    facts = Facts()
+    limits = {"HeadYaw": 60.0, "HeadPitch": 50.0}
+    watch = Watch(c.Hot(limits_degc=limits, is_above=is_above))
+    for tick, degc in enumerate([(59.0, 49.0), (61.0, 49.0), (61.0, 51.0)]):
+        facts.clear(tick)
+        facts.degc = dict(zip(limits, degc, strict=True))
+        watch.look(facts)
+    assert watch.ticks == expected
+
+
+def event(trigger: Trigger, line: int) -> ScenarioEvent:
+    action = BreakParts(parts=("Head",))
+    return ScenarioEvent(
+        trigger=trigger, action=action, name=None, text="break: [Head]", line=line
+    )
+
+
+def test_events_of_one_slot_come_in_the_order_of_the_file_and_once() -> None:
+    hot = WhenTrue(condition=c.Fallen(), after_ticks=2)
+    cues = Cues([event(AtTick(tick=3), 1), event(hot, 2), event(AtTick(tick=3), 3)])
+    facts = Facts()
+    seen: list[tuple[int, list[int]]] = []
+    for tick in range(8):
+        facts.clear(tick)
+        lines = [one.line for one in cues.due(tick)]
+        if lines:
+            seen.append((tick, lines))
+        facts.has_fallen = tick in {0, 4, 5}
+        cues.look(facts)
+    assert seen == [(3, [1, 2, 3])]  # fallen in slot 0: the next one is 1, and 2 more
+    assert cues.left == ()
+
+
+def test_events_that_never_came_are_known() -> None:
+    cues = Cues([event(WhenTrue(condition=c.Fallen()), 7), event(AtTick(tick=99), 8)])
+    cues.look(Facts())
+    assert [one.line for one in cues.left] == [7, 8]
