@@ -8,22 +8,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from controllers.resources.tokens import Token
+from controllers.sync.content import Content
 from controllers.sync.delays import DelayModel, slots_of
+from controllers.sync.pending_order import PendingOrder
 from controllers.sync.receipt import Receipt
 from controllers.sync.stream import Stream
 from controllers.sync.sync_tag import SyncTag
 from controllers.sync.transmitting import Transmitting
-from models.library import LightPattern, Motion, Sound, Unit
-
-Content = tuple[Motion, ...] | LightPattern | Sound
+from models import BadInput
+from models.library import Unit
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class OutputCommand:
     """What the command controller tells a converter."""
 
-    order: int
-    """Number of the order that it belongs to."""
+    order: PendingOrder
+    """What it belongs to."""
     unit: Unit
     name: str
     """Of the motion, light pattern or sound."""
@@ -56,7 +57,7 @@ class Converter:
         transmitter: Transmitting,
         delays: DelayModel,
         slot_s: float,
-        on_converted: Callable[[OutputCommand, Receipt, int], None],
+        on_converted: Callable[[OutputCommand, Receipt | BadInput, int], None],
     ) -> None:
         """Build the converter of a unit.
 
@@ -66,7 +67,8 @@ class Converter:
             transmitter: gets the streams.
             delays: the true time of each conversion.
             slot_s: length of a slot, in s.
-            on_converted: called with the command, its stream's receipt and the tick.
+            on_converted: called with the command, its stream's receipt, or the error
+                that says why there is no stream, and the tick.
         """
         self.unit = unit
         self._make = make
@@ -90,12 +92,18 @@ class Converter:
             command = heapq.heappop(self._at_work)[2]
             if command.is_cancelled:
                 continue
-            receipt = self._transmitter.receive(
-                self._make(command),
-                command.tag,
-                tick,
-                after=command.after,
-                signal_at=command.signal_at,
-                on_signal=command.on_signal,
-            )
-            self._on_converted(command, receipt, tick)
+            self._on_converted(command, self._hand_over(command, tick), tick)
+
+    def _hand_over(self, command: OutputCommand, tick: int) -> Receipt | BadInput:
+        try:
+            stream = self._make(command)
+        except BadInput as error:
+            return error
+        return self._transmitter.receive(
+            stream,
+            command.tag,
+            tick,
+            after=command.after,
+            signal_at=command.signal_at,
+            on_signal=command.on_signal,
+        )

@@ -1,0 +1,66 @@
+"""What the three converters do: motions, light patterns and sounds become streams."""
+
+from controllers.sync.content import Content
+from controllers.sync.converter import OutputCommand
+from controllers.sync.effector_leaves import EffectorLeaves
+from controllers.sync.light_stream import LightStream
+from controllers.sync.motion_stream import MotionStream
+from controllers.sync.sound_stream import SoundStream
+from controllers.sync.stream import Stream
+from controllers.voice import Voice, tone
+from models import BadInput
+from models.library import LightPattern, Sound
+
+
+class StreamMaker:
+    """Makes the streams for the effectors of one robot."""
+
+    def __init__(self, effectors: EffectorLeaves, voice: Voice, slot_s: float) -> None:
+        """Build it from the robot's leaves, a voice and the length of a slot in s."""
+        self._effectors = effectors
+        self._voice = voice
+        self._slot_s = slot_s
+
+    def leaves(self, content: Content) -> tuple[str, ...]:
+        """Return the leaves that something commands; none where the robot lacks it."""
+        if isinstance(content, LightPattern):
+            return content.leds
+        if isinstance(content, Sound):
+            speaker = self._effectors.speaker
+            return () if speaker is None else (speaker,)
+        motors = self._effectors.motors
+        joints = dict.fromkeys(joint for motion in content for joint in motion.joints)
+        return tuple(motors[joint] for joint in joints)
+
+    def make(self, command: OutputCommand) -> Stream:
+        """Return the stream of an output command.
+
+        Raises:
+            BadInput: there is nothing to say in a text, or no loudspeaker.
+        """
+        content = command.content
+        if isinstance(content, LightPattern):
+            return LightStream(content, command.token, self._effectors, self._slot_s)
+        if isinstance(content, Sound):
+            return self._sound(content, command)
+        return MotionStream(content, command.token, self._effectors, self._slot_s)
+
+    def _sound(self, sound: Sound, command: OutputCommand) -> SoundStream:
+        leaf, voice = self._effectors.speaker, self._voice
+        if leaf is None:
+            raise BadInput(f"the robot has no loudspeaker to play {sound.name!r} on.")
+        rate = voice.sample_rate_hz
+        if sound.text is not None:
+            samples = voice.render(sound.text)
+        elif sound.tone_hz is not None and sound.length_s is not None:
+            samples = tone(sound.tone_hz, sound.length_s, rate)
+        else:
+            raise BadInput(f"sound {sound.name!r} is neither a text nor a tone.")
+        return SoundStream(
+            label=sound.text or sound.name,
+            samples=sound.volume * samples,
+            sample_rate_hz=rate,
+            token=command.token,
+            leaf=leaf,
+            slot_s=self._slot_s,
+        )
