@@ -1,7 +1,7 @@
 """Settings of the pipeline before the transmitter."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from controllers.sync.delays import CONVERSION_S
@@ -31,7 +31,7 @@ class CommandControllerCfg:
     """How much earlier than expected with `Enable.EARLY`, in s."""
     command_s: float = 0.01
     """Time from a command, or a signal, to the output commands, in s: one slot."""
-    conversion_s: Mapping[Unit, float] = CONVERSION_S
+    conversion_s: Mapping[Unit, float] = field(default_factory=lambda: CONVERSION_S)
     """Expected time of each converter in s, known beforehand."""
 
     def __post_init__(self) -> None:
