@@ -1,10 +1,12 @@
 """A simulated robot whose body and reservations are coupled, one device slot at a time.
 
-    sensors -> hotEngine, posture monitor -> ledger -> gate -> physics, heat
+    sensors -> hotEngine, posture monitor -> ledger
+            -> behaviours -> command controller -> transmitter -> gate -> physics, heat
 
 In each slot the body speaks first: what is hot, broken or fallen is known to the ledger
-before any behaviour acts. Then behaviours request and submit, then the gate writes what
-still holds, then the physics runs for 10 ms.
+before any behaviour acts. Then behaviours request, command and submit, the transmitter
+puts the items of this slot, the gate writes what still holds, and the physics runs for
+10 ms.
 
 No behaviour ends that (RM-65): one that raises is not called any more and its owner is
 dropped, so that in the same slot its joints get their safe set-points. The physics
@@ -18,7 +20,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.resources.body.absent_parts import freeze_absent
+from controllers.resources.body.absent_parts import change_absent, freeze_absent
 from controllers.resources.body.broken_part import BrokenPart
 from controllers.resources.body.degraded_modes import DegradedModes
 from controllers.resources.body.hot_engine import HotEngine, HotEngineCfg
@@ -27,9 +29,17 @@ from controllers.resources.gate import Gate
 from controllers.resources.ledger import Ledger, Listener
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.resource_tree import ResourceTree
+from controllers.sync.command_controller import CommandController
+from controllers.sync.delays import DelayModel
+from controllers.sync.effector_leaves import effector_leaves
+from controllers.sync.pipeline_cfg import CommandControllerCfg
+from controllers.sync.transmitter import Transmitter
+from controllers.sync.transmitter_cfg import TransmitterCfg
+from controllers.voice import SyllableVoice
 from experiments.behaviour_list import BehaviourList
 from experiments.slot_failures import Failures
 from models import Robot
+from models.library import Library
 from models.resource_node import DeviceKind
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
@@ -47,6 +57,12 @@ class CoupledCfg:
     ledger: LedgerCfg = field(default_factory=LedgerCfg)
     hot_engine: HotEngineCfg = field(default_factory=HotEngineCfg)
     posture_monitor: PostureMonitorCfg = field(default_factory=PostureMonitorCfg)
+    transmitter: TransmitterCfg = field(default_factory=TransmitterCfg)
+    commands: CommandControllerCfg = field(default_factory=CommandControllerCfg)
+    delays: DelayModel | None = None
+    """What the converters really take; None: what is expected."""
+    library: Library | None = None
+    """What it can do by heart; None: the robot's own."""
     look_s: float = 0.02
     """Period of the posture monitor in s: the controllers' cycle."""
     feel_s: float = 1.0
@@ -87,6 +103,7 @@ class CoupledRobot:
         tree = ResourceTree(robot.resources)
         self.ledger = Ledger(tree, cfg.ledger, listeners=listeners)
         freeze_absent(self.ledger, robot, 0)
+        self._model = robot
         self.hot_engine = HotEngine(self.ledger, robot, cfg.hot_engine)
         self.broken = BrokenPart(self.ledger)
         self.modes = DegradedModes(self.ledger)
@@ -94,6 +111,19 @@ class CoupledRobot:
         self.posture = PostureMonitor(self.ledger, robot, cfg.posture_monitor)
         self.sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
         self.gate = Gate(self.ledger, self.sim)
+        self.transmitter = Transmitter(self.gate, self.ledger, cfg.transmitter)
+        """Puts the streams of motions, lights and sounds."""
+        self.commands = CommandController(
+            robot.library if cfg.library is None else cfg.library,
+            effectors=effector_leaves(robot),
+            transmitter=self.transmitter,
+            voice=SyllableVoice(),
+            ledger=self.ledger,
+            cfg=cfg.commands,
+            delays=cfg.delays,
+            posture=cfg.posture,
+        )
+        """Takes the commands of behaviours."""
         self.failures = Failures()
         """What failed in its slots, by whom."""
         self.behaviours = BehaviourList(self.ledger, self.failures)
@@ -189,6 +219,16 @@ class CoupledRobot:
         self.broken.repair(parts, self.tick)
         self._follow_faults()
 
+    def change_body(self, name: str) -> None:
+        """Be another model: what that lacks is limp and nobody's (RM-41).
+
+        Raises:
+            UnknownName: the robot is not made with such a body.
+        """
+        changed = self._model.with_body(name)
+        change_absent(self.ledger, self._model, changed, self.tick)
+        self._model = changed
+
     def close(self) -> None:
         """Release the engine."""
         self.sim.close()
@@ -222,8 +262,12 @@ class CoupledRobot:
             self.failures.attempt("posture monitor", now, look)
         self.behaviours.act(tick, observation)
         now = max(tick, self.ledger.tick)
-        self.failures.attempt("ledger", now, partial(self.ledger.advance, now))
+        attempt = self.failures.attempt
+        attempt("command controller", now, partial(self.commands.step, now))
+        attempt("transmitter", now, partial(self.transmitter.step, now))
+        attempt("ledger", now, partial(self.ledger.advance, now))
         self.gate.flush(now)
+        attempt("transmitter", now, partial(self.transmitter.settle, now))
         self._decided = tick
 
     def _follow_faults(self) -> None:

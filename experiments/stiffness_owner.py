@@ -4,6 +4,8 @@ Set-points are not its matter. It takes every stiffness of the robot that is fre
 submits limits at its own period; another controller may take its place at any slot.
 """
 
+import numpy as np
+
 from controllers.resources.gate import Gate
 from controllers.resources.gate.device_map import map_devices
 from controllers.resources.ledger import Ledger
@@ -52,6 +54,10 @@ class StiffnessOwner:
         self._tickets = {name: self._ask(name) for name, _ in self._parts}
         self.controller = controller
         controller.reset(robot)
+        self.limits = np.full(len(robot.joints), np.nan)
+        """(n_joints,) what the controller decided last, before anything cut it."""
+        self.seen: Observation | None = None
+        """What it was given then."""
 
     def change(self, controller: Controller) -> None:
         """Let another controller decide from its next period on; it is reset."""
@@ -62,7 +68,8 @@ class StiffnessOwner:
         """Decide, in the slots of its period."""
         if tick % self._period:
             return
-        limits = self.controller.step(observation).stiffness
+        self.seen = observation
+        self.limits = limits = self.controller.step(observation).stiffness
         for name, joints in self._parts:
             outcome = self._tickets[name].outcome
             if outcome is None:
