@@ -1,11 +1,11 @@
 """Sounds of speech by source and filter: a buzz through resonators, or a hiss.
 
-    y[n] = a x[n] + b y[n-1] + c y[n-2]
+    y(n) = a x(n) + b y(n-1) + c y(n-2)
     c = -r²,  b = 2 r cos θ,  a = 1 - b - c,  r = exp(-π B / f_s),  θ = 2 π F / f_s
 
 is a resonator of frequency F and bandwidth B [klatt1980, eq. 1 and 2]; three of them in
 a row make a vowel. Their frequencies are those of men [peterson1952, table II]. It is
-computed by its impulse response h[n] = a r^n sin((n + 1) θ) / sin θ.
+computed by its impulse response h(n) = a r^n sin((n + 1) θ) / sin θ.
 """
 
 from functools import cache
