@@ -173,6 +173,11 @@ class Transmitter:
             or self._waiting.is_dead(key, tick)
         )
 
+    @property
+    def waiting(self) -> WaitingGroups:
+        """What waits, for pages and tests; nobody else changes it."""
+        return self._waiting
+
     # -- a slot -----------------------------------------------------------------------
 
     def step(self, tick: int) -> None:

@@ -5,14 +5,15 @@ written says which item of which stream went out in which slot.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from controllers.resources.gate import Gate
 from controllers.resources.gate.device_map import map_devices
+from controllers.resources.invariants import JUDGES, Checker
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.owner import Owner
@@ -21,6 +22,7 @@ from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Event
 from controllers.resources.words import Loss, Preemption
+from controllers.sync.invariants import SYNC_JUDGES
 from controllers.sync.receipt import Receipt
 from controllers.sync.stream import CannotBegin, Item, Present
 from controllers.sync.sync_tag import SyncTag
@@ -109,11 +111,13 @@ class Stage:
     gate: Gate
     transmitter: Transmitter
     events: list[Event]
+    checker: Checker
+    """Judges the whole trace, of the reservations and of the streams."""
     tick: int = 1
     """Of the next slot."""
     between: Callable[[], None] | None = None
     """Called once after the next `step`, before time passes."""
-    taken: dict[str, Token] = field(default_factory=dict)
+    made: ClassVar[list["Stage"]] = []
 
     @classmethod
     def of(
@@ -132,12 +136,15 @@ class Stage:
             preemption=Preemption.BY_PRIORITY, tells_commands=tells_commands
         )
         events: list[Event] = []
-        listeners = [events.append] if is_heard else []
+        checker = Checker((*JUDGES, *SYNC_JUDGES))
+        listeners = [events.append, checker.see] if is_heard else []
         ledger = Ledger(ResourceTree(ROOT), cfg, listeners=listeners)
         gate = Gate(ledger, keeping, map_devices(ROOT, robot))
         how = TransmitterCfg(buses=BUSES[buses], watch=watch, ttl_s=ttl_s)
         transmitter = Transmitter(gate, ledger, how)
-        return cls(keeping, ledger, gate, transmitter, events)
+        stage = cls(keeping, ledger, gate, transmitter, events, checker)
+        cls.made.append(stage)
+        return stage
 
     def take(self, owner: str, *names: str, priority: int = 0) -> Token:
         """Let an owner have leaves at once."""

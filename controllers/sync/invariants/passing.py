@@ -1,0 +1,123 @@
+"""I-24: an independent stream passes at once, however many groups wait.
+
+With a right to all its leaves it is never dropped, unless a group that has started uses
+one (reading of SY-15). What has the preset 10 never counts towards 100.
+"""
+
+from controllers.resources import trace as t
+from controllers.resources.invariants.replay import Replay
+from controllers.resources.invariants.seam import Findings, Judge, Rule, before
+from controllers.resources.tokens import TokenId
+from controllers.resources.words import Mode
+from controllers.sync import trace as s
+from controllers.sync.invariants.records import StreamRecord, StreamRecords
+from controllers.sync.words import EndReason, NotReceived
+
+_BY_SENDER = (EndReason.DELETED, EndReason.CANNOT_BEGIN)
+"""Ends without a start that need no other reason: withdrawn, or not fit."""
+_TICKS = 3
+"""Ends of slots by which it has started: that of the slot in which it came, which may
+be over for it, and that of the next, after which the start is told."""
+
+
+class Passing(Judge):
+    """Judges independent streams from their receipt to their start."""
+
+    invariants = ("I-24",)
+
+    def __init__(self, replay: Replay) -> None:
+        """Begin with no stream."""
+        super().__init__(replay)
+        self._records = StreamRecords()
+        self._waiting: dict[int, int] = {}
+        """Independent stream that has not started to slots that have ended since."""
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Look at streams and at the end of every slot."""
+        return (
+            before(s.StreamReceived, self.received),
+            before(s.GroupStarted, self.of_one_preset),
+            before(s.StreamStarted, self.started),
+            before(s.StreamEnded, self.ended_rightly),
+            before(t.Ticked, self.none_is_overdue),
+        )
+
+    def received(self, event: s.StreamReceived) -> Findings:
+        """It is refused only without a right, or where a started group is."""
+        record = self._records.receive(event)
+        if event.group is not None or event.after is not None or event.is_interrupt:
+            return
+        name = f"independent stream {event.stream} ({event.label!r})"
+        if record is not None:
+            self._waiting[event.stream] = 0
+        elif event.refused is NotReceived.NO_TOKEN:
+            if self._has_right(event.token, event.leaves):
+                yield "I-24", f"{name} is refused, but has its right"
+        elif event.refused is NotReceived.IN_USE:
+            if not self._records.users(event.leaves):
+                yield "I-24", f"{name} is refused; no group uses its leaves"
+        elif event.refused is not NotReceived.UNDER_WAY:
+            yield "I-24", f"{name} is refused with {event.refused}"
+
+    def of_one_preset(self, event: s.GroupStarted) -> Findings:
+        """All members that start have the preset of their group."""
+        group = self._records.groups.get((event.preset, event.group))
+        if group is not None:
+            group.started_tick = event.tick
+        for number in event.streams:
+            record = self._records.streams.get(number)
+            if record is not None and record.asked.preset != event.preset:
+                what = f"{record.name} of preset {record.asked.preset}"
+                yield "I-24", f"{what} counts towards {event.preset}"
+
+    def started(self, event: s.StreamStarted) -> Findings:
+        """It has passed."""
+        self._records.start(event)
+        self._waiting.pop(event.stream, None)
+        yield from ()
+
+    def ended_rightly(self, event: s.StreamEnded) -> Findings:
+        """One that has not started is dropped for a reason."""
+        record = self._records.streams.get(event.stream)
+        if record is None:
+            return
+        record.reason, record.ended_tick = event.reason, event.tick
+        if self._waiting.pop(event.stream, None) is None:
+            return
+        asked = record.asked
+        if event.reason is EndReason.REVOKED:
+            is_right = not self._has_right(asked.token, asked.leaves)
+        elif event.reason is EndReason.REPLACED:
+            is_right = self._is_replaced(record)
+        else:
+            is_right = event.reason in _BY_SENDER
+        if not is_right:
+            yield "I-24", f"{record.name} is dropped: {event.reason}"
+
+    def none_is_overdue(self, event: t.Ticked) -> Findings:
+        """Whatever waits, it has started in the slot after its receipt."""
+        del event
+        for number in tuple(self._waiting):
+            self._waiting[number] += 1
+            if self._waiting[number] == _TICKS:
+                name = self._records.streams[number].name
+                yield "I-24", f"{name} is independent, but still waits"
+
+    def _has_right(self, token: TokenId, leaves: tuple[str, ...]) -> bool:
+        held = self.replay.tokens.get(token)
+        if held is None or held.ended is not None or held.mode is not Mode.USE:
+            return False
+        return all(
+            leaf in held.seats and not self.replay.leaf(leaf).is_frozen
+            for leaf in leaves
+        )
+
+    def _is_replaced(self, record: StreamRecord) -> bool:
+        """Whether a later independent stream takes one of its leaves."""
+        mine = set(record.asked.leaves)
+        return any(
+            other.asked.group is None
+            and number > record.asked.stream
+            and not mine.isdisjoint(other.asked.leaves)
+            for number, other in self._records.streams.items()
+        )
