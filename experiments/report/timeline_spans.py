@@ -1,0 +1,153 @@
+"""Who had what when, and who waited for it: spans of time from a trace.
+
+Pure functions of the events; times in s.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from controllers.resources.trace import (
+    Event,
+    Expired,
+    Failed,
+    Frozen,
+    Granted,
+    Names,
+    Released,
+    Requested,
+    Revoked,
+    StateChanged,
+    Thawed,
+)
+from controllers.resources.words import Mode
+from controllers.schemas.trace import SchemaStarted, SchemaStopped
+
+
+class SpanKind(Enum):
+    """How a name is drawn."""
+
+    HOLDS = "holds"
+    KEEPS = "keeps"
+    """For its children (mode `reserve`)."""
+    WAITS = "waits"
+    FROZEN = "frozen"
+    """The body itself has it: hot, broken, absent."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """Somebody, from one time to another."""
+
+    name: str
+    start_s: float
+    end_s: float
+    kind: SpanKind = SpanKind.HOLDS
+
+
+@dataclass(slots=True)
+class _Open:
+    """Spans that have begun and not ended."""
+
+    tick_s: float
+    done: dict[str, list[Span]]
+    begun: dict[tuple[object, str], tuple[str, int, SpanKind]]
+
+    def begin(
+        self, key: object, rows: Iterable[str], name: str, tick: int, kind: SpanKind
+    ) -> None:
+        for row in rows:
+            self.begun.setdefault((key, row), (name, tick, kind))
+
+    def end(self, key: object, rows: Iterable[str], tick: int) -> None:
+        for row in rows:
+            begun = self.begun.pop((key, row), None)
+            if begun is not None and tick > begun[1]:
+                name, first, kind = begun
+                span = Span(
+                    name=name,
+                    start_s=first * self.tick_s,
+                    end_s=tick * self.tick_s,
+                    kind=kind,
+                )
+                self.done.setdefault(row, []).append(span)
+
+    def end_all(self, tick: int) -> dict[str, list[Span]]:
+        for key, row in tuple(self.begun):
+            self.end(key, (row,), tick)
+        return {
+            row: sorted(spans, key=lambda s: (s.start_s, s.name))
+            for row, spans in self.done.items()
+        }
+
+
+def holding_spans(
+    events: Iterable[Event], tick_s: float, end_tick: int
+) -> dict[str, list[Span]]:
+    """Return the spans of each leaf that anybody asked for, or the body took.
+
+    Args:
+        events: the trace.
+        tick_s: length of a tick in s.
+        end_tick: what is held or waited for then ends there.
+    """
+    spans = _Open(tick_s, {}, {})
+    asked: dict[int, tuple[str, Names, SpanKind]] = {}
+    for event in events:
+        match event:
+            case Requested(request=number, owner=owner, mode=mode):
+                kind = SpanKind.KEEPS if mode is Mode.RESERVE else SpanKind.HOLDS
+                leaves = tuple(event.shares)
+                asked[number] = (owner, leaves, kind)
+                key = ("request", number)
+                spans.begin(key, leaves, owner, event.tick, SpanKind.WAITS)
+            case Granted(request=number, owner=owner, token=token, shares=shares):
+                _, leaves, kind = asked.pop(number, (owner, (), SpanKind.HOLDS))
+                spans.end(("request", number), leaves, event.tick)
+                spans.begin(token, shares, owner, event.tick, kind)
+            case Failed(request=number):
+                _, leaves, _ = asked.pop(number, ("", (), SpanKind.HOLDS))
+                spans.end(("request", number), leaves, event.tick)
+            case Released(token=token, leaves=leaves):
+                spans.end(token, leaves, event.tick)
+            case Expired(token=token, leaves=leaves):
+                spans.end(token, leaves, event.tick)
+            case Revoked(token=token, lost=lost, freed=freed):
+                spans.end(token, (*lost, *freed), event.tick)
+            case Frozen(leaves=leaves, by=by, is_total=True):
+                spans.begin(("by", by), leaves, by, event.tick, SpanKind.FROZEN)
+            case Thawed(leaves=leaves, by=by):
+                spans.end(("by", by), leaves, event.tick)
+            case _:
+                pass
+    return spans.end_all(end_tick)
+
+
+def state_spans(
+    events: Iterable[Event], tick_s: float, end_tick: int
+) -> dict[str, list[Span]]:
+    """Return the active states of each set, such as `State`."""
+    spans = _Open(tick_s, {}, {})
+    for event in events:
+        if isinstance(event, StateChanged):
+            spans.end("state", (event.group,), event.tick)
+            if event.active is not None:
+                rows = (event.group,)
+                spans.begin("state", rows, event.active, event.tick, SpanKind.HOLDS)
+    return spans.end_all(end_tick)
+
+
+def acting_spans(
+    events: Iterable[Event], tick_s: float, end_tick: int
+) -> dict[str, list[Span]]:
+    """Return when each behaviour might act, by its path."""
+    spans = _Open(tick_s, {}, {})
+    for event in events:
+        match event:
+            case SchemaStarted(path=path):
+                spans.begin("acts", (path,), path, event.tick, SpanKind.HOLDS)
+            case SchemaStopped(path=path):
+                spans.end("acts", (path,), event.tick)
+            case _:
+                pass
+    return spans.end_all(end_tick)
