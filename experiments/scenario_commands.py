@@ -37,13 +37,25 @@ def run(
         typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
     ] = None,
     gui: Annotated[bool, typer.Option("--gui", help="Open PyBullet's window.")] = False,
+    proof: Annotated[
+        bool,
+        typer.Option(
+            "--proof/--no-proof", help="Judge the invariants too, at every event."
+        ),
+    ] = True,
 ) -> None:
     """Run a scenario: a verdict on each expectation, a timeline, a run folder."""
-    from experiments.scenario_run import run_scenario_command  # noqa: PLC0415  # heavy
+    from experiments.scenario_run import (  # noqa: PLC0415  # heavy
+        Asked,
+        run_scenario_command,
+    )
 
     # `timeout` and job managers end a run like Ctrl-C: its folder is closed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    raise typer.Exit(run_scenario_command(file, out, seed, json_file, gui))
+    asked = Asked(
+        file=file, out=out, seed=seed, json_file=json_file, gui=gui, proves=proof
+    )
+    raise typer.Exit(run_scenario_command(asked))
 
 
 @scenario_app.command()

@@ -1,7 +1,7 @@
 """`nao-testbed scenario run`: from a file to verdicts, a figure and a run folder."""
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -21,47 +21,56 @@ from sim.world_cfg import check_display
 BAD_INPUT = 2
 
 
-def run_scenario_command(
-    file: str, out: Path, seed: int | None, json_file: str | None, gui: bool
-) -> int:
-    """Run a scenario, print its verdicts, draw its timeline; return the exit status.
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a person asks for; see `nao-testbed scenario run --help`."""
 
-    Args:
-        file: a YAML file, or the name of a scenario that ships.
-        out: the run folder; where it exists, `out-2` and so on.
-        seed: of all noise; None: the file's.
-        json_file: where the result goes too; `-` is stdout.
-        gui: whether to open PyBullet's window.
+    file: str
+    """A YAML file, or the name of a scenario that ships."""
+    out: Path
+    """The run folder; where it exists, `out-2` and so on."""
+    seed: int | None = None
+    """Of all noise; None: the file's."""
+    json_file: str | None = None
+    """Where the result goes too; `-` is stdout."""
+    gui: bool = False
+    """Whether to open PyBullet's window."""
+    proves: bool = True
+    """Whether the invariants are judged too."""
+
+
+def run_scenario_command(asked: Asked) -> int:
+    """Run a scenario, print its verdicts, draw its timeline; return the exit status.
 
     Raises:
         BadInput: there is no such file, or something cannot be written.
     """
     try:
-        scenario = load_scenario(find_scenario(file))
+        scenario = load_scenario(find_scenario(asked.file))
     except FileErrors as error:  # a line each, as compilers have it
         print(error, file=sys.stderr)
         return BAD_INPUT
-    check_json_file(json_file)
-    if gui:
+    check_json_file(asked.json_file)
+    if asked.gui:
         check_display()
-    scenario = _as_asked(scenario, seed, gui)
-    folder = create_run_folder(out.parent, out.name)
+    scenario = _as_asked(scenario, asked)
+    folder = create_run_folder(asked.out.parent, asked.out.name)
     try:
-        run = _with_progress(scenario, folder)
+        run = _with_progress(scenario, folder, asked)
     except KeyboardInterrupt:
         print(f"stopped; {folder} holds what was recorded.", file=sys.stderr)
         return INTERRUPTED
     text = json_text(run.result.as_json())
     (folder / "scenario.json").write_text(text + "\n", encoding="utf-8")
-    write_json(json_file, text)
-    _show(scenario, run, folder, json_file)
+    write_json(asked.json_file, text)
+    _show(scenario, run, folder, asked.json_file)
     return 0 if run.result.all_hold else 1
 
 
-def _as_asked(scenario: Scenario, seed: int | None, gui: bool) -> Scenario:
-    seed = scenario.seed if seed is None else seed
+def _as_asked(scenario: Scenario, asked: Asked) -> Scenario:
+    seed = scenario.seed if asked.seed is None else asked.seed
     simulation = scenario.simulation
-    world = replace(simulation.world, gui=gui)
+    world = replace(simulation.world, gui=asked.gui)
     return replace(
         scenario, seed=seed, simulation=replace(simulation, seed=seed, world=world)
     )
@@ -84,9 +93,10 @@ def _show(
         print(f"{scenario.name}: {run.result.failure}", file=sys.stderr)
 
 
-def _with_progress(scenario: Scenario, folder: Path) -> ScenarioRun:
+def _with_progress(scenario: Scenario, folder: Path, asked: Asked) -> ScenarioRun:
+    command = tuple(sys.argv)
     if not sys.stderr.isatty():
-        return run_scenario(scenario, folder)
+        return run_scenario(scenario, folder, proves=asked.proves, command=command)
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -100,4 +110,6 @@ def _with_progress(scenario: Scenario, folder: Path) -> ScenarioRun:
         def show(time_s: float) -> None:
             progress.update(task, completed=time_s)
 
-        return run_scenario(scenario, folder, on_time=show)
+        return run_scenario(
+            scenario, folder, proves=asked.proves, command=command, on_time=show
+        )

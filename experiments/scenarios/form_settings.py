@@ -63,7 +63,7 @@ class TransmitterForm(Part):
     """Whether each bus watches the points, or one elected unit tests them."""
     enable: Literal["expected", "at end", "early"] = "expected"
     """When synchronous outputs are asked for during an initial motion: so that they
-    arrive at its end, only at its end, or `early_s` before its end."""
+    arrive at its end; only at its end; or earlier than expected, by `early_s`."""
     early_s: Seconds | None = None
     """With `enable: early`, in s."""
     ttl_s: Annotated[Real, Field(gt=0.0)] = 10.0

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
+from controllers.resources.body.degraded_modes import ENERGY_SAVING
 from controllers.resources.body.virtual_owner import (
     BROKEN_ARM,
     HOT_ENGINE,
@@ -25,7 +26,7 @@ from experiments.scenarios.form_events import StartEvent
 from experiments.scenarios.names_in_file import names_left_out, texts
 from experiments.scenarios.notes import Notes
 from experiments.scenarios.owner_tree import check_owner_tree, with_known_parents
-from experiments.scenarios.plan import Behaviour, Scenario
+from experiments.scenarios.plan import DIRECTOR, Behaviour, Scenario
 from experiments.scenarios.read_behaviours import read_behaviours
 from experiments.scenarios.read_events import read_event
 from experiments.scenarios.read_expectations import read_expectation
@@ -37,6 +38,7 @@ from experiments.scenarios.read_settings import (
     read_transmitter,
 )
 from experiments.scenarios.scene import Scene
+from experiments.stiffness_owner import NAME as STIFFNESS_OWNER
 from models import BadInput, Robot
 from models.build_library import build_library
 from models.library import Library
@@ -44,8 +46,11 @@ from models.library_problems import KnownNames, library_problems
 from models.tables import read_text, yaml_line
 from models.yaml_lines import FileErrors, Place, ReadFile, read_file
 
-VIRTUAL_OWNERS = frozenset({ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM})
-"""Owners that hold parts of a body for what is hot, broken or absent."""
+OTHER_OWNERS = frozenset(
+    {ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM, ENERGY_SAVING.name, DIRECTOR, STIFFNESS_OWNER}
+)
+"""Owners that are no behaviours of a file: what is hot, broken, absent or saved, the
+scenario itself, the stiffness controller."""
 
 
 def load_scenario(path: Path) -> Scenario:
@@ -90,7 +95,7 @@ class _Loader:
             notes=notes,
             line_of=self._line,
             doubtful=frozenset(names_left_out(file)),
-            virtual=VIRTUAL_OWNERS,
+            virtual=OTHER_OWNERS,
         )
 
     def read(self) -> Scenario:

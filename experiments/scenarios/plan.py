@@ -15,6 +15,9 @@ from models import Robot
 from models.library import Library, Unit
 from sim.simulation_cfg import SimulationCfg
 
+DIRECTOR = "scenario"
+"""Owner for whom the schemas of a scenario are stepped, and what it says is said."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
@@ -87,7 +90,7 @@ class TransmitterPlan:
     enable: str = "expected"
     """When synchronous outputs are asked for: `expected`, `at end` or `early`."""
     early_ticks: int | None = None
-    """`early`: so many slots before the end of the initial motion."""
+    """`early`: so many slots earlier than `expected`."""
     time_to_live_s: float = 10.0
     """A group that is not complete by then is deleted."""
     conversion_s: Mapping[Unit, float] = field(default_factory=dict)

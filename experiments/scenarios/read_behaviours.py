@@ -61,8 +61,8 @@ def _check_names(forms: list[BehaviourForm], scene: Scene) -> None:
         if form.name in scene.virtual:
             scene.notes.add(
                 here,
-                f"behaviour {form.name!r} has the name of an owner that the body has "
-                "by itself; give it another one.",
+                f"behaviour {form.name!r} has the name of an owner that is there "
+                "without it; give it another one.",
             )
         if first.setdefault(form.name, place) != place:
             scene.notes.add(

@@ -45,7 +45,7 @@ class Scene:
     doubtful: frozenset[str] = frozenset()
     """Names of behaviours and events that were left out as wrong."""
     virtual: frozenset[str] = frozenset()
-    """Owners that the body has by itself, such as `hotEngine`."""
+    """Owners that are no behaviours, such as `hotEngine`."""
     events: Mapping[str, float | None] = field(default_factory=dict)
     """Name to time in s; None of one on a condition."""
     groups: frozenset[str] = frozenset()
