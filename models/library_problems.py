@@ -115,7 +115,7 @@ def _motion_problems(form: LibraryForm, name: str, robot: Robot) -> Iterator[Pro
 
 def _light_problems(light: LightForm, robot: Robot, place: Place) -> Iterator[Problem]:
     lamps = led_leaves(robot)
-    seen: set[tuple[float, str]] = set()
+    first: dict[tuple[float, str], int] = {}
     for i, step in enumerate(light.steps):
         here = (*place, "steps", i)
         for j, name in enumerate(step.leds):
@@ -124,13 +124,12 @@ def _light_problems(light: LightForm, robot: Robot, place: Place) -> Iterator[Pr
                 unknown = UnknownName("LED", name, lamps, where)
                 yield Problem((*here, "leds", j), str(unknown))
             for leaf in lamps.get(name, ()):
-                if (step.at_s, leaf) in seen:
+                if first.setdefault((step.at_s, leaf), i) != i:
                     yield Problem(
                         (*here, "leds", j),
                         f"{leaf} gets two colours at {step.at_s:g} s; leave out the "
                         "one or the other.",
                     )
-                seen.add((step.at_s, leaf))
     end = max(step.at_s + step.fade_s for step in light.steps)
     if light.length_s is not None and light.length_s < end:
         yield Problem(

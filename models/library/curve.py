@@ -37,7 +37,7 @@ def slopes_at_keyframes(times: FloatArray, angles: FloatArray) -> FloatArray:
     turns = before * after <= 0.0
     weight_before = 2.0 * h[1:] + h[:-1]
     weight_after = h[1:] + 2.0 * h[:-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         mean = (weight_before + weight_after) / (
             weight_before / before + weight_after / after
         )
