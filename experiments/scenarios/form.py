@@ -43,6 +43,8 @@ class ScenarioFile(LibraryForm):
     """Of all noise and chance."""
     controller: Name = "fixed"
     """Stiffness controller, as `nao-testbed heat --controllers` names it."""
+    voice: Name = "syllables"
+    """Who speaks: `syllables`, or `espeak`, whose words people understand."""
     world: WorldForm = WorldForm()
     simulation: SimulationForm = SimulationForm()
     reservations: ReservationsForm = ReservationsForm()

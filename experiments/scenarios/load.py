@@ -18,6 +18,7 @@ from controllers.resources.body.virtual_owner import (
 from controllers.resources.resource_tree import ResourceTree
 from controllers.schemas.parameters import make_parameters
 from controllers.schemas.registry import schema_class
+from controllers.voice import make_voice
 from experiments.scenarios.contradictions import check_together
 from experiments.scenarios.events import BreakParts, RepairParts, ScenarioEvent
 from experiments.scenarios.expectations import Expectation
@@ -104,6 +105,7 @@ class _Loader:
         scene.ticks(("duration_s",), form.duration_s)
         notes.attempt(("posture",), self._robot.posture, form.posture)
         read_controller(("controller",), form.controller, notes)
+        notes.attempt(("voice",), make_voice, form.voice)
         simulation = read_simulation(form, self._robot, notes)
         scene.start_degc = {
             joint.name: simulation.start_degc.get(
@@ -128,6 +130,7 @@ class _Loader:
             duration_ticks=scene.duration_ticks,
             seed=form.seed,
             controller=form.controller,
+            voice=form.voice,
             simulation=simulation,
             ledger=self._ledger,
             transmitter=read_transmitter(form.transmitter, scene),

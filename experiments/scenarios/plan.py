@@ -118,6 +118,8 @@ class Scenario:
     seed: int
     controller: str
     """Stiffness controller, as `nao-testbed heat` names it."""
+    voice: str
+    """As `controllers.voice.make_voice` names it."""
     simulation: SimulationCfg
     ledger: LedgerCfg
     transmitter: TransmitterPlan

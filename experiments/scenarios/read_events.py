@@ -69,6 +69,16 @@ def _stop(form: Any, place: Place, scene: Scene) -> e.Action | None:
     return None if name is None else e.StopBehaviour(behaviour=name)
 
 
+def _say(form: Any, place: Place, scene: Scene) -> e.Action | None:
+    if not any(letter.isalnum() for letter in form.say):
+        scene.notes.add(
+            (*place, "say"),
+            f"{form.say!r} has no letter and no digit; give something to say.",
+        )
+        return None
+    return e.Say(text=form.say)
+
+
 def _push(form: Any, place: Place, scene: Scene) -> e.Action | None:
     here = (*place, "push")
     push: f.PushForm = form.push
@@ -128,7 +138,7 @@ def _delete_group(form: Any, place: Place, scene: Scene) -> e.Action | None:
 _READERS: Mapping[type, Callable[[Any, Place, Scene], e.Action | None]] = {
     f.StartEvent: _start,
     f.StopEvent: _stop,
-    f.SayEvent: lambda form, _place, _scene: e.Say(text=form.say),
+    f.SayEvent: _say,
     f.PushEvent: _push,
     f.HeatEvent: _heat,
     f.BreakEvent: _break,
