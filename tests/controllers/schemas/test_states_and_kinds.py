@@ -1,0 +1,254 @@
+"""One schema alone: what it is, its states, its iterations (JD-1 to 4, 16, 19, 20)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from controllers.resources.trace import Executed
+from controllers.schemas import SchemaInfo, State, Variable, Waking
+from controllers.schemas.example import Example
+from controllers.schemas.trace import NotWinner
+from models import BadInput, Robot
+from tests.controllers.schemas.stage import Stage, actuation, perceptive
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    rad: float = 0.1
+
+
+@pytest.mark.requirement("JD-1")
+def test_several_schemas_run_at_once(nao: Robot) -> None:
+    head = actuation(
+        "head", needs=("HeadYaw",), iterate=lambda s: s.submit("HeadYaw", 0.1)
+    )
+    arm = actuation(
+        "arm", needs=("LElbowYaw",), iterate=lambda s: s.submit("LElbowYaw", 0.2)
+    )
+    stage = Stage.of(nao, head, arm)
+    stage.begin("head")
+    stage.begin("arm")
+    stage.slot(3)
+    assert stage.runtime.winners == ("head", "arm")
+    assert stage.executed_by() == {tick: {"head", "arm"} for tick in range(3)}
+
+
+@pytest.mark.requirement("JD-2")
+def test_a_schema_is_stopped_resumed_and_modulated(nao: Robot) -> None:
+    def iterate(schema: Any) -> None:
+        schema.count = getattr(schema, "count", 0) + 1
+        schema.write("count", schema.count)
+        schema.submit("HeadYaw", schema.parameters.rad)
+
+    heard: list[float] = []
+    turn = actuation(
+        "turn",
+        needs=("HeadYaw",),
+        parameters=Speed,
+        outputs=(Variable(name="count", type=int, about="Iterations."),),
+        iterate=iterate,
+        on_modulated=lambda s: heard.append(s.parameters.rad),
+    )
+    stage = Stage.of(nao, turn)
+    stage.begin("turn")
+    stage.slot(3)
+    assert stage.world.target_of("HeadYaw") == pytest.approx(0.1)
+    stage.runtime.modulate("turn", {"rad": 0.3}, stage.tick)
+    stage.slot()
+    assert heard == [0.3]
+    assert stage.world.target_of("HeadYaw") == pytest.approx(0.3)
+
+    stage.runtime.sleep("turn", stage.tick)
+    stage.slot(5)
+    assert stage.runtime.value("turn", "count") == 4, "it worked asleep"
+    stage.runtime.wake("turn", stage.tick + 1)
+    stage.slot()
+    assert stage.runtime.value("turn", "count") == 5, "it forgot what it knew"
+
+
+@pytest.mark.requirement("JD-3")
+def test_perception_makes_richer_stimuli_that_actuation_acts_on(nao: Robot) -> None:
+    """Two levels of perception, then a command."""
+    yaw = nao.joint_index("HeadYaw")
+    angle = perceptive(
+        "angle",
+        outputs=(Variable(name="rad", type=float, about="Of the head."),),
+        perceive=lambda s: s.write("rad", float(s.observation.q[yaw])),
+    )
+    side = perceptive(
+        "side",
+        reads=("angle.rad",),
+        outputs=(Variable(name="word", type=str, about="Left or right."),),
+        perceive=lambda s: s.write("word", "left" if s.read("angle.rad") > 0 else "no"),
+    )
+    back = actuation(
+        "back",
+        needs=("HeadYaw",),
+        reads=("side.word",),
+        ready=lambda s: s.read("side.word") == "left",
+        iterate=lambda s: s.submit("HeadYaw", -0.5),
+    )
+    watcher = actuation(
+        "watcher", start=lambda s: [s.wake(name) for name in ("angle", "side", "back")]
+    )
+    stage = Stage.of(nao, angle, side, back, watcher)
+    stage.begin("watcher")
+    stage.slot(3)
+    assert not stage.executed_by()
+    stage.world.robot.q[yaw] = 0.2
+    stage.slot()
+    assert stage.world.target_of("HeadYaw") == pytest.approx(-0.5), "not in this slot"
+
+
+@pytest.mark.requirement("JD-4")
+def test_an_actuation_schema_takes_all_four_states(nao: Robot) -> None:
+    turn = actuation("turn", ready=lambda s: 3 <= s.tick < 6)
+    parent = actuation("parent", period_s=0.02, start=lambda s: s.wake("turn"))
+    stage = Stage.of(nao, turn, parent)
+    stage.begin("parent")
+    stage.slot(8)
+    stage.runtime.sleep("parent", 8)
+    assert stage.states("parent/turn") == [
+        (0, State.CHECKING),
+        (3, State.READY),
+        (4, State.WINNER),  # at its parent's next iteration
+        (6, State.CHECKING),
+        (8, State.SLEPT),
+    ]
+
+
+@pytest.mark.requirement("JD-4")
+def test_a_perceptive_schema_is_asleep_or_winner(nao: Robot) -> None:
+    looks: list[int] = []
+    eye = perceptive("eye", perceive=lambda s: looks.append(s.tick), period_s=0.03)
+    stage = Stage.of(nao, eye)
+    stage.runtime.add(Waking(schema="eye"))
+    stage.slot()
+    assert stage.state("eye") is State.SLEPT
+    stage.runtime.wake("eye", 1)
+    stage.slot(6)
+    stage.runtime.sleep("eye", 7)
+    stage.slot(5)
+    assert looks == [1, 4]
+    assert stage.states("eye") == [(1, State.WINNER), (7, State.SLEPT)]
+
+
+@pytest.mark.requirement("JD-16")
+def test_sensors_are_read_anew_and_motors_written_in_each_slot(nao: Robot) -> None:
+    yaw, pitch = nao.joint_index("HeadYaw"), nao.joint_index("HeadPitch")
+    follow = actuation(
+        "follow",
+        needs=("HeadPitch",),
+        iterate=lambda s: s.submit("HeadPitch", float(s.observation.q[yaw])),
+    )
+    stage = Stage.of(nao, follow)
+    stage.begin("follow")
+    for angle in np.linspace(0.0, 0.3, 7):
+        stage.world.robot.q[yaw] = angle
+        stage.slot()
+        assert stage.world.robot.target[pitch] == pytest.approx(angle)
+
+
+@pytest.mark.requirement("JD-19", "JD-20")
+@pytest.mark.parametrize("slots", [1, 2, 3, 10])
+def test_iterations_come_at_the_rate_of_the_period(nao: Robot, slots: int) -> None:
+    ticks: list[int] = []
+    steady = actuation(
+        "steady", period_s=0.01 * slots, iterate=lambda s: ticks.append(s.tick)
+    )
+    stage = Stage.of(nao, steady)
+    stage.slot(4)
+    stage.begin("steady")
+    stage.slot(100)
+    assert ticks == list(range(4, 104, slots))
+
+
+@pytest.mark.requirement("JD-20")
+def test_the_example_turns_the_head_and_finishes(nao: Robot) -> None:
+    stage = Stage.of(nao)
+    stage.begin("example", parameters={"amplitude": 0.2, "turn_s": 1.0, "for_s": 0.5})
+    yaw, seen = nao.joint_index("HeadYaw"), []
+    for _ in range(60):
+        stage.slot()
+        seen.append(stage.world.robot.target[yaw])
+    assert max(seen) == pytest.approx(0.2, abs=1e-3)
+    written = len(stage.told(Executed))
+    assert written == 25, "one command each 20 ms for half a second"
+    assert stage.runtime.is_quiet
+    assert Example.info.period_s == 0.02
+
+
+def test_slots_that_are_left_out_are_caught_up_once(nao: Robot) -> None:
+    """A run may let time pass for heat alone; the grid stays."""
+    ticks: list[int] = []
+    steady = actuation("steady", period_s=0.03, iterate=lambda s: ticks.append(s.tick))
+    stage = Stage.of(nao, steady)
+    stage.begin("steady")
+    stage.slot(4)
+    stage.tick = 99
+    stage.slot(4)
+    assert ticks == [0, 3, 100, 102]
+
+
+def test_a_period_that_is_no_multiple_of_the_slot_is_refused(nao: Robot) -> None:
+    stage = Stage.of(nao, actuation("odd", period_s=0.015))
+    with pytest.raises(BadInput, match=r"'odd' is 0\.015 s, 1\.5 slots"):
+        stage.begin("odd")
+
+
+@pytest.mark.parametrize("method", ["ready", "stop"])
+def test_commands_act_in_start_and_iterate_alone(nao: Robot, method: str) -> None:
+    answers: list[object] = []
+
+    def tries(schema: Any) -> bool:
+        answers.append(schema.submit("HeadYaw", 0.3))
+        answers.append(schema.play("wave").has_failed)
+        return True
+
+    given: Any = {method: tries}
+    stage = Stage.of(nao, actuation("turn", needs=("HeadYaw",), **given))
+    stage.begin("turn")
+    stage.slot(2)
+    stage.runtime.sleep("turn", 2)
+    stage.slot()
+    assert answers[:2] == [False, True]
+    assert not stage.told(Executed)
+    assert not stage.acts.orders
+    assert {event.what for event in stage.told(NotWinner)} == {"submit", "play"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"name": "a/b"}, "neither '/' nor '.'"),
+        ({"period_s": 0.0}, "period of schema 'x' is 0.0 s"),
+        ({"reads": ("distance",)}, "write `schema.variable`"),
+        ({"reads": "a.b"}, "give a tuple"),
+        ({"needs": ("Head", "Head")}, "declares the resource 'Head' twice"),
+        ({"parameters": int}, "give a dataclass with frozen=True"),
+    ],
+)
+def test_a_declaration_that_cannot_hold_is_refused(
+    wrong: dict[str, Any], says: str
+) -> None:
+    given: dict[str, Any] = {"name": "x", "about": "Of a test."} | wrong
+    with pytest.raises(BadInput, match=says):
+        SchemaInfo(**given)
+
+
+def test_a_parameter_may_not_have_a_word_of_wake_for_its_name() -> None:
+    @dataclass(frozen=True)
+    class Taken:
+        order: int = 0
+
+    with pytest.raises(BadInput, match="parameter 'order'"):
+        SchemaInfo(name="x", about="Of a test.", parameters=Taken)
+
+    @dataclass(frozen=True)
+    class Bare:
+        speed: float
+
+    with pytest.raises(BadInput, match="Give each field a default"):
+        SchemaInfo(name="x", about="Of a test.", parameters=Bare)

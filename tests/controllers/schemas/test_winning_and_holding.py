@@ -1,0 +1,253 @@
+"""A schema acts when it is winner and holds what it needs (JD-8, JD-11)."""
+
+from typing import Any
+
+import pytest
+
+from controllers.resources.policies import PauseOnDemand, StopOnDemand
+from controllers.resources.trace import Failed, Granted, MadeSafe
+from controllers.resources.words import Mode, OutcomeKind
+from controllers.schemas import State, Waking
+from controllers.schemas.trace import Finished, SchemaStarted, SchemaStopped
+from models import BadInput, Robot, UnknownName
+from tests.controllers.schemas.stage import Stage, actuation, perceptive
+
+
+def turner(name: str, *needs: str, log: list[str] | None = None, **given: Any) -> type:
+    """Return a schema that turns the head while it can, and tells what is called."""
+    said = [] if log is None else log
+    needs = needs or ("HeadYaw",)
+    return actuation(
+        name,
+        needs=needs,
+        start=lambda s: said.append(f"{s.tick} start"),
+        iterate=lambda s: [s.submit(leaf, 0.1) for leaf in needs],
+        stop=lambda s: said.append(f"{s.tick} stop"),
+        on_lost=lambda s: said.append(f"{s.tick} lost"),
+        **given,
+    )
+
+
+@pytest.mark.requirement("JD-8")
+def test_a_winner_waits_for_its_token_before_it_acts(nao: Robot) -> None:
+    log: list[str] = []
+    stage = Stage.of(nao, turner("turn", log=log))
+    token = stage.take("somebody", "Head")
+    assert token is not None
+    stage.begin("turn")
+    stage.slot(4)
+    assert stage.runtime.winners == ("turn",)
+    assert stage.runtime.view("turn").is_waiting
+    assert not stage.runtime.may_act("turn")
+    assert not stage.executed_by()
+    stage.release(token)
+    stage.slot(2)
+    assert log == ["4 start"]
+    assert stage.executed_by() == {4: {"turn"}, 5: {"turn"}}
+
+
+def test_a_slow_schema_starts_in_the_slot_of_its_grant(nao: Robot) -> None:
+    log: list[str] = []
+    stage = Stage.of(nao, turner("turn", log=log, period_s=0.1))
+    token = stage.take("somebody", "Head")
+    assert token is not None
+    stage.begin("turn")
+    stage.slot(4)
+    stage.release(token)
+    stage.slot(10)
+    assert log == ["4 start"]
+    assert stage.executed_by() == {10: {"turn"}}, "iterations stay on their grid"
+
+
+def test_a_loser_has_no_token_when_the_new_winner_asks(nao: Robot) -> None:
+    """Both need the head: the second gets it in the slot of the change."""
+    first = turner("first", ready=lambda s: s.tick < 3)
+    second = turner("second", ready=lambda s: s.tick >= 2)
+    stage = Stage.of(nao, first, second)
+    children = (Waking(schema="first"), Waking(schema="second"))
+    stage.begin("choose", name="p", children=children)
+    stage.slot(5)
+    assert stage.executed_by() == {
+        0: {"p/first"},
+        1: {"p/first"},
+        2: {"p/first"},
+        3: {"p/second"},
+        4: {"p/second"},
+    }
+    assert not stage.told(MadeSafe), "somebody commands the joint all the time"
+
+
+def test_what_a_loser_has_ordered_is_over_and_its_joints_are_safe(nao: Robot) -> None:
+    walk = actuation(
+        "walk",
+        needs=("HeadYaw",),
+        ready=lambda s: s.tick < 3,
+        start=lambda s: s.play("wave"),
+        iterate=lambda s: s.submit("HeadYaw", 0.1),
+    )
+    stage = Stage.of(nao, actuation("p", start=lambda s: s.wake("walk")), walk)
+    stage.begin("p")
+    stage.slot(3)
+    (order,) = stage.acts.orders
+    over = [order.is_over]
+    stage.slot()
+    over.append(order.is_over)
+    assert over == [False, True]
+    assert [event.leaves for event in stage.told(MadeSafe)] == [("HeadYaw",)]
+
+
+def test_orders_that_are_over_are_forgotten(nao: Robot) -> None:
+    def iterate(schema: Any) -> None:
+        schema.play("nod").end()
+
+    stage = Stage.of(nao, actuation("nods", needs=("HeadYaw",), iterate=iterate))
+    stage.begin("nods")
+    stage.slot(100)
+    (instance,) = stage.runtime._world.family.instances
+    assert len(stage.acts.orders) == 100
+    assert len(instance._orders) <= 16
+
+
+@pytest.mark.requirement("JD-8", "JD-11")
+def test_who_loses_its_token_loses_its_tree_and_comes_back(nao: Robot) -> None:
+    """Somebody of higher priority takes the head for three slots."""
+    log: list[str] = []
+    parent = turner("parent", log=log)
+    stage = Stage.of(nao, parent, actuation("leaf"))
+    original = parent.start  # type: ignore[attr-defined]
+    parent.start = lambda s: (original(s), s.wake("leaf"))  # type: ignore[attr-defined]
+    stage.begin("parent")
+    stage.slot(3)
+    token = stage.take("boss", "HeadYaw", priority=5)
+    assert token is not None
+    stage.slot(3)
+    assert stage.runtime.winners == ("parent",)
+    assert stage.state("parent/leaf") is State.SLEPT
+    stage.release(token)
+    stage.slot(2)
+    assert stage.state("parent/leaf") is State.WINNER
+    assert log == ["0 start", "3 lost", "6 start"]
+    whys = [event.why for event in stage.told(SchemaStopped)]
+    assert whys == ["asleep", "no token"]
+    assert sorted(stage.executed_by()) == [0, 1, 2, 6, 7]
+
+
+def test_who_pauses_resumes_with_what_it_had(nao: Robot) -> None:
+    log: list[str] = []
+    stage = Stage.of(nao, turner("turn", log=log))
+    stage.begin("turn", policy=PauseOnDemand())
+    stage.slot(2)
+    token = stage.take("guest", "HeadYaw")
+    assert token is not None
+    stage.slot(2)
+    stage.release(token)
+    stage.slot(2)
+    assert log == ["0 start", "2 lost", "4 start"]
+    requests = [event for event in stage.told(Granted) if event.owner == "turn"]
+    assert len(requests) == 2
+    assert not stage.told(Failed), "it waits in its own place, without a new request"
+
+
+@pytest.mark.requirement("JD-8")
+def test_a_winner_takes_from_another_tree_by_its_priority(nao: Robot) -> None:
+    """The emergency of one tree has the walk of another ended in the same slot."""
+    log: list[str] = []
+    walk = turner("walk", log=log)
+    flee = turner("flee", ready=lambda s: s.tick >= 3)
+    stage = Stage.of(nao, walk, flee)
+    stage.begin("walk")
+    children = (Waking(schema="flee"),)
+    stage.begin("choose", name="reflexes", priority=7, children=children)
+    stage.slot(6)
+    assert stage.executed_by() == {
+        0: {"walk"},
+        1: {"walk"},
+        2: {"walk"},
+        3: {"reflexes/flee"},
+        4: {"reflexes/flee"},
+        5: {"reflexes/flee"},
+    }
+    assert log == ["0 start", "3 lost"]
+
+
+def test_children_use_what_their_parent_reserves(nao: Robot) -> None:
+    parent = actuation(
+        "parent",
+        needs=("Head",),
+        mode=Mode.RESERVE,
+        start=lambda s: s.wake("turn"),
+    )
+    stage = Stage.of(nao, parent, turner("turn"))
+    stage.begin("parent", policy=StopOnDemand())
+    stage.slot(2)
+    assert stage.executed_by()[1] == {"parent/turn"}
+    token = stage.take("guest", "HeadPitch")
+    assert token is not None
+    stage.slot()
+    assert stage.state("parent/turn") is State.SLEPT
+    assert stage.runtime.winners == ("parent",)
+
+
+def test_who_never_gets_what_it_needs_is_done(nao: Robot) -> None:
+    stage = Stage.of(nao, turner("turn"))
+    stage.take("somebody", "HeadYaw")
+    stage.begin("turn", timeout_s=0.05)
+    stage.slot(10)
+    (failed,) = stage.told(Failed)
+    assert (failed.kind, failed.tick) == (OutcomeKind.TIMED_OUT, 5)
+    assert [event.path for event in stage.told(Finished)] == ["turn"]
+    assert stage.state("turn") is State.SLEPT
+    assert not stage.told(SchemaStarted)
+
+
+def test_who_lost_what_it_had_asks_until_it_comes_back(nao: Robot) -> None:
+    stage = Stage.of(nao, turner("turn"))
+    stage.begin("turn", timeout_s=0.05)
+    stage.slot(2)
+    stage.ledger.freeze(("HeadYaw",), "hotEngine", stage.tick)
+    stage.slot(20)
+    assert len(stage.told(Failed)) == 3
+    assert stage.runtime.view("turn").is_waiting
+    stage.ledger.thaw("hotEngine", stage.tick)
+    stage.slot()
+    assert stage.runtime.may_act("turn")
+
+
+def test_optional_resources_are_said_to_be_there_or_not(nao: Robot) -> None:
+    seen: list[tuple[str, ...]] = []
+    greet = actuation(
+        "greet",
+        needs=("HeadYaw",),
+        optional=("HeadPitch", "LElbowYaw"),
+        start=lambda s: seen.append(s.obtained),
+    )
+    stage = Stage.of(nao, greet)
+    stage.take("somebody", "HeadPitch")
+    stage.begin("greet")
+    stage.slot()
+    assert seen == [("HeadYaw", "LElbowYaw")]
+
+
+def test_a_behaviour_may_be_a_part_of_another_ones_owner(nao: Robot) -> None:
+    """As RM-6 has it: what the whole reserves is open to its parts."""
+    keeper = actuation("keeper", needs=("Head",), mode=Mode.RESERVE)
+    stage = Stage.of(nao, keeper, turner("turn"))
+    stage.begin("keeper")
+    stage.runtime.add(Waking(schema="turn"), part_of="keeper")
+    stage.runtime.wake("turn", 0)
+    stage.slot(2)
+    assert stage.executed_by()[1] == {"turn"}
+    with pytest.raises(UnknownName, match="nobody"):
+        stage.runtime.add(Waking(schema="turn", name="turn2"), part_of="nobody")
+
+
+def test_needs_that_cannot_be_met_are_refused_before_anybody_wakes(nao: Robot) -> None:
+    stage = Stage.of(nao, turner("turn", "HeadYow"), perceptive("eye"))
+    with pytest.raises(UnknownName, match="Did you mean 'HeadYaw'"):
+        stage.runtime.add(Waking(schema="turn"))
+    with pytest.raises(BadInput, match="'eye' perceives and commands nothing"):
+        stage.runtime.add(Waking(schema="eye", needs=("HeadYaw",)))
+    stage.take("somebody", "HeadYaw")
+    with pytest.raises(BadInput, match="'somebody' is the name of an owner already"):
+        stage.runtime.add(Waking(schema="eye", name="somebody"))
+    assert stage.runtime.paths == ()
