@@ -50,7 +50,11 @@ class Family:
         return found
 
     def make(
-        self, waking: Waking, parent: Instance | None, part_of: str | None = None
+        self,
+        waking: Waking,
+        parent: Instance | None,
+        part_of: str | None = None,
+        takes: Waking | None = None,
     ) -> Instance:
         """Return the instance of a name under a parent, made if it is not there yet.
 
@@ -60,6 +64,7 @@ class Family:
             waking: which schema, and its name.
             parent: None makes a root.
             part_of: of a root, the owner that it is a part of.
+            takes: the same, with what its parameters say that it needs; None: nothing.
 
         Raises:
             UnknownName: there is no such schema, resource or owner.
@@ -70,7 +75,7 @@ class Family:
         one = siblings.get(waking.name)
         kind = self._registry.find(waking.schema)
         if one is None:
-            return self._new(kind, waking, parent, part_of)
+            return self._new(kind, waking, parent, part_of, takes or waking)
         if type(one.schema) is not kind:
             raise BadInput(
                 f"{one.path!r} is an instance of schema {one.info.name!r}; it cannot "
@@ -78,7 +83,7 @@ class Family:
             )
         if one.waking != waking:
             if not one.is_awake:
-                self._claim(one, waking, part_of)
+                self._claim(one, takes or waking, part_of)
             one.waking = waking
         return one
 
@@ -111,6 +116,7 @@ class Family:
         waking: Waking,
         parent: Instance | None,
         part_of: str | None,
+        takes: Waking,
     ) -> Instance:
         info = kind.info
         path = waking.name if parent is None else f"{parent.path}/{waking.name}"
@@ -138,7 +144,7 @@ class Family:
             period_in_ticks(info.name, info.period_s, self._ledger.cfg.tick_s),
             cells_of(info.outputs, path),
         )
-        self._claim(one, waking, part_of)
+        self._claim(one, takes, part_of)
         self.instances.append(one)
         siblings = self.roots if parent is None else parent.children
         siblings[waking.name] = one

@@ -175,6 +175,22 @@ class ActuationSchema(Schema[P]):
 
     # -- what a schema may override ---------------------------------------------------
 
+    @classmethod
+    def needs_of(cls, parameters: P, robot: Robot) -> tuple[str, ...]:
+        """Return the resources without which it does not act; by default `info.needs`.
+
+        For a schema whose parameters decide: which motion it plays, say. Asked when it
+        is woken; who wakes it with `needs` decides himself.
+        """
+        del parameters, robot
+        return cls.info.needs
+
+    @classmethod
+    def optional_of(cls, parameters: P, robot: Robot) -> tuple[str, ...]:
+        """Return those that it takes if they are free; by default `info.optional`."""
+        del parameters, robot
+        return cls.info.optional
+
     def ready(self) -> bool:
         """Return whether its precondition holds (JD-6).
 

@@ -1,6 +1,7 @@
 """What all instances of a run share."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from controllers.resources.ledger import Ledger
@@ -16,7 +17,8 @@ from controllers.schemas.parameters import (
     make_parameters,
     parameters_as_text,
 )
-from controllers.schemas.registry import Registry
+from controllers.schemas.registry import Registry, SchemaClass
+from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.states import State
 from controllers.schemas.trace import Modulated, StateChangedTo, Woken
 from controllers.schemas.waking import Waking
@@ -63,9 +65,10 @@ class World:
         Raises:
             UnknownName, BadInput: it cannot be woken so; nothing has changed.
         """
-        info = self.registry.find(waking.schema).info
-        make_parameters(info, waking.parameters)
-        one = self.family.make(waking, parent, part_of)
+        kind = self.registry.find(waking.schema)
+        parameters = make_parameters(kind.info, waking.parameters)
+        takes = with_needs(kind, waking, parameters, self.robot)
+        one = self.family.make(waking, parent, part_of, takes)
         if not hasattr(one.schema, "_link"):
             one.schema._link = self._bind(one, self)
         return one
@@ -129,3 +132,20 @@ class World:
             )
         )
         self.ledger.tell(StateChangedTo(tick=self.tick, path=one.path, state=one.state))
+
+
+def with_needs(
+    kind: SchemaClass, waking: Waking, parameters: object, robot: Robot
+) -> Waking:
+    """Return a waking that names what its schema needs with its parameters.
+
+    Raises:
+        UnknownName, BadInput: they name what there is not.
+    """
+    if not issubclass(kind, ActuationSchema):
+        return waking
+    needs, optional = waking.needs, waking.optional
+    if needs is None:
+        needs = kind.needs_of(parameters, robot)
+        optional = kind.optional_of(parameters, robot) if optional is None else optional
+    return replace(waking, needs=needs, optional=optional)
