@@ -103,6 +103,13 @@ class Clip:
 
 
 @dataclass
+class Permit:
+    """The controllers of the buses, as a test wants them."""
+
+    permits: Callable[[str, int], bool]
+
+
+@dataclass
 class Stage:
     """One robot with everything before it; `slot` again and again."""
 
@@ -129,6 +136,7 @@ class Stage:
         ttl_s: float = 0.1,
         tells_commands: bool = True,
         is_heard: bool = True,
+        permits: Callable[[str, int], bool] = lambda bus, tick: True,
     ) -> "Stage":
         keeping = KeepingRobot(robot)
         keeping.target = np.full_like(keeping.target, -0.5)
@@ -141,7 +149,7 @@ class Stage:
         ledger = Ledger(ResourceTree(ROOT), cfg, listeners=listeners)
         gate = Gate(ledger, keeping, map_devices(ROOT, robot))
         how = TransmitterCfg(buses=BUSES[buses], watch=watch, ttl_s=ttl_s)
-        transmitter = Transmitter(gate, ledger, how)
+        transmitter = Transmitter(gate, ledger, how, Permit(permits))
         stage = cls(keeping, ledger, gate, transmitter, events, checker)
         cls.made.append(stage)
         return stage
