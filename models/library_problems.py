@@ -144,6 +144,9 @@ def _sound_problems(sound: SoundForm, place: Place) -> Iterator[Problem]:
         yield Problem(
             place, "a sound has either `text` or `tone_hz`; give one of them."
         )
+    elif sound.text is not None and not any(x.isalnum() for x in sound.text):
+        message = f"there is nothing to say in {sound.text!r}; give letters or digits."
+        yield Problem((*place, "text"), message)
     elif sound.tone_hz is not None and sound.length_s is None:
         yield Problem(place, "a tone needs `length_s`, its length in s.")
     elif sound.text is not None and sound.length_s is not None:

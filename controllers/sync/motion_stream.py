@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from controllers.resources.tokens import Token
 from controllers.sync.effector_leaves import EffectorLeaves
-from controllers.sync.stream import CannotBegin, Item, Present
+from controllers.sync.stream import CannotBegin, Present
 from controllers.sync.trajectory import (
     REL_SPEED,
     item_count,
@@ -82,11 +82,11 @@ class MotionStream:
         self._rows = np.concatenate(parts).tolist()
         return len(self._rows)
 
-    def item(self, k: int) -> Item:
+    def item(self, k: int) -> Mapping[str, float]:
         """Return leaf to set-point in rad at instant `k`."""
         return dict(zip(self.leaves, self._rows[k], strict=True))
 
-    def rejoin(self, k: int, present: Present) -> Sequence[Item]:
+    def rejoin(self, k: int, present: Present) -> Sequence[Mapping[str, float]]:
         """Return the way back to where item `k` can follow, at half speed."""
         here = np.array([present[leaf] for leaf in self.leaves])
         limits = np.array(list(self._limits.values()))

@@ -32,8 +32,8 @@ class Transmitting(Protocol):
             on_signal: gets the tick of that slot, after its items went out.
         """
 
-    def withdraw(self, receipt: Receipt, tick: int) -> None:
-        """End a stream and its whole group; do nothing when it is over."""
+    def withdraw(self, receipt: Receipt, tick: int) -> bool:
+        """End a stream and its whole group; say whether it was not over."""
 
     def delete_group(self, key: GroupKey, tick: int) -> bool:
         """End a group, waiting or started; say whether there was one."""

@@ -226,6 +226,10 @@ WRONG = {
         "sounds:\n  s: {text: a, length_s: 1}",
         ["2: a text takes as long as saying it does"],
     ),
+    "text without a word": (
+        "sounds:\n  s: {text: '...'}",
+        ["2: there is nothing to say in '...'; give letters or digits."],
+    ),
     "points short of the preset": (
         "sounds: {s: {text: a}}\ncommands:\n  c: {sound: s, points: {sound: 99}}",
         ["3: points sum to 99, the preset is 100; make them equal"],

@@ -1,0 +1,204 @@
+"""The whole way of a command on a NAO that only keeps what it is told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.resources.gate import Gate
+from controllers.resources.ledger import Ledger
+from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.owner import Owner
+from controllers.resources.request import Request
+from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.tokens import Token
+from controllers.resources.trace import Event
+from controllers.resources.words import Loss, Preemption
+from controllers.sync.command_controller import CommandController
+from controllers.sync.delays import ExpectedDelays
+from controllers.sync.effector_leaves import effector_leaves
+from controllers.sync.pipeline_cfg import CommandControllerCfg, Enable
+from controllers.sync.trace import Sent
+from controllers.sync.transmitter import Transmitter
+from models import BadInput, Robot
+from models.build_library import build_library
+from models.library import Library, Unit
+from models.library_problems import KnownNames, library_problems
+from models.library_yaml import LibraryForm
+from tests.controllers.resources.gate_world import KeepingRobot
+
+E = TypeVar("E", bound=Event)
+MOTION, LIGHT, SOUND = Unit
+HELLO_SLOTS = 40
+"""Length of a text of this voice."""
+
+ENTRIES: dict[str, Any] = {
+    "motions": {
+        "Sit to Stand": {
+            "from": "Sit",
+            "to": "Stand",
+            "angles_deg": {"LKneePitch": [[1.5, 60], [3.0, 40]]},
+        },
+        "Crouch to Sit": {
+            "from": "Crouch",
+            "to": "Sit",
+            "angles_deg": {"RKneePitch": [[1.0, 50]]},
+        },
+        "wave": {
+            "from": "Stand",
+            "to": "Stand",
+            "angles_deg": {"RShoulderPitch": [[0.5, 60], [1.0, 80]]},
+        },
+        "bow": {
+            "from": "Stand",
+            "to": "Crouch",
+            "angles_deg": {"HeadPitch": [[0.6, 20]]},
+        },
+        "nod": {"angles_deg": {"HeadPitch": [[0.2, 10], [0.4, 0]]}},
+        "leap": {"angles_deg": {"HeadYaw": [[0.05, 110]]}},
+    },
+    "transitions": [
+        {"from": "Sit", "to": "Stand", "motion": "Sit to Stand"},
+        {"from": "Crouch", "to": "Sit", "motion": "Crouch to Sit"},
+    ],
+    "lights": {
+        "eyes green": {
+            "steps": [
+                {"at_s": 0, "leds": ["Left eye", "Left ear"], "colour": "#00ff00"},
+                {"at_s": 0.2, "leds": ["Left eye"], "colour": "#000000", "fade_s": 0.1},
+            ]
+        }
+    },
+    "sounds": {
+        "hello": {"text": "Hello"},
+        "mumble": {"text": "Hm"},
+        "beep": {"tone_hz": 440, "length_s": 0.105, "volume": 0.5},
+    },
+    "commands": {
+        "greet": {
+            "motion": "wave",
+            "light": "eyes green",
+            "sound": "hello",
+            "points": {"motion": 20, "light": 10, "sound": 70},
+        },
+        "shine": {
+            "light": "eyes green",
+            "sound": "beep",
+            "points": {"light": 4, "sound": 6},
+            "preset": 10,
+        },
+        "blink": {"light": "eyes green"},
+        "nod": {"motion": "nod"},
+        "leap": {"motion": "leap"},
+        "bow": {"motion": "bow", "sound": "beep"},
+        "whisper": {
+            "light": "eyes green",
+            "sound": "mumble",
+            "points": {"light": 50, "sound": 50},
+        },
+    },
+}
+
+
+class Hum:
+    """A voice that takes 0.4 s for whatever it says, and cannot say `Hm`."""
+
+    sample_rate_hz = 16000
+
+    def render(self, text: str) -> NDArray[np.float64]:
+        if text == "Hm":
+            raise BadInput("there is nothing to say in 'Hm'.")
+        return np.full(HELLO_SLOTS * 160, 0.5)
+
+
+class Late:
+    """Conversions as expected, but for one unit."""
+
+    def __init__(self, unit: Unit, delay_s: float) -> None:
+        self._unit, self._delay_s = unit, delay_s
+
+    def delay_s(self, unit: Unit, name: str) -> float:
+        late = unit is self._unit
+        return self._delay_s if late else ExpectedDelays().delay_s(unit, name)
+
+
+def library_of(robot: Robot, entries: Mapping[str, Any] = ENTRIES) -> Library:
+    form = LibraryForm.model_validate(entries)
+    assert not library_problems(form, robot, KnownNames())
+    return build_library(form, robot)
+
+
+@dataclass
+class Line:
+    """One robot with everything from a command to its devices."""
+
+    robot: KeepingRobot
+    ledger: Ledger
+    gate: Gate
+    transmitter: Transmitter
+    controller: CommandController
+    events: list[Event]
+    tick: int = 1
+    """Of the next slot."""
+
+    @classmethod
+    def of(
+        cls,
+        robot: Robot,
+        *,
+        posture: str | None = "Sit",
+        enable: Enable = Enable.EXPECTED,
+        early_s: float = 0.5,
+        late: Late | None = None,
+    ) -> "Line":
+        keeping = KeepingRobot(robot)
+        events: list[Event] = []
+        ledger = Ledger(
+            ResourceTree(robot.resources),
+            LedgerCfg(preemption=Preemption.BY_PRIORITY, tells_commands=True),
+            listeners=[events.append],
+        )
+        gate = Gate(ledger, keeping)
+        transmitter = Transmitter(gate, ledger)
+        controller = CommandController(
+            library_of(robot),
+            effectors=effector_leaves(robot),
+            transmitter=transmitter,
+            voice=Hum(),
+            ledger=ledger,
+            cfg=CommandControllerCfg(enable=enable, early_s=early_s),
+            delays=late,
+            posture=posture,
+        )
+        return cls(keeping, ledger, gate, transmitter, controller, events)
+
+    def take(self, owner: str, *names: str, priority: int = 0) -> Token:
+        """Let an owner have resources at once."""
+        self.ledger.add_owner(Owner(name=owner, priority=priority), self.tick)
+        asked = Request(owner=owner, resources=names, timeout_s=0.0, loss=Loss.WHOLE)
+        outcome = self.ledger.request(asked, self.tick).outcome
+        assert outcome is not None
+        assert outcome.token is not None, f"{owner} was not granted {names}"
+        return outcome.token
+
+    def slot(self) -> None:
+        """Run one device slot."""
+        tick = self.tick
+        self.controller.step(tick)
+        self.transmitter.step(tick)
+        self.ledger.advance(tick)
+        self.gate.flush(tick)
+        self.transmitter.settle(tick)
+        self.tick += 1
+
+    def slots(self, n: int) -> None:
+        for _ in range(n):
+            self.slot()
+
+    def told(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def sent_ticks(self, stream: int) -> list[int]:
+        return [x.tick for x in self.told(Sent) if x.stream == stream]
