@@ -60,6 +60,22 @@ class Actuators(Protocol):
         """Give a command of the library: all its outputs, together if it says so."""
 
 
+class PostureKeeper(Protocol):
+    """Knows in which state the robot is, and who needs it to stay so (RM-53)."""
+
+    def ask_to_leave(self, by: str, tick: int, within_s: float) -> bool:
+        """Ask those who need the active state to let it be left.
+
+        Args:
+            by: the owner that wants to move on.
+            tick: now.
+            within_s: longest time until the robot is in the next state, in s.
+
+        Returns:
+            Whether all gave way.
+        """
+
+
 class NeverPlayed:
     """What a schema gets that may not command: it is over before it began."""
 

@@ -156,6 +156,13 @@ class Bound:
 
     # -- its commands -----------------------------------------------------------------
 
+    def ask_to_leave(self, within_s: float) -> bool:
+        """Ask for the active state to be left."""
+        if not self._may("ask_to_leave"):
+            return False
+        keeper = self._world.posture
+        return keeper is None or keeper.ask_to_leave(self.path, self.tick, within_s)
+
     def submit(self, values: Mapping[str, Value]) -> bool:
         """Command leaves in this slot."""
         if not self._may("submit"):

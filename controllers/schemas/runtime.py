@@ -17,7 +17,7 @@ from typing import Any
 
 from controllers.resources.ledger import Ledger
 from controllers.robot_interface import Observation
-from controllers.schemas.actuators import Actuators
+from controllers.schemas.actuators import Actuators, PostureKeeper
 from controllers.schemas.bound import Bound
 from controllers.schemas.instance import Instance
 from controllers.schemas.link import ChildView
@@ -43,6 +43,7 @@ class SchemaRuntime:
         *,
         registry: Registry | None = None,
         seed: int = 0,
+        posture: PostureKeeper | None = None,
     ) -> None:
         """Begin without schemas.
 
@@ -52,9 +53,17 @@ class SchemaRuntime:
             actuators: what winners act through.
             registry: knows the schemas; None takes those of the installation.
             seed: of the randomness of schemas.
+            posture: is asked before a schema leaves a state of the robot; None:
+                nobody needs to be asked.
         """
         self._world = World(
-            robot, ledger, actuators, registry or Registry(), seed, Bound
+            robot,
+            ledger,
+            actuators,
+            registry or Registry(),
+            seed,
+            Bound,
+            posture,
         )
 
     # -- behaviours -------------------------------------------------------------------

@@ -315,6 +315,17 @@ class ActuationSchema(Schema[P]):
         """Leaves that it has; some of the optional ones may be missing."""
         return self._link.obtained
 
+    def ask_to_leave(self, within_s: float) -> bool:
+        """Ask those who need the robot's state, as standing, to let it be left (RM-53).
+
+        Args:
+            within_s: longest time until the robot is in the next state, in s.
+
+        Returns:
+            Whether all gave way; also where nobody keeps a state at all.
+        """
+        return self._link.ask_to_leave(within_s)
+
     def submit(self, leaf: str, value: Value) -> bool:
         """Command one leaf in this slot; return whether it was accepted."""
         return self._link.submit({leaf: value})

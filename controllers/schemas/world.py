@@ -7,7 +7,7 @@ from typing import Any
 from controllers.resources.ledger import Ledger
 from controllers.robot_interface import Observation
 from controllers.schemas.activation import Activation
-from controllers.schemas.actuators import Actuators
+from controllers.schemas.actuators import Actuators, PostureKeeper
 from controllers.schemas.agenda import Agenda
 from controllers.schemas.family import Family
 from controllers.schemas.instance import Instance
@@ -36,8 +36,10 @@ class World:
         registry: Registry,
         seed: int,
         bind: Callable[[Instance, "World"], SchemaLink],
+        posture: PostureKeeper | None = None,
     ) -> None:
         """Begin without instances; `bind` makes the link of a new one."""
+        self.posture = posture
         self.robot = robot
         self.ledger = ledger
         self.actuators = actuators
