@@ -1,7 +1,6 @@
 """The expectations of a scenario file; what could never be so is noted at once."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from experiments.scenarios import conditions as c
@@ -9,20 +8,10 @@ from experiments.scenarios import expectations as x
 from experiments.scenarios import form_expectations as f
 from experiments.scenarios.form_base import Part
 from experiments.scenarios.one_line import one_line
-from experiments.scenarios.read_conditions import read_condition, read_holders
-from experiments.scenarios.scene import Role, Scene
+from experiments.scenarios.read_at_time import Item, note_never_woken, read_at_time
+from experiments.scenarios.read_conditions import read_condition
+from experiments.scenarios.scene import Scene
 from models.yaml_lines import Place
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Item:
-    """One expectation of the file."""
-
-    form: Any
-    place: Place
-    scene: Scene
-    text: str
-    line: int
 
 
 def read_expectation(
@@ -37,88 +26,17 @@ def read_expectation(
         tree: the expectation as it was read.
         line: of the expectation in the file.
     """
-    item = _Item(form=form, place=place, scene=scene, text=one_line(tree), line=line)
+    item = Item(form=form, place=place, scene=scene, text=one_line(tree), line=line)
     return _READERS[type(form)](item)
 
 
-def _at_time(item: _Item) -> x.Expectation | None:
-    form, place, scene = item.form, item.place, item.scene
-    waiters: dict[str, tuple[str, ...]] = {}
-    for resource, names in form.waiters.items():
-        here = (*place, "waiters", resource)
-        roles = [scene.owner((*here, i), name) for i, name in enumerate(names)]
-        paths = tuple(role.path for role in roles if role is not None)
-        if scene.resource(here, resource):
-            for leaf in scene.tree.leaves(resource):
-                waiters[leaf] = paths
-                _note_idle_waiters(here, leaf, roles, scene)
-    running = _paths(item, "running")
-    not_running = _paths(item, "not_running")
-    for name in set(running) & set(not_running):
-        scene.notes.add(
-            (*place, "not_running"),
-            f"impossible: {name!r} would be running and not running; keep one.",
-        )
-    if form.state is not None:
-        scene.state((*place, "state"), form.state)
-    if form.posture is not None:
-        scene.notes.attempt((*place, "posture"), scene.robot.posture, form.posture)
-    return x.AtTime(
-        text=item.text,
-        line=item.line,
-        tick=scene.moment((*place, "at_s"), form.at_s),
-        holders=read_holders(form.holds, (*place, "holds"), scene),
-        waiters=waiters,
-        states=() if form.state is None else (form.state,),
-        running=running,
-        not_running=not_running,
-        posture=form.posture,
-        within_deg=form.within_deg,
-    )
-
-
-def _note_idle_waiters(
-    place: Place, leaf: str, roles: list[Role | None], scene: Scene
-) -> None:
-    for role in roles:
-        if role is not None and leaf not in role.leaves:
-            scene.notes.add(
-                place,
-                f"impossible: {role.path!r} never waits for {leaf!r}, since it does "
-                "not ask for it. Name another resource, or add it to its needs.",
-            )
-
-
-def _paths(item: _Item, key: str) -> tuple[str, ...]:
-    found = []
-    for i, name in enumerate(getattr(item.form, key)):
-        here = (*item.place, key, i)
-        role = item.scene.behaviour(here, name)
-        if role is None:
-            continue
-        found.append(role.path)
-        if key == "running":
-            _note_never_woken(here, role, item.scene)
-    return tuple(found)
-
-
-def _note_never_woken(place: Place, role: Role, scene: Scene) -> None:
-    if not role.is_woken:
-        top = role.path.partition("/")[0]
-        scene.notes.add(
-            place,
-            f"impossible: {role.path!r} never runs, since {top!r} waits and no event "
-            "starts it. Add one with start, or let it start at start_s.",
-        )
-
-
-def _happens(item: _Item) -> x.Expectation | None:
+def _happens(item: Item) -> x.Expectation | None:
     form, place, scene = item.form, item.place, item.scene
     condition = read_condition(form.happens, (*place, "happens"), scene)
     if isinstance(condition, c.Started):
         role = scene.behaviour((*place, "happens", "started"), condition.behaviour)
         if role is not None:
-            _note_never_woken((*place, "happens", "started"), role, scene)
+            note_never_woken((*place, "happens", "started"), role, scene)
     if form.at_s is None:
         where = _where(item)
     else:
@@ -137,7 +55,7 @@ def _happens(item: _Item) -> x.Expectation | None:
     )
 
 
-def _never(item: _Item) -> x.Expectation | None:
+def _never(item: Item) -> x.Expectation | None:
     condition = read_condition(item.form.never, (*item.place, "never"), item.scene)
     where = _where(item)
     if condition is None or where is None:
@@ -147,7 +65,7 @@ def _never(item: _Item) -> x.Expectation | None:
     )
 
 
-def _where(item: _Item) -> x.Window | x.After | None:
+def _where(item: Item) -> x.Window | x.After | None:
     form, place, scene = item.form, item.place, item.scene
     if form.after is None:
         return _window(item)
@@ -157,7 +75,7 @@ def _where(item: _Item) -> x.Window | x.After | None:
     return x.After(condition=after, within_ticks=form.within_slots)
 
 
-def _window(item: _Item) -> x.Window:
+def _window(item: Item) -> x.Window:
     form, place, scene = item.form, item.place, item.scene
     first, last = 0, scene.duration_ticks - 1
     if form.from_s is not None:
@@ -176,7 +94,7 @@ def _window(item: _Item) -> x.Window:
     return x.Window(first=first, last=last)
 
 
-def _order(item: _Item) -> x.Expectation | None:
+def _order(item: Item) -> x.Expectation | None:
     found = [
         read_condition(form, (*item.place, "order", i), item.scene)
         for i, form in enumerate(item.form.order)
@@ -185,7 +103,7 @@ def _order(item: _Item) -> x.Expectation | None:
     return x.InOrder(text=item.text, line=item.line, conditions=conditions)
 
 
-def _temperatures(item: _Item) -> x.Expectation | None:
+def _temperatures(item: Item) -> x.Expectation | None:
     form, place, scene = item.form, item.place, item.scene
     names = form.joint if isinstance(form.joint, list) else [form.joint]
     joints = tuple(
@@ -223,7 +141,7 @@ def _temperatures(item: _Item) -> x.Expectation | None:
     )
 
 
-def _group(item: _Item) -> x.Expectation | None:
+def _group(item: Item) -> x.Expectation | None:
     form, place, scene = item.form, item.place, item.scene
     scene.group((*place, "group"), form.group)
     if form.starts_after not in {None, x.INITIAL_MOTION}:
@@ -238,7 +156,7 @@ def _group(item: _Item) -> x.Expectation | None:
     )
 
 
-def _counts(item: _Item) -> x.Expectation | None:
+def _counts(item: Item) -> x.Expectation | None:
     form, place, scene = item.form, item.place, item.scene
     role = scene.owner((*place, "owner"), form.owner)
     counts = {
@@ -249,7 +167,7 @@ def _counts(item: _Item) -> x.Expectation | None:
     return x.Counts(text=item.text, line=item.line, owner=role.path, **counts)
 
 
-def _count(item: _Item, key: str) -> x.Count | None:
+def _count(item: Item, key: str) -> x.Count | None:
     given = getattr(item.form, key)
     if given is None:
         return None
@@ -262,8 +180,8 @@ def _count(item: _Item, key: str) -> x.Count | None:
     return x.Count(lowest=low, highest=high)
 
 
-_READERS: Mapping[type, Callable[[_Item], x.Expectation | None]] = {
-    f.AtTimeExpectation: _at_time,
+_READERS: Mapping[type, Callable[[Item], x.Expectation | None]] = {
+    f.AtTimeExpectation: read_at_time,
     f.HappensExpectation: _happens,
     f.NeverExpectation: _never,
     f.OrderExpectation: _order,
