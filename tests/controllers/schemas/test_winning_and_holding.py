@@ -216,14 +216,14 @@ def test_who_lost_what_it_had_asks_until_it_comes_back(nao: Robot) -> None:
 def test_optional_resources_are_said_to_be_there_or_not(nao: Robot) -> None:
     seen: list[tuple[str, ...]] = []
     greet = actuation(
-        "greet",
+        "says hello",
         needs=("HeadYaw",),
         optional=("HeadPitch", "LElbowYaw"),
         start=lambda s: seen.append(s.obtained),
     )
     stage = Stage.of(nao, greet)
     stage.take("somebody", "HeadPitch")
-    stage.begin("greet")
+    stage.begin("says hello")
     stage.slot()
     assert seen == [("HeadYaw", "LElbowYaw")]
 
