@@ -71,6 +71,7 @@ class Clip:
         self.empty = set(empty)
         self.leads = leads
         self.cannot = cannot
+        self.cannot_rejoin = ""
         self.code = next(self._codes)
         self.begun: list[dict[str, float]] = []
         """Set-points at each `begin`."""
@@ -92,6 +93,8 @@ class Clip:
 
     def rejoin(self, k: int, present: Present) -> Sequence[Item]:
         self.rejoined.append(k)
+        if self.cannot_rejoin:
+            raise CannotBegin(self.label, self.cannot_rejoin)
         return [
             {leaf: self.angle(-1 - n) for leaf in self.leaves}
             for n in range(self.leads)
