@@ -35,7 +35,7 @@ from controllers.sync.effector_leaves import effector_leaves
 from controllers.sync.pipeline_cfg import CommandControllerCfg
 from controllers.sync.transmitter import Transmitter
 from controllers.sync.transmitter_cfg import TransmitterCfg
-from controllers.voice import SyllableVoice
+from controllers.voice import make_voice
 from experiments.behaviour_list import BehaviourList
 from experiments.slot_failures import Failures
 from models import Robot
@@ -61,6 +61,8 @@ class CoupledCfg:
     commands: CommandControllerCfg = field(default_factory=CommandControllerCfg)
     delays: DelayModel | None = None
     """What the converters really take; None: what is expected."""
+    voice: str = "syllables"
+    """What says texts: one of `controllers.voice.VOICES`."""
     library: Library | None = None
     """What it can do by heart; None: the robot's own."""
     look_s: float = 0.02
@@ -117,7 +119,7 @@ class CoupledRobot:
             robot.library if cfg.library is None else cfg.library,
             effectors=effector_leaves(robot),
             transmitter=self.transmitter,
-            voice=SyllableVoice(),
+            voice=make_voice(cfg.voice),
             ledger=self.ledger,
             cfg=cfg.commands,
             delays=cfg.delays,

@@ -116,7 +116,7 @@ class RunRecording:
             sim.motor_torque,
         )
 
-    def event(self, kind: str, time_s: float, **data: object) -> None:
+    def event(self, kind: str, time_s: float, /, **data: object) -> None:
         """Record that something happened."""
         if self._recorder is not None:
             self._recorder.event(kind, time_s, **data)

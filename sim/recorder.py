@@ -123,7 +123,7 @@ class Recorder:
         self._last_s = time_s
         self._n_rows = n + 1
 
-    def event(self, kind: str, time_s: float, **data: object) -> None:
+    def event(self, kind: str, time_s: float, /, **data: object) -> None:
         """Write an event at once.
 
         Args:
