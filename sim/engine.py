@@ -25,6 +25,9 @@ FloatArray = NDArray[np.float64]
 with dropped_output():
     import pybullet as p
 
+ROBOT = 1
+"""Collision group of its links: that of every body that moves."""
+
 ENGINE_VERSION = f"pybullet 3.2.7 (API {p.getAPIVersion()})"
 
 
@@ -159,6 +162,7 @@ class Engine:
         self._indices = [joint_index[name] for name in self.robot.joint_names]
         self._set_link_dynamics(body, inertias)
         self._disable_motors(body)
+        self._ignore_own_links(body)
         self._hide_absent(body)
         # One origin for all frames: PyBullet's base is the inertial frame.
         dynamics = p.getDynamicsInfo(body, -1, physicsClientId=c)
@@ -194,6 +198,17 @@ class Engine:
                     localInertiaDiagonal=inertias[name].moments,
                     physicsClientId=self._client,
                 )
+
+    def _ignore_own_links(self, body: int) -> None:
+        """Let links meet everything but each other.
+
+        They do not collide with each other anyway; but the engine would find at every
+        step which of their boxes overlap, sort these pairs, and throw them away.
+        """
+        for index in range(-1 if self.robot.has_legs else 0, len(self._link_name) - 1):
+            p.setCollisionFilterGroupMask(
+                body, index, ROBOT, ~ROBOT, physicsClientId=self._client
+            )
 
     def _hide_absent(self, body: int) -> None:
         """Let the links that a body lacks touch nothing and not be seen.
