@@ -1,0 +1,152 @@
+"""What a schema raises ends this one and what is below it, and nobody else."""
+
+from typing import Any
+
+import pytest
+
+from controllers.resources.trace import MadeSafe
+from controllers.schemas import State, Waking
+from controllers.schemas.invariants import check_schemas
+from controllers.schemas.trace import SchemaFailed
+from models import Robot
+from tests.controllers.schemas.stage import Stage, actuation, perceptive
+
+
+def breaks(schema: Any) -> None:
+    if schema.tick == 3:
+        raise RuntimeError("broken by the test")
+
+
+def turn(schema: Any) -> None:
+    schema.submit("HeadYaw", 0.1)
+
+
+@pytest.mark.parametrize("method", ["ready", "iterate", "start", "arbitrate"])
+@pytest.mark.requirement("JD-1")
+def test_a_schema_that_raises_sleeps_alone(nao: Robot, method: str) -> None:
+    """Its sibling wins, its parent and the other roots go on."""
+
+    def ready(schema: Any) -> bool:
+        if method == "ready":
+            breaks(schema)
+        return schema.tick >= 3 if method == "start" else True
+
+    def iterate(schema: Any) -> None:
+        turn(schema)
+        if method == "iterate":
+            breaks(schema)
+
+    def start(schema: Any) -> None:
+        if method == "start":
+            breaks(schema)
+        schema.wake("leaf", called="one")
+        schema.wake("leaf", called="two")
+
+    def arbitrate(ready: object, present: str | None) -> str | None:
+        if method == "arbitrate" and len(ticks) >= 3:
+            raise RuntimeError("broken by the test")
+        return present or "one"
+
+    ticks: list[int] = []
+    bad = actuation(
+        "bad",
+        needs=("HeadYaw",),
+        ready=ready,
+        iterate=iterate,
+        start=start,
+        arbitrate=arbitrate,
+    )
+    good = actuation("good", needs=("HeadYaw",), iterate=turn)
+    other = actuation("other", iterate=lambda s: ticks.append(s.tick))
+    stage = Stage.of(nao, bad, good, other, actuation("leaf"))
+    stage.begin("other")
+    children = (Waking(schema="bad"), Waking(schema="good"))
+    rule = {"arbitration": "highest_order"}
+    stage.begin("choose", name="p", parameters=rule, children=children)
+    stage.slot(6)
+    assert ticks == list(range(6))
+    assert stage.state("p") is State.WINNER
+    assert stage.state("p/bad") is State.SLEPT
+    assert "p/bad/one" not in stage.runtime.winners
+    assert stage.runtime.may_act("p/good")
+    (failed,) = stage.told(SchemaFailed)
+    assert (failed.path, failed.method) == ("p/bad", method)
+    assert stage.runtime.view("p/bad").error == "RuntimeError: broken by the test"
+    assert stage.executed_by()[5] == {"p/good"}
+    assert not check_schemas(stage.events)
+    assert not stage.world.checker.finish()
+
+
+def test_a_perceptive_schema_that_raises_sleeps_alone(nao: Robot) -> None:
+    eye = perceptive("eye", perceive=breaks)
+    stage = Stage.of(nao, eye, actuation("go"))
+    stage.begin("eye")
+    stage.begin("go")
+    stage.slot(5)
+    assert stage.state("eye") is State.SLEPT
+    assert stage.runtime.winners == ("go",)
+
+
+def test_joints_of_one_that_failed_are_made_safe_in_that_slot(nao: Robot) -> None:
+    def iterate(schema: Any) -> None:
+        turn(schema)
+        breaks(schema)
+
+    bad = actuation("bad", needs=("HeadYaw",), iterate=iterate)
+    stage = Stage.of(nao, bad)
+    stage.begin("bad")
+    stage.slot(6)
+    assert [(e.tick, e.leaves) for e in stage.told(MadeSafe)] == [(3, ("HeadYaw",))]
+    assert sorted(stage.executed_by()) == [0, 1, 2], "nothing of its last slot"
+
+
+def test_a_stop_that_raises_ends_nobody_else(nao: Robot) -> None:
+    def stop(schema: Any) -> None:
+        raise RuntimeError("broken by the test")
+
+    first = actuation("first", ready=lambda s: s.tick < 3, stop=stop)
+    stage = Stage.of(nao, first, actuation("second"))
+    children = (Waking(schema="first"), Waking(schema="second"))
+    stage.begin("choose", name="p", children=children)
+    stage.slot(6)
+    assert stage.runtime.winners == ("p", "p/second")
+    assert stage.state("p/first") is State.CHECKING
+    assert [event.method for event in stage.told(SchemaFailed)] == ["stop"]
+
+
+def test_one_that_failed_may_be_woken_anew(nao: Robot) -> None:
+    parent = actuation(
+        "parent",
+        start=lambda s: s.wake("bad"),
+        iterate=lambda s: s.wake("bad") if s.tick == 5 else None,
+    )
+    stage = Stage.of(nao, parent, actuation("bad", iterate=breaks))
+    stage.begin("parent")
+    stage.slot(5)
+    assert stage.runtime.view("parent/bad").error
+    stage.slot(3)
+    assert stage.runtime.winners == ("parent", "parent/bad")
+    assert stage.runtime.view("parent/bad").error == ""
+
+
+def test_a_wrong_name_in_a_command_is_the_schemas_own_failure(nao: Robot) -> None:
+    lost = actuation(
+        "lost", needs=("HeadYaw",), iterate=lambda s: s.submit("HeadYow", 0.1)
+    )
+    stage = Stage.of(nao, lost)
+    stage.begin("lost")
+    stage.slot()
+    assert "Did you mean 'HeadYaw'" in stage.runtime.view("lost").error
+
+
+def test_a_needed_resource_that_goes_away_is_the_schemas_own_failure(
+    nao: Robot,
+) -> None:
+    stage = Stage.of(nao, actuation("plays", needs=("ball",)))
+    stage.ledger.add_resource("ball", "root", 0)
+    stage.runtime.add(Waking(schema="plays"))
+    stage.ledger.remove_resource("ball", 0)
+    stage.runtime.wake("plays", 0)
+    stage.slot(2)
+    assert "'ball'" in stage.runtime.view("plays").error
+    assert stage.runtime.is_quiet

@@ -1,0 +1,126 @@
+"""Schemas by name, those of other packages among them (JD-19, JD-25's plug-ins)."""
+
+import sys
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any
+
+import pytest
+
+from controllers.schemas import ActuationSchema, SchemaInfo, registry
+from controllers.schemas.registry import (
+    BUILT_IN,
+    ENTRY_POINT_GROUP,
+    Registry,
+    schema_class,
+    schema_names,
+)
+from models import BadInput, Robot, UnknownName
+from tests.controllers.schemas.stage import Stage, actuation
+
+HERE = __name__
+
+
+class Foreign(ActuationSchema[Any]):
+    """As another package would bring it."""
+
+    info = SchemaInfo(name="foreign", about="Of another package.")
+
+
+NOT_ONE = 7
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
+    """Return the entry points of an installation, to be filled."""
+    points: list[EntryPoint] = []
+
+    def entry_points(*, group: str) -> EntryPoints:
+        assert group == ENTRY_POINT_GROUP
+        return EntryPoints(points)
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+    return points
+
+
+def point(name: str, value: str) -> EntryPoint:
+    return EntryPoint(name, value, ENTRY_POINT_GROUP)
+
+
+@pytest.fixture(autouse=True)
+def _this_module_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "a_foreign_package", sys.modules[HERE])
+
+
+@pytest.mark.requirement("JD-19")
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_each_of_ours_is_there_and_says_what_it_does(name: str) -> None:
+    info = schema_class(name).info
+    assert info.name == name
+    assert info.about.endswith(".")
+    info.parameters()
+
+
+@pytest.mark.requirement("JD-19")
+def test_a_schema_of_another_package_joins_without_a_change_here(
+    nao: Robot, installed: list[EntryPoint]
+) -> None:
+    installed.append(point("foreign", "a_foreign_package:Foreign"))
+    assert schema_names()[-1] == "foreign"
+    stage = Stage.of(nao)
+    stage.begin("foreign")
+    stage.slot()
+    assert stage.runtime.winners == ("foreign",)
+
+
+@pytest.mark.requirement("JD-19")
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("no_such_package:X", "cannot be loaded: ModuleNotFoundError"),
+        ("a_foreign_package:NoSuch", "cannot be loaded: AttributeError"),
+        ("a_foreign_package:NOT_ONE", "has to be a class derived from"),
+        ("a_foreign_package:Foreign", "set `info` to a SchemaInfo of that name"),
+    ],
+)
+def test_a_broken_package_fails_alone(
+    nao: Robot, installed: list[EntryPoint], value: str, says: str
+) -> None:
+    installed.append(point("broken", value))
+    with pytest.raises(BadInput, match=says):
+        schema_class("broken")
+    stage = Stage.of(nao)
+    stage.begin("example")
+    stage.slot()
+    assert stage.runtime.winners == ("example",)
+
+
+@pytest.mark.requirement("JD-22")
+def test_a_name_that_two_packages_register_is_refused_by_both(
+    installed: list[EntryPoint],
+) -> None:
+    installed.append(point("foreign", "a_foreign_package:Foreign"))
+    installed.append(point("foreign", "another_package:Foreign"))
+    with pytest.raises(BadInput, match=r"a_foreign_package:Foreign and another_pack"):
+        schema_class("foreign")
+
+
+@pytest.mark.requirement("JD-22")
+def test_ours_cannot_be_replaced_by_chance() -> None:
+    with pytest.raises(BadInput, match="has the name of ours"):
+        Registry({"example": actuation("example")})
+
+
+def test_an_unknown_schema_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'example'"):
+        schema_class("exampel")
+
+
+def test_a_schema_that_cannot_be_made_is_refused(nao: Robot) -> None:
+    def init(self: object) -> None:
+        raise RuntimeError("no camera")
+
+    kind = actuation("blind")
+    kind.__init__ = init  # type: ignore[method-assign]
+    stage = Stage.of(nao, kind)
+    with pytest.raises(BadInput, match="'blind' cannot be made: RuntimeError: no cam"):
+        stage.begin("blind")
