@@ -38,9 +38,11 @@ class LedWriter:
 
     def put(self, value: LedSetting) -> None:
         """Let the groups fade from this slot on."""
-        leds = self._outputs.leds
+        outputs = self._outputs
+        if outputs.leds is None:
+            outputs.leds = {}
         for name in self._names:
-            leds[name] = value
+            outputs.leds[name] = value
 
     def make_safe(self, observation: Observation) -> None:
         """Leave the LEDs as they were told last."""

@@ -60,7 +60,7 @@ class Outputs:
         """Whether a set-point goes out in this slot."""
         self.stiffens = False
         """Whether a stiffness does."""
-        self.leds: dict[str, LedSetting] = {}
+        self.leds: dict[str, LedSetting] | None = None
         """LED group to what it fades to from this slot on."""
         self.sound: SoundChunk | None = None
         """What is heard in this slot."""
@@ -77,7 +77,7 @@ class Outputs:
         return Command(
             target=self.target if self.moves else None,
             stiffness=np.minimum(self.stiffness, self.cap) if self.stiffens else None,
-            leds=self.leds or None,
+            leds=self.leds,
             sound=self.sound,
         )
 
