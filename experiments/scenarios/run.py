@@ -135,6 +135,11 @@ class _Run:
         self._stage = Stage(plan, listeners=listeners)
         self._finder = FactFinder(plan, self._stage)
         self._cues = Cues(plan.events)
+        self._starts: dict[int, list[str]] = {}
+        """Slot to the behaviours that are woken in it, in the order of the file."""
+        for behaviour in plan.behaviours:
+            if behaviour.start_tick is not None:
+                self._starts.setdefault(behaviour.start_tick, []).append(behaviour.name)
         self._failure: str | None = None
         self._fell = False
         self._samples: list[tuple[float, FloatArray]] = []
@@ -179,6 +184,8 @@ class _Run:
         """Let the events of a slot take place, run it, and look at it."""
         stage, facts = self._stage, self._facts
         facts.clear(tick)
+        for name in self._starts.get(tick, ()):
+            stage.schemas.wake(name, tick)
         for event in self._cues.due(tick):
             self._happen(event, tick)
         stage.disturbance.begin(tick)
