@@ -98,7 +98,7 @@ class Stage:
             body.ledger,
             GateActuators(body.gate, body.commands, body.ledger),
             seed=plan.seed,
-            posture_keeper=body.posture,
+            posture=body.posture,
         )
         body.ledger.add_owner(Owner(name=DIRECTOR, priority=HIGHEST), 0)
         body.behaviours.add(DIRECTOR, self.schemas.step)
