@@ -14,19 +14,23 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sim.heating import Heating, HeatingCfg, make_heating
+    from sim.leds import Leds
     from sim.recorder import Recorder
     from sim.run_folder import Event, Run, create_run_folder, read_run
     from sim.sensors import SensorCfg
     from sim.servo import ServoCfg
     from sim.simulated_robot import SimulatedRobot, SimulationDiverged
     from sim.simulation_cfg import SimulationCfg
+    from sim.speaker import Speaker, Utterance
     from sim.truth import Snapshot, Truth
+    from sim.wav import write_wav
     from sim.world_cfg import WorldCfg
 else:
     _HOMES = {
         "Event": "sim.run_folder",
         "Heating": "sim.heating",
         "HeatingCfg": "sim.heating",
+        "Leds": "sim.leds",
         "Recorder": "sim.recorder",
         "Run": "sim.run_folder",
         "SensorCfg": "sim.sensors",
@@ -35,11 +39,14 @@ else:
         "SimulationCfg": "sim.simulation_cfg",
         "SimulationDiverged": "sim.simulated_robot",
         "Snapshot": "sim.truth",
+        "Speaker": "sim.speaker",
         "Truth": "sim.truth",
+        "Utterance": "sim.speaker",
         "WorldCfg": "sim.world_cfg",
         "create_run_folder": "sim.run_folder",
         "make_heating": "sim.heating",
         "read_run": "sim.run_folder",
+        "write_wav": "sim.wav",
     }
 
     def __getattr__(name: str) -> object:
@@ -57,6 +64,7 @@ __all__ = [
     "Event",
     "Heating",
     "HeatingCfg",
+    "Leds",
     "Recorder",
     "Run",
     "SensorCfg",
@@ -65,9 +73,12 @@ __all__ = [
     "SimulationCfg",
     "SimulationDiverged",
     "Snapshot",
+    "Speaker",
     "Truth",
+    "Utterance",
     "WorldCfg",
     "create_run_folder",
     "make_heating",
     "read_run",
+    "write_wav",
 ]
