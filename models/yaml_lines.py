@@ -6,7 +6,7 @@
 A value of a wrong form is left out, so that the rest of the file is still checked.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -78,11 +78,20 @@ class ReadFile(Generic[FormT]):
         return self.value
 
 
-def read_file(path: Path, form: type[FormT]) -> ReadFile[FormT]:
+def entry_of(place: Place) -> Place:
+    """Return the entry of a section, such as a motion, that a value belongs to."""
+    return place[:2]
+
+
+def read_file(
+    path: Path, form: type[FormT], entry: Callable[[Place], Place] = entry_of
+) -> ReadFile[FormT]:
     """Read a YAML 1.2 file and keep what has the right form.
 
-    Of a value that is wrong, the entry of its section is left out: the second key on
-    the way to it, such as a motion, or the first one where there is no second.
+    Args:
+        path: of the file.
+        form: of the whole file.
+        entry: says what is left out where a value is wrong.
 
     Raises:
         FileErrors: the file is missing, unreadable, no YAML, or holds a key twice.
@@ -100,7 +109,7 @@ def read_file(path: Path, form: type[FormT]) -> ReadFile[FormT]:
     errors = tuple(
         RobotDataError(path, yaml_line(tree, p.place), p.message) for p in problems
     )
-    places = sorted({p.place[:2] for p in problems}, key=_order, reverse=True)
+    places = sorted({entry(p.place) for p in problems}, key=_order, reverse=True)
     for place in places:
         _leave_out(tree, place)
     try:
@@ -177,12 +186,14 @@ def _order(place: Place) -> tuple[str, ...]:
 
 def _leave_out(tree: Any, place: Place) -> None:
     """Take the value at a place out of its map or list, if it is there."""
+    if not place:
+        return  # the whole file is wrong
     for part in place[:-1]:
         try:
             tree = tree[part]
         except (KeyError, IndexError, TypeError):
             return
-    if isinstance(tree, dict) and place:
+    if isinstance(tree, dict):
         tree.pop(place[-1], None)
     elif isinstance(tree, CommentedSeq) and isinstance(place[-1], int):
         places = [tree.lc.data[i] for i in range(len(tree)) if i != place[-1]]
