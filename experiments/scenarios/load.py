@@ -24,7 +24,7 @@ from experiments.scenarios.events import BreakParts, RepairParts, ScenarioEvent
 from experiments.scenarios.expectations import Expectation
 from experiments.scenarios.form import ScenarioFile
 from experiments.scenarios.form_events import StartEvent
-from experiments.scenarios.names_in_file import names_left_out, texts
+from experiments.scenarios.names_in_file import entry_of, names_left_out, texts
 from experiments.scenarios.notes import Notes
 from experiments.scenarios.owner_tree import check_owner_tree, with_known_parents
 from experiments.scenarios.plan import DIRECTOR, Behaviour, Scenario
@@ -60,7 +60,7 @@ def load_scenario(path: Path) -> Scenario:
     Raises:
         FileErrors: all that is wrong in the file, a line each, with `file:line`.
     """
-    file = read_file(path, ScenarioFile)
+    file = read_file(path, ScenarioFile, entry_of)
     if file.value is None:
         raise FileErrors(file.errors())
     notes = Notes()

@@ -6,9 +6,22 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from models.tables import read_tree
-from models.yaml_lines import ReadFile
+from models.yaml_lines import Place, ReadFile
 
 FormT = TypeVar("FormT", bound=BaseModel)
+
+
+def entry_of(place: Place) -> Place:
+    """Return what is left out where a value is wrong: an entry of a section, a child.
+
+    The rest is judged beside it, so that one slip does not hide the others.
+    """
+    n = 2
+    while place[:1] == ("behaviours",) and place[n : n + 1] == ("children",):
+        if len(place) < n + 2:
+            break
+        n += 2
+    return place[:n]
 
 
 def names_left_out(file: ReadFile[FormT]) -> Iterator[str]:
