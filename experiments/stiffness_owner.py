@@ -10,7 +10,7 @@ from controllers.resources.gate import Gate
 from controllers.resources.gate.device_map import map_devices
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LONGEST_S
-from controllers.resources.owner import HIGHEST, Owner
+from controllers.resources.owner import Owner
 from controllers.resources.request import Request
 from controllers.resources.ticket import Ticket
 from controllers.robot_interface import Controller, Observation
@@ -18,6 +18,8 @@ from models import Robot
 from models.resource_node import DeviceKind
 
 NAME = "stiffness controller"
+PRIORITY = 5
+"""Above what behaviours usually have, below an emergency that makes the robot limp."""
 
 
 class StiffnessOwner:
@@ -48,7 +50,7 @@ class StiffnessOwner:
         self._gate = gate
         self._robot = robot
         self._period = period_ticks
-        ledger.add_owner(Owner(name=NAME, priority=HIGHEST), ledger.tick)
+        ledger.add_owner(Owner(name=NAME, priority=PRIORITY), ledger.tick)
         devices = map_devices(robot.resources, robot).of_kind(DeviceKind.STIFFNESS)
         self._parts = tuple((leaf.name, leaf.joints) for leaf in devices)
         self._tickets = {name: self._ask(name) for name, _ in self._parts}
