@@ -6,13 +6,12 @@ put to sleep and its tokens given up before the new winner asks for any.
 
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from controllers.resources.ledger import Ledger
 from controllers.resources.trace import Event
 from controllers.schemas.agenda import Agenda
 from controllers.schemas.instance import Instance
-from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
 from controllers.schemas.states import State
 from controllers.schemas.trace import (
     Finished,
@@ -63,8 +62,7 @@ class Activation:
             if claim is None or not one.is_acting or claim.is_alive():
                 continue
             self._cease(one, "no token", keeps_claim=claim.is_waiting)
-            schema = cast(ActuationSchema[object], one.schema)
-            self.attempt(one, "on_lost", schema.on_lost)
+            self.attempt(one, "on_lost", one.acting.on_lost)
             if one.state is State.WINNER:
                 self._wait(one)
         self._seen = self._ledger.changes
@@ -72,8 +70,10 @@ class Activation:
     def perceive(self, one: Instance) -> None:
         """Let a perceptive instance do an iteration."""
         if one.is_acting:
-            schema = cast(PerceptiveSchema[object], one.schema)
-            self.attempt(one, "perceive", schema.perceive)
+            try:
+                one.perceiving.perceive()
+            except Exception as error:  # noqa: BLE001  # whatever, the others go on
+                self._fail(one, "perceive", error)
 
     def check(self, one: Instance) -> None:
         """Let an actuation instance check its precondition."""
@@ -82,11 +82,11 @@ class Activation:
         if one.is_done:
             one.is_ready = False
             return
-        schema = cast(ActuationSchema[object], one.schema)
-        is_ready = self.attempt(one, "ready", lambda: bool(schema.ready()))
-        if is_ready is None:
-            return  # it failed
-        one.is_ready = is_ready
+        try:
+            one.is_ready = bool(one.acting.ready())
+        except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
+            self._fail(one, "ready", error)
+            return
         if one.state is not State.WINNER:
             self._change(one, State.READY if one.is_ready else State.CHECKING)
         elif not one.is_ready:
@@ -106,11 +106,11 @@ class Activation:
                 self._promote(one, ())
             if one in self._waiting:
                 self._hear(one)
-            self.note_losses()
+            if self._ledger.changes != self._seen:
+                self.note_losses()
             if one.is_acting and one.due == self.tick:
                 one.due = -1
-                schema = cast(ActuationSchema[object], one.schema)
-                self._act(one, "iterate", schema.iterate)
+                self._act(one, "iterate", one.acting.iterate)
 
     # -- waking and sleeping ----------------------------------------------------------
 
@@ -176,10 +176,9 @@ class Activation:
     ) -> Instance | None:
         by_name = {one.name: one for one in ready}
         now = present.name if present is not None and present in ready else None
-        schema = cast(ActuationSchema[object], parent.schema)
 
         def choose() -> Instance | None:
-            name = schema.arbitrate(tuple(by_name), now)
+            name = parent.acting.arbitrate(tuple(by_name), now)
             if name is None:
                 return None
             if name not in by_name:
@@ -225,8 +224,8 @@ class Activation:
             self._holders[one] = None
             self._begin(one)
             return
-        schema = cast(ActuationSchema[object], one.schema)
-        asks = self.attempt(one, "on_refused", lambda: bool(schema.on_refused(outcome)))
+        refused = one.acting.on_refused
+        asks = self.attempt(one, "on_refused", lambda: bool(refused(outcome)))
         if asks is None:
             return  # it failed
         if asks:
@@ -333,10 +332,14 @@ class Activation:
         try:
             return method()
         except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
-            one.finishes = False
-            self._note_failure(one, name, error)
-            self.put_to_sleep(one, "failed")
+            self._fail(one, name, error)
         return None
+
+    def _fail(self, one: Instance, name: str, error: Exception) -> None:
+        """Put an instance to sleep whose method raised, with all below it."""
+        one.finishes = False
+        self._note_failure(one, name, error)
+        self.put_to_sleep(one, "failed")
 
     def _shielded(self, one: Instance, name: str, method: Callable[[], object]) -> None:
         """Call a method of an instance that ends anyway."""

@@ -1,8 +1,11 @@
 """Who is due when: a bucket a tick, so that a slot costs what is due in it."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from controllers.schemas.instance import Instance
+
+_NUMBER = attrgetter("number")
 
 
 class Agenda:
@@ -46,9 +49,5 @@ class Agenda:
                     self.add(one, tick + period - (tick - at) % period)
         for one in due:
             one.due = tick
-        due.sort(key=_number)
+        due.sort(key=_NUMBER)
         return due
-
-
-def _number(instance: Instance) -> int:
-    return instance.number

@@ -1,7 +1,7 @@
 """One instance of a schema: what the runtime remembers of it."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from controllers.schemas.actuators import Playing
 from controllers.schemas.claim import Claim
@@ -38,6 +38,11 @@ class Instance:
             cells: its outputs.
         """
         self.schema = schema
+        self.is_perceptive = isinstance(schema, PerceptiveSchema)
+        self.acting = cast(ActuationSchema[Any], schema)
+        """The same, for those who know that it is not perceptive."""
+        self.perceiving = cast(PerceptiveSchema[Any], schema)
+        """The same, for those who know that it is."""
         self.info = schema.info
         self.waking = waking
         self.name = waking.name
@@ -80,11 +85,6 @@ class Instance:
         self.woken = 0
         """Count of wakings when it was woken."""
         self._orders: list[Playing] = []
-
-    @property
-    def is_perceptive(self) -> bool:
-        """Whether it perceives."""
-        return isinstance(self.schema, PerceptiveSchema)
 
     @property
     def is_awake(self) -> bool:
