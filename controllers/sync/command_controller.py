@@ -162,8 +162,6 @@ class CommandController:
             if order.handle is handle and not handle.is_over:
                 if handle.initial is not None:
                     self._transmitter.withdraw(handle.initial, tick)
-                for command in order.commands:
-                    command.is_cancelled = True
                 self._endings.close(
                     order, EndReason.DELETED, "its sender withdrew it", tick
                 )

@@ -24,12 +24,13 @@ class OrderEndings:
     ) -> None:
         """End an order: nothing of it is issued, converted or sent any more.
 
-        Its initial motion goes on to its end: half way nobody knows where the robot is.
+        An initial motion that the transmitter has goes on to its end: half way nobody
+        would know in which posture the robot is.
         """
         order.handle.closed = reason
         order.handle.detail = why
         for command in order.commands:
-            command.is_cancelled = not command.is_initial
+            command.is_cancelled = True
         for receipt in order.handle.streams.values():
             self._transmitter.withdraw(receipt, tick)
 

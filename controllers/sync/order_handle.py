@@ -93,14 +93,20 @@ class OrderHandle:
 
     @property
     def dead_slots(self) -> int | None:
-        """Empty slots between the motion before it and its first item (SY-22).
+        """Empty slots between the motion before it and what joins on to it (SY-22).
 
-        None where there is no motion before it, or it has not started.
+        That is all of a group, else its motion. None where there is no motion before
+        it, or nothing has started.
         """
         before = self.follows
-        if before is None or before.ended_tick is None or self.started_tick is None:
+        motion = self.streams.get(Unit.MOTION)
+        if self.group is not None:
+            start = self.started_tick
+        else:
+            start = motion.started_tick if motion else None
+        if before is None or before.ended_tick is None or start is None:
             return None
-        return self.started_tick - before.ended_tick - 1
+        return start - before.ended_tick - 1
 
     @property
     def held_slots(self) -> int | None:

@@ -17,7 +17,7 @@ from controllers.resources.tokens import Token
 from controllers.resources.trace import Event
 from controllers.resources.words import Loss, Preemption
 from controllers.sync.command_controller import CommandController
-from controllers.sync.delays import ExpectedDelays
+from controllers.sync.delays import DelayModel, ExpectedDelays
 from controllers.sync.effector_leaves import effector_leaves
 from controllers.sync.pipeline_cfg import CommandControllerCfg, Enable
 from controllers.sync.trace import Sent
@@ -92,7 +92,8 @@ ENTRIES: dict[str, Any] = {
         "blink": {"light": "eyes green"},
         "nod": {"motion": "nod"},
         "leap": {"motion": "leap"},
-        "bow": {"motion": "bow", "sound": "beep"},
+        "bow": {"motion": "bow"},
+        "bow and beep": {"motion": "bow", "sound": "beep"},
         "whisper": {
             "light": "eyes green",
             "sound": "mumble",
@@ -150,8 +151,9 @@ class Line:
         *,
         posture: str | None = "Sit",
         enable: Enable = Enable.EXPECTED,
-        early_s: float = 0.5,
-        late: Late | None = None,
+        cfg: CommandControllerCfg | None = None,
+        delays: DelayModel | None = None,
+        library: Library | None = None,
     ) -> "Line":
         keeping = KeepingRobot(robot)
         events: list[Event] = []
@@ -163,13 +165,13 @@ class Line:
         gate = Gate(ledger, keeping)
         transmitter = Transmitter(gate, ledger)
         controller = CommandController(
-            library_of(robot),
+            library_of(robot) if library is None else library,
             effectors=effector_leaves(robot),
             transmitter=transmitter,
             voice=Hum(),
             ledger=ledger,
-            cfg=CommandControllerCfg(enable=enable, early_s=early_s),
-            delays=late,
+            cfg=cfg or CommandControllerCfg(enable=enable),
+            delays=delays,
             posture=posture,
         )
         return cls(keeping, ledger, gate, transmitter, controller, events)
