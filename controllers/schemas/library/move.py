@@ -1,0 +1,147 @@
+"""Plays what the robot knows by heart: a motion, or a command of several outputs."""
+
+from dataclasses import dataclass
+
+from controllers.schemas.actuators import Playing
+from controllers.schemas.info import SchemaInfo
+from controllers.schemas.library.needs import leaves_under, resources_of_joints
+from controllers.schemas.library.ranges import check_between
+from controllers.schemas.schema import ActuationSchema
+from models import BadInput, Robot, TestbedError
+from models.library import Unit
+from models.resource_node import DeviceKind
+
+
+class NotPlayed(TestbedError):
+    """A motion, a light or a sound did not come to its end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveParameters:
+    """What is played, and how often."""
+
+    motion: str = ""
+    """Name of a motion of the library; give this or a command."""
+    command: str = ""
+    """Name of a command of the library."""
+    group: str = ""
+    """What a command's outputs are known by if they start together; empty takes the
+    command's name."""
+    repeat: int = 1
+    """How often; 0 for ever."""
+    pause_s: float = 0.0
+    """Time between the end of one and the begin of the next, in s."""
+
+    def __post_init__(self) -> None:
+        """Refuse two things at once, and numbers out of range.
+
+        Raises:
+            BadInput: one of them.
+        """
+        if self.motion and self.command:
+            raise BadInput(
+                f"motion {self.motion!r} and command {self.command!r}; give one of "
+                "them."
+            )
+        check_between("repeat", self.repeat, 0, 1_000_000)
+        check_between("pause_s", self.pause_s, 0.0, 3600.0, "s")
+
+
+class Move(ActuationSchema[MoveParameters]):
+    """Plays it with the resources that it takes, and finishes.
+
+    Revoked in the middle it begins anew when it has them again.
+    """
+
+    info = SchemaInfo(
+        name="move",
+        about="Plays a motion or a command of the library.",
+        period_s=0.02,
+        parameters=MoveParameters,
+    )
+    _count = 0
+
+    @classmethod
+    def needs_of(cls, parameters: MoveParameters, robot: Robot) -> tuple[str, ...]:
+        """Return the resources that the motion or the command takes."""
+        if parameters.command:
+            return needs_of_command(robot, parameters.command)
+        if parameters.motion:
+            motion = robot.library.motion(parameters.motion)
+            return resources_of_joints(robot, motion.joints)
+        return ()
+
+    def start(self) -> None:
+        """Begin to play.
+
+        Raises:
+            BadInput: there is nothing to play.
+        """
+        if not (self.parameters.motion or self.parameters.command):
+            raise BadInput(
+                f"{self.path!r} has nothing to play; give a motion or a command."
+            )
+        self._playing: Playing | None = None
+        self._next_s = self.time_s
+        self._look()
+
+    def iterate(self) -> None:
+        """Look whether it is over; play it again, or finish.
+
+        Raises:
+            NotPlayed: it did not come to its end.
+        """
+        self._look()
+
+    def stop(self) -> None:
+        """Count anew the next time."""
+        self._count = 0
+
+    def _look(self) -> None:
+        now = self.parameters
+        if self._playing is not None:
+            if not self._playing.is_over:
+                return
+            if self._playing.has_failed:
+                raise NotPlayed(
+                    f"{now.motion or now.command!r} was not played to its end: "
+                    f"{self._playing.reason}"
+                )
+            self._playing = None
+            self._count += 1
+            self._next_s = self.time_s + now.pause_s
+            if 0 < now.repeat <= self._count:
+                self.finish()
+                return
+        if self.time_s >= self._next_s:
+            if now.command:
+                self._playing = self.command(now.command, now.group or None)
+            else:
+                self._playing = self.play(now.motion)
+
+
+def needs_of_command(robot: Robot, name: str) -> tuple[str, ...]:
+    """Return the resources that a command of the library takes.
+
+    Raises:
+        UnknownName: there is no such command, or it names something unknown.
+    """
+    library = robot.library
+    needs: list[str] = []
+    for unit, output in library.order(name).outputs.items():
+        if unit is Unit.MOTION:
+            needs += resources_of_joints(robot, library.motion(output).joints)
+        elif unit is Unit.LIGHT:
+            needs += leaves_under(robot, library.light(output).leds)
+        else:
+            needs += speaker_of(robot)
+    return tuple(needs)
+
+
+def speaker_of(robot: Robot) -> tuple[str, ...]:
+    """Return the leaf of the loudspeakers; none if the robot has none."""
+    return tuple(
+        node.name
+        for node in robot.resources.walk()
+        if node.device is not None and node.device.kind is DeviceKind.SPEAKER
+    )

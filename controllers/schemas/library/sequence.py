@@ -1,0 +1,117 @@
+"""Lets its children act one after another."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from controllers.schemas.info import SchemaInfo
+from controllers.schemas.library.ranges import check_between
+from controllers.schemas.schema import ActuationSchema
+from controllers.schemas.states import State
+from models import BadInput
+
+
+class SequenceFailed(BadInput):
+    """A child of a sequence failed, so that the rest has no ground to stand on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceParameters:
+    """How often, and what a failure means."""
+
+    repeat: int = 1
+    """How often the whole row is gone through; 0 for ever."""
+    pause_s: float = 0.0
+    """Time between two children, in s."""
+    on_failure: Literal["fail", "go on"] = "fail"
+    """What follows when a child fails: the sequence does, or the next child acts."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range.
+
+        Raises:
+            BadInput: one of them.
+        """
+        check_between("repeat", self.repeat, 0, 1_000_000)
+        check_between("pause_s", self.pause_s, 0.0, 3600.0, "s")
+
+
+class Sequence(ActuationSchema[SequenceParameters]):
+    """Wakes the actuation schemas it is given in turn, the next when one is done.
+
+    A perceptive one is awake from its turn on. Stopped and woken again the sequence
+    goes on with the child that was interrupted.
+    """
+
+    info = SchemaInfo(
+        name="sequence",
+        about="Lets its children act one after another.",
+        period_s=0.01,
+        parameters=SequenceParameters,
+    )
+
+    _place = 0
+    """Number of the child whose turn it is."""
+    _round = 0
+
+    def start(self) -> None:
+        """Begin with the child whose turn it is.
+
+        Raises:
+            BadInput: it was given no children.
+        """
+        if not self.children_given:
+            raise BadInput(
+                f"sequence {self.path!r} has no children; give it at least one."
+            )
+        self._next_s = self.time_s
+        self._is_pausing = True
+
+    def iterate(self) -> None:
+        """Look whether the present child is over, and wake the next one.
+
+        Raises:
+            SequenceFailed: a child failed, and the parameters do not let it go on.
+            BadInput: no child is one that acts.
+        """
+        if not self._is_pausing:
+            view = self.child(self.children_given[self._place].name)
+            if view.error and self.parameters.on_failure == "fail":
+                raise SequenceFailed(f"{view.name!r} failed: {view.error}")
+            if not (view.is_done or view.error):
+                return
+            self.sleep(view.name)
+            self._next_s = self.time_s + self.parameters.pause_s
+            self._is_pausing = True
+            if self._is_last_round_over():
+                self.finish()
+                return
+        if self.time_s >= self._next_s:
+            self._is_pausing = False
+            self._wake_next()
+
+    def _is_last_round_over(self) -> bool:
+        """Step on to the next child; return whether that was the last of all."""
+        self._place += 1
+        if self._place < len(self.children_given):
+            return False
+        self._place = 0
+        self._round += 1
+        if not 0 < self.parameters.repeat <= self._round:
+            return False
+        self._round = 0
+        return True
+
+    def _wake_next(self) -> None:
+        """Wake children up to and including the next one that acts.
+
+        A perceptive one is a winner as soon as it is awake, and stays so.
+        """
+        for _ in self.children_given:
+            waking = self.children_given[self._place]
+            self.wake_child(waking)
+            if self.child(waking.name).state is not State.WINNER:
+                return
+            if self._is_last_round_over():
+                self.finish()
+                return
+        raise BadInput(f"no child of sequence {self.path!r} acts; give it one.")

@@ -1,0 +1,276 @@
+"""A NAO that obeys at once, with all that its schemas act through.
+
+The same parts as on the simulator, in the same order of a slot; only the physics is
+missing: set-points are reached at once, and what sensors show is what a test says.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.resources.body.posture_monitor import PostureMonitor
+from controllers.resources.gate import Gate
+from controllers.resources.invariants import Checker
+from controllers.resources.ledger import Ledger
+from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.owner import Owner
+from controllers.resources.request import Request
+from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.tokens import Token
+from controllers.resources.trace import Event
+from controllers.resources.words import Preemption
+from controllers.robot_interface import Observation
+from controllers.schemas import State, Waking
+from controllers.schemas.gate_actuators import GateActuators
+from controllers.schemas.runtime import SchemaRuntime
+from controllers.schemas.trace import NotWinner, SchemaFailed
+from controllers.sync.command_controller import CommandController
+from controllers.sync.effector_leaves import effector_leaves
+from controllers.sync.trace import StreamStarted
+from controllers.sync.transmitter import Transmitter
+from controllers.voice import SyllableVoice
+from models import Robot
+from models.build_library import build_library
+from models.library_problems import KnownNames, library_problems
+from models.library_yaml import LibraryForm
+from tests.controllers.resources.gate_world import KeepingRobot
+
+E = TypeVar("E", bound=Event)
+FloatArray = NDArray[np.float64]
+
+ENTRIES: dict[str, Any] = {
+    "motions": {
+        "test wave": {
+            "angles_deg": {"RShoulderPitch": [[0.3, 60], [0.6, 80]]},
+        },
+        "test wave and shift weight": {
+            "angles_deg": {
+                "RShoulderPitch": [[0.3, 60], [0.6, 80]],
+                "LHipRoll": [[0.3, 5], [0.6, 7]],
+                "RHipRoll": [[0.3, -5], [0.6, -7]],
+            },
+        },
+        "test dance": {
+            "angles_deg": {
+                "RShoulderPitch": [[0.5, 40], [1.0, 60], [1.5, 80]],
+                "HeadYaw": [[0.5, 20], [1.5, -20]],
+            },
+            "stops_s": [0.5, 1.0],
+        },
+        "Stand to Crouch, short": {
+            "from": "Stand",
+            "to": "Crouch",
+            "postures": [[0.6, "Crouch"]],
+        },
+        "Crouch to Stand, short": {
+            "from": "Crouch",
+            "to": "Stand",
+            "postures": [[0.6, "Stand"]],
+        },
+        "Crouch to Sit, legs": {
+            "from": "Crouch",
+            "to": "Sit",
+            "postures": [[1.0, "Sit"]],
+            "joints": ["Legs"],
+        },
+    },
+    "lights": {
+        "test eyes": {
+            "steps": [{"at_s": 0, "leds": ["Left eye"], "colour": "#00ff00"}],
+        }
+    },
+    "sounds": {"test hello": {"text": "Hello"}},
+    "commands": {
+        "test greeting": {
+            "motion": "test wave",
+            "light": "test eyes",
+            "sound": "test hello",
+            "points": {"motion": 20, "light": 10, "sound": 70},
+        },
+        "test greeting with steps": {
+            "motion": "test wave and shift weight",
+            "light": "test eyes",
+            "sound": "test hello",
+            "points": {"motion": 20, "light": 10, "sound": 70},
+        },
+    },
+    "transitions": [
+        {"from": "Stand", "to": "Crouch", "motion": "Stand to Crouch, short"},
+        {"from": "Crouch", "to": "Stand", "motion": "Crouch to Stand, short"},
+        {"from": "Crouch", "to": "Sit", "motion": "Crouch to Sit, legs"},
+    ],
+}
+
+
+def with_test_library(robot: Robot) -> Robot:
+    """Return the robot with what these tests play, and no transitions but theirs."""
+    form = LibraryForm.model_validate(ENTRIES)
+    bare = replace(robot, library=replace(robot.library, transitions=()))
+    problems = library_problems(form, bare, KnownNames.of_library(bare.library))
+    assert not problems, problems
+    return replace(bare, library=bare.library.with_more(build_library(form, bare)))
+
+
+class ObedientRobot(KeepingRobot):
+    """Reaches its set-points at once; the rest of its sensors a test may set."""
+
+    def __init__(self, robot: Robot, posture: str) -> None:
+        super().__init__(robot)
+        self.q = robot.posture(posture).angles.copy()
+        self.target = self.q.copy()
+        self.temperature = np.full(len(robot.motors), 30.0)
+        self.current = np.zeros(len(robot.motors))
+        self.gyro = np.zeros(3)
+        self.up = np.array([0.0, 0.0, 1.0])
+        self.fsr = np.full(len(robot.force_sensors), 6.0)
+        self.stuck: set[str] = set()
+        """Joints that do not follow their set-points."""
+
+    def sense(self, time_s: float) -> Observation:
+        return replace(
+            super().read(),
+            time_s=time_s,
+            temperature=self.temperature.copy(),
+            current=self.current.copy(),
+            gyro=self.gyro.copy(),
+            accelerometer=9.81 * self.up,
+            fsr=self.fsr.copy(),
+        )
+
+    def obey(self) -> None:
+        free = [name not in self.stuck for name in self.robot.joint_names]
+        self.q = np.where(free, self.target, self.q)
+
+
+@dataclass
+class Body:
+    """A robot and its slots."""
+
+    robot: Robot
+    sensors: ObedientRobot
+    ledger: Ledger
+    gate: Gate
+    transmitter: Transmitter
+    commands: CommandController
+    posture: PostureMonitor
+    runtime: SchemaRuntime
+    checker: Checker
+    events: list[Event]
+    tick: int = -1
+    written: list[FloatArray] = field(default_factory=list)
+    """(n_joints,) set-points in force after each slot, in rad."""
+
+    @classmethod
+    def of(cls, robot: Robot, posture: str = "Stand", seed: int = 0) -> "Body":
+        sensors = ObedientRobot(robot, posture)
+        events: list[Event] = []
+        checker = Checker()
+        ledger = Ledger(
+            ResourceTree(robot.resources),
+            LedgerCfg(preemption=Preemption.BY_PRIORITY),
+            listeners=[events.append, checker.see],
+        )
+        gate = Gate(ledger, sensors)
+        transmitter = Transmitter(gate, ledger)
+        commands = CommandController(
+            robot.library,
+            effectors=effector_leaves(robot),
+            transmitter=transmitter,
+            voice=SyllableVoice(),
+            ledger=ledger,
+            posture=posture,
+        )
+        monitor = PostureMonitor(ledger, robot)
+        ledger.set_state("State", robot.posture(posture).state, 0)
+        runtime = SchemaRuntime(
+            robot,
+            ledger,
+            GateActuators(gate, commands, ledger),
+            seed=seed,
+            posture=monitor,
+        )
+        return cls(
+            robot=robot,
+            sensors=sensors,
+            ledger=ledger,
+            gate=gate,
+            transmitter=transmitter,
+            commands=commands,
+            posture=monitor,
+            runtime=runtime,
+            checker=checker,
+            events=events,
+        )
+
+    def begin(self, schema: str, *, name: str = "", **given: Any) -> None:
+        """Add a root and wake it; it is first looked at in the next slot."""
+        self.runtime.add(Waking(schema=schema, name=name, **given))
+        self.runtime.wake(name or schema, self.tick + 1)
+
+    def slot(self, count: int = 1) -> None:
+        for _ in range(count):
+            self.tick += 1
+            tick, seen = self.tick, self.sensors.sense(self.tick * 0.01)
+            if tick % 2 == 0:
+                self.posture.step(seen, tick)
+            self.runtime.step(tick, seen)
+            self.commands.step(tick)
+            self.transmitter.step(tick)
+            self.ledger.advance(tick)
+            self.gate.flush(tick)
+            self.transmitter.settle(tick)
+            self.sensors.obey()
+            self.written.append(self.sensors.target.copy())
+
+    def seconds(self, time_s: float) -> None:
+        self.slot(round(time_s * 100))
+
+    def until(self, path: str, state: State, within_s: float) -> float:
+        """Run until an instance is in a state; return the time that took, in s."""
+        begin = self.tick
+        while self.state(path) is not state:
+            self.slot()
+            assert self.tick - begin <= within_s * 100, f"{path} is {self.state(path)}"
+        return (self.tick - begin) * 0.01
+
+    def take(self, owner: str, *names: str, **habits: Any) -> Token | None:
+        """Let somebody who is no schema have resources, if he gets them at once."""
+        tick = max(self.tick, 0)
+        self.ledger.add_owner(Owner(name=owner, **habits), tick)
+        request = Request(owner=owner, resources=names, timeout_s=0.0)
+        outcome = self.ledger.request(request, tick).outcome
+        return outcome.token if outcome else None
+
+    def state(self, path: str) -> State:
+        return self.runtime.view(path).state
+
+    def angle(self, joint: str) -> float:
+        """Return the set-point of a joint in force, in rad."""
+        return float(self.sensors.target[self.robot.joint_index(joint)])
+
+    def told(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def failures(self) -> list[str]:
+        """Return the errors of schemas, and commands of those who might not."""
+        return [
+            *(f"{event.path}: {event.error}" for event in self.told(SchemaFailed)),
+            *(f"{event.path}: {event.what}" for event in self.told(NotWinner)),
+        ]
+
+    def started(self) -> list[tuple[int, str]]:
+        """Return slot and label of the streams that started."""
+        return [(event.tick, event.label) for event in self.told(StreamStarted)]
+
+    def moved(self) -> set[str]:
+        """Return the joints whose set-points ever changed."""
+        rows = np.array(self.written)
+        changed = np.ptp(rows, axis=0) > 0.0
+        return {n for n, c in zip(self.robot.joint_names, changed, strict=True) if c}
+
+    def fastest(self) -> FloatArray:
+        """Return the largest step of each set-point from slot to slot, in rad/s."""
+        rows = np.array(self.written)
+        return np.asarray(np.abs(np.diff(rows, axis=0)).max(axis=0) / 0.01)

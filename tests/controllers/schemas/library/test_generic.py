@@ -1,0 +1,183 @@
+"""Schemas that compose others, hold, move, speak and blink."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from controllers.resources.trace import Executed, Granted, Released, Revoked
+from controllers.schemas import State, Waking
+from controllers.schemas.registry import schema_class, schema_names
+from controllers.schemas.trace import SchemaStarted, SchemaStopped
+from models import BadInput, Robot, UnknownName
+from tests.controllers.schemas.library.body import Body
+
+
+def test_every_name_in_the_registry_is_a_schema_of_that_name() -> None:
+    for name in schema_names():
+        assert schema_class(name).info.name == name
+        assert schema_class(name).info.about.endswith(".")
+
+
+def test_hold_has_its_resources_for_the_stated_time_and_moves_nothing(
+    robot: Robot,
+) -> None:
+    body = Body.of(robot)
+    body.begin("hold", parameters={"for_s": 0.3}, needs=("Head",))
+    body.slot(40)
+    (granted,), (given_up,) = body.told(Granted), body.told(Released)
+    assert given_up.tick - granted.tick == 30
+    assert not body.moved()
+    assert body.state("hold") is State.SLEPT
+    assert not body.failures()
+
+
+def test_time_without_its_resources_does_not_count_for_hold(robot: Robot) -> None:
+    body = Body.of(robot)
+    body.begin("hold", parameters={"for_s": 0.3}, needs=("Head",))
+    body.slot(11)
+    assert body.take("more important", "HeadYaw", priority=5) is not None
+    body.slot(10)
+    body.ledger.drop("more important", body.tick)
+    body.until("hold", State.SLEPT, 0.4)
+    began, again = (event.tick for event in body.told(SchemaStarted))
+    lost, ended = (event.tick for event in body.told(SchemaStopped))
+    assert (lost - began) + (ended - again) == pytest.approx(30, abs=1)
+
+
+def sequence(*children: Waking, **parameters: Any) -> dict[str, Any]:
+    return {"parameters": parameters, "children": children}
+
+
+def test_a_sequence_lets_one_child_act_after_another(robot: Robot) -> None:
+    body = Body.of(robot)
+    row = [
+        Waking(schema="hold", name=name, parameters={"for_s": 0.1}, needs=(name,))
+        for name in ("HeadYaw", "HeadPitch", "RHand")
+    ]
+    body.begin("sequence", **sequence(*row, repeat=2))
+    body.until("sequence", State.SLEPT, 2.0)
+    order = [e.path for e in body.told(SchemaStarted) if e.path != "sequence"]
+    names = [f"sequence/{name}" for name in ("HeadYaw", "HeadPitch", "RHand")]
+    assert order == [*names, *names]
+    stops = {e.path: e.tick for e in body.told(SchemaStopped)}
+    starts = {e.path: e.tick for e in body.told(SchemaStarted)}
+    assert starts[names[1]] >= stops[names[0]]
+    assert not body.failures()
+
+
+def test_a_sequence_goes_on_with_the_child_that_was_interrupted(robot: Robot) -> None:
+    body = Body.of(robot)
+    row = [
+        Waking(schema="hold", name=name, parameters={"for_s": 0.2}, needs=(name,))
+        for name in ("HeadYaw", "HeadPitch")
+    ]
+    body.begin("sequence", **sequence(*row))
+    body.slot(30)
+    body.runtime.sleep("sequence", body.tick)
+    body.slot(5)
+    body.runtime.wake("sequence", body.tick)
+    body.until("sequence", State.SLEPT, 1.0)
+    order = [e.path for e in body.told(SchemaStarted) if "/" in e.path]
+    assert order == ["sequence/HeadYaw", "sequence/HeadPitch", "sequence/HeadPitch"]
+
+
+def test_perceptive_children_of_a_sequence_stay_awake(robot: Robot) -> None:
+    body = Body.of(robot)
+    watch = Waking(schema="battery watch")
+    hold = Waking(schema="hold", parameters={"for_s": 0.2}, needs=("Head",))
+    body.begin("sequence", **sequence(watch, hold))
+    body.slot(15)
+    assert body.state("sequence/battery watch") is State.WINNER
+    assert body.state("sequence/hold") is State.WINNER
+
+
+@pytest.mark.parametrize(("on_failure", "ends"), [("fail", True), ("go on", False)])
+def test_a_sequence_fails_with_its_child_or_goes_on(
+    robot: Robot, on_failure: str, ends: bool
+) -> None:
+    body = Body.of(robot)
+    broken = Waking(schema="say")  # it has nothing to say
+    hold = Waking(schema="hold", parameters={"for_s": 0.1}, needs=("Head",))
+    body.begin("sequence", **sequence(broken, hold, on_failure=on_failure))
+    body.until("sequence", State.SLEPT, 1.0)
+    assert ("nothing to say" in body.runtime.view("sequence").error) is ends
+    started = [event.path for event in body.told(SchemaStarted)]
+    assert ("sequence/hold" in started) is not ends
+
+
+def test_a_motion_takes_what_it_moves_and_no_more(robot: Robot) -> None:
+    body = Body.of(robot)
+    body.begin("move", parameters={"motion": "test wave"})
+    body.until("move", State.SLEPT, 1.0)
+    assert tuple(body.told(Granted)[0].shares) == ("RShoulderPitch",)
+    assert body.moved() == {"RShoulderPitch"}
+    assert body.angle("RShoulderPitch") == pytest.approx(1.396, abs=1e-3)
+    assert not body.failures()
+
+
+def test_a_motion_is_repeated_as_often_as_is_asked_for(robot: Robot) -> None:
+    body = Body.of(robot)
+    motion = {"motion": "test wave", "repeat": 3, "pause_s": 0.1}
+    body.begin("wave", parameters=motion)
+    body.until("wave", State.SLEPT, 4.0)
+    starts = [tick for tick, _ in body.started()]
+    assert len(starts) == 3
+    assert all(b - a >= 60 + 10 for a, b in pairwise(starts))
+
+
+def test_a_motion_that_is_revoked_begins_anew(robot: Robot) -> None:
+    body = Body.of(robot)
+    body.begin("move", parameters={"motion": "test wave"})
+    body.slot(30)
+    assert body.take("more important", "Right arm", priority=5) is not None
+    body.slot(10)
+    taken = [event for event in body.told(Executed) if event.tick > 30]
+    assert not taken
+    body.ledger.drop("more important", body.tick)
+    body.until("move", State.SLEPT, 1.0)
+    assert len(body.told(Revoked)) == 1
+    assert len(body.started()) == 2
+    assert not body.failures()
+
+
+def test_a_command_takes_what_all_its_outputs_take(robot: Robot) -> None:
+    body = Body.of(robot)
+    body.begin("move", parameters={"command": "test greeting", "group": "hello"})
+    body.until("move", State.SLEPT, 2.0)
+    assert tuple(body.told(Granted)[0].shares) == ("Left eye", "RShoulderPitch", "TTS")
+    assert len({tick for tick, _ in body.started()}) == 1
+
+
+def test_what_is_to_be_played_must_be_there(robot: Robot) -> None:
+    body = Body.of(robot)
+    with pytest.raises(UnknownName, match="test wave"):
+        body.begin("move", parameters={"motion": "tset wave"})
+    with pytest.raises(BadInput, match="give one of them"):
+        body.begin("move", parameters={"motion": "a", "command": "b"})
+    body.begin("move", name="nothing")
+    body.slot()
+    assert "nothing to play" in body.runtime.view("nothing").error
+
+
+def test_what_is_said_is_heard_and_the_speaker_is_free_again(robot: Robot) -> None:
+    body = Body.of(robot)
+    body.begin("say", parameters={"text": "Hello", "repeat": 2, "pause_s": 0.2})
+    body.until("say", State.SLEPT, 4.0)
+    assert [label for _, label in body.started()] == ["Hello", "Hello"]
+    assert body.take("next", "TTS") is not None
+
+
+def test_the_same_seed_blinks_at_the_same_times(robot: Robot) -> None:
+    def blinks(seed: int) -> list[int]:
+        body = Body.of(robot, seed=seed)
+        body.begin("blink", parameters={"light": "test eyes", "every_s": 1.0})
+        body.seconds(10.0)
+        assert not body.failures()
+        return [tick for tick, _ in body.started()]
+
+    first = blinks(1)
+    assert 6 <= len(first) <= 20
+    assert blinks(1) == first != blinks(2)
+    gaps = [b - a for a, b in pairwise(first)]
+    assert 45 <= min(gaps) < max(gaps) <= 160
