@@ -87,18 +87,22 @@ class Grid:
         return int(near_x.sum() * near_y.sum())
 
     def highest(
-        self, near: tuple[float, float] | None = None, cost: float = 0.0
+        self,
+        near: tuple[float, float] | None = None,
+        cost: float = 0.0,
+        weight: FloatArray | None = None,
     ) -> tuple[float, float]:
         """Return the centre of the cell of the highest value.
 
         Args:
             near: a place whose distance counts against a cell; None: none does.
             cost: how much, for a distance of 1.
+            weight: (nx, ny) factor of each cell's value; None: 1.
 
         Returns:
             Its x and y; of equals the one of the lowest x, then y.
         """
-        worth = self.values
+        worth = self.values if weight is None else weight * self.values
         if near is not None and cost > 0.0:
             dx = self.x[:, None] - near[0]  # (nx, 1)
             dy = self.y[None, :] - near[1]  # (1, ny)
@@ -106,11 +110,15 @@ class Grid:
         i, j = divmod(int(np.argmax(worth)), len(self.y))
         return float(self.x[i]), float(self.y[j])
 
-    def at(self, x: float, y: float) -> float:
-        """Return the value of the cell whose centre is nearest."""
+    def cell(self, x: float, y: float) -> tuple[int, int]:
+        """Return the numbers, in x and in y, of the cell whose centre is nearest."""
         i = int(np.argmin(np.abs(self.x - x)))
         j = int(np.argmin(np.abs(self.y - y)))
-        return float(self.values[i, j])
+        return i, j
+
+    def at(self, x: float, y: float) -> float:
+        """Return the value of the cell whose centre is nearest."""
+        return float(self.values[self.cell(x, y)])
 
     def _near(
         self, x: float, y: float, reach: tuple[float, float]
