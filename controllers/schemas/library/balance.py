@@ -1,0 +1,197 @@
+"""How far a robot on its soles is from tipping over, from what it measures itself.
+
+Seen from above, on the plane of the vertical that the inertial unit shows,
+
+    cop = Σ f_k p_k / Σ f_k,        ξ = c + ċ √(h / g),
+
+with the soles' sensors at p_k, the centre of mass c at the height h over the soles, and
+ξ the capture point: where a foot would have to stand for the robot to come to rest
+[pratt2006]. A margin is the distance to the nearest edge of the hull of the soles, and
+negative outside. That the centre of mass leaves the soles is when the fall manager of
+the NAO acts [nao-doc, fall manager]; ξ says so earlier, by the speed.
+
+Assumed: the body turns as a whole about its soles, ċ = ω × (c - p), so that the joints'
+own motion does not count; level ground at the soles; a sole stands whose points are
+within `REACH_M` of the lowest one.
+"""
+
+from dataclasses import dataclass
+from math import acos, atan2, sqrt
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.robot_interface import Observation
+from controllers.stiffness.dynamics import GRAVITY, Dynamics
+from controllers.stiffness.gravity_filter import GravityFilter, GravityFilterCfg
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+
+REACH_M = 0.04
+"""Height over the lowest point of the soles up to which a point can carry soon: the
+inner edge of a foot when the robot has tipped by 20 degrees over the other one."""
+PRESSED_NEWTON = 3.0
+"""Sum of the forces from which there is a centre of pressure: one step of the sensor
+(0.39 N [nao6-datasheet]) for each of eight."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BalanceState:
+    """What one observation shows; lengths in m, angles in rad."""
+
+    tilt: float
+    """Between the base's upward axis and the vertical."""
+    tilt_rate: float
+    """Speed of the base about horizontal axes, in rad/s, not negative."""
+    load_newton: float
+    """Sum of the forces under the soles."""
+    cop_margin: float
+    """Of the centre of pressure, in the hull of the soles' sensors, which it cannot
+    leave; 0 without a load."""
+    com_margin: float
+    """Of the centre of mass."""
+    capture_margin: float
+    """Of the capture point."""
+    heading: float
+    """Where the capture point lies, as seen from the middle of the soles: 0 ahead,
+    positive to the left."""
+
+
+class Balance:
+    """Follows the balance of one robot; `step` at every observation, at one period."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Build the kinematics of the soles.
+
+        Raises:
+            BadInput: the robot has no force sensors under its feet.
+        """
+        if not robot.force_sensors:
+            raise BadInput(
+                f"robot {robot.name!r} has no force sensors; balance is seen by those "
+                "under its soles."
+            )
+        self._dynamics = Dynamics(robot, robot.force_sensors)
+        self._imu = robot.imu.link
+        self._filter = GravityFilter(GravityFilterCfg())
+
+    def step(self, observation: Observation) -> BalanceState:
+        """Take the newest observation."""
+        dynamics = self._dynamics
+        dynamics.update(observation.q)
+        turn = dynamics.link_rotation(self._imu)
+        up = turn @ self._filter.step(
+            observation.time_s, observation.gyro, observation.accelerometer
+        )
+        load, cop, com, capture, heading = _margins(
+            dynamics.point_positions,
+            observation.fsr,
+            dynamics.com,
+            up,
+            turn @ observation.gyro,
+        )
+        rate = observation.gyro - (observation.gyro @ up) * up
+        return BalanceState(
+            tilt=acos(min(1.0, max(-1.0, float(up[2])))),
+            tilt_rate=sqrt(float(rate @ rate)),
+            load_newton=load,
+            cop_margin=cop,
+            com_margin=com,
+            capture_margin=capture,
+            heading=heading,
+        )
+
+
+@numba.njit(cache=True)
+def _margins(
+    points: FloatArray,
+    forces: FloatArray,
+    com: FloatArray,
+    up: FloatArray,
+    omega: FloatArray,
+) -> tuple[float, float, float, float, float]:
+    """Return load, the margins of cop, com and capture point, and the heading.
+
+    Args:
+        points: (n, 3) of the soles, base frame, in m.
+        forces: (n,) in N.
+        com: (3,) base frame, in m.
+        up: (3,) unit vector, base frame.
+        omega: (3,) angular velocity of the base, base frame, in rad/s.
+    """
+    # Axes of the horizontal plane: x ahead, y to the left.
+    ahead = np.array((1.0, 0.0, 0.0)) - up[0] * up
+    length = sqrt((ahead * ahead).sum())
+    if length < 1e-6:  # on its back or belly: any direction is ahead
+        ahead = np.array((0.0, 1.0, 0.0)) - up[1] * up
+        length = sqrt((ahead * ahead).sum())
+    ahead = ahead / length
+    left = np.cross(up, ahead)
+    n = len(points)
+    heights = np.empty(n)
+    flat = np.empty((n, 2))
+    for k in range(n):
+        heights[k] = (points[k] * up).sum()
+        flat[k, 0] = (points[k] * ahead).sum()
+        flat[k, 1] = (points[k] * left).sum()
+    lowest = heights.min()
+    stands = heights <= lowest + REACH_M
+    hull = flat[stands]
+    middle_x, middle_y = hull[:, 0].mean(), hull[:, 1].mean()
+
+    load = forces.sum()
+    cop = 0.0
+    if load >= PRESSED_NEWTON:
+        x = (forces * flat[:, 0]).sum() / load
+        y = (forces * flat[:, 1]).sum() / load
+        cop = _margin(hull, x, y)
+
+    c_x, c_y = (com * ahead).sum(), (com * left).sum()
+    h = max((com * up).sum() - lowest, 0.0)
+    # ċ = ω × r with r from the soles up to the centre of mass.
+    r = com - points[np.argmin(heights)]
+    v = np.cross(omega, r)
+    time = sqrt(h / GRAVITY)
+    x = c_x + time * (v * ahead).sum()
+    y = c_y + time * (v * left).sum()
+    heading = atan2(y - middle_y, x - middle_x)
+    return load, cop, _margin(hull, c_x, c_y), _margin(hull, x, y), heading
+
+
+@numba.njit(cache=True)
+def _margin(points: FloatArray, x: float, y: float) -> float:
+    """Return the distance of a place to the edges of the hull of some points.
+
+    Outside it is minus the distance to the line of the edge that is passed farthest.
+    Fewer than three points in general position have no inside: minus the distance.
+
+    Args:
+        points: (n, 2) in m.
+        x: of the place.
+        y: of the place.
+    """
+    n = len(points)
+    margin = np.inf
+    for i in range(n):
+        for j in range(n):
+            e_x, e_y = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1]
+            length = sqrt(e_x * e_x + e_y * e_y)
+            if length < 1e-9:
+                continue
+            is_edge = True  # with all points to its left
+            for k in range(n):
+                side = e_x * (points[k, 1] - points[i, 1]) - e_y * (
+                    points[k, 0] - points[i, 0]
+                )
+                if side < -1e-9 * length:
+                    is_edge = False
+                    break
+            if is_edge:
+                side = e_x * (y - points[i, 1]) - e_y * (x - points[i, 0])
+                margin = min(margin, side / length)
+    if margin < np.inf:
+        return margin
+    d_x, d_y = points[0, 0] - x, points[0, 1] - y
+    return -sqrt(d_x * d_x + d_y * d_y)
