@@ -1,0 +1,278 @@
+"""Goes to a posture through the transitions of the library, and looks after each one.
+
+The way is the shortest in time through DB2 (`find_way`). After each transition the
+encoders have to show the posture and the recogniser its state; a robot that slipped,
+or was held, does not go on into a motion that begins elsewhere. `stand`, `sit` and
+`crouch` are this schema with a posture of their own.
+"""
+
+from dataclasses import dataclass
+from math import degrees, radians, sqrt
+
+import numpy as np
+
+from controllers.schemas.actuators import Playing
+from controllers.schemas.info import SchemaInfo
+from controllers.schemas.library.needs import resources_of_joints, set_of_states
+from controllers.schemas.library.ranges import check_between
+from controllers.schemas.schema import ActuationSchema
+from controllers.sync.posture_way import find_way
+from models import Posture, Robot, TestbedError
+from models.library import Motion, Track, Transition
+
+
+class NoWayThere(TestbedError):
+    """A posture cannot be reached; where the robot is instead stands in the text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoToPostureParameters:
+    """Where to, and how exactly."""
+
+    posture: str = "Stand"
+    """Name of a stored posture."""
+    tolerance_deg: float = 6.0
+    """Largest difference of a joint from a posture that counts as reached, in degrees;
+    torque limits and the stiffness controller leave a joint a few degrees behind."""
+    settle_s: float = 2.0
+    """Longest time to come to rest in a posture, in s."""
+    patience_s: float = 5.0
+    """Longest time for which it asks those who need the present state, in s."""
+    speed_deg_s: float = 60.0
+    """Of joints that no transition moves, in degrees/s."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range.
+
+        Raises:
+            BadInput: one of them.
+        """
+        check_between("tolerance_deg", self.tolerance_deg, 0.5, 30.0, "degrees")
+        check_between("settle_s", self.settle_s, 0.0, 60.0, "s")
+        check_between("patience_s", self.patience_s, 0.0, 3600.0, "s")
+        check_between("speed_deg_s", self.speed_deg_s, 1.0, 200.0, "degrees/s")
+
+
+class GoToPosture(ActuationSchema[GoToPostureParameters]):
+    """Asks for the present state to be left, goes from posture to posture, finishes.
+
+    What it has reached is in `posture`. Whatever it cannot do it fails with: those who
+    need the present state keep it, no way leads there, a motion was cut off, or the
+    robot is not where it should be.
+    """
+
+    info = SchemaInfo(
+        name="go to posture",
+        about="Goes to a posture, with checked postures on the way.",
+        period_s=0.02,
+        parameters=GoToPostureParameters,
+    )
+
+    @classmethod
+    def needs_of(
+        cls, parameters: GoToPostureParameters, robot: Robot
+    ) -> tuple[str, ...]:
+        """Return all motors: a posture is of the whole body."""
+        del parameters
+        return resources_of_joints(robot, robot.joint_names)
+
+    # -- the way ----------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Look where the robot is, and begin.
+
+        Raises:
+            UnknownName: the robot has no such posture.
+        """
+        self._goal = self.robot.posture(self.parameters.posture)
+        self._playing: Playing | None = None
+        self._here: Posture | None = None
+        """Where the present motion leads; None before the first one."""
+        self._way: tuple[Transition, ...] = ()
+        self._since_s = self.time_s
+        self._is_adjusting = False
+        self._has_asked = False
+        self.iterate()
+
+    def iterate(self) -> None:
+        """Go on.
+
+        Raises:
+            NoWayThere: it does not get there.
+        """
+        if not self._has_asked and not self._asks():
+            return
+        if self._playing is not None:
+            if not self._playing.is_over:
+                return
+            if self._playing.has_failed:
+                raise NoWayThere(
+                    f"the motion to {self._posture_here.name!r} was not played to its "
+                    f"end: {self._playing.reason}"
+                )
+            self._playing = None
+            self._since_s = self.time_s
+        if self._here is None:
+            self._begin()
+        elif self._is_there(self._here):
+            self._go_on()
+
+    @property
+    def _posture_here(self) -> Posture:
+        assert self._here is not None  # a motion is played only towards a posture
+        return self._here
+
+    def _asks(self) -> bool:
+        """Ask those who need the present state; return whether all gave way.
+
+        Raises:
+            NoWayThere: they did not, for as long as it is patient.
+        """
+        group = set_of_states(self.robot, self._goal.state or "")
+        state = None if group is None else self.active_state(group)
+        is_asked = state is None or state == self._goal.state
+        self._has_asked = is_asked or self.ask_to_leave(self._longest_s())
+        waited_s = self.time_s - self._since_s
+        if not self._has_asked and waited_s >= self.parameters.patience_s:
+            raise NoWayThere(
+                f"those who need the state {state!r} kept it for {waited_s:.1f} s; "
+                "stop them first, or give a longer patience_s."
+            )
+        if self._has_asked:
+            self._since_s = self.time_s
+        return self._has_asked
+
+    def _longest_s(self) -> float:
+        """Return the time that the way takes at most, in s."""
+        motions = self.robot.library.motions
+        used = [
+            motions[step.motion].length_s for step in self._way_from(self._nearest())
+        ]
+        return sum(used) + self.parameters.settle_s * (len(used) + 2)
+
+    def _begin(self) -> None:
+        """Take the posture that the legs are nearest to as the first one."""
+        self._here = self._nearest()
+        self._way = self._way_from(self._here)
+        if not self._way:
+            self._adjust()
+            return
+        self._play_next()
+
+    def _way_from(self, start: Posture) -> tuple[Transition, ...]:
+        way = find_way(self.robot.library, start.name, self._goal.name)
+        if way is None:
+            raise NoWayThere(
+                f"no transition of the library leads from {start.name!r} to "
+                f"{self._goal.name!r}; add one, or go somewhere else."
+            )
+        return way
+
+    def _go_on(self) -> None:
+        """A posture is reached and checked: go to the next one, or finish."""
+        if self._way:
+            self._play_next()
+        elif self._is_adjusting or self._furthest(self._goal)[1] <= self._tolerance:
+            self.finish()
+        else:
+            self._adjust()
+
+    def _play_next(self) -> None:
+        step, *rest = self._way
+        self._way = tuple(rest)
+        self._here = self.robot.posture(step.end)
+        self._playing = self.play(step.motion)
+
+    def _adjust(self) -> None:
+        """Bring what is not a leg to the goal: arms and head may be anywhere."""
+        self._is_adjusting = True
+        self._here = self._goal
+        target = self.observation.target
+        legs = set(self.robot.leg_joints)
+        tracks: list[Track] = []
+        speed = radians(self.parameters.speed_deg_s)
+        for motor in self.robot.motors:
+            if legs & set(motor.joints):
+                continue
+            j = self.robot.joint_index(motor.joints[0])
+            distance = abs(float(self._goal.angles[j] - target[j]))
+            if distance > 1e-3:
+                # The top speed of the cubic from rest to rest is 1.5 times its mean.
+                time_s = max(0.1, 1.5 * distance / speed)
+                tracks.append(
+                    Track(
+                        joint=motor.joints[0],
+                        times_s=(time_s,),
+                        angles=(float(self._goal.angles[j]),),
+                    )
+                )
+        if tracks:
+            name = f"adjust to {self._goal.name}"
+            self._playing = self.play(Motion(name=name, tracks=tuple(tracks)))
+
+    # -- where it is ------------------------------------------------------------------
+
+    @property
+    def _tolerance(self) -> float:
+        return radians(self.parameters.tolerance_deg)
+
+    def _nearest(self) -> Posture:
+        """Return the posture from which a motion may begin: the nearest by the legs.
+
+        Raises:
+            NoWayThere: the legs are not near any.
+        """
+        q = self.observation.q
+        legs = [self.robot.joint_index(name) for name in self.robot.leg_joints]
+        names = {step.start for step in self.robot.library.transitions}
+        known = [self.robot.posture(name) for name in {*names, self._goal.name}]
+        known.sort(key=lambda one: (_distance(one, q, legs), one.name))
+        nearest = known[0]
+        distance = _distance(nearest, q, legs)
+        if distance > self._tolerance:
+            raise NoWayThere(
+                f"the legs are in no posture from which a transition begins: the "
+                f"nearest is {nearest.name!r}, {degrees(distance):.0f} degrees away."
+            )
+        return nearest
+
+    def _furthest(self, posture: Posture) -> tuple[str, float]:
+        """Return the joint that is farthest from a posture, and how far, in rad."""
+        off = np.abs(self.observation.q - posture.angles)
+        for joint in self.robot.absent_joints:
+            off[self.robot.joint_index(joint)] = 0.0
+        j = int(np.argmax(off))
+        return self.robot.joint_names[j], float(off[j])
+
+    def _is_there(self, posture: Posture) -> bool:
+        """Return whether encoders and recogniser show a posture.
+
+        Raises:
+            NoWayThere: they do not, after the time to settle.
+        """
+        joint, off = self._furthest(posture)
+        if posture is self._goal and not self._is_adjusting and not self._way:
+            off = 0.0  # arms and head may still be adjusted
+        group = set_of_states(self.robot, posture.state or "")
+        state = None if group is None else self.active_state(group)
+        is_in_state = group is None or state == posture.state
+        if off <= self._tolerance and is_in_state:
+            return True
+        if self.time_s - self._since_s < self.parameters.settle_s:
+            return False
+        if is_in_state:
+            raise NoWayThere(
+                f"{joint} is {degrees(off):.1f} degrees from {posture.name!r}; at most "
+                f"{self.parameters.tolerance_deg:g} are accepted."
+            )
+        raise NoWayThere(
+            f"in {posture.name!r} the robot should be in the state {posture.state!r}; "
+            f"it is in {state!r}."
+        )
+
+
+def _distance(posture: Posture, q: np.ndarray, joints: list[int]) -> float:
+    """Return the root mean square difference of some joints, in rad."""
+    if not joints:
+        return 0.0
+    return sqrt(float(np.mean((q[joints] - posture.angles[joints]) ** 2)))
