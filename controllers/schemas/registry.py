@@ -22,8 +22,29 @@ SchemaClass = type[ActuationSchema[Any]] | type[PerceptiveSchema[Any]]
 
 BUILT_IN: Mapping[str, str] = MappingProxyType(
     {
+        "attention": "controllers.schemas.library.attention:Attention",
+        "balance watch": "controllers.schemas.library.balance_watch:BalanceWatch",
+        "battery watch": "controllers.schemas.library.battery_watch:BatteryWatch",
+        "blink": "controllers.schemas.library.blink:Blink",
+        "breathe": "controllers.schemas.library.breathe:Breathe",
         "choose": "controllers.schemas.choose:Choose",
+        "cool down": "controllers.schemas.library.cool_down:CoolDown",
+        "crouch": "controllers.schemas.library.upright:Crouch",
+        "dance": "controllers.schemas.library.dance:Dance",
         "example": "controllers.schemas.example:Example",
+        "fall watch": "controllers.schemas.library.fall_watch:FallWatch",
+        "go to posture": "controllers.schemas.library.go_to_posture:GoToPosture",
+        "greet": "controllers.schemas.library.greet:Greet",
+        "hold": "controllers.schemas.library.hold:Hold",
+        "hot joint watch": "controllers.schemas.library.hot_joint_watch:HotJointWatch",
+        "look around": "controllers.schemas.library.look_around:LookAround",
+        "move": "controllers.schemas.library.move:Move",
+        "protect from fall": "controllers.schemas.library.protect:ProtectFromFall",
+        "say": "controllers.schemas.library.say:Say",
+        "sequence": "controllers.schemas.library.sequence:Sequence",
+        "sit": "controllers.schemas.library.upright:Sit",
+        "stand": "controllers.schemas.library.upright:Stand",
+        "wave": "controllers.schemas.library.wave:Wave",
     }
 )
 """Name to module and class of ours."""

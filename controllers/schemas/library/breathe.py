@@ -1,0 +1,111 @@
+"""Breathes: arms or legs go to and fro a little, as long as nobody else wants them.
+
+As the idle movement of the NAO it has two numbers, breaths a minute and amplitude
+[nao-doc, ALMotion setBreathConfig]. The set-points swing about those in force at the
+start, and the swing grows from nothing over one breath, so that no joint jumps:
+
+    y(t) = y0 + a Δ (1 - cos 2π f t) / 2,      a from 0 to the amplitude in 1 / f.
+
+In one breath the arms open by up to `ARMS_DEG`, or the weight shifts by as much as hips
+and ankles can roll without lifting a sole (`LEGS_DEG`).
+"""
+
+from dataclasses import dataclass
+from math import cos, pi, radians
+from typing import Literal
+
+from controllers.schemas.info import SchemaInfo
+from controllers.schemas.library.needs import resources_of_joints
+from controllers.schemas.library.ranges import check_between
+from controllers.schemas.schema import ActuationSchema
+from models import Robot
+
+ARMS_DEG = {
+    "LShoulderPitch": -4.0,
+    "RShoulderPitch": -4.0,
+    "LShoulderRoll": 4.0,
+    "RShoulderRoll": -4.0,
+    "LElbowRoll": -4.0,
+    "RElbowRoll": 4.0,
+}
+LEGS_DEG = {"LHipRoll": -2.0, "RHipRoll": -2.0, "LAnkleRoll": 2.0, "RAnkleRoll": 2.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BreatheParameters:
+    """How quickly, how deeply, and with what."""
+
+    breaths_per_minute: float = 12.0
+    """5 to 30."""
+    amplitude: float = 1.0
+    """0 to 1; a change takes one breath."""
+    limbs: Literal["arms", "legs", "arms and legs"] = "arms"
+    """What moves."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range.
+
+        Raises:
+            BadInput: one of them.
+        """
+        check_between("breaths_per_minute", self.breaths_per_minute, 5.0, 30.0)
+        check_between("amplitude", self.amplitude, 0.0, 1.0)
+
+
+class Breathe(ActuationSchema[BreatheParameters]):
+    """Swings its joints, written directly through the gate."""
+
+    info = SchemaInfo(
+        name="breathe",
+        about="Lets arms or legs go to and fro a little.",
+        period_s=0.02,
+        parameters=BreatheParameters,
+    )
+
+    @classmethod
+    def needs_of(cls, parameters: BreatheParameters, robot: Robot) -> tuple[str, ...]:
+        """Return the limbs that move, as far as the robot has them."""
+        return resources_of_joints(robot, _swings(parameters, robot))
+
+    def start(self) -> None:
+        """Take the present set-points as the middle."""
+        robot, target = self.robot, self.observation.target
+        swings = _swings(self.parameters, robot)
+        self._middle: dict[str, tuple[float, float, float, float]] = {}
+        for joint, swing in swings.items():
+            j = robot.joint_index(joint)
+            low, high = float(robot.lower[j]), float(robot.upper[j])
+            self._middle[joint] = (float(target[j]), radians(swing), low, high)
+        self._phase = 0.0
+        self._amplitude = 0.0
+
+    def iterate(self) -> None:
+        """Go on by one period."""
+        now = self.parameters
+        frequency = now.breaths_per_minute / 60.0
+        step = self.period_s * frequency
+        self._phase = (self._phase + step) % 1.0
+        left = now.amplitude - self._amplitude
+        self._amplitude += min(max(left, -step), step)
+        depth = self._amplitude * (1.0 - cos(2.0 * pi * self._phase)) / 2.0
+        self.submit_all(
+            {
+                joint: min(max(middle + depth * swing, low), high)
+                for joint, (middle, swing, low, high) in self._middle.items()
+            }
+        )
+
+
+def _swings(parameters: BreatheParameters, robot: Robot) -> dict[str, float]:
+    """Return joint to swing in degrees, of the joints that this robot has."""
+    swings: dict[str, float] = {}
+    if "arms" in parameters.limbs:
+        swings |= ARMS_DEG
+    if "legs" in parameters.limbs:
+        swings |= LEGS_DEG
+    absent = robot.absent_joints
+    return {
+        joint: swing
+        for joint, swing in swings.items()
+        if joint in robot.joint_names and joint not in absent
+    }
