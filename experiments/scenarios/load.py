@@ -6,7 +6,7 @@ Nothing is started before all of the file is right.
 """
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 from controllers.resources.body.degraded_modes import ENERGY_SAVING
@@ -44,14 +44,16 @@ from models import BadInput, Robot
 from models.build_library import build_library
 from models.library import Library
 from models.library_problems import KnownNames, library_problems
+from models.library_yaml import LibraryForm
 from models.tables import read_text, yaml_line
-from models.yaml_lines import FileErrors, Place, ReadFile, read_file
+from models.yaml_lines import FileErrors, Place, Problem, ReadFile, read_file
 
 OTHER_OWNERS = frozenset(
     {ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM, ENERGY_SAVING.name, DIRECTOR, STIFFNESS_OWNER}
 )
 """Owners that are no behaviours of a file: what is hot, broken, absent or saved, the
 scenario itself, the stiffness controller."""
+_SECTIONS = tuple(LibraryForm.model_fields)
 
 
 def load_scenario(path: Path) -> Scenario:
@@ -68,8 +70,20 @@ def load_scenario(path: Path) -> Scenario:
     if robot is None:
         raise FileErrors(file.errors(notes.problems))
     scenario = _Loader(file, file.value, robot, notes).read()
-    file.refuse(notes.problems)
+    file.refuse(_each_once(file, notes.problems))
     return scenario
+
+
+def _each_once(
+    file: ReadFile[ScenarioFile], problems: list[Problem]
+) -> Iterator[Problem]:
+    """Leave out what would be said twice of one line."""
+    said = set()
+    for problem in problems:
+        line = yaml_line(file.tree, problem.place)
+        if (line, problem.message) not in said:
+            said.add((line, problem.message))
+            yield problem
 
 
 class _Loader:
@@ -113,7 +127,8 @@ class _Loader:
             )
             for joint in self._robot.joints
         }
-        library = self._library()
+        self._add_library()
+        library = self._robot.library
         behaviours = self._behaviours()
         scene.groups = frozenset(self._groups(library, behaviours))
         scene.events = self._event_names()
@@ -140,15 +155,18 @@ class _Loader:
             expectations=expectations,
         )
 
-    def _library(self) -> Library:
-        """Return the robot's library with the entries of the file."""
+    def _add_library(self) -> None:
+        """Give the robot the entries of the file too, if they are right."""
         own = self._robot.library
         known = KnownNames.of_library(own).with_left_out(self._file.left_out)
         problems = library_problems(self._form, self._robot, known)
         self._notes.problems += problems
-        return (
-            own if problems else own.with_more(build_library(self._form, self._robot))
-        )
+        left_out = {place[0] for place in self._file.left_out}
+        scene = self._scene
+        scene.is_library_right = not problems and not left_out & set(_SECTIONS)
+        if scene.is_library_right:
+            more = own.with_more(build_library(self._form, self._robot))
+            scene.robot = self._robot = replace(self._robot, library=more)
 
     def _behaviours(self) -> tuple[Behaviour, ...]:
         started = {e.start for e in self._form.events if isinstance(e, StartEvent)}

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from controllers.resources.policies import ConflictPolicy, make_policy
-from controllers.resources.request import Request, rate_of
 from controllers.resources.words import Mode
-from controllers.schemas.info import SchemaInfo
 from controllers.schemas.parameters import make_parameters
-from controllers.schemas.registry import schema_class
+from controllers.schemas.registry import SchemaClass, schema_class
 from controllers.schemas.states import Kind
 from experiments.scenarios.form_behaviours import BehaviourForm
 from experiments.scenarios.one_line import plain
 from experiments.scenarios.plan import Behaviour
+from experiments.scenarios.read_asked import read_asked
 from experiments.scenarios.scene import Role, Scene
 from models.yaml_lines import Place
 
@@ -83,8 +82,7 @@ class _Reader:
     def read(self, form: BehaviourForm, place: Place, above: str) -> Behaviour:
         """Return a behaviour; what is wrong in it is noted."""
         path = f"{above}/{form.name}" if above else form.name
-        info = self._info(form, place)
-        self._tell(form, path, info, is_top=not above)
+        self._tell(form, place, path, is_top=not above)
         if above:
             self._check_child(form, place)
         elif form.start is not None and form.start_s is not None:
@@ -92,7 +90,6 @@ class _Reader:
                 (*place, "start_s"),
                 "start_s and start: waits exclude each other; leave one of them out.",
             )
-        self._check_request(form, place)
         return Behaviour(
             name=form.name,
             path=path,
@@ -114,19 +111,13 @@ class _Reader:
             line=self._scene.line_of(place),
         )
 
-    def _info(self, form: BehaviourForm, place: Place) -> SchemaInfo | None:
-        """Return what the schema declares, its parameters tested value by value."""
+    def _schema(
+        self, form: BehaviourForm, place: Place
+    ) -> tuple[SchemaClass | None, Any]:
+        """Return the schema and its parameters, tested value by value; None: wrong."""
         found = self._notes.attempt((*place, "schema"), schema_class, form.schema_)
         if found is None:
-            return None
-        here = (*place, "with")
-        given = plain(form.with_)
-        before = len(self._notes.problems)
-        for name, value in given.items():
-            one = {name: value}
-            self._notes.attempt((*here, name), make_parameters, found.info, one)
-        if len(self._notes.problems) == before and len(given) > 1:
-            self._notes.attempt(here, make_parameters, found.info, given)
+            return None, None
         if found.kind is Kind.PERCEPTIVE and (form.children or form.needs):
             key = "children" if form.children else "needs"
             self._notes.add(
@@ -134,27 +125,27 @@ class _Reader:
                 f"schema {form.schema_!r} is perceptive: it commands nothing and wakes "
                 f"nobody, so it has no {key}; leave them out.",
             )
-        return found.info
+        here = (*place, "with")
+        given = plain(form.with_)
+        one_by_one = [
+            self._notes.attempt((*here, name), make_parameters, found.info, {name: one})
+            for name, one in given.items()
+        ]
+        if None in one_by_one:
+            return found, None
+        return found, self._notes.attempt(here, make_parameters, found.info, given)
 
     def _tell(
-        self, form: BehaviourForm, path: str, info: SchemaInfo | None, *, is_top: bool
+        self, form: BehaviourForm, place: Place, path: str, *, is_top: bool
     ) -> None:
-        needs = form.needs if form.needs is not None else info.needs if info else ()
-        extra = (
-            form.optional
-            if form.optional is not None
-            else info.optional
-            if info
-            else ()
-        )
-        rates = form.rates if form.rates is not None else info.rates if info else {}
-        asked = (*needs, *extra, *rates)
-        tree = self._scene.tree
-        is_clear = info is not None and all(name in tree for name in asked)
+        """Let the scene know of it."""
+        schema, parameters = self._schema(form, place)
+        asked = read_asked(form, place, schema, parameters, self._scene)
+        names = asked.names if asked.is_certain else (self._scene.tree.root.name,)
         self._scene.roles[path] = Role(
             path=path,
-            is_owner=bool(asked) or info is None,
-            leaves=self._scene.leaves(asked if is_clear else (tree.root.name,)),
+            is_owner=bool(names),
+            leaves=self._scene.leaves(names),
             is_woken=self._is_woken,
             is_top=is_top,
         )
@@ -169,27 +160,6 @@ class _Reader:
                     f"{key} is for behaviours of the top level; the one above "
                     f"{form.name!r} wakes it and is its parent. Leave it out.",
                 )
-
-    def _check_request(self, form: BehaviourForm, place: Place) -> None:
-        """Note resources that are unknown, twice there or impossible together."""
-        named = {"needs": form.needs or [], "optional": form.optional or []}
-        wrong = False
-        for key, names in named.items():
-            for i, name in enumerate(names):
-                wrong |= not self._scene.resource((*place, key, i), name)
-        for name, percent in (form.rates or {}).items():
-            here = (*place, "rates", name)
-            wrong |= not self._scene.resource(here, name)
-            wrong |= self._notes.attempt(here, rate_of, name, percent) is None
-        if not wrong and any((form.needs, form.optional, form.rates)):
-            self._notes.attempt(
-                (*place, "needs"),
-                Request,
-                owner=form.name,
-                resources=tuple(named["needs"]),
-                optional=tuple(named["optional"]),
-                rates=form.rates or {},
-            )
 
     def _policy(self, form: BehaviourForm, place: Place) -> ConflictPolicy | None:
         given = form.policy

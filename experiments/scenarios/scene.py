@@ -32,6 +32,7 @@ class Scene:
     """The robot, the clock, and the names of the file."""
 
     robot: Robot
+    """With the library of the file, once that is read."""
     tree: ResourceTree
     tick_s: float
     duration_ticks: int
@@ -48,6 +49,8 @@ class Scene:
     """Owners that are no behaviours, such as `hotEngine`."""
     events: Mapping[str, float | None] = field(default_factory=dict)
     """Name to time in s; None of one on a condition."""
+    is_library_right: bool = True
+    """Whether the robot's library holds all that the file brings."""
     groups: frozenset[str] = frozenset()
     """Ids that synchronous groups may get."""
     start_degc: Mapping[str, float] = field(default_factory=dict)
