@@ -35,6 +35,9 @@ DOCUMENTS = {
     "ST": "Joints of variable stiffness [ES2659053T3]",
     "RM": "Manager of resources [ES2535273T3]",
     "AR": "Arbiter with tokens [US11660748B1]",
+    "SY": "Effectors that act in synchrony [CN1396856]",
+    "JD": "Dynamic hierarchy of schemas [jdec-urjc]",
+    "I": "Invariants of every trace",
 }
 """Beginning of an id, before the dash, to the document that it is drawn from."""
 
