@@ -1,0 +1,146 @@
+"""A finite probabilistic automaton: tables of transitions [CN1396856, fig. 7 and 8].
+
+Each node has a table. A row holds for a recognised event, perhaps with a value of it in
+a range, or without any event for a strength of an emotion or drive in a range. The
+first row that holds gives the probabilities, in percent, of going to other nodes; on
+the way an action is put out. The probabilities of a row sum to 100 %.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from models import BadInput, UnknownName
+
+WHOLE = 100.0
+SUM_TOLERANCE = 1e-6
+"""Percent by which a row may miss 100: what rounding leaves, far below any choice."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stimulus:
+    """Something was recognised."""
+
+    event: str
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Such as the size of a ball."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Condition:
+    """When a row holds: all that it names is so."""
+
+    event: str | None = None
+    """None: nothing has to be recognised."""
+    quantity: str | None = None
+    """A value of the event, or a strength; None: whatever they are."""
+    low: float = 0.0
+    high: float = 100.0
+
+    def holds(self, stimulus: Stimulus | None, strengths: Mapping[str, float]) -> bool:
+        """Tell whether it is so now."""
+        if (None if stimulus is None else stimulus.event) != self.event:
+            return False
+        if self.quantity is None:
+            return True
+        values = strengths if stimulus is None else {**strengths, **stimulus.values}
+        value = values.get(self.quantity)
+        return value is not None and self.low <= value <= self.high
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Arc:
+    """A way to a node, and what is done on it."""
+
+    to: str
+    percent: float
+    action: str | None = None
+    """Name of a behaviour; None: nothing is done."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """A condition, and where it leads with which probability."""
+
+    condition: Condition
+    arcs: tuple[Arc, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what is no distribution.
+
+        Raises:
+            BadInput: a probability is negative, or they do not sum to 100 %.
+        """
+        total = sum(arc.percent for arc in self.arcs)
+        lowest = min((arc.percent for arc in self.arcs), default=0.0)
+        if lowest < 0.0 or not abs(total - WHOLE) <= SUM_TOLERANCE:
+            shares = ", ".join(f"{arc.percent:g} % to {arc.to!r}" for arc in self.arcs)
+            raise BadInput(
+                f"probabilities of a row are {shares or 'none'}, in all {total:g} %; "
+                "give numbers from 0 that sum to 100 %."
+            )
+
+    def draw(self, random: np.random.Generator) -> int:
+        """Return the number of an arc, by the probabilities."""
+        drawn = random.random() * WHOLE
+        for number, arc in enumerate(self.arcs):
+            drawn -= arc.percent
+            if drawn < 0.0:
+                return number
+        return max(n for n, arc in enumerate(self.arcs) if arc.percent > 0.0)
+
+
+class Automaton:
+    """Nodes with their tables, and the present node."""
+
+    def __init__(self, nodes: Mapping[str, tuple[Row, ...]], start: str) -> None:
+        """Begin in a node.
+
+        Args:
+            nodes: name to the rows of its table, in their order of precedence.
+            start: the first node.
+
+        Raises:
+            UnknownName: the start, or a node that an arc leads to, is none of them.
+        """
+        self._tables = {name: list(rows) for name, rows in nodes.items()}
+        self.node = self._known(start)
+        for rows in nodes.values():
+            for row in rows:
+                for arc in row.arcs:
+                    self._known(arc.to)
+
+    def row_for(
+        self, stimulus: Stimulus | None, strengths: Mapping[str, float]
+    ) -> int | None:
+        """Return the number of the first row of the present node that holds, if any."""
+        for number, row in enumerate(self._tables[self.node]):
+            if row.condition.holds(stimulus, strengths):
+                return number
+        return None
+
+    def row(self, node: str, number: int) -> Row:
+        """Return a row as it is now.
+
+        Raises:
+            UnknownName: there is no such node.
+        """
+        return self._tables[self._known(node)][number]
+
+    def replace(self, node: str, number: int, row: Row) -> None:
+        """Put a row in the place of another: what was learnt."""
+        self._tables[self._known(node)][number] = row
+
+    def go(self, node: str) -> None:
+        """Be in another node from now on.
+
+        Raises:
+            UnknownName: there is none of this name.
+        """
+        self.node = self._known(node)
+
+    def _known(self, node: str) -> str:
+        if node not in self._tables:
+            raise UnknownName("Node", node, self._tables, "this automaton")
+        return node

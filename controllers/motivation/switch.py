@@ -1,0 +1,187 @@
+"""What to do next: models propose, a switch takes one [CN1396856, fig. 5 and 6].
+
+Each model stands for one condition, such as a low battery or a ball in sight, and has
+an automaton and a preset priority. The switch takes the proposal of the highest. When
+it is done, the learning, the emotions and the drives are told.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from controllers.motivation.automaton import Automaton, Stimulus
+from controllers.motivation.learning import Lesson, learnt
+from controllers.motivation.levels import Levels
+from controllers.schemas.arbitration import Arbitration
+from models import BadInput
+
+
+@dataclass(frozen=True, kw_only=True)
+class BehaviourModel:
+    """Proposes behaviours for one condition."""
+
+    name: str
+    priority: int
+    """Of its proposals; of several models no two have the same."""
+    automaton: Automaton
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Proposal:
+    """A behaviour, and the way of the automaton that led to it."""
+
+    model: BehaviourModel
+    action: str
+    node: str
+    row: int
+    arc: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effects:
+    """How an action that is done changes the strengths, by ΔE and ΔI."""
+
+    emotions: Mapping[str, float] = field(default_factory=dict)
+    drives: Mapping[str, float] = field(default_factory=dict)
+
+
+class Switch:
+    """Takes the proposal of highest priority, and feeds back what came of it.
+
+    `decide`, and when it is done `complete`; `teach` as often as a person does.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[BehaviourModel],
+        emotions: Levels,
+        drives: Levels,
+        *,
+        effects: Mapping[str, Effects] | None = None,
+        rate: float = 0.1,
+    ) -> None:
+        """Begin with nothing decided.
+
+        Args:
+            models: of all conditions.
+            emotions: their strengths.
+            drives: theirs; no name is in both.
+            effects: action to what it changes when it is done.
+            rate: of learning, in [0, 1].
+
+        Raises:
+            BadInput: two models have one priority.
+        """
+        self._models = sorted(models, key=lambda model: -model.priority)
+        for above, below in zip(self._models, self._models[1:], strict=False):
+            if above.priority == below.priority:
+                raise BadInput(
+                    f"models {above.name!r} and {below.name!r} both have priority "
+                    f"{above.priority}; give each its own."
+                )
+        self.emotions = emotions
+        self.drives = drives
+        self._effects = dict(effects or {})
+        self._rate = rate
+        self.present: Proposal | None = None
+        """What was taken last."""
+
+    def decide(
+        self,
+        stimulus: Stimulus | None,
+        random: np.random.Generator,
+        *,
+        among: Collection[str] | None = None,
+        above: int | None = None,
+    ) -> Proposal | None:
+        """Let the models propose, and take the proposal of highest priority.
+
+        A model goes on to its next node only when its proposal is taken; of this the
+        document says nothing.
+
+        Args:
+            stimulus: what was recognised; None: nothing was for some time.
+            random: the only source of chance.
+            among: names of the actions that are possible; None: all are.
+            above: only models of a higher priority are asked; None: all are.
+
+        Returns:
+            None: nobody proposes anything.
+        """
+        strengths = {**self.emotions.as_mapping(), **self.drives.as_mapping()}
+        for model in self._models:
+            if above is not None and model.priority <= above:
+                break
+            proposal = _propose(model, stimulus, strengths, random)
+            if proposal and (among is None or proposal.action in among):
+                automaton = model.automaton
+                row = automaton.row(proposal.node, proposal.row)
+                automaton.go(row.arcs[proposal.arc].to)
+                self.present = proposal
+                return proposal
+        return None
+
+    def complete(self, action: str) -> None:
+        """Note that an action is done: it changes emotions and drives."""
+        effects = self._effects.get(action)
+        if effects is not None:
+            self.emotions.update(effects.emotions)
+            self.drives.update(effects.drives)
+
+    def teach(self, lesson: Lesson) -> None:
+        """Let what was taken last become more likely, or less; if anything was."""
+        if self.present is None:
+            return
+        automaton, taken = self.present.model.automaton, self.present
+        row = automaton.row(taken.node, taken.row)
+        automaton.replace(
+            taken.node, taken.row, learnt(row, taken.arc, lesson, self._rate)
+        )
+
+
+def arbitration_by(
+    switch: Switch,
+    stimulus: Callable[[], Stimulus | None],
+    random: np.random.Generator,
+) -> Arbitration:
+    """Return a rule by which a parent's winner is what the switch takes.
+
+    Actions are the names of children. A winner stays until it is not ready any more, or
+    a model of higher priority than the one that proposed it proposes another.
+
+    Args:
+        switch: decides.
+        stimulus: returns what was recognised since it was called last, if anything.
+        random: the only source of chance.
+    """
+
+    def choose(ready: Sequence[str], present: str | None) -> str | None:
+        taken = switch.present
+        is_ours = present is not None and taken is not None and taken.action == present
+        above = taken.model.priority if is_ours and taken is not None else None
+        proposal = switch.decide(stimulus(), random, among=ready, above=above)
+        return present if proposal is None else proposal.action
+
+    return choose
+
+
+def _propose(
+    model: BehaviourModel,
+    stimulus: Stimulus | None,
+    strengths: Mapping[str, float],
+    random: np.random.Generator,
+) -> Proposal | None:
+    automaton = model.automaton
+    number = automaton.row_for(stimulus, strengths)
+    if number is None:
+        return None
+    row = automaton.row(automaton.node, number)
+    arc = row.draw(random)
+    action = row.arcs[arc].action
+    if action is None:
+        automaton.go(row.arcs[arc].to)
+        return None
+    return Proposal(
+        model=model, action=action, node=automaton.node, row=number, arc=arc
+    )
