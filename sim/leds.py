@@ -50,7 +50,7 @@ class Leds:
         """All groups, in the order of the robot's data."""
         return tuple(self._groups.values())
 
-    def write(self, settings: Mapping[str, LedSetting]) -> None:
+    def fade(self, settings: Mapping[str, LedSetting]) -> None:
         """Let groups fade from what they are now; settings fit them."""
         now = self._clock()
         for name, setting in settings.items():

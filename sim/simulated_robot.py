@@ -168,9 +168,9 @@ class SimulatedRobot:
         check_command(command, self._robot)
         if command.sound is not None:
             self.speaker.check(command.sound, self.time_s)
-            self.speaker.write(command.sound, self.time_s)
+            self.speaker.play(command.sound, self.time_s)
         if command.leds is not None:
-            self.leds.write(command.leds)
+            self.leds.fade(command.leds)
         if command.target is not None:
             self._servo.target[:] = command.target[self._servo.lead_of_joint]
         if command.stiffness is not None:

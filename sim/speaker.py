@@ -71,7 +71,7 @@ class Speaker:
                 f"{most} samples in this case."
             )
 
-    def write(self, chunk: SoundChunk, time_s: float) -> None:
+    def play(self, chunk: SoundChunk, time_s: float) -> None:
         """Let a chunk be heard from now on; it was checked.
 
         One that follows another of the same label without a gap is the same utterance,

@@ -49,20 +49,20 @@ def test_a_robot_begins_dark_with_all_its_leds(nao: Robot, leds: Leds) -> None:
 
 
 def test_without_a_fade_a_colour_is_there_at_once(leds: Leds) -> None:
-    leds.write({"ChestLeds": of(1.0, 0.0, 0.5)})
+    leds.fade({"ChestLeds": of(1.0, 0.0, 0.5)})
     assert_array_equal(leds.state("ChestLeds"), [[1.0, 0.0, 127 / 254]])
 
 
 def test_each_led_of_a_group_may_have_its_own_colour(leds: Leds) -> None:
     rising = np.linspace(0.0, 1.0, 10)[:, None]
-    leds.write({"LeftEarLeds": LedSetting(colours=rising)})
+    leds.fade({"LeftEarLeds": LedSetting(colours=rising)})
     assert_allclose(leds.state("LeftEarLeds"), rising, atol=0.5 / 15)
     assert not leds.state("RightEarLeds").any()
 
 
 def test_a_fade_is_a_straight_line_in_steps_of_10_ms(leds: Leds, clock: Clock) -> None:
     """By hand: 254 steps in 0.254 s are one a millisecond, so ten a cycle."""
-    leds.write({"ChestLeds": of(1.0, 0.0, 0.0, fade_s=0.254)})
+    leds.fade({"ChestLeds": of(1.0, 0.0, 0.0, fade_s=0.254)})
     seen = []
     for clock.tick in range(270):
         seen.append(leds.state("ChestLeds")[0, 0] * 254)
@@ -71,7 +71,7 @@ def test_a_fade_is_a_straight_line_in_steps_of_10_ms(leds: Leds, clock: Clock) -
 
 
 def test_brightness_has_the_levels_of_the_led(leds: Leds, clock: Clock) -> None:
-    leds.write({"BrainLeds": of(1.0, fade_s=10.0), "ChestLeds": of(1, 1, 1, fade_s=10)})
+    leds.fade({"BrainLeds": of(1.0, fade_s=10.0), "ChestLeds": of(1, 1, 1, fade_s=10)})
     brain, chest = set(), set()
     for clock.tick in range(0, 10010, 10):
         brain.add(leds.state("BrainLeds")[0, 0])
@@ -81,9 +81,9 @@ def test_brightness_has_the_levels_of_the_led(leds: Leds, clock: Clock) -> None:
 
 
 def test_a_new_setting_goes_on_from_what_is_there(leds: Leds, clock: Clock) -> None:
-    leds.write({"ChestLeds": of(1.0, 0.0, 0.0, fade_s=1.0)})
+    leds.fade({"ChestLeds": of(1.0, 0.0, 0.0, fade_s=1.0)})
     clock.tick = 500
-    leds.write({"ChestLeds": of(0.0, 1.0, 0.0, fade_s=1.0)})
+    leds.fade({"ChestLeds": of(0.0, 1.0, 0.0, fade_s=1.0)})
     assert_allclose(leds.state("ChestLeds"), [[0.5, 0.0, 0.0]], atol=0.5 / 254)
     clock.tick = 1000
     assert_allclose(leds.state("ChestLeds"), [[0.25, 0.5, 0.0]], atol=0.5 / 254)
@@ -102,9 +102,9 @@ def test_a_fade_never_leaves_its_ends_nor_turns_back(
 ) -> None:
     clock = Clock()
     leds = Leds(nao, DT, clock)
-    leds.write({"BrainLeds": of(first)})
+    leds.fade({"BrainLeds": of(first)})
     start = leds.state("BrainLeds")[0, 0]
-    leds.write({"BrainLeds": of(second, fade_s=fade_s)})
+    leds.fade({"BrainLeds": of(second, fade_s=fade_s)})
     seen = [start]
     for clock.tick in sorted(ticks):
         seen.append(leds.state("BrainLeds")[0, 0])

@@ -34,7 +34,7 @@ def chunk(
 
 def play(speaker: Speaker, slot: int, sound: SoundChunk) -> None:
     speaker.check(sound, slot * SLOT)
-    speaker.write(sound, slot * SLOT)
+    speaker.play(sound, slot * SLOT)
 
 
 def heard(speaker: Speaker) -> list[tuple[str, float, float, bool]]:
