@@ -44,10 +44,12 @@ if TYPE_CHECKING:
 
     from experiments.scenarios.run import ScenarioRun
 
-WIDTH, LEFT, RIGHT = 12.0, 1.7, 1.35
+WIDTH, LEFT, RIGHT = 12.0, 1.6, 1.55
 """Of the figure and of its margins, in inches."""
 TOP, MARK, FOOT, HEAT = 0.45, 0.17, 0.75, 1.9
 """Heights in inches: title, a line of event labels, foot, temperatures."""
+LEAST = 0.4
+"""Height of rows where nobody did anything, in inches."""
 MINUTES_FROM_S = 240.0
 """Runs of this length or more have minutes on the axis."""
 
@@ -120,6 +122,7 @@ def timeline_figure(
     colours = _colours(events, scenario)
     canvas = Canvas(axes=axes, duration_s=end, width=width, colours=colours)
     _draw_rows(canvas, scenario, events, end)
+    canvas.y = max(canvas.y, LEAST)
     heat = 0.0 if temperatures is None or temperatures.empty else HEAT
     room = MARK * (1 + max(levels, default=-1)) + 0.05
     height = TOP + room + canvas.y + heat + FOOT + (0.15 if heat else 0.0)

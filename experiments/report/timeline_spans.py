@@ -21,7 +21,8 @@ from controllers.resources.trace import (
     Thawed,
 )
 from controllers.resources.words import Mode
-from controllers.schemas.trace import SchemaStarted, SchemaStopped
+from controllers.schemas.states import Kind
+from controllers.schemas.trace import SchemaStarted, SchemaStopped, Woken
 
 
 class SpanKind(Enum):
@@ -140,10 +141,15 @@ def state_spans(
 def acting_spans(
     events: Iterable[Event], tick_s: float, end_tick: int
 ) -> dict[str, list[Span]]:
-    """Return when each behaviour might act, by its path."""
+    """Return when each actuation schema might act, by its path."""
     spans = _Open(tick_s, {}, {})
+    perceptive: set[str] = set()
     for event in events:
         match event:
+            case Woken(path=path, kind=Kind.PERCEPTIVE):
+                perceptive.add(path)
+            case SchemaStarted(path=path) if path in perceptive:
+                pass
             case SchemaStarted(path=path):
                 spans.begin("acts", (path,), path, event.tick, SpanKind.HOLDS)
             case SchemaStopped(path=path):

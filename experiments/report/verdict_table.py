@@ -25,12 +25,13 @@ def verdict_table(result: ScenarioResult) -> Group:
         padding=(0, 1),
     )
     table.add_column("line", justify="right")
+    # What is of no line is expected of every scenario.
     table.add_column("expectation", overflow="fold", ratio=3)
     table.add_column("verdict", no_wrap=True)
     table.add_column("seen", overflow="fold", ratio=2)
     for verdict in result.verdicts:
         table.add_row(
-            str(verdict.line),
+            str(verdict.line) if verdict.line else "",
             Text(verdict.expectation),
             HOLDS if verdict.holds else BROKEN,
             Text(verdict.seen),
