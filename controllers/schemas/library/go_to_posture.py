@@ -260,7 +260,7 @@ class GoToPosture(ActuationSchema[GoToPostureParameters]):
             return True
         if self.time_s - self._since_s < self.parameters.settle_s:
             return False
-        if is_in_state:
+        if off > self._tolerance:
             raise NoWayThere(
                 f"{joint} is {degrees(off):.1f} degrees from {posture.name!r}; at most "
                 f"{self.parameters.tolerance_deg:g} are accepted."

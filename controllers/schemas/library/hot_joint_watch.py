@@ -5,9 +5,9 @@ A straight line through the readings of the last minute, by least squares,
     T(t) ≈ a + b (t - t̄),      b = Σ (t - t̄) T / Σ (t - t̄)²,      t* = (T_max - T) / b,
 
 is the trend b of each motor and the time t* that is left to it. Readings come once a
-second in steps of 1 K [models/nao], so a shorter time would show the steps, and a
-longer one what is long over. Heating slows down as a motor gets hot: t* is too short
-rather than too long.
+second in steps of 1 K (an estimate, see the robot's sensor rates), so a shorter time
+would show the steps, and a longer one what is long over. Heating slows down as a motor
+gets hot: t* is too short rather than too long.
 """
 
 from collections import deque

@@ -47,7 +47,7 @@ class LookAround(ActuationSchema[LookAroundParameters]):
     info = SchemaInfo(
         name="look around",
         about="Turns the head to where it has not looked for long.",
-        period_s=0.02,
+        period_s=0.01,
         parameters=LookAroundParameters,
         reads=("attention.yaw", "attention.pitch"),
     )

@@ -4,6 +4,7 @@ The same parts as on the simulator, in the same order of a slot; only the physic
 missing: set-points are reached at once, and what sensors show is what a test says.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -163,8 +164,18 @@ class Body:
     """(n_joints,) set-points in force after each slot, in rad."""
 
     @classmethod
-    def of(cls, robot: Robot, posture: str = "Stand", seed: int = 0) -> "Body":
+    def of(
+        cls,
+        robot: Robot,
+        posture: str = "Stand",
+        seed: int = 0,
+        turned: Mapping[str, float] | None = None,
+    ) -> "Body":
+        """Begin in a posture; some joints may be turned elsewhere, in rad."""
         sensors = ObedientRobot(robot, posture)
+        for joint, angle in (turned or {}).items():
+            place = robot.joint_index(joint)
+            sensors.q[place] = sensors.target[place] = angle
         events: list[Event] = []
         checker = Checker()
         ledger = Ledger(

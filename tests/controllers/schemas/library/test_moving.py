@@ -1,0 +1,248 @@
+"""Schemas that move: looking around, breathing, greeting, dancing."""
+
+import numpy as np
+import pytest
+
+from controllers.schemas import State
+from controllers.schemas.library.attention import Attention
+from controllers.schemas.library.smooth_path import SmoothPath
+from controllers.schemas.library.stable_stops import parts_between_stops
+from controllers.sync.trace import GroupStarted
+from models import BadInput, Robot
+from models.library import Interpolation, Motion, Track
+from models.library.curve import largest_speeds, sample_curve
+from tests.controllers.schemas.library.body import Body
+
+HOT = {"limit_degc": 76.0, "warn_s": 30.0}
+
+
+@pytest.mark.requirement("JD-26")
+def test_looking_around_leaves_no_part_of_the_scene_unseen(robot: Robot) -> None:
+    body = Body.of(robot)
+    body.begin("look around", parameters={"stay_s": 0.2})
+    seen = np.zeros((12, 4), dtype=bool)  # cells of 10 degrees
+    yaws, pitches = np.arange(-55, 60, 10), np.arange(-15, 20, 10)
+    for _ in range(2000):
+        body.slot()
+        yaw = np.degrees(body.angle("HeadYaw"))
+        pitch = np.degrees(body.angle("HeadPitch"))
+        near = np.abs(yaws - yaw)[:, None] <= 20.0
+        seen |= near & (np.abs(pitches - pitch)[None, :] <= 15.0)
+    assert seen.all()
+    assert body.moved() == {"HeadYaw", "HeadPitch"}
+    assert body.fastest().max() <= np.radians(60.0) * 1.01
+    assert not body.failures()
+
+
+@pytest.mark.requirement("JD-26")
+def test_attention_turns_to_what_is_salient_again_and_again(robot: Robot) -> None:
+    def visits(*salient: tuple[float, float, float]) -> int:
+        body = Body.of(robot)
+        given = {"stay_s": 0.2, "salient_deg": salient}
+        body.begin("look around", parameters=given)
+        count, was_near = 0, False
+        for _ in range(2000):
+            body.slot()
+            yaw = np.degrees(body.angle("HeadYaw"))
+            is_near = bool(abs(yaw - 45.0) < 12.0)
+            count += is_near and not was_near
+            was_near = is_near
+        return count
+
+    assert visits((45.0, 0.0, 8.0)) > visits() > 0
+
+
+@pytest.mark.requirement("JD-3")
+def test_the_perceptive_child_tells_and_the_head_goes_there(robot: Robot) -> None:
+    body = Body.of(robot)
+    body.begin("look around")
+    body.slot()
+    assert body.state("look around/attention") is State.WINNER
+    goal = body.runtime.value("look around/attention", "yaw")
+    path = np.array([body.angle("HeadYaw")])
+    for _ in range(200):
+        body.slot()
+        path = np.append(path, body.angle("HeadYaw"))
+        if np.isclose(path[-1], goal, atol=1e-6):
+            break
+    assert path[-1] == pytest.approx(goal, abs=1e-6)
+    assert np.all(np.diff(np.abs(path - goal)) <= 1e-12)  # straight there
+
+
+def test_looking_around_ends_when_it_is_asked_to(robot: Robot) -> None:
+    body = Body.of(robot)
+    body.begin("look around", parameters={"for_s": 1.0})
+    assert body.until("look around", State.SLEPT, 2.0) == pytest.approx(1.0, abs=0.05)
+    assert body.state("look around/attention") is State.SLEPT
+
+
+def test_attention_refuses_a_scene_without_height(robot: Robot) -> None:
+    body = Body.of(robot)
+    with pytest.raises(BadInput, match="give room"):
+        body.begin("attention", parameters={"up_deg": 0.0, "down_deg": 0.0})
+    with pytest.raises(BadInput, match="yaw_deg is 150 degrees; give 5 to 119"):
+        body.begin("attention", parameters={"yaw_deg": 150.0})
+    assert Attention.info.reads == ()
+
+
+def test_a_smooth_path_keeps_its_top_speed_and_rests_at_both_ends() -> None:
+    path = SmoothPath(0.2, -0.7, 0.5)
+    t = np.linspace(-0.1, path.length_s + 0.1, 5001)
+    y = np.array([path.at(float(time)) for time in t])
+    speed = np.abs(np.gradient(y, t))
+    assert y[0] == 0.2
+    assert y[-1] == -0.7
+    assert speed.max() == pytest.approx(0.5, rel=1e-3)
+    assert SmoothPath(1.0, 1.0, 0.5).at(0.0) == 1.0
+
+
+@pytest.mark.parametrize("bpm", [10.0, 30.0])
+def test_breathing_swings_at_its_rate_and_never_jumps(robot: Robot, bpm: float) -> None:
+    body = Body.of(robot)
+    body.begin("breathe", parameters={"breaths_per_minute": bpm})
+    body.seconds(4.0 * 60.0 / bpm)
+    assert not body.failures()
+    rows = np.array(body.written)
+    j = robot.joint_index("LShoulderRoll")
+    swing = rows[:, j] - rows[0, j]
+    assert swing.max() == pytest.approx(np.radians(4.0), rel=1e-2)
+    assert swing.min() >= -1e-6  # the first row is one step after the start
+    spectrum = np.abs(np.fft.rfft(swing - swing.mean()))
+    assert int(np.argmax(spectrum)) == 4  # swings in this time
+    # Δ (1 - cos 2π f t) / 2 has the top speed π f Δ; the swelling adds Δ f at most.
+    assert body.fastest().max() <= np.radians(4.0) * (np.pi + 1.0) * bpm / 60.0
+
+
+def test_a_deeper_breath_comes_little_by_little(robot: Robot) -> None:
+    body = Body.of(robot)
+    body.begin("breathe", parameters={"amplitude": 0.0, "limbs": "arms and legs"})
+    body.seconds(2.0)
+    assert not body.moved()
+    body.runtime.modulate("breathe", {"amplitude": 1.0}, body.tick)
+    body.seconds(10.0)
+    assert {"LHipRoll", "RAnkleRoll", "LShoulderRoll"} <= body.moved()
+    assert body.fastest().max() < 0.1
+
+
+@pytest.mark.requirement("RM-48")
+@pytest.mark.requirement("RM-49")
+@pytest.mark.parametrize("legs_are_free", [True, False])
+def test_a_greeting_takes_steps_if_the_legs_are_free(
+    robot: Robot, legs_are_free: bool
+) -> None:
+    body = Body.of(robot)
+    if not legs_are_free:
+        assert body.take("somebody", "Legs") is not None
+    given = {"command": "test greeting", "with_steps": "test greeting with steps"}
+    body.begin("greet", parameters=given)
+    body.until("greet", State.SLEPT, 3.0)
+    assert not body.failures()
+    assert ("LHipRoll" in body.moved()) is legs_are_free
+    assert body.runtime.value("greet", "takes_steps") is legs_are_free
+    assert len({tick for tick, _ in body.started()}) == 1  # together
+    assert len(body.told(GroupStarted)) == 1
+
+
+@pytest.mark.requirement("RM-47")
+def test_without_its_arm_a_greeting_is_not_begun(robot: Robot) -> None:
+    body = Body.of(robot)
+    assert body.take("somebody", "RShoulderPitch") is not None
+    given = {"command": "test greeting", "with_steps": ""}
+    body.begin("greet", parameters=given, timeout_s=0.5)
+    body.seconds(1.0)
+    assert body.state("greet") is State.SLEPT
+    assert not body.started()
+
+
+@pytest.mark.requirement("RM-36")
+def test_a_dance_that_is_asked_to_stop_rests_at_its_next_stop(robot: Robot) -> None:
+    body = Body.of(robot)
+    body.begin("dance", parameters={"motion": "test dance"})
+    body.slot(30)
+    body.runtime.modulate("dance", {"stop": True}, body.tick)
+    body.seconds(2.0)
+    assert body.runtime.value("dance", "is_resting") is True
+    assert body.angle("RShoulderPitch") == pytest.approx(np.radians(40.0), abs=1e-3)
+    assert [label for _, label in body.started()] == ["test dance 1/3"]
+    body.runtime.modulate("dance", {"stop": False}, body.tick)
+    body.until("dance", State.SLEPT, 2.0)
+    labels = [label for _, label in body.started()]
+    assert labels == ["test dance 1/3", "test dance 2/3", "test dance 3/3"]
+    assert body.angle("RShoulderPitch") == pytest.approx(np.radians(80.0), abs=1e-3)
+    assert not body.failures()
+
+
+def test_a_dance_rests_while_a_motor_is_hot(robot: Robot) -> None:
+    body = Body.of(robot)
+    body.begin("dance", parameters={"motion": "test dance", **HOT})
+    body.slot(30)
+    body.sensors.temperature[0] = 80.0
+    body.seconds(2.0)
+    assert body.runtime.value("dance", "is_resting") is True
+    assert body.runtime.value("dance", "part") in (1, 2)
+    body.sensors.temperature[0] = 40.0
+    body.until("dance", State.SLEPT, 4.0)
+    assert not body.failures()
+
+
+@pytest.mark.parametrize("is_moved_away", [False, True])
+def test_a_dance_resumes_from_its_stop_only_where_it_still_is(
+    robot: Robot, is_moved_away: bool
+) -> None:
+    body = Body.of(robot)
+    body.begin("dance", parameters={"motion": "test dance", "stop": False})
+    body.slot(30)
+    body.runtime.modulate("dance", {"stop": True}, body.tick)
+    body.seconds(1.0)
+    body.runtime.sleep("dance", body.tick)
+    body.slot()
+    if is_moved_away:
+        body.sensors.q[robot.joint_index("HeadYaw")] = -0.5
+        body.sensors.stuck = {"HeadYaw"}
+    body.runtime.wake("dance", body.tick, {"stop": False})
+    body.slot(30)
+    expected = "test dance 1/3" if is_moved_away else "test dance 2/3"
+    assert body.started()[-1][1] == expected
+
+
+def test_the_parts_of_a_dance_lie_on_its_curve(robot: Robot) -> None:
+    track = Track(joint="HeadYaw", times_s=(0.5, 2.0, 3.0), angles=(0.2, 0.8, 0.1))
+    whole = Motion(
+        name="m",
+        tracks=(track,),
+        interpolation=Interpolation.LINEAR,
+        start="Stand",
+        stops_s=(1.0, 2.0),
+    )
+    parts = parts_between_stops(whole, robot)
+    assert [part.length_s for part in parts] == [1.0, 1.0, 1.0]
+    assert [part.start for part in parts] == ["Stand", None, None]
+    t = np.array(track.times_s)
+    for begin, part in enumerate(parts):
+        (piece,) = part.tracks
+        for time, angle in zip(piece.times_s, piece.angles, strict=True):
+            at = np.array([begin + time])
+            on_curve = sample_curve(t, np.array(track.angles), whole.interpolation, at)
+            assert angle == pytest.approx(float(on_curve[0]))
+
+
+def test_a_stop_before_a_joint_is_anywhere_known_is_refused(robot: Robot) -> None:
+    late = Track(joint="HeadYaw", times_s=(2.0,), angles=(0.8,))
+    early = Track(joint="HeadPitch", times_s=(0.5, 2.0), angles=(0.1, 0.2))
+    motion = Motion(name="m", tracks=(late, early), stops_s=(1.0,))
+    with pytest.raises(BadInput, match="HeadYaw has its first keyframe at 2 s"):
+        parts_between_stops(motion, robot)
+
+
+def test_the_dance_of_the_nao_keeps_its_speeds_when_it_is_cut(nao: Robot) -> None:
+    dance = nao.library.motions.get("dance")
+    if dance is None:
+        pytest.skip("the library has no dance")
+    parts = parts_between_stops(dance, nao)
+    assert len(parts) > 1
+    for part in parts:
+        for track in part.tracks:
+            t, y = np.array(track.times_s), np.array(track.angles)
+            if len(t) > 1:
+                limit = nao.joints[nao.joint_index(track.joint)].max_velocity
+                assert largest_speeds(t, y, part.interpolation).max() <= limit

@@ -1,0 +1,131 @@
+"""Going to postures: each one on the way is looked at before the next motion."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from controllers.resources.policies import Lock
+from controllers.schemas import State
+from controllers.schemas.trace import SchemaFailed
+from models import Robot
+from tests.controllers.schemas.library.body import Body
+
+
+def go(body: Body, **parameters: Any) -> None:
+    body.begin("go to posture", parameters=parameters)
+    body.slot()
+
+
+def error(body: Body) -> str:
+    return body.runtime.view("go to posture").error
+
+
+def test_it_is_there_when_it_has_finished(robot: Robot) -> None:
+    body = Body.of(robot, "Stand")
+    go(body, posture="Crouch")
+    body.until("go to posture", State.SLEPT, 2.0)
+    assert not body.failures()
+    goal = robot.posture("Crouch").angles
+    np.testing.assert_allclose(body.sensors.target, goal, atol=1e-3)
+    assert body.ledger.active_state("State") == "Crouch"
+
+
+def test_the_way_leads_through_postures_that_are_checked(robot: Robot) -> None:
+    body = Body.of(robot, "Stand")
+    go(body, posture="Sit")
+    body.until("go to posture", State.SLEPT, 4.0)
+    labels = [label for _, label in body.started()]
+    assert labels[:2] == ["Stand to Crouch, short", "Crouch to Sit, legs"]
+    first, second = (tick for tick, _ in body.started()[:2])
+    assert second >= first + 60
+    assert body.ledger.active_state("State") == "Sit"
+    # The second moved the legs alone: arms and head follow.
+    goal = robot.posture("Sit").angles
+    np.testing.assert_allclose(body.sensors.target, goal, atol=2e-3)
+    assert not body.failures()
+
+
+def test_a_posture_that_is_not_reached_ends_the_way(robot: Robot) -> None:
+    body = Body.of(robot, "Stand")
+    body.sensors.stuck = {"LKneePitch"}
+    go(body, posture="Sit", settle_s=0.5)
+    body.until("go to posture", State.SLEPT, 4.0)
+    assert "LKneePitch is 126" in error(body)
+    assert "'Crouch'; at most 6 are accepted" in error(body)
+    assert len(body.started()) == 1
+
+
+def test_a_robot_that_does_not_stand_as_it_should_goes_no_further(
+    robot: Robot,
+) -> None:
+    body = Body.of(robot, "Stand")
+    go(body, posture="Crouch", settle_s=0.5)
+    body.slot(20)
+    body.sensors.up = np.array([1.0, 0.0, 0.0])  # it lies on its back
+    body.until("go to posture", State.SLEPT, 4.0)
+    assert "should be in the state 'Crouch'" in error(body)
+
+
+def test_those_who_need_the_present_state_are_asked(robot: Robot) -> None:
+    body = Body.of(robot, "Stand")
+    assert body.take("somebody", "Stand", policy=Lock()) is not None
+    go(body, posture="Crouch", patience_s=0.5)
+    body.until("go to posture", State.SLEPT, 1.0)
+    assert "need the state 'Stand' kept it for 0.5 s" in error(body)
+    assert not body.started()
+    assert body.ledger.active_state("State") == "Stand"
+
+
+def test_arms_and_head_are_brought_to_the_posture_in_which_the_legs_are(
+    robot: Robot,
+) -> None:
+    body = Body.of(robot, "Stand", turned={"RShoulderPitch": 0.3})
+    j = robot.joint_index("RShoulderPitch")
+    body.begin("stand", parameters={"speed_deg_s": 60.0})
+    body.until("stand", State.SLEPT, 4.0)
+    assert body.moved() == {"RShoulderPitch"}
+    assert body.angle("RShoulderPitch") == pytest.approx(1.442585, abs=1e-3)
+    assert body.fastest()[j] <= np.radians(60.0) * 1.01
+
+
+def test_legs_that_are_nowhere_near_are_an_error(robot: Robot) -> None:
+    body = Body.of(robot, "LyingBack")
+    go(body, posture="Crouch")
+    body.until("go to posture", State.SLEPT, 1.0)
+    assert "in no posture from which a transition begins" in error(body)
+
+
+def test_without_a_transition_there_is_no_way(robot: Robot) -> None:
+    body = Body.of(robot, "Sit")
+    go(body, posture="Stand")
+    body.until("go to posture", State.SLEPT, 1.0)
+    assert "nearest" in error(body) or "no transition" in error(body)
+    assert body.told(SchemaFailed)
+
+
+def test_cool_down_goes_to_its_posture_and_waits_until_it_is_cool(
+    robot: Robot,
+) -> None:
+    body = Body.of(robot, "Crouch")
+    body.begin("cool down", parameters={"only_when_hot": False})
+    body.sensors.temperature[3] = 72.0
+    body.seconds(3.0)
+    assert body.state("cool down") is State.WINNER
+    assert body.ledger.active_state("State") == "Stand"
+    assert body.take("others", "Legs") is not None  # it keeps no joint while it waits
+    body.sensors.temperature[3] = 54.0
+    body.until("cool down", State.SLEPT, 0.2)
+    assert not body.failures()
+
+
+def test_cool_down_is_ready_from_hot_until_cool(robot: Robot) -> None:
+    body = Body.of(robot, "Stand")
+    body.begin("cool down")
+    heat = [(69.0, False), (70.0, True), (60.0, True), (54.9, False), (69.0, False)]
+    for degc, is_ready in heat:
+        body.sensors.temperature[:] = 30.0
+        body.sensors.temperature[5] = degc
+        body.sensors.temperature[6] = np.nan  # a sensor that failed says nothing
+        body.seconds(0.2)
+        assert (body.state("cool down") is State.WINNER) is is_ready, degc
