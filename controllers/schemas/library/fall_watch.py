@@ -27,7 +27,7 @@ class FallWatchParameters:
     """Distance of the capture point outside the soles from which it is a fall, in m."""
     confirm: int = 2
     """Observations in a row that have to show it."""
-    calm_s: float = 0.5
+    calm_s: float = 1.0
     """Time at rest after which the fall is over, in s."""
     calm_deg_s: float = 20.0
     """Speed of turning below which the robot is at rest, in degrees/s."""
