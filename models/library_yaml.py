@@ -78,6 +78,7 @@ class LightForm(_Part):
     """Colours of LEDs in time (DB4)."""
 
     steps: Annotated[tuple[LightStepForm, ...], Field(min_length=1)]
+    """Colours, each from its time on."""
     length_s: Positive | None = None
     """Time that it takes, in s; absent: until the last fade is over."""
 
