@@ -26,6 +26,7 @@ class HappensExpectation(Part):
     """Something comes true, in the whole run or in a part of it."""
 
     happens: ConditionForm
+    """What comes true."""
     at_s: Seconds | None = None
     """At this time, in s."""
     within_s: Seconds | None = None
@@ -58,6 +59,7 @@ class NeverExpectation(Part):
     """Something does not come true, in the whole run or in a part of it."""
 
     never: ConditionForm
+    """What does not come true."""
     from_s: Seconds | None = None
     """From this time on, in s."""
     to_s: Seconds | None = None
@@ -81,6 +83,7 @@ class OrderExpectation(Part):
     """Conditions come true one after the other, or in one slot."""
 
     order: Annotated[list[ConditionForm], Field(min_length=2)]
+    """What comes true, in this order."""
 
 
 Names = Annotated[list[Name], Field(min_length=1)]
