@@ -1,0 +1,131 @@
+"""`nao-testbed scenario`: what a person sees, and the exit status."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.scenarios.shipped import scenario_about, scenario_names
+from sim.run_folder import read_run
+from tests.experiments.command.helpers import Run
+
+SHORT = """
+name: short
+about: One behaviour has the head for a moment.
+duration_s: 0.3
+behaviours: [{name: a, schema: example, needs: [HeadYaw]}]
+events: [{at_s: 0.2, stop: a}]
+expect:
+  - {at_s: 0.1, holds: {HeadYaw: a}}
+  - {never: {fallen: true}}
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "short.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_check_counts_what_is_in_a_right_file(here: Path, nao_testbed: Run) -> None:
+    write(here, SHORT)
+    ran = nao_testbed("scenario check short.yaml")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out == "ok: 1 behaviour, 1 event, 2 expectations\n"
+
+
+def test_check_tells_all_that_is_wrong_and_where(here: Path, nao_testbed: Run) -> None:
+    write(here, SHORT.replace("HeadYaw", "HeadYw").replace("stop: a", "stop: b"))
+    ran = nao_testbed("scenario check short.yaml")
+    assert (ran.status, ran.out) == (2, "")
+    places = [line.partition(": ")[0] for line in ran.err.splitlines()]
+    assert places == ["short.yaml:5", "short.yaml:6", "short.yaml:8"]
+
+
+def test_check_goes_on_after_a_wrong_file(here: Path, nao_testbed: Run) -> None:
+    write(here, SHORT)
+    ran = nao_testbed("scenario check none.yaml short.yaml")
+    assert ran.status == 2
+    assert "none.yaml" in ran.err
+    assert ran.out.startswith("short.yaml: ok:")
+
+
+def test_list_names_what_ships(nao_testbed: Run) -> None:
+    ran = nao_testbed("scenario list")
+    assert (ran.status, ran.err) == (0, "")
+    assert [line.split()[0] for line in ran.out.splitlines() if line[0] != " "] == [
+        *scenario_names()
+    ]
+    for name in scenario_names():
+        assert scenario_about(name).split()[0] in ran.out
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_every_scenario_that_ships_is_right(name: str, nao_testbed: Run) -> None:
+    ran = nao_testbed(f"scenario check {name}")
+    assert ran.status == 0, ran.err
+
+
+def test_schema_is_json_on_stdout(nao_testbed: Run) -> None:
+    ran = nao_testbed("scenario schema")
+    assert (ran.status, ran.err) == (0, "")
+    assert json.loads(ran.out)["title"] == "nao-testbed scenario"
+
+
+@pytest.mark.scenario
+def test_run_gives_a_verdict_a_figure_and_a_folder(
+    here: Path, nao_testbed: Run
+) -> None:
+    write(here, SHORT)
+    ran = nao_testbed("scenario run short.yaml --out runs/one --json -")
+    assert ran.status == 0, ran.err
+    result = json.loads(ran.out)
+    assert result["all_hold"] is True
+    assert all(verdict["holds"] for verdict in result["verdicts"])
+    assert [v["line"] for v in result["verdicts"][:2]] == [8, 9]
+    assert "at_s: 0.1, holds: {HeadYaw: a}" in ran.err
+    folder = here / "runs" / "one"
+    assert (folder / "timeline.png").stat().st_size > 10_000
+    assert (folder / "timeline.svg").exists()
+    assert json.loads((folder / "scenario.json").read_text()) == result
+    assert read_run(folder).state == "done"
+
+
+@pytest.mark.scenario
+def test_run_says_by_its_status_that_an_expectation_is_broken(
+    here: Path, nao_testbed: Run
+) -> None:
+    write(here, SHORT.replace("at_s: 0.1, holds", "at_s: 0.25, holds"))
+    ran = nao_testbed("scenario run short.yaml")
+    assert ran.status == 1
+    assert "BROKEN" in ran.out
+    assert (here / "runs" / "scenario" / "timeline.png").exists()
+
+
+@pytest.mark.scenario
+def test_run_takes_another_seed(here: Path, nao_testbed: Run) -> None:
+    write(here, SHORT)
+    ran = nao_testbed("scenario run short.yaml --seed 7 --no-proof --json -")
+    result = json.loads(ran.out)
+    assert result["seed"] == 7
+    assert len(result["verdicts"]) == 2  # those of the file alone
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("scenario run none", "Scenario 'none' is not in"),
+        ("scenario run short.yaml", "short.yaml:5: Schema 'exmple'"),
+        ("scenario run right.yaml --json none/x.json", "--json none/x.json"),
+        ("scenario run right.yaml --gui", "--gui needs a display"),
+    ],
+)
+def test_bad_input_starts_nothing(
+    here: Path, nao_testbed: Run, line: str, problem: str
+) -> None:
+    write(here, SHORT.replace("schema: example", "schema: exmple"))
+    (here / "right.yaml").write_text(SHORT)
+    ran = nao_testbed(line)
+    assert ran.status == 2
+    assert problem in ran.err
+    assert not (here / "runs").exists()
