@@ -6,6 +6,7 @@ import pytest
 
 from controllers.sync.order_handle import OrderHandle
 from controllers.sync.output_set import OutputSet, look_up
+from controllers.sync.pipeline_cfg import Enable
 from controllers.sync.pipeline_trace import OrderReceived, PrepSent
 from controllers.sync.pipeline_words import NotOrdered
 from controllers.sync.posture_way import find_way
@@ -164,8 +165,9 @@ def test_an_order_joins_on_to_the_motion_of_the_one_before(
 
 
 @pytest.mark.requirement("SY-1", "SY-20")
-def test_a_way_starts_where_the_motion_before_ends(nao: Robot) -> None:
-    line = Line.of(nao, posture="Stand")
+@pytest.mark.parametrize("enable", [Enable.EXPECTED, Enable.EARLY])
+def test_a_way_starts_where_the_motion_before_ends(nao: Robot, enable: Enable) -> None:
+    line = Line.of(nao, posture="Stand", enable=enable)
     token = line.take("host", *ALL)
     bow = line.controller.submit("bow", token, line.tick)
     greet = line.controller.submit("greet", token, line.tick)
@@ -213,7 +215,9 @@ def test_nobody_waits_for_an_order_whose_token_is_dead(nao: Robot) -> None:
     line.controller.submit("greet", host, line.tick)
     line.slots(50)
     guard = line.take("guard", "All motors", priority=9)  # revokes the host's
-    saved = line.controller.submit("nod", guard, line.tick)
+    track = Track(joint="RShoulderPitch", times_s=(0.5,), angles=(1.4,))
+    down = OutputSet(name="arm down", motion=Motion(name="arm down", tracks=(track,)))
+    saved = line.controller.submit(down, guard, line.tick)
     line.slots(60)
     assert saved.reason is EndReason.DONE
     assert line.told(OrderReceived)[-1].follows is None
