@@ -33,6 +33,8 @@ IndexArray = NDArray[np.intp]
 
 GRAVITY = 9.81
 """Acceleration of gravity in m/s²."""
+ROOT_JOINT = 1
+"""Pinocchio's number of the joint between world and base; 0 is the world itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,7 @@ class Dynamics:
         self.n_joints = len(joints)
         self.mass: float = float(pin.computeTotalMass(self._model))
 
+        self._turn_in_base: dict[str, FloatArray] = {}
         body_of_point, local = self._attach(points)
         self._body_of_point = body_of_point  # (n_points,) into the placements below
         self._local = local  # (n_points, 3)
@@ -108,9 +111,16 @@ class Dynamics:
 
     def link_rotation(self, link: str) -> FloatArray:
         """Return R_BL, (3, 3), which turns vectors of a link frame into the base's."""
+        turn = self._turn_in_base.get(link)
+        if turn is not None:
+            return turn
         frame = self._model.frames[self._frame_id(link)]
         placement = self._data.oMi[frame.parentJoint] * frame.placement
-        return np.array(placement.rotation)
+        turn = np.array(placement.rotation)
+        if frame.parentJoint == ROOT_JOINT:  # fixed to the base: the same for every q
+            turn.setflags(write=False)
+            self._turn_in_base[link] = turn
+        return turn
 
     def gravity_term(self, gravity: FloatArray) -> FloatArray:
         """Return the joint rows of -M̃(q) G, step 640.
