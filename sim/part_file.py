@@ -31,13 +31,18 @@ def write_part(
     import pyarrow as pa  # noqa: PLC0415  # slow to import; only runs that record need it
     import pyarrow.parquet as pq  # noqa: PLC0415  # the same
 
-    fields: list[Any] = [pa.field(TIME_COLUMN, pa.float64(), metadata={"unit": "s"})]
-    arrays: list[Any] = [pa.array(time_s)]
+    columns = [(TIME_COLUMN, "s", np.ascontiguousarray(time_s))]
     for i, name in enumerate(layout.columns):
         column = np.ascontiguousarray(rows[:, i], dtype=layout.stored[i])
-        unit = {"unit": layout.units[name]}
-        arrays.append(pa.array(column))
-        fields.append(pa.field(name, arrays[-1].type, metadata=unit))
+        columns.append((name, layout.units[name], column))
+    fields: list[Any] = []
+    arrays: list[Any] = []
+    for name, unit, column in columns:
+        kind = pa.from_numpy_dtype(column.dtype)
+        fields.append(pa.field(name, kind, metadata={"unit": unit}))
+        # Not `pa.array`, which imports pandas to see whether this is of that.
+        buffers = [None, pa.py_buffer(column)]
+        arrays.append(pa.Array.from_buffers(kind, len(column), buffers))
     table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
     unfinished = path.with_suffix(".tmp")
     try:
