@@ -1,54 +1,46 @@
 """Who acts: waking, sleeping, winning, losing, one after another in a slot.
 
-The order is what keeps the discipline (I-25): a loser's orders are ended, its sub-tree
-put to sleep and its tokens given up before the new winner asks for any.
+The order is what keeps the discipline (I-25): a loser has ended (`endings`) before the
+new winner asks for anything.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
-from typing import TypeVar
 
 from controllers.resources.ledger import Ledger
-from controllers.resources.trace import Event
 from controllers.schemas.agenda import Agenda
+from controllers.schemas.endings import Endings
 from controllers.schemas.instance import Instance
 from controllers.schemas.states import State
-from controllers.schemas.trace import (
-    Finished,
-    SchemaFailed,
-    SchemaStarted,
-    SchemaStopped,
-    Slept,
-    StateChangedTo,
-    Won,
-)
+from controllers.schemas.trace import Finished, SchemaStarted, Won
 from models import BadInput
-
-_T = TypeVar("_T")
 
 
 class Activation:
     """Moves instances between their states; the runtime says when."""
 
     def __init__(
-        self, ledger: Ledger, agenda: Agenda, instances: Sequence[Instance]
+        self,
+        ledger: Ledger,
+        agenda: Agenda,
+        endings: Endings,
+        instances: Sequence[Instance],
     ) -> None:
         """Begin with nobody awake.
 
         Args:
             ledger: grants what winners need, and tells the trace.
             agenda: of iterations.
+            endings: of acting.
             instances: all that there are, by their numbers; it grows.
         """
-        self.tick = 0
         self._ledger = ledger
         self._agenda = agenda
+        self._endings = endings
         self._instances = instances
         self._turns: list[int] = []
         """Numbers of those who have a turn in this slot, a heap: parents come before
         their children."""
-        self._holders: dict[Instance, None] = {}
-        self._waiting: dict[Instance, None] = {}
         self._seen = ledger.changes
 
     # -- a slot -----------------------------------------------------------------------
@@ -57,12 +49,12 @@ class Activation:
         """Find those whose tokens are gone; they wait to have them again."""
         if self._ledger.changes == self._seen:
             return
-        for one in sorted(self._holders, key=lambda one: one.number):
+        for one in sorted(self._endings.holders, key=lambda one: one.number):
             claim = one.claim
             if claim is None or not one.is_acting or claim.is_alive():
                 continue
-            self._cease(one, "no token", keeps_claim=claim.is_waiting)
-            self.attempt(one, "on_lost", one.acting.on_lost)
+            self._endings.cease(one, "no token", keeps_claim=claim.is_waiting)
+            self._endings.attempt(one, "on_lost", one.acting.on_lost)
             if one.state is State.WINNER:
                 self._wait(one)
         self._seen = self._ledger.changes
@@ -73,7 +65,7 @@ class Activation:
             try:
                 one.perceiving.perceive()
             except Exception as error:  # noqa: BLE001  # whatever, the others go on
-                self._fail(one, "perceive", error)
+                self._endings.fail(one, "perceive", error)
 
     def check(self, one: Instance) -> None:
         """Let an actuation instance check its precondition."""
@@ -85,30 +77,30 @@ class Activation:
         try:
             one.is_ready = bool(one.acting.ready())
         except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
-            self._fail(one, "ready", error)
+            self._endings.fail(one, "ready", error)
             return
         if one.state is not State.WINNER:
-            self._change(one, State.READY if one.is_ready else State.CHECKING)
+            self._endings.change(one, State.READY if one.is_ready else State.CHECKING)
         elif not one.is_ready:
-            self.stand_down(one, "not ready")
+            self._endings.stand_down(one, "not ready")
 
     def run_turns(self, due: Iterable[Instance]) -> None:
         """Let those that are due act, from the roots downwards, and compete."""
         turns = self._turns
         for one in due:
             heappush(turns, one.number)
-        for one in self._waiting:
+        for one in self._endings.waiting:
             if one.claim is not None and one.claim.outcome is not None:
                 heappush(turns, one.number)
         while turns:
             one = self._instances[heappop(turns)]
             if one.state is State.READY and one.parent is None:
                 self._promote(one, ())
-            if one in self._waiting:
+            if one in self._endings.waiting:
                 self._hear(one)
             if self._ledger.changes != self._seen:
                 self.note_losses()
-            if one.is_acting and one.due == self.tick:
+            if one.is_acting and one.due == self._endings.tick:
                 one.due = -1
                 self._act(one, "iterate", one.acting.iterate)
 
@@ -123,22 +115,15 @@ class Activation:
                 if not one.is_awake:
                     continue
                 if one.next_due < 0:
-                    one.due = self.tick
-                    self._agenda.add(one, self.tick + one.period_ticks)
+                    one.due = self._endings.tick
+                    self._agenda.add(one, self._endings.tick + one.period_ticks)
                 if one.is_perceptive:
                     self._note_start(one)
-                    self.attempt(one, "start", one.schema.start)
+                    self._endings.attempt(one, "start", one.schema.start)
                     self.perceive(one)
                 else:
                     self.check(one)
                     heappush(self._turns, one.number)
-
-    def put_to_sleep(self, one: Instance, why: str = "asleep") -> None:
-        """Let an instance and all below it do nothing any more."""
-        if not one.is_awake:
-            return
-        self._cease(one, why)
-        self._fall_asleep(one)
 
     # -- winning and losing -----------------------------------------------------------
 
@@ -157,19 +142,9 @@ class Activation:
         if chosen is present:
             return
         if present is not None:
-            self.stand_down(present, "lost")
+            self._endings.stand_down(present, "lost")
         if chosen is not None and chosen.state is State.READY:
             self._promote(chosen, tuple(one.name for one in ready if one is not chosen))
-
-    def stand_down(self, one: Instance, why: str) -> None:
-        """Let a winner lose: all below it sleeps, and its tokens are dead."""
-        self._cease(one, why)
-        parent = one.parent
-        if parent is not None and parent.winner is one:
-            parent.winner = None
-        one.has_acted = False
-        if one.is_awake:
-            self._change(one, State.READY if one.is_ready else State.CHECKING)
 
     def _chosen(
         self, parent: Instance, ready: list[Instance], present: Instance | None
@@ -188,7 +163,7 @@ class Activation:
                 )
             return by_name[name]
 
-        return self.attempt(parent, "arbitrate", choose)
+        return self._endings.attempt(parent, "arbitrate", choose)
 
     def _promote(self, one: Instance, over: tuple[str, ...]) -> None:
         """Let an instance win, and ask for what it needs."""
@@ -196,8 +171,10 @@ class Activation:
             one.parent.winner = one
         if self._ledger.listeners:
             above = None if one.parent is None else one.parent.path
-            self._tell(Won(tick=self.tick, path=one.path, parent=above, over=over))
-        self._change(one, State.WINNER)
+            self._endings.tell(
+                Won(tick=self._endings.tick, path=one.path, parent=above, over=over)
+            )
+        self._endings.change(one, State.WINNER)
         one.has_acted = False
         if one.claim is None:
             self._begin(one)
@@ -209,9 +186,11 @@ class Activation:
         """Let a winner ask, if it does not wait already, and wait."""
         claim = one.claim
         assert claim is not None
-        self._waiting[one] = None
+        self._endings.waiting[one] = None
         if not claim.is_waiting:
-            self.attempt(one, "its request", lambda: claim.ask(self.tick))
+            self._endings.attempt(
+                one, "its request", lambda: claim.ask(self._endings.tick)
+            )
 
     def _hear(self, one: Instance) -> None:
         """Take over the outcome of a winner's request, if there is one."""
@@ -219,13 +198,13 @@ class Activation:
         outcome = None if claim is None else claim.outcome
         if claim is None or outcome is None or one.state is not State.WINNER:
             return
-        del self._waiting[one]
+        del self._endings.waiting[one]
         if claim.take(outcome):
-            self._holders[one] = None
+            self._endings.holders[one] = None
             self._begin(one)
             return
         refused = one.acting.on_refused
-        asks = self.attempt(one, "on_refused", lambda: bool(refused(outcome)))
+        asks = self._endings.attempt(one, "on_refused", lambda: bool(refused(outcome)))
         if asks is None:
             return  # it failed
         if asks:
@@ -240,12 +219,12 @@ class Activation:
     def _note_start(self, one: Instance) -> None:
         one.is_acting = one.has_acted = True
         if self._ledger.listeners:
-            self._tell(SchemaStarted(tick=self.tick, path=one.path))
+            self._endings.tell(SchemaStarted(tick=self._endings.tick, path=one.path))
 
     def _act(self, one: Instance, name: str, method: Callable[[], object]) -> None:
         """Call a method in which an instance may act; then its children compete."""
         one.may_act = True
-        self.attempt(one, name, method)
+        self._endings.attempt(one, name, method)
         one.may_act = False
         if one.finishes:
             one.finishes = False
@@ -261,108 +240,8 @@ class Activation:
         """Note that an instance is done: it stands down, and a root goes to sleep."""
         one.is_done, one.is_ready = True, False
         if self._ledger.listeners:
-            self._tell(Finished(tick=self.tick, path=one.path))
+            self._endings.tell(Finished(tick=self._endings.tick, path=one.path))
         if one.parent is None:
-            self.put_to_sleep(one, "finished")
+            self._endings.put_to_sleep(one, "finished")
         else:
-            self.stand_down(one, "finished")
-
-    # -- the end of acting ------------------------------------------------------------
-
-    def _cease(self, top: Instance, why: str, *, keeps_claim: bool = False) -> None:
-        """Let an instance not act any more: all below it sleeps, no token is left."""
-        below = list(top.awake_below())
-        for one in below:
-            self._stop(one, "asleep")
-        self._stop(top, why)
-        family = [top, *reversed(below)]
-        for one in family:
-            one.end_orders()
-            self._holders.pop(one, None)
-            self._waiting.pop(one, None)
-        leaving = family[1:] if keeps_claim else family
-        engaged = [
-            one.claim
-            for one in leaving
-            if one.claim is not None and one.claim.is_engaged
-        ]
-        if engaged:
-            owners = tuple(claim.owner.name for claim in engaged)
-            for claim in engaged:
-                claim.forget()
-            self._ledger.give_up(owners, self.tick)
-        for one in below:
-            self._fall_asleep(one)
-        top.winner = None
-
-    def _stop(self, one: Instance, why: str) -> None:
-        """Call `stop` of an instance that has begun; nothing can be commanded in it."""
-        one.may_act = False
-        one.newborn.clear()
-        if not one.is_acting:
-            return
-        one.is_acting = False
-        if self._ledger.listeners:
-            self._tell(SchemaStopped(tick=self.tick, path=one.path, why=why))
-        if why not in ("no token", "failed"):
-            self._shielded(one, "stop", one.schema.stop)
-
-    def _fall_asleep(self, one: Instance) -> None:
-        self._agenda.remove(one)
-        one.is_ready = one.has_acted = False
-        parent = one.parent
-        if parent is not None:
-            if parent.winner is one:
-                parent.winner = None
-            if one in parent.ranked:
-                parent.ranked.remove(one)
-        if self._ledger.listeners:
-            self._tell(Slept(tick=self.tick, path=one.path))
-        self._change(one, State.SLEPT)
-
-    # -- inside -----------------------------------------------------------------------
-
-    def attempt(
-        self,
-        one: Instance,
-        name: str,
-        method: Callable[[], _T],
-    ) -> _T | None:
-        """Call a method; if it raises this instance falls asleep, with all below it."""
-        try:
-            return method()
-        except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
-            self._fail(one, name, error)
-        return None
-
-    def _fail(self, one: Instance, name: str, error: Exception) -> None:
-        """Put an instance to sleep whose method raised, with all below it."""
-        one.finishes = False
-        self._note_failure(one, name, error)
-        self.put_to_sleep(one, "failed")
-
-    def _shielded(self, one: Instance, name: str, method: Callable[[], object]) -> None:
-        """Call a method of an instance that ends anyway."""
-        try:
-            method()
-        except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
-            self._note_failure(one, name, error)
-
-    def _note_failure(self, one: Instance, name: str, error: Exception) -> None:
-        one.error = f"{type(error).__name__}: {error}"
-        if self._ledger.listeners:
-            self._tell(
-                SchemaFailed(
-                    tick=self.tick, path=one.path, method=name, error=one.error
-                )
-            )
-
-    def _change(self, one: Instance, state: State) -> None:
-        if one.state is state:
-            return
-        one.state = state
-        if self._ledger.listeners:
-            self._tell(StateChangedTo(tick=self.tick, path=one.path, state=state))
-
-    def _tell(self, event: Event) -> None:
-        self._ledger.tell(event)
+            self._endings.stand_down(one, "finished")

@@ -131,7 +131,7 @@ class Bound:
         """Put a child to sleep."""
         if not self._may("sleep"):
             return False
-        self._world.activation.put_to_sleep(self._child(name))
+        self._world.endings.put_to_sleep(self._child(name))
         return True
 
     def child(self, name: str) -> ChildView:

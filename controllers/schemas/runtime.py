@@ -102,7 +102,7 @@ class SchemaRuntime:
             UnknownName: there is no such root or parameter.
             BadInput: a value does not fit.
         """
-        self._world.activation.tick = tick
+        self._world.endings.tick = tick
         waking = self._root(name).waking
         given = {**waking.parameters, **(values or {})}
         self._world.wake(replace(waking, parameters=given), None)
@@ -113,8 +113,8 @@ class SchemaRuntime:
         Raises:
             UnknownName: there is no such root.
         """
-        self._world.activation.tick = tick
-        self._world.activation.put_to_sleep(self._root(name))
+        self._world.endings.tick = tick
+        self._world.endings.put_to_sleep(self._root(name))
 
     def modulate(self, path: str, values: Mapping[str, Any], tick: int) -> None:
         """Change parameters of any instance from outside, as a person at a page does.
@@ -123,7 +123,7 @@ class SchemaRuntime:
             UnknownName: there is no such instance or parameter.
             BadInput: a value does not fit.
         """
-        self._world.activation.tick = tick
+        self._world.endings.tick = tick
         self._world.modulate(self._world.family.find(path), values)
 
     # -- time -------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class SchemaRuntime:
             observation: the newest one.
         """
         world, activation = self._world, self._world.activation
-        activation.tick = tick
+        world.endings.tick = tick
         world.observation = observation
         activation.note_losses()
         due = world.agenda.take(tick)

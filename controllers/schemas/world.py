@@ -9,6 +9,7 @@ from controllers.robot_interface import Observation
 from controllers.schemas.activation import Activation
 from controllers.schemas.actuators import Actuators, PostureKeeper
 from controllers.schemas.agenda import Agenda
+from controllers.schemas.endings import Endings
 from controllers.schemas.family import Family
 from controllers.schemas.instance import Instance
 from controllers.schemas.link import SchemaLink
@@ -49,7 +50,10 @@ class World:
         self.observation: Observation | None = None
         self.family = Family(ledger, registry)
         self.agenda = Agenda()
-        self.activation = Activation(ledger, self.agenda, self.family.instances)
+        self.endings = Endings(ledger, self.agenda)
+        self.activation = Activation(
+            ledger, self.agenda, self.endings, self.family.instances
+        )
         self.newborn: list[Instance] = []
         """Roots that were woken since they were last looked at."""
         self._wakings = 0
@@ -57,7 +61,7 @@ class World:
     @property
     def tick(self) -> int:
         """The present slot."""
-        return self.activation.tick
+        return self.endings.tick
 
     def make(
         self, waking: Waking, parent: Instance | None, part_of: str | None = None
@@ -117,7 +121,7 @@ class World:
         if self.ledger.listeners:
             text = parameters_as_text(parameters)
             self.ledger.tell(Modulated(tick=self.tick, path=one.path, parameters=text))
-        self.activation.attempt(one, "on_modulated", one.schema.on_modulated)
+        self.endings.attempt(one, "on_modulated", one.schema.on_modulated)
 
     def _tell_woken(self, one: Instance) -> None:
         one.state = State.WINNER if one.is_perceptive else State.CHECKING

@@ -8,7 +8,7 @@ import pytest
 from controllers.resources.tokens import TokenId
 from controllers.resources.trace import Event, Executed, Expired, Granted
 from controllers.schemas import State, Waking
-from controllers.schemas.activation import Activation
+from controllers.schemas.endings import Endings
 from controllers.schemas.instance import Instance
 from controllers.schemas.invariants import SchemaChecker, check_schemas
 from controllers.schemas.states import Kind
@@ -165,18 +165,18 @@ def test_what_keeps_it_is_let_pass() -> None:
     assert not check_schemas(events)
 
 
-def _forget_to_give_up(activation: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activation._ledger, "give_up", lambda *_: None)
+def _forget_to_give_up(endings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endings._ledger, "give_up", lambda *_: None)
 
 
-def _let_the_tree_live(activation: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def _let_the_tree_live(endings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Instance, "awake_below", lambda self: iter(()))
 
 
 def _promote_before_the_loser_stands_down(
-    activation: Any, monkeypatch: pytest.MonkeyPatch
+    endings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(activation, "stand_down", lambda *_: None)
+    monkeypatch.setattr(endings, "stand_down", lambda *_: None)
 
 
 BREAKS: list[Callable[[Any, pytest.MonkeyPatch], None]] = [
@@ -206,7 +206,7 @@ def test_a_broken_runtime_is_found_out(
     stage.begin("choose", name="p", parameters=rule, children=children)
     stage.slot(2)
     assert not checker.finish()
-    activation: Activation = stage.runtime._world.activation
-    breaks(activation, monkeypatch)
+    endings: Endings = stage.runtime._world.endings
+    breaks(endings, monkeypatch)
     stage.slot(4)
     assert checker.finish()
