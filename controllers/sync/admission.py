@@ -73,8 +73,8 @@ class Admission:
             if self._running.group(key) is not None:
                 return NotReceived.GROUP_STARTED
             return self._waiting.why_not(member, tick)
-        if member.is_interrupt or after is not None:
-            return None  # it pauses them, or waits for them
+        if member.is_interrupt or (after is not None and not after.is_done):
+            return None  # it pauses those that use its leaves, or waits for them
         users = self._running.users(member.stream.leaves)
         in_use = any(user.key is not None for user in users)
         return NotReceived.IN_USE if in_use else None

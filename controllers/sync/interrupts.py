@@ -43,14 +43,20 @@ class Interrupts:
         self._waiting.append(play)
 
     def start(self, tick: int) -> None:
-        """Start the interrupts; what they need pauses, if they can begin (S2)."""
+        """Start the interrupts; what they need pauses, if they can begin (S2).
+
+        Each breaks in between two items: of two for one leaf the second comes a slot
+        later, and pauses the first.
+        """
         plays, self._waiting = self._waiting, []
         for play in plays:
             users = self._running.users(leaves_of(play))
-            if play.live and self._running.begin(play, tick):
-                for other in dict.fromkeys(user.play for user in users):
-                    if other is not None:
-                        self._pause(other, play, tick)
+            others = list(dict.fromkeys(user.play for user in users if user.play))
+            if not all(other.has_started for other in others):
+                self._waiting.append(play)
+            elif play.live and self._running.begin(play, tick):
+                for other in others:
+                    self._pause(other, play, tick)
 
     def resume(self, tick: int) -> None:
         """Lead back what no interrupt blocks any more; let go on what is back."""

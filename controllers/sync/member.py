@@ -101,6 +101,7 @@ class Play:
         "live",
         "members",
         "pause",
+        "place",
     )
 
     def __init__(self, key: GroupKey | None, members: Sequence[Member]) -> None:
@@ -111,6 +112,8 @@ class Play:
         """Those that have not ended."""
         self.after: set[int] = set()
         """Numbers of the streams that have to come to their end before."""
+        self.place = 0
+        """Among those that had to wait, in the order in which they came."""
         self.has_started = False
         """Whether first items have gone out."""
         self.batch: Batch | None = None

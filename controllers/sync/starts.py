@@ -14,7 +14,7 @@ from controllers.sync.words import EndReason
 
 
 class Starts:
-    """Queues of what starts, in the order in which it came or became free."""
+    """Queues of what starts; what is free does so in the order in which it came."""
 
     def __init__(
         self,
@@ -33,6 +33,7 @@ class Starts:
         """Those that nothing is known to hold."""
         self._held: dict[int, list[Play]] = {}
         """Stream to those that wait for its end."""
+        self._count = 0
         endings.on_end.append(self._wake)
 
     def add_at_once(self, play: Play) -> None:
@@ -41,6 +42,8 @@ class Starts:
 
     def add(self, play: Play, tick: int) -> None:
         """Let a play start when all that it follows has come to its end."""
+        self._count += 1
+        play.place = self._count
         for member in play.live:
             before = member.after
             if before is None or before.is_done:
@@ -54,28 +57,32 @@ class Starts:
         if not play.after:
             self._free.append(play)
 
-    def start_at_once(self, tick: int) -> None:
-        """Start the independent streams; each replaces those that it overlaps."""
-        plays, self._at_once = self._at_once, []
-        for play in plays:
-            if play.live:
-                self._replace(play, tick)
-                self._running.begin(play, tick)
+    def start_independent(self, tick: int) -> None:
+        """Start the independent streams; each replaces those that it overlaps.
 
-    def start_free(self, tick: int) -> None:
-        """Start what nothing holds in this slot (S9, S10)."""
-        plays, self._free = self._free, []
-        for play in plays:
-            if not play.live or self._hold(play):
-                continue
-            if not self._is_permitted(play, tick):
+        Those that waited for another one come first: who came since then is later.
+        """
+        followers, self._free = _split(self._free)
+        now, self._at_once = self._at_once, []
+        for play in followers:
+            if play.live and not self._hold(play):
+                self._begin(play, tick)
+        for play in now:
+            if play.live:
+                self._begin(play, tick)
+
+    def start_groups(self, tick: int) -> None:
+        """Start the groups that nothing holds in this slot (S9, S10)."""
+        groups, self._free = self._free, []
+        for play in sorted(groups, key=_place):
+            if play.key is None:  # it became free just now
                 self._free.append(play)
-                continue
-            if play.key is None:
-                self._replace(play, tick)
-            else:
-                self._waiting.take(play.key)
-            self._running.begin(play, tick)
+            elif play.live and not self._hold(play):
+                if self._is_permitted(play, tick):
+                    self._waiting.take(play.key)
+                    self._running.begin(play, tick)
+                else:
+                    self._free.append(play)
 
     # -- inside -----------------------------------------------------------------------
 
@@ -89,18 +96,17 @@ class Starts:
         return bool(users)
 
     def _is_permitted(self, play: Play, tick: int) -> bool:
-        """Ask all buses of a group; independent streams need not ask."""
-        if play.key is None:
-            return True
+        """Ask all buses of a group."""
         buses = dict.fromkeys(member.bus for member in play.live)
         return all(self._permit.permits(bus, tick) for bus in buses)
 
-    def _replace(self, play: Play, tick: int) -> None:
-        """End the independent streams that use a leaf of a new one."""
+    def _begin(self, play: Play, tick: int) -> None:
+        """Start an independent stream in the place of those that use its leaves."""
         for user in self._running.users(leaves_of(play)):
             if user.key is None:
                 why = f"by stream {play.members[0].number}"
                 self._endings.end(user, EndReason.REPLACED, tick, why)
+        self._running.begin(play, tick)
 
     def _wake(self, member: Member, tick: int) -> None:
         """Let those go on that waited for a stream; without it, some make no sense."""
@@ -122,6 +128,16 @@ class Starts:
         if play.key is not None and self._waiting.find(play.key) is not None:
             self._waiting.end(play.key, tick)
         self._endings.end_play(play, EndReason.DELETED, tick, why)
+
+
+def _split(plays: list[Play]) -> tuple[list[Play], list[Play]]:
+    """Return the independent streams, in their order, and the groups."""
+    streams = [play for play in plays if play.key is None]
+    return sorted(streams, key=_place), [play for play in plays if play.key]
+
+
+def _place(play: Play) -> int:
+    return play.place
 
 
 def leaves_of(play: Play) -> list[str]:

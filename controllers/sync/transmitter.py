@@ -32,7 +32,7 @@ from controllers.sync.sync_tag import GroupKey, SyncTag
 from controllers.sync.teller import Teller
 from controllers.sync.transmitter_cfg import TransmitterCfg
 from controllers.sync.waiting_groups import WaitingGroups
-from controllers.sync.words import EndReason, StreamState
+from controllers.sync.words import EndReason
 from models import BadInput
 
 
@@ -156,10 +156,8 @@ class Transmitter:
             return False
         if member.key is not None:
             return self.delete_group(member.key, tick)
-        has_begun = receipt.state is not StreamState.WAITING
-        reason = EndReason.REVOKED if has_begun else EndReason.DELETED
         if member.play is not None:
-            self._endings.end_play(member.play, reason, tick, "by its sender")
+            self._end_play(member.play, EndReason.DELETED, tick, "by its sender")
         return True
 
     def is_under_way(self, key: GroupKey, tick: int) -> bool:
@@ -191,8 +189,8 @@ class Transmitter:
         self._running.revoke_lost(tick)
         self._interrupts.start(tick)
         self._interrupts.resume(tick)
-        self._starts.start_at_once(tick)
-        self._starts.start_free(tick)
+        self._starts.start_independent(tick)
+        self._starts.start_groups(tick)
         self._running.send(tick)
 
     def settle(self, tick: int) -> None:
@@ -240,7 +238,7 @@ class Transmitter:
                 streams = (one.number for one in group.members)
                 self._teller.completed(tag.key, streams, group.found_by, tick)
                 self._starts.add(group.play, tick)
-        elif member.after is not None:
+        elif member.after is not None and not member.after.is_done:
             self._starts.add(Play(None, [member]), tick)
         else:
             self._starts.add_at_once(Play(None, [member]))
@@ -250,13 +248,18 @@ class Transmitter:
     ) -> bool:
         running = self._running.group(key)
         if running is not None:
-            self._endings.end_play(running, EndReason.REVOKED, tick, detail)
+            self._end_play(running, reason, tick, detail)
         elif self._waiting.find(key) is not None:
             members = self._waiting.end(key, tick)
             self._endings.end_all(members, reason, tick, detail)
         else:
             return False
         return True
+
+    def _end_play(self, play: Play, reason: EndReason, tick: int, detail: str) -> None:
+        """End a play; one of which something went out is revoked."""
+        reason = EndReason.REVOKED if play.has_started else reason
+        self._endings.end_play(play, reason, tick, detail)
 
     def _expire(self, due: int, now: int) -> None:
         """End the groups whose time to live was over at a tick."""

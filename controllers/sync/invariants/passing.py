@@ -31,10 +31,13 @@ class Passing(Judge):
         self._records = StreamRecords()
         self._waiting: dict[int, int] = {}
         """Independent stream that has not started to slots that have ended since."""
+        self._in_use: list[s.StreamReceived] = []
+        """Refused since a leaf is in use, by what has not started or ended so far."""
 
     def rules(self) -> tuple[Rule, ...]:
         """Look at streams and at the end of every slot."""
         return (
+            before(t.Event, self.slot_is_over),
             before(s.StreamReceived, self.received),
             before(s.GroupStarted, self.of_one_preset),
             before(s.StreamStarted, self.started),
@@ -45,7 +48,7 @@ class Passing(Judge):
     def received(self, event: s.StreamReceived) -> Findings:
         """It is refused only without a right, or where a started group is."""
         record = self._records.receive(event)
-        if event.group is not None or event.after is not None or event.is_interrupt:
+        if event.group is not None or event.is_interrupt or self._follows(event):
             return
         name = f"independent stream {event.stream} ({event.label!r})"
         if record is not None:
@@ -55,7 +58,7 @@ class Passing(Judge):
                 yield "I-24", f"{name} is refused, but has its right"
         elif event.refused is NotReceived.IN_USE:
             if not self._records.users(event.leaves):
-                yield "I-24", f"{name} is refused; no group uses its leaves"
+                self._in_use.append(event)
         elif event.refused is not NotReceived.UNDER_WAY:
             yield "I-24", f"{name} is refused with {event.refused}"
 
@@ -103,6 +106,20 @@ class Passing(Judge):
                 name = self._records.streams[number].name
                 yield "I-24", f"{name} is independent, but still waits"
 
+    def slot_is_over(self, event: t.Event) -> Findings:
+        """What used a leaf without having started has done so in this slot, or ended.
+
+        Between the items and the flush of a slot a group has begun, but nothing of it
+        has gone out.
+        """
+        if not self._in_use or event.tick <= self._in_use[0].tick:
+            return
+        for refused in self._in_use:
+            if not self._records.began(refused.leaves, refused.tick):
+                name = f"independent stream {refused.stream} ({refused.label!r})"
+                yield "I-24", f"{name} is refused; no group uses its leaves"
+        self._in_use.clear()
+
     def _has_right(self, token: TokenId, leaves: tuple[str, ...]) -> bool:
         held = self.replay.tokens.get(token)
         if held is None or held.ended is not None or held.mode is not Mode.USE:
@@ -111,6 +128,13 @@ class Passing(Judge):
             leaf in held.seats and not self.replay.leaf(leaf).is_frozen
             for leaf in leaves
         )
+
+    def _follows(self, event: s.StreamReceived) -> bool:
+        """Whether it has to wait for the end of another stream, or its failure."""
+        if event.after is None:
+            return False
+        first = self._records.streams.get(event.after)
+        return first is None or first.reason is not EndReason.DONE
 
     def _is_replaced(self, record: StreamRecord) -> bool:
         """Whether a later independent stream takes one of its leaves."""

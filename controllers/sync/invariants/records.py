@@ -114,3 +114,12 @@ class StreamRecords:
             for record in group.members
             if record.is_live and not set(leaves).isdisjoint(record.asked.leaves)
         ]
+
+    def began(self, leaves: tuple[str, ...], tick: int) -> bool:
+        """Whether a group with one of some leaves started or ended in a slot."""
+        return any(
+            tick in (record.started_tick, record.ended_tick)
+            and not set(leaves).isdisjoint(record.asked.leaves)
+            for group in self.groups.values()
+            for record in group.members
+        )
