@@ -77,7 +77,7 @@ class Gate:
         self._outputs = Outputs(robot.robot, robot.read())
         if devices is None:
             devices = map_devices(robot.robot.resources, robot.robot)
-        writers = make_writers(devices, self._outputs)
+        writers = make_writers(devices, self._outputs, ledger.cfg.tick_s)
         self._lines = {name: Line(name, writer) for name, writer in writers.items()}
         for name in writers:
             ledger.effort_cap(name)

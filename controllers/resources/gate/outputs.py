@@ -65,6 +65,11 @@ class Outputs:
         self.sound: SoundChunk | None = None
         """What is heard in this slot."""
 
+    @property
+    def in_force(self) -> FloatArray:
+        """(n_joints,) set-points that the robot obeys, in rad; not to be changed."""
+        return self._target
+
     def bound(self, cap: FloatArray) -> None:
         """Let these caps hold from this slot on, (n_joints,) in [0, 1]."""
         self.cap = cap

@@ -22,7 +22,7 @@ class PresentTargets(Mapping[str, float]):
 
     def __getitem__(self, leaf: str) -> float:
         """Return the set-point of one motor's leaf, in rad."""
-        return float(self._outputs.target[self._leads[leaf]])
+        return float(self._outputs.in_force[self._leads[leaf]])
 
     def __iter__(self) -> Iterator[str]:
         """Go through the leaves."""

@@ -77,6 +77,8 @@ class KeepingRobot:
         self.commands: list[Command] = []
         self.target = self.q.copy()
         self.stiffness = np.ones(n)
+        self.fails = False
+        """Whether it raises in the place of obeying."""
 
     @property
     def robot(self) -> Robot:
@@ -98,6 +100,8 @@ class KeepingRobot:
         )
 
     def write(self, command: Command) -> None:
+        if self.fails:
+            raise OSError("no answer")
         self.commands.append(command)
         if command.target is not None:
             self.target = command.target.copy()

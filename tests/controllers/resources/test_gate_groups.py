@@ -179,6 +179,12 @@ def test_the_present_set_points_are_those_written_last(world: World) -> None:
     assert before == world.target_of("HeadYaw")
     world.gate.submit(look, "HeadYaw", 0.3)
     assert present["HeadYaw"] == before
+    world.robot.fails = True
+    with pytest.raises(OSError, match="no answer"):
+        world.flush()
+    assert present["HeadYaw"] == before
+    world.robot.fails = False
+    world.gate.submit(look, "HeadYaw", 0.3)
     world.flush()
     assert present["HeadYaw"] == 0.3
     assert set(present) == set(world.robot.robot.motor_names)
