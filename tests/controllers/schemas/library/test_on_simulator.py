@@ -1,0 +1,151 @@
+"""Schemas on the simulated robot: what is seen, and what holds."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.owner import Owner
+from controllers.resources.trace import Event
+from controllers.resources.words import Preemption
+from controllers.schemas import State, Waking
+from controllers.schemas.gate_actuators import GateActuators
+from controllers.schemas.runtime import SchemaRuntime
+from controllers.schemas.trace import NotWinner, SchemaFailed
+from controllers.sync.trace import StreamStarted
+from experiments.coupled_robot import CoupledCfg, CoupledRobot
+from models import Robot
+from sim.simulated_robot import SimulatedRobot
+
+pytestmark = pytest.mark.scenario
+
+SOLES = {"l_ankle", "r_ankle"}
+
+
+@dataclass
+class Scene:
+    """A simulated robot with schemas."""
+
+    body: CoupledRobot
+    runtime: SchemaRuntime
+    events: list[Event] = field(default_factory=list)
+
+    def begin(self, schema: str, *, name: str = "", **given: Any) -> None:
+        self.runtime.add(Waking(schema=schema, name=name, **given))
+        self.runtime.wake(name or schema, self.body.tick)
+
+    def until(self, path: str, state: State, within_s: float) -> float:
+        """Run until an instance is in a state; return the time that took, in s."""
+        begin = self.body.time_s
+        self.body.slot()  # from then on its children are known
+        self.body.run(within_s, lambda: self.runtime.view(path).state is state)
+        assert self.runtime.view(path).state is state, self.runtime.view(path)
+        return self.body.time_s - begin
+
+    def failures(self) -> list[Event]:
+        return [e for e in self.events if isinstance(e, SchemaFailed | NotWinner)]
+
+    def started(self) -> list[tuple[int, str]]:
+        return [(e.tick, e.label) for e in self.events if isinstance(e, StreamStarted)]
+
+
+@contextmanager
+def scene(robot: Robot, posture: str = "Stand") -> Iterator[Scene]:
+    events: list[Event] = []
+    ledger = LedgerCfg(preemption=Preemption.BY_PRIORITY, tells_commands=False)
+    cfg = CoupledCfg(posture=posture, ledger=ledger)
+    body = CoupledRobot(robot, cfg, listeners=[events.append])
+    try:
+        runtime = SchemaRuntime(
+            robot,
+            body.ledger,
+            GateActuators(body.gate, body.commands, body.ledger),
+            posture=body.posture,
+        )
+        body.ledger.add_owner(Owner(name="schemas"), 0)
+        body.behaviours.add("schemas", runtime.step)
+        yield Scene(body, runtime, events)
+    finally:
+        body.close()
+
+
+class Push:
+    """A horizontal force on the torso, from half a second on, for 0.2 s."""
+
+    def __init__(self, towards_deg: float, newton: float) -> None:
+        angle = np.radians(towards_deg)
+        self.force: NDArray[np.float64] = newton * np.array(
+            [np.cos(angle), np.sin(angle), 0.0]
+        )
+
+    def __call__(self, sim: SimulatedRobot) -> None:
+        if 500 <= sim.tick < 700:
+            sim.push("torso", self.force)
+
+
+LIFE = (
+    Waking(schema="fall watch"),
+    Waking(schema="protect from fall", order=9, priority=8),
+    Waking(schema="breathe", priority=1),
+)
+
+
+@pytest.mark.parametrize(
+    ("towards_deg", "newton", "shoulder"),
+    [(0.0, 30.0, 0.3), (90.0, 40.0, 1.4), (180.0, 25.0, 2.0)],
+)
+def test_a_fall_is_seen_and_met_before_the_body_touches_the_ground(
+    nao: Robot, towards_deg: float, newton: float, shoulder: float
+) -> None:
+    with scene(nao) as on:
+        rule = {"arbitration": "highest_order"}
+        on.begin("choose", name="life", parameters=rule, children=LIFE)
+        on.body.disturb = Push(towards_deg, newton)
+
+        def has_touched() -> bool:
+            return any(c.link not in SOLES for c in on.body.sim.truth().contacts)
+
+        seen_s = on.until("life/protect from fall", State.WINNER, 2.0)
+        assert seen_s > 0.5  # not before the push
+        assert not has_touched()
+        assert on.body.run(2.0, has_touched)
+        touched_s = on.body.time_s
+        assert touched_s - seen_s > 0.2
+        q = on.body.sim.truth().q[nao.joint_index("LShoulderPitch")]
+        assert q == pytest.approx(shoulder, abs=0.35)  # the arm is nearly there
+        on.until("life/breathe", State.WINNER, 6.0)  # it lies still
+        assert on.body.sim.read().stiffness.max() == 0.0
+        assert not on.failures()
+
+
+@pytest.mark.parametrize(("towards_deg", "newton"), [(0.0, 16.0), (180.0, 10.0)])
+def test_a_push_that_it_survives_is_no_fall(
+    nao: Robot, towards_deg: float, newton: float
+) -> None:
+    with scene(nao) as on:
+        on.begin("fall watch")
+        on.begin("balance watch")
+        on.body.disturb = Push(towards_deg, newton)
+        unrest = []
+        for _ in range(200):
+            on.body.slot()
+            assert on.runtime.value("fall watch", "is_falling") is False
+            unrest.append(on.runtime.value("balance watch", "unrest"))
+        assert max(unrest[:48]) < 0.1  # it stands firmly
+        assert max(unrest) > 0.3  # and was pushed
+        assert not on.body.sim.has_fallen()
+
+
+def test_breathing_with_arms_and_legs_keeps_the_robot_firm(nao: Robot) -> None:
+    with scene(nao) as on:
+        on.begin("breathe", parameters={"limbs": "arms and legs"})
+        on.begin("balance watch")
+        for _ in range(600):
+            on.body.slot()
+            assert on.runtime.value("balance watch", "is_unstable") is False
+        assert not on.failures()
