@@ -53,8 +53,8 @@ class Family:
         self,
         waking: Waking,
         parent: Instance | None,
-        part_of: str | None = None,
-        takes: Waking | None = None,
+        part_of: str | None,
+        takes: Waking,
     ) -> Instance:
         """Return the instance of a name under a parent, made if it is not there yet.
 
@@ -63,8 +63,8 @@ class Family:
         Args:
             waking: which schema, and its name.
             parent: None makes a root.
-            part_of: of a root, the owner that it is a part of.
-            takes: the same, with what its parameters say that it needs; None: nothing.
+            part_of: of a new root, the owner that it is a part of.
+            takes: the same, with what its parameters say that it needs.
 
         Raises:
             UnknownName: there is no such schema, resource or owner.
@@ -75,16 +75,15 @@ class Family:
         one = siblings.get(waking.name)
         kind = self._registry.find(waking.schema)
         if one is None:
-            return self._new(kind, waking, parent, part_of, takes or waking)
+            return self._new(kind, waking, parent, part_of, takes)
         if type(one.schema) is not kind:
             raise BadInput(
                 f"{one.path!r} is an instance of schema {one.info.name!r}; it cannot "
                 f"be woken as {waking.schema!r}. Give this one another name."
             )
-        if one.waking != waking:
-            if not one.is_awake:
-                self._claim(one, takes or waking, part_of)
-            one.waking = waking
+        if not one.is_awake and one.claimed != takes:
+            self._claim(one, takes)
+        one.waking = waking
         return one
 
     def cell(self, reader: Instance, name: str) -> Cell:
@@ -137,22 +136,25 @@ class Family:
                 f"schema {info.name!r} cannot be made: {type(error).__name__}: {error}."
             ) from error
         one = Instance(
-            schema,
-            waking,
-            parent,
-            len(self.instances),
-            period_in_ticks(info.name, info.period_s, self._ledger.cfg.tick_s),
-            cells_of(info.outputs, path),
+            schema=schema,
+            waking=waking,
+            parent=parent,
+            part_of=part_of,
+            number=len(self.instances),
+            period_ticks=period_in_ticks(
+                info.name, info.period_s, self._ledger.cfg.tick_s
+            ),
+            cells=cells_of(info.outputs, path),
         )
-        self._claim(one, takes, part_of)
+        self._claim(one, takes)
         self.instances.append(one)
         siblings = self.roots if parent is None else parent.children
         siblings[waking.name] = one
         return one
 
-    def _claim(self, one: Instance, waking: Waking, part_of: str | None) -> None:
+    def _claim(self, one: Instance, waking: Waking) -> None:
         parent = one.parent
-        above = part_of if parent is None else one.owner_above()
+        above = one.part_of if parent is None else one.owner_above()
         priority = waking.priority
         if priority is None:
             priority = 0 if parent is None else parent.priority
@@ -162,7 +164,7 @@ class Family:
                 f"{one.path!r} perceives and commands nothing, so it needs no "
                 "resources; leave them out."
             )
-        one.claim, one.priority = claim, priority
+        one.claim, one.priority, one.claimed = claim, priority, waking
 
 
 def period_in_ticks(name: str, period_s: float, tick_s: float) -> int:

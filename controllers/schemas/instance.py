@@ -1,6 +1,7 @@
 """One instance of a schema: what the runtime remembers of it."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from controllers.schemas.actuators import Playing
@@ -15,76 +16,72 @@ MOST_ORDERS = 16
 """Orders of an instance that are kept before those that are over are thrown away."""
 
 
+@dataclass(eq=False, kw_only=True)
 class Instance:
     """A schema under one parent, asleep or awake, with its own modulation (JD-13)."""
 
-    def __init__(
-        self,
-        schema: ActuationSchema[Any] | PerceptiveSchema[Any],
-        waking: Waking,
-        parent: "Instance | None",
-        number: int,
-        period_ticks: int,
-        cells: Mapping[str, Cell],
-    ) -> None:
-        """Begin asleep.
+    schema: ActuationSchema[Any] | PerceptiveSchema[Any]
+    """The object with its methods."""
+    waking: Waking
+    """How it was woken last."""
+    parent: "Instance | None"
+    """Who wakes it; None: it is a root."""
+    part_of: str | None
+    """Of a root: the owner that it is a part of."""
+    number: int
+    """Count of instances; a parent's is lower than its children's."""
+    period_ticks: int
+    """Its cycle time."""
+    cells: Mapping[str, Cell]
+    """Its outputs."""
 
-        Args:
-            schema: the object with its methods.
-            waking: how it is woken.
-            parent: who wakes it; None: it is a root.
-            number: count of instances; a parent's is lower than its children's.
-            period_ticks: its cycle time.
-            cells: its outputs.
-        """
-        self.schema = schema
+    parameters: Any = None
+    claim: Claim | None = None
+    """None: it needs nothing."""
+    claimed: Waking | None = None
+    """What its claim was made by."""
+    priority: int = 0
+    """Of its requests, and of its children's if they have none of their own."""
+    children: "dict[str, Instance]" = field(default_factory=dict)
+    """All that it ever woke, by name."""
+    ranked: "list[Instance]" = field(default_factory=list)
+    """Actuation children that are awake, the highest rank first."""
+    newborn: "list[Instance]" = field(default_factory=list)
+    """Children that were woken since they were last looked at."""
+    winner: "Instance | None" = None
+    """Its present winner."""
+
+    state: State = State.SLEPT
+    is_ready: bool = False
+    is_done: bool = False
+    is_acting: bool = False
+    """Whether `start` was called, and nothing has ended that."""
+    has_acted: bool = False
+    """Whether it was since it won."""
+    may_act: bool = False
+    """Whether `start` or `iterate` runs."""
+    finishes: bool = False
+    """Whether it called `finish` in the method that runs."""
+    error: str = ""
+    next_due: int = -1
+    """Tick of its next iteration; -1 while it sleeps."""
+    due: int = -1
+    """The last tick at which it was due."""
+    woken: int = 0
+    """Count of wakings when it was woken."""
+    _orders: list[Playing] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Find its place in the tree, and its kind."""
+        parent, schema, self.name = self.parent, self.schema, self.waking.name
+        self.info = schema.info
+        self.path: str = self.name if parent is None else f"{parent.path}/{self.name}"
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.is_perceptive = isinstance(schema, PerceptiveSchema)
         self.acting = cast(ActuationSchema[Any], schema)
-        """The same, for those who know that it is not perceptive."""
+        """The schema, for those who know that it is not perceptive."""
         self.perceiving = cast(PerceptiveSchema[Any], schema)
-        """The same, for those who know that it is."""
-        self.info = schema.info
-        self.waking = waking
-        self.name = waking.name
-        self.path: str = (
-            waking.name if parent is None else f"{parent.path}/{waking.name}"
-        )
-        self.parent = parent
-        self.depth: int = 0 if parent is None else parent.depth + 1
-        self.number = number
-        self.period_ticks = period_ticks
-        self.cells = cells
-        self.parameters: Any = None
-        self.claim: Claim | None = None
-        self.priority = 0
-        """Of its requests, and of its children's if they have none of their own."""
-        self.children: dict[str, Instance] = {}
-        """All that it ever woke, by name."""
-        self.ranked: list[Instance] = []
-        """Actuation children that are awake, the highest rank first."""
-        self.newborn: list[Instance] = []
-        """Children that were woken since they were last looked at."""
-        self.winner: Instance | None = None
-        """Its present winner."""
-        self.state = State.SLEPT
-        self.is_ready = False
-        self.is_done = False
-        self.is_acting = False
-        """Whether `start` was called, and nothing has ended that."""
-        self.has_acted = False
-        """Whether it was since it won."""
-        self.may_act = False
-        """Whether `start` or `iterate` runs."""
-        self.finishes = False
-        """Whether it called `finish` in the method that runs."""
-        self.error = ""
-        self.next_due = -1
-        """Tick of its next iteration; -1 while it sleeps."""
-        self.due = -1
-        """The last tick at which it was due."""
-        self.woken = 0
-        """Count of wakings when it was woken."""
-        self._orders: list[Playing] = []
+        """The schema, for those who know that it is."""
 
     @property
     def is_awake(self) -> bool:

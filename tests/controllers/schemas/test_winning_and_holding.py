@@ -1,5 +1,6 @@
 """A schema acts when it is winner and holds what it needs (JD-8, JD-11)."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -7,8 +8,13 @@ import pytest
 from controllers.resources.policies import PauseOnDemand, StopOnDemand
 from controllers.resources.trace import Failed, Granted, MadeSafe
 from controllers.resources.words import Mode, OutcomeKind
-from controllers.schemas import State, Waking
-from controllers.schemas.trace import Finished, SchemaStarted, SchemaStopped
+from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
+from controllers.schemas.trace import (
+    Finished,
+    SchemaFailed,
+    SchemaStarted,
+    SchemaStopped,
+)
 from models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.stage import Stage, actuation, perceptive
 
@@ -251,3 +257,81 @@ def test_needs_that_cannot_be_met_are_refused_before_anybody_wakes(nao: Robot) -
     with pytest.raises(BadInput, match="'somebody' is the name of an owner already"):
         stage.runtime.add(Waking(schema="eye", name="somebody"))
     assert stage.runtime.paths == ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Which:
+    joint: str = "HeadYaw"
+
+
+class TurnsOne(ActuationSchema[Which]):
+    """Needs the joint that its parameters name."""
+
+    info = SchemaInfo(
+        name="turns one", about="Of a test.", parameters=Which, period_s=0.01
+    )
+
+    @classmethod
+    def needs_of(cls, parameters: Which, robot: Robot) -> tuple[str, ...]:
+        return (parameters.joint,)
+
+    def iterate(self) -> None:
+        assert self.submit(self.parameters.joint, 0.1)
+
+
+def test_needs_follow_the_parameters_of_each_waking(nao: Robot) -> None:
+    """Also those that were given while it was awake, and of a part of another owner."""
+    stage = Stage.of(nao, TurnsOne, actuation("whole"))
+    stage.begin("whole")
+    stage.runtime.add(Waking(schema="turns one"), part_of="whole")
+    obtained = []
+    for joint, again in (("HeadPitch", None), ("HeadYaw", "HeadPitch")):
+        stage.runtime.wake("turns one", stage.tick + 1, {"joint": joint})
+        stage.slot(2)
+        obtained.append(stage.told(Granted)[-1].shares)
+        if again is not None:
+            parameters = {"joint": again}
+            waking = Waking(schema="turns one", parameters=parameters)
+            stage.runtime._world.wake(waking, None)
+        stage.runtime.sleep("turns one", stage.tick)
+    stage.runtime.wake("turns one", stage.tick + 1, {"joint": "HeadPitch"})
+    stage.slot()
+    obtained.append(stage.told(Granted)[-1].shares)
+    assert [tuple(shares) for shares in obtained] == [
+        ("HeadPitch",),
+        ("HeadYaw",),
+        ("HeadPitch",),
+    ]
+    assert not stage.told(SchemaFailed)
+
+
+def test_who_keeps_a_state_is_asked_before_it_is_left(nao: Robot) -> None:
+    asked: list[tuple[str, int, float]] = []
+
+    class Keeper:
+        def ask_to_leave(self, by: str, tick: int, within_s: float) -> bool:
+            asked.append((by, tick, within_s))
+            return False
+
+    answers: list[bool] = []
+
+    def ready(schema: Any) -> bool:
+        answers.append(schema.ask_to_leave(1.0))
+        return True
+
+    goes = actuation(
+        "goes",
+        ready=ready,
+        start=lambda s: answers.append(s.ask_to_leave(2.0)),
+    )
+    stage = Stage.of(nao, goes)
+    stage.runtime._world.posture = Keeper()
+    stage.begin("goes")
+    stage.slot()
+    assert answers == [False, False]
+    assert asked == [("goes", 0, 2.0)], "only a winner may ask"
+    stage.runtime._world.posture = None
+    stage.runtime.sleep("goes", 0)
+    stage.runtime.wake("goes", 1)
+    stage.slot()
+    assert answers[-1] is True, "nobody keeps a state"
