@@ -61,12 +61,12 @@ def test_each_led_of_a_group_may_have_its_own_colour(leds: Leds) -> None:
 
 
 def test_a_fade_is_a_straight_line_in_steps_of_10_ms(leds: Leds, clock: Clock) -> None:
-    """By hand: 254 steps in 0.254 s are one a millisecond, so ten a cycle."""
-    leds.fade({"ChestLeds": of(1.0, 0.0, 0.0, fade_s=0.254)})
+    """By hand: 254 levels above dark in 2.54 s are one a cycle."""
+    leds.write({"ChestLeds": of(1.0, 0.0, 0.0, fade_s=2.54)})
     seen = []
-    for clock.tick in range(270):
+    for clock.tick in range(2600):
         seen.append(leds.state("ChestLeds")[0, 0] * 254)
-    by_hand = [10 * (tick // 10) for tick in range(260)] + [254] * 10
+    by_hand = np.minimum(np.arange(2600) // 10, 254)
     assert_allclose(seen, by_hand, atol=254 * ATOL)
 
 
@@ -129,6 +129,7 @@ def test_leds_of_a_simulated_robot_fade_with_its_time(
     kept = sim.snapshot()
     sim.advance_heat(sim.mean_square, 1.0)
     assert_array_equal(sim.leds.state("ChestLeds"), [[0.0, 0.0, 1.0]])
+    sim.write(Command(leds={"ChestLeds": of(1.0, 1.0, 1.0)}))
     sim.restore(kept)
     assert_allclose(sim.leds.state("ChestLeds"), [[0.0, 0.0, 0.5]], atol=0.5 / 254)
     sim.forget(kept)

@@ -63,6 +63,10 @@ def test_any_text_with_a_letter_is_sound_within_full_scale(text: str) -> None:
     assert len(samples) % (RATE // 5) == 0
 
 
+def test_a_word_of_a_thousand_consonants_is_no_trouble() -> None:
+    assert len(VOICE.render("bcdfghjklm" * 300 + "a" + "npqrstvwxz" * 300)) == RATE // 5
+
+
 @pytest.mark.parametrize("text", ["", "...", " "])
 def test_nothing_to_say_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match=r"nothing to say in .*; give a letter"):
