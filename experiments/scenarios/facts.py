@@ -26,6 +26,26 @@ from controllers.sync.trace import (
 from models.library import Unit
 
 
+HEARD = frozenset(
+    {
+        Expired,
+        Failed,
+        Granted,
+        GroupStarted,
+        Released,
+        Revoked,
+        SchemaFailed,
+        SchemaStarted,
+        SchemaStopped,
+        StateChanged,
+        StreamEnded,
+        StreamReceived,
+        StreamStarted,
+    }
+)
+"""Kinds of events that matter: there are many others in each slot."""
+
+
 @dataclass(kw_only=True, slots=True)
 class Facts:
     """The present slot; `clear` before it, `hear` its events, then look."""
@@ -83,8 +103,12 @@ class Facts:
         self.events.add(name)
         self.is_quiet = False
 
-    def hear(self, event: Event) -> None:  # noqa: PLR0912 # one branch a kind
+    def hear(self, event: Event) -> None:
         """Note an event of this slot; a listener of the ledger."""
+        if type(event) in HEARD:
+            self._note(event)
+
+    def _note(self, event: Event) -> None:  # noqa: PLR0912 # one branch a kind
         match event:
             case SchemaStarted():
                 self.started.add(event.path)
