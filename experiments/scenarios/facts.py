@@ -25,7 +25,6 @@ from controllers.sync.trace import (
 )
 from models.library import Unit
 
-
 HEARD = frozenset(
     {
         Expired,

@@ -49,5 +49,5 @@ class TraceKeeper:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of all that was counted, in hexadecimal; secrets have no part in it."""
+        """SHA-256 of all that was counted, in hexadecimal; without secrets."""
         return self._digest.hexdigest()
