@@ -62,7 +62,7 @@ def test_each_led_of_a_group_may_have_its_own_colour(leds: Leds) -> None:
 
 def test_a_fade_is_a_straight_line_in_steps_of_10_ms(leds: Leds, clock: Clock) -> None:
     """By hand: 254 levels above dark in 2.54 s are one a cycle."""
-    leds.write({"ChestLeds": of(1.0, 0.0, 0.0, fade_s=2.54)})
+    leds.fade({"ChestLeds": of(1.0, 0.0, 0.0, fade_s=2.54)})
     seen = []
     for clock.tick in range(2600):
         seen.append(leds.state("ChestLeds")[0, 0] * 254)
