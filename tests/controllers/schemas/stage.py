@@ -9,18 +9,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from controllers.resources.gate.device_writers import Value
-from controllers.resources.policies import ConflictPolicy
+from controllers.resources.owner import Owner
 from controllers.resources.request import Request
-from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Event, Executed, Granted, Rejected
 from controllers.schemas import (
     ActuationSchema,
-    NoParameters,
     PerceptiveSchema,
     SchemaInfo,
     State,
-    Variable,
     Waking,
 )
 from controllers.schemas.registry import Registry
@@ -174,8 +171,6 @@ class Stage:
 
     def take(self, owner: str, *names: str, **habits: Any) -> Token | None:
         """Let somebody who is no schema have resources, if he gets them at once."""
-        from controllers.resources.owner import Owner
-
         tick = max(self.tick, 0)
         self.ledger.add_owner(Owner(name=owner, **habits), tick)
         request = Request(owner=owner, resources=names, timeout_s=0.0)
@@ -206,19 +201,3 @@ class Stage:
         for event in self.told(Executed):
             found.setdefault(event.tick, set()).add(owners[event.token])
         return found
-
-
-__all__ = [
-    "Acts",
-    "ConflictPolicy",
-    "NoParameters",
-    "Ordered",
-    "ResourceTree",
-    "Stage",
-    "State",
-    "Variable",
-    "Waking",
-    "actuation",
-    "nothing",
-    "perceptive",
-]
