@@ -28,6 +28,8 @@ class Together(Judge):
         self._records = StreamRecords()
         self._touched: dict[GroupRecord, None] = {}
         """Groups to look at when this slot is over."""
+        self._out: list[StreamRecord] = []
+        """Streams of which an item went out in this slot."""
         self._tick = -1
         self._on_bus: dict[tuple[str, GroupRecord], tuple[int, int]] = {}
         """Bus and group to unit and stream of its last item in this slot."""
@@ -78,6 +80,8 @@ class Together(Judge):
         if group is None or group.started_tick is not None or not group.is_live:
             yield "I-23", f"group {event.group!r} starts, but does not wait"
             return
+        if not group.is_complete:
+            yield "I-23", f"{group.name} starts, but was not complete"
         group.started_tick = event.tick
         self._touched[group] = None
         yield from _whole(group, event.streams, "started")
@@ -116,6 +120,7 @@ class Together(Judge):
             yield "I-23", f"{record.name} started in slot {record.started_tick}"
         record.next += event.k >= 0
         record.sent_tick, record.sent_k = event.tick, event.k
+        self._out.append(record)
         if record.group is not None:
             self._touched[record.group] = None
             place = (UNIT_ORDER[event.unit], event.stream)
@@ -153,7 +158,7 @@ class Together(Judge):
     def slot_is_over(self, event: t.Event) -> Findings:
         """When time has passed, look at the groups that had changed."""
         if event.tick > self._tick:
-            if self._touched:
+            if self._touched or self._out:
                 yield from self._look_back()
             self._tick = event.tick
 
@@ -164,10 +169,14 @@ class Together(Judge):
     # -- inside -----------------------------------------------------------------------
 
     def _look_back(self) -> Findings:
+        for record in self._out:
+            if record.is_live and record.next == record.items:
+                yield "I-23", f"{record.name} has sent its last item, but goes on"
         for group in self._touched:
             yield from self._judge_start(group)
             yield from self._judge_instant(group)
             yield from self._judge_end(group)
+        self._out.clear()
         self._touched.clear()
         self._on_bus.clear()
 
