@@ -168,6 +168,9 @@ def read_tree(path: Path) -> Any:
         raise RobotDataError(path, line, f"{problem}.") from error
     except YAMLError as error:
         raise RobotDataError(path, None, f"is no YAML: {error}.") from error
+    except RecursionError as error:
+        problem = "is nested too deeply to be read; write it flatter."
+        raise RobotDataError(path, None, problem) from error
 
 
 def _first_problem(error: ValidationError) -> tuple[tuple[str | int, ...], str]:

@@ -167,7 +167,7 @@ motions:
       HeadPitch: [[1, 90]]  #! 90
       LHand: [[0.1, 0], [0.11, 57]]  #! with up to
 lights:
-  red: {steps: [{at_s: 0, leds: [Left ey], colour: "#ff0000"}]}  #! Did you mean 'Left eye'?
+  red: {steps: [{at_s: 0, leds: [Left ey], colour: "#ff0000"}]}  #! LED 'Left ey' is
   blue: {steps: [{at_s: 0, leds: [Left eye], colour: blue}]}  #! such as "#00ff00"
 commands:
   hello: {motion: turn, light: red, points: {motion: 50, light: 40}}  #! sum to 90
@@ -233,6 +233,8 @@ def test_errors_are_lines_of_file_and_line_in_order(load: Load, name: str) -> No
         ("name: [", "expected the node content"),
         ("name: a\nname: b\n", 'found duplicate key "name"'),
         ("- 1\n", "the file is [1]"),
+        ("[" * 3000, "nested too deeply"),
+        ("name: a\nexpect: &a [*a]\n", "expect.0 is None"),
         ("", "key 'name' is missing"),
         ("name: a\nabout: b\nduration_s: 0\n", "greater than 0"),
         ("name: a\nabout: b\nduration_s: 5\nrobot: there\n", "is not a directory"),
@@ -267,7 +269,7 @@ def test_names_of_wrong_behaviours_are_known_elsewhere(load: Load) -> None:
     assert "Did you mean 'priority'?" in error.problem
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(NAO.joint_names), data=st.data())
 def test_a_joint_without_a_letter_gets_its_name_suggested(
     load: Load, name: str, data: st.DataObject
