@@ -4,6 +4,8 @@ Each file may hold any of the sections `motions`, `lights`, `sounds`, `commands`
 `transitions`; an entry may name those of the other files.
 """
 
+from pathlib import Path
+
 from models.build_library import build_library
 from models.errors import RobotDataError
 from models.library import Library
@@ -13,6 +15,11 @@ from models.robot import Robot
 from models.yaml_lines import FileErrors, Problem, ReadFile, read_file
 
 SECTIONS = ("motions", "lights", "sounds", "commands")
+
+
+def has_library(folder: Path) -> bool:
+    """Return whether a robot's folder has any file of a library."""
+    return any((folder / "library").glob("*.yaml"))
 
 
 def load_library(robot: Robot) -> Library:

@@ -10,9 +10,11 @@ such file (`models.default_resources`). What the robot can do by heart is in `li
 """
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from models.errors import BadInput, UnknownName
+from models.library.on_demand import LibraryOnDemand
 from models.load_devices import (
     check_devices,
     load_contacts,
@@ -20,7 +22,7 @@ from models.load_devices import (
     load_groups,
     load_leds,
 )
-from models.load_library import load_library
+from models.load_library import has_library, load_library
 from models.load_motors import load_motors
 from models.load_postures import load_postures
 from models.load_resources import check_resource_names, load_resources
@@ -47,12 +49,14 @@ def default_robot_folder() -> Path:
 
 
 def load_robot(folder: Path | str | None = None) -> Robot:
-    """Return the robot of a folder, fully checked; None means the NAO.
+    """Return the robot of a folder, checked; None means the NAO.
+
+    Its library is read and checked when somebody first looks into it, and may raise
+    `FileErrors` then.
 
     Raises:
         BadInput: there is no such folder.
         RobotDataError: a file of it is wrong; the message says where and why.
-        FileErrors: files of its library are; the message says all of it.
     """
     folder = default_robot_folder() if folder is None else Path(folder)
     if not folder.is_dir():
@@ -94,7 +98,9 @@ def load_robot(folder: Path | str | None = None) -> Robot:
     )
     robot = replace(robot, resources=load_resources(robot))
     check_resource_names(file, robot)
-    return replace(robot, library=load_library(robot))
+    if has_library(folder):
+        robot = replace(robot, library=LibraryOnDemand(partial(load_library, robot)))
+    return robot
 
 
 def _check_body(file: YamlFile[RobotFile], urdf: UrdfTree) -> None:

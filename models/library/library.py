@@ -19,7 +19,7 @@ class Library:
 
     orders: Mapping[str, Order] = field(default_factory=dict)
     """DB1."""
-    transitions: tuple[Transition, ...] = ()
+    transitions: tuple[Transition, ...] = field(default_factory=tuple)
     """DB2."""
     motions: Mapping[str, Motion] = field(default_factory=dict)
     """DB3."""

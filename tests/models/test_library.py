@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -340,6 +341,26 @@ def test_the_fastest_motion_accepted_is_at_the_limit(load: Load, nao: Robot) -> 
     text = "motions: {{m: {{from: Stand, angles_deg: {{HeadYaw: [[{}, 60]]}}}}}}"
     load(text.format(least_s * 1.0001))
     assert len(problems(load, text.format(least_s * 0.9999))) == 1
+
+
+def test_a_library_is_read_when_somebody_looks_into_it(
+    spoil: Callable[[str, str, str], Path],
+) -> None:
+    folder = spoil("joints.csv", "left_knee,left_knee", "left_knee,left_knee")
+    (folder / "library").mkdir()
+    (folder / "library" / "sounds.yaml").write_text("sounds: {a: {text: a}, b: {}}")
+    robot = load_robot(folder)
+    with pytest.raises(FileErrors, match=r"sounds\.yaml:1"):
+        robot.library.sound("a")
+    (folder / "library" / "sounds.yaml").write_text("sounds: {a: {text: a}}")
+    assert robot.library.sound("a").text == "a"
+    (folder / "library" / "sounds.yaml").unlink()
+    assert robot.library.sound("a").text == "a", "it is read once"
+    again = pickle.loads(pickle.dumps(robot.library))
+    assert again.sounds == robot.library.sounds
+    assert not robot.library.transitions
+    with pytest.raises(AttributeError, match="no 'danse'"):
+        robot.library.danse  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_the_library_that_ships_is_whole(nao: Robot) -> None:
