@@ -233,7 +233,7 @@ def test_errors_are_lines_of_file_and_line_in_order(load: Load, name: str) -> No
         ("name: [", "expected the node content"),
         ("name: a\nname: b\n", 'found duplicate key "name"'),
         ("- 1\n", "the file is [1]"),
-        ("[" * 400, "nested too deeply"),
+        ("[" * 1000, "nested too deeply"),
         ("name: a\nexpect: &a [*a]\n", "expect.0 is None"),
         ("", "key 'name' is missing"),
         ("name: a\nabout: b\nduration_s: 0\n", "greater than 0"),
