@@ -7,6 +7,7 @@ what came of it. `arbitration_by` makes it the choice among the children of a sc
 from controllers.motivation.automaton import Arc, Automaton, Condition, Row, Stimulus
 from controllers.motivation.learning import Lesson, learnt
 from controllers.motivation.levels import DRIVES, EMOTIONS, Levels
+from controllers.motivation.read_models import actions_of, read_models
 from controllers.motivation.switch import (
     BehaviourModel,
     Effects,
@@ -29,6 +30,8 @@ __all__ = [
     "Row",
     "Stimulus",
     "Switch",
+    "actions_of",
     "arbitration_by",
     "learnt",
+    "read_models",
 ]

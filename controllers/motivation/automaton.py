@@ -111,6 +111,12 @@ class Automaton:
                 for arc in row.arcs:
                     self._known(arc.to)
 
+    @property
+    def actions(self) -> frozenset[str]:
+        """All that it may put out."""
+        rows = [row for table in self._tables.values() for row in table]
+        return frozenset(arc.action for row in rows for arc in row.arcs if arc.action)
+
     def row_for(
         self, stimulus: Stimulus | None, strengths: Mapping[str, float]
     ) -> int | None:

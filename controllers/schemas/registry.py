@@ -38,6 +38,7 @@ BUILT_IN: Mapping[str, str] = MappingProxyType(
         "hold": "controllers.schemas.library.hold:Hold",
         "hot joint watch": "controllers.schemas.library.hot_joint_watch:HotJointWatch",
         "look around": "controllers.schemas.library.look_around:LookAround",
+        "motivated": "controllers.schemas.motivated:Motivated",
         "move": "controllers.schemas.library.move:Move",
         "protect from fall": "controllers.schemas.library.protect:ProtectFromFall",
         "say": "controllers.schemas.library.say:Say",

@@ -1,0 +1,164 @@
+"""A parent whose children are chosen by motivation [CN1396856, fig. 5] (SY-26)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from controllers.motivation import (
+    DRIVES,
+    EMOTIONS,
+    Effects,
+    Lesson,
+    Levels,
+    Stimulus,
+    Switch,
+    actions_of,
+    arbitration_by,
+    read_models,
+)
+from controllers.schemas.arbitration import Arbitration, keep_winner
+from controllers.schemas.info import SchemaInfo
+from controllers.schemas.schema import ActuationSchema
+from controllers.schemas.variables import Variable
+from models import BadInput, UnknownName
+
+STRENGTHS = (*EMOTIONS, *DRIVES)
+
+
+def levels_of(start: Mapping[str, float], names: Sequence[str]) -> Levels:
+    """Return strengths of some names, with those at the start that are theirs.
+
+    Raises:
+        BadInput: a strength is out of range.
+    """
+    return Levels(names, start={n: start[n] for n in names if n in start})
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotivatedParameters:
+    """What drives it, and what it hears."""
+
+    models: Mapping[str, Any] = field(default_factory=dict)
+    """Name to behaviour model, as `controllers.motivation.read_models` takes them; what
+    they propose are the names of the children."""
+    start: Mapping[str, float] = field(default_factory=dict)
+    """Emotion or drive to its strength at the beginning, 0 to 100."""
+    per_s: Mapping[str, float] = field(default_factory=dict)
+    """Emotion or drive to its change by time alone, per second."""
+    effects: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Child to what it changes when it has finished: emotion or drive to ΔE or ΔI."""
+    hears: str = ""
+    """What was recognised. It is heard once; to be heard again it is emptied first."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Of what was recognised, as the size of a ball."""
+    lesson: Lesson | None = None
+    """What somebody says to what it did last; it counts once, as `hears` does."""
+    rate: float = 0.1
+    """Of learning, in [0, 1]."""
+
+    def __post_init__(self) -> None:
+        """Refuse models and names that there are not.
+
+        Raises:
+            UnknownName: an emotion, a drive or a child that is named is unknown.
+            BadInput: a model, a strength or the rate cannot be used.
+        """
+        actions = actions_of(read_models(self.models))
+        for child in self.effects:
+            if child not in actions:
+                raise UnknownName(
+                    "Effect of", child, actions, "what the models propose"
+                )
+        for names in (self.start, self.per_s, *self.effects.values()):
+            for name in names:
+                if name not in STRENGTHS:
+                    raise UnknownName("Emotion or drive", name, STRENGTHS, "the two")
+        if not 0.0 <= self.rate <= 1.0:
+            raise BadInput(f"rate of learning is {self.rate}; give one from 0 to 1.")
+        levels_of(self.start, STRENGTHS)
+
+
+class Motivated(ActuationSchema[MotivatedParameters]):
+    """Wakes its children, and lets the switch of motivation choose among them.
+
+    A child that finishes changes emotions and drives, and may be chosen again. With one
+    child alone that is ready there is nothing to choose.
+    """
+
+    info = SchemaInfo(
+        name="motivated",
+        about="Lets emotions, drives and what it hears choose among its children.",
+        parameters=MotivatedParameters,
+        outputs=(
+            Variable(
+                name="strengths",
+                type=dict,
+                about="Emotion or drive to its strength, 0 to 100.",
+            ),
+        ),
+    )
+    _switch: Switch | None = None
+    _heard: Stimulus | None = None
+    _rule: Arbitration | None = None
+    _said: MotivatedParameters | None = None
+    """What it was told last."""
+
+    def start(self) -> None:
+        """Begin with the strengths that it had, or those of its parameters."""
+        now = self.parameters
+        if self._switch is None:
+            self._switch = Switch(
+                read_models(now.models),
+                levels_of(now.start, EMOTIONS),
+                levels_of(now.start, DRIVES),
+                effects={child: _effects(now.effects[child]) for child in now.effects},
+                rate=now.rate,
+            )
+            self._rule = arbitration_by(self._switch, self._take_heard, self.random)
+            self._hear()
+        for child in self.children_given:
+            self.wake_child(child)
+
+    def on_modulated(self) -> None:
+        """Hear what is new, and learn from praise and scolding."""
+        self._hear()
+
+    def iterate(self) -> None:
+        """Let time change the strengths, and note what is done."""
+        switch = self._switch
+        if switch is None:
+            return
+        per_s, period_s = self.parameters.per_s, self.period_s
+        for levels, names in ((switch.emotions, EMOTIONS), (switch.drives, DRIVES)):
+            levels.update({n: per_s[n] * period_s for n in names if n in per_s})
+        for child in self.children_given:
+            if self.child(child.name).is_done:
+                switch.complete(child.name)
+                self.wake_child(child)
+        self.write(
+            "strengths", {**switch.emotions.as_mapping(), **switch.drives.as_mapping()}
+        )
+
+    def arbitrate(self, ready: Sequence[str], present: str | None) -> str | None:
+        """Choose what the switch takes."""
+        rule = self._rule or keep_winner
+        return rule(ready, present)
+
+    def _hear(self) -> None:
+        now, before = self.parameters, self._said or MotivatedParameters()
+        if now.hears and (now.hears, now.values) != (before.hears, before.values):
+            self._heard = Stimulus(event=now.hears, values=now.values)
+        if self._switch is not None and now.lesson not in {None, before.lesson}:
+            self._switch.teach(Lesson(now.lesson))
+        self._said = now
+
+    def _take_heard(self) -> Stimulus | None:
+        heard, self._heard = self._heard, None
+        return heard
+
+
+def _effects(changes: Mapping[str, float]) -> Effects:
+    return Effects(
+        emotions={n: value for n, value in changes.items() if n in EMOTIONS},
+        drives={n: value for n, value in changes.items() if n in DRIVES},
+    )
