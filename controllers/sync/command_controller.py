@@ -12,11 +12,14 @@ and nothing of them is on a bus before (SY-18).
     controller.step(tick)  # once a slot, after the behaviours, before the transmitter
 """
 
+from collections.abc import Callable, Mapping
+
 from controllers.resources.ledger import Ledger
 from controllers.sync.converter import OutputCommand
 from controllers.sync.delays import DelayModel, ExpectedDelays
 from controllers.sync.effector_leaves import EffectorLeaves
 from controllers.sync.issuing import Issuing
+from controllers.sync.joining import Joining
 from controllers.sync.order_admission import OrderAdmission, Tokens
 from controllers.sync.order_endings import OrderEndings
 from controllers.sync.order_handle import OrderHandle
@@ -54,6 +57,8 @@ class CommandController:
         cfg: CommandControllerCfg | None = None,
         delays: DelayModel | None = None,
         posture: str | None = None,
+        states: Mapping[str, str | None] | None = None,
+        seen_state: Callable[[], str | None] | None = None,
     ) -> None:
         """Build it, with its three converters.
 
@@ -66,6 +71,10 @@ class CommandController:
             cfg: settings; None: the defaults.
             delays: true times of the conversions; None: as expected.
             posture: in which the robot is; None: unknown.
+            states: posture to its state; None: none has one.
+            seen_state: returns the state that is seen now, None on the way between two:
+                a robot on its back does not stand, whatever was sent to it. None:
+                nobody looks.
         """
         cfg = cfg or CommandControllerCfg()
         slot_s = ledger.cfg.tick_s
@@ -74,7 +83,7 @@ class CommandController:
         self._tell = ledger.tell
         self._endings = OrderEndings(transmitter, ledger.tell)
         self._transmitter = transmitter
-        self._belief = PostureBelief(posture)
+        self._belief = PostureBelief(posture, states, seen_state)
         self._admission = OrderAdmission(library, maker, ledger)
         self._issuing = Issuing(
             cfg=cfg,
@@ -89,7 +98,7 @@ class CommandController:
         self._count = 0
         self._orders: list[PendingOrder] = []
         """Under way, oldest first."""
-        self._joining: list[PendingOrder] = []
+        self._joining = Joining(self._issuing, self._endings)
 
     # -- what senders call ------------------------------------------------------------
 
@@ -151,7 +160,7 @@ class CommandController:
             self._orders.append(order)
             self._issuing.plan(order, order.free_units, tick)
             if order.joins is not None:
-                self._joining.append(order)
+                self._joining.add(order)
             else:
                 self._issuing.plan(order, order.first_units, tick)
         return handle
@@ -196,10 +205,10 @@ class CommandController:
 
         Called once a slot, after the behaviours and before the transmitter's step.
         """
+        self._belief.update()
         if not self._orders:
             return
-        for order in tuple(self._joining):
-            self._try_to_join(order, tick)
+        self._joining.step(tick)
         self._issuing.step(tick)
         for order in tuple(self._orders):
             if self._endings.watch(order, tick):
@@ -216,27 +225,6 @@ class CommandController:
             count += 1
             key = GroupKey(outputs.preset, f"{outputs.name} {count}")
         return key
-
-    def _try_to_join(self, order: PendingOrder, tick: int) -> None:
-        """Begin an order when the motion before it is about to end (SY-3)."""
-        handle, before = order.handle, order.joins
-        if before is None or handle.is_over:
-            self._joining.remove(order)
-            return
-        receipt = before.handle.streams.get(Unit.MOTION)
-        failed = before.handle.is_over if receipt is None else receipt.is_over
-        if failed and not (receipt and receipt.is_done):
-            self._joining.remove(order)
-            why = f"{before.handle.name!r}, which it follows, did not come to its end"
-            self._endings.close(order, EndReason.DELETED, why, tick)
-            return
-        left = receipt.items_left if receipt else None
-        first = order.first_units
-        lead = self._issuing.lead((Unit.MOTION,) if first is None else first)
-        if left is not None and left <= lead:
-            self._joining.remove(order)
-            handle.follows = receipt
-            self._issuing.plan(order, first, tick)
 
     def _has_stream(
         self, order: PendingOrder, command: OutputCommand, receipt: Receipt
