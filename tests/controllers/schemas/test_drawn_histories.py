@@ -149,7 +149,7 @@ def play(robot: Robot, seed: int) -> tuple[Stage, SchemaChecker]:
 @pytest.mark.requirement("JD-7", "JD-8", "JD-11")
 def test_every_drawn_history_keeps_the_discipline(nao: Robot) -> None:
     seen: dict[str, int] = {}
-    for seed in range(60):
+    for seed in range(40):
         stage, checker = play(nao, seed)
         assert not checker.finish(), seed
         assert not stage.world.checker.finish(), seed

@@ -90,11 +90,11 @@ def play(robot: Robot, script: Script) -> tuple[Stage, SchemaChecker]:
 @pytest.mark.requirement("JD-6", "JD-7", "JD-8", "JD-10", "JD-11")
 def test_the_runtime_does_what_the_naive_model_does(nao: Robot, rule: str) -> None:
     awake = 0
-    for seed in range(60):
+    for seed in range(40):
         stage, checker = play(nao, Script(seed, rule))
         assert not checker.finish()
         awake += sum(stage.state(p) is not State.SLEPT for p in stage.runtime.paths)
-    assert awake > 60, "hardly anybody was awake at the end: the histories are dull"
+    assert awake > 40, "hardly anybody was awake at the end: the histories are dull"
 
 
 def test_the_same_seed_gives_the_same_trace(nao: Robot) -> None:
