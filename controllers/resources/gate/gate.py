@@ -104,9 +104,11 @@ class Gate:
 
         Args:
             token: proof of a reservation that covers the leaf.
-            leaf: a motor, a stiffness, or a leaf without a device.
+            leaf: a motor, a stiffness, LEDs, the loudspeakers, or a leaf without a
+                device.
             value: for a motor an angle in rad; for a stiffness one number in [0, 1], or
-                an array (n,) in the order of its joints; None without a device.
+                an array (n,) in the order of its joints; for LEDs a `LedSetting`; for
+                loudspeakers a `SoundChunk` of at most one slot; None without a device.
 
         Returns:
             None when it is accepted; `flush` may still reject it.
