@@ -124,6 +124,8 @@ class CoupledRobot:
             cfg=cfg.commands,
             delays=cfg.delays,
             posture=cfg.posture,
+            states={name: p.state for name, p in robot.postures.items()},
+            seen_state=lambda: self.posture.state,
         )
         """Takes the commands of behaviours."""
         self.failures = Failures()
