@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from controllers.sync.posture_way import find_way
 from models import BadInput, Robot, load_robot
 from models.library import Interpolation, Library, Unit
 from models.load_library import load_library
@@ -363,9 +364,21 @@ def test_a_library_is_read_when_somebody_looks_into_it(
         robot.library.danse  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_the_library_that_ships_is_whole(nao: Robot) -> None:
-    library = load_robot().library
-    for name in ("blink", "beep", "alarm", "greet"):
-        for unit, output in library.order(name).outputs.items():
+def test_every_command_that_ships_names_what_there_is(nao: Robot) -> None:
+    library = nao.library
+    assert {"blink", "beep", "alarm", "greet"} <= set(library.orders)
+    for order in library.orders.values():
+        for unit, output in order.outputs.items():
             known = (library.motions, library.lights, library.sounds)
             assert output in known[list(Unit).index(unit)]
+        assert sum(order.points.values()) in {0, order.preset}
+
+
+@pytest.mark.requirement("SY-2", "SY-19")
+def test_a_way_leads_from_sitting_to_every_upright_posture_and_back(nao: Robot) -> None:
+    upright = ("Stand", "StandInit", "StandZero", "PoseInit", "Crouch")
+    for posture in upright:
+        for start, end in (("Sit", posture), (posture, "Sit")):
+            way = find_way(nao.library, start, end)
+            assert way, f"{start} to {end}"
+            assert [step.start for step in way[1:]] == [s.end for s in way[:-1]]
