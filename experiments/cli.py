@@ -253,7 +253,7 @@ def bench(
     ] = None,
     only: Annotated[
         str | None,
-        typer.Option(metavar="PART", help="Only heat, or only reservations."),
+        typer.Option(metavar="PART", help="Only heat, reservations or transmitter."),
     ] = None,
 ) -> None:
     """Measure loop, controller, fast-forward and reservations beside references."""

@@ -16,6 +16,7 @@ from experiments.bench.controller import measure_controllers
 from experiments.bench.figures import Figure
 from experiments.bench.loop import measure_loop, measure_servos
 from experiments.bench.reservations import ReservationBenchCfg, measure_reservations
+from experiments.bench.transmitter import TransmitterBenchCfg, measure_transmitter
 from models import BadInput, Robot, default_robot_folder, load_robot
 from sim.engine import ENGINE_VERSION
 
@@ -28,6 +29,8 @@ class Part(StrEnum):
     HEAT = "heat"
     """The loop, the controllers, whole arms and fast-forward."""
     RESERVATIONS = "reservations"
+    TRANSMITTER = "transmitter"
+    """Slots with streams that run and groups that wait."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,7 @@ class BenchCfg:
     """Simulated time with and without fast-forward in s; None is 24 times `seconds`:
     two minutes for five seconds."""
     reservations: ReservationBenchCfg = field(default_factory=ReservationBenchCfg)
+    transmitter: TransmitterBenchCfg = field(default_factory=TransmitterBenchCfg)
     only: Part | None = None
     """None measures everything."""
     robot_folder: Path = field(default_factory=default_robot_folder)
@@ -114,10 +118,13 @@ def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
     machine = Machine.here()
     robot = load_robot(cfg.robot_folder)
     figures: list[Figure] = []
-    if cfg.only is not Part.HEAT:
+    if cfg.only in {None, Part.RESERVATIONS}:
         on_stage("reservations")
         figures += measure_reservations(robot, cfg.reservations)
-    if cfg.only is not Part.RESERVATIONS:
+    if cfg.only in {None, Part.TRANSMITTER}:
+        on_stage("transmitter")
+        figures += measure_transmitter(robot, cfg.transmitter)
+    if cfg.only in {None, Part.HEAT}:
         figures = _measure_heat(robot, cfg, on_stage) + figures
     return BenchResult(seconds=cfg.seconds, machine=machine, figures=tuple(figures))
 

@@ -9,11 +9,7 @@ one write of its slot; a slot has one of every motor of the robot, and the ledge
 advances by a tick. The robot behind it throws the write away.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from time import process_time
-
-import numpy as np
 
 from controllers.resources.gate import Gate
 from controllers.resources.gate.device_map import map_devices
@@ -21,8 +17,6 @@ from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.tokens import Token
-from controllers.robot_interface import Command, Observation
 from experiments.bench.bare_arbiters import (
     Run,
     bare_pairs,
@@ -30,11 +24,13 @@ from experiments.bench.bare_arbiters import (
     spot_leases,
 )
 from experiments.bench.figures import Figure, figure, ratio
+from experiments.bench.rates import rates_of
 from experiments.bench.request_costs import (
     RequestCostCfg,
     granted,
     measure_request_costs,
 )
+from experiments.bench.sink import Sink, take_all
 from models import Robot, TestbedError
 from models.resource_node import DeviceKind
 
@@ -61,7 +57,7 @@ def measure_reservations(robot: Robot, cfg: ReservationBenchCfg) -> list[Figure]
     spot = spot_leases()
     if spot is not None:
         runs["spot"] = spot
-    found = _rates(runs, cfg)
+    found = rates_of(runs, cfg.blocks, cfg.block_s)
     pairs, commands, questions = found["pairs"], found["commands"], found["questions"]
     bare, bare_tests_ = found["bare pairs"], found["bare tests"]
     figures = [
@@ -94,26 +90,6 @@ def _rate(
     return figure(name, what, "k/s", blocks, target, is_at_least=True)
 
 
-def _rates(runs: Mapping[str, Run], cfg: ReservationBenchCfg) -> dict[str, list[float]]:
-    """Return thousands a second of each subject, block by block, in turn."""
-    counts = {name: _count(run, cfg.block_s) for name, run in runs.items()}
-    rates: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(cfg.blocks):
-        for name, run in runs.items():
-            begin = process_time()
-            done = run(counts[name])
-            rates[name].append(1e-3 * done / (process_time() - begin))
-    return rates
-
-
-def _count(run: Run, block_s: float) -> int:
-    """Return how many of them take about a block's time; warms up as well."""
-    begin, done = process_time(), 0
-    while done == 0 or process_time() - begin < 0.2 * block_s:
-        done += run(100)
-    return max(1, round(done * block_s / (process_time() - begin)))
-
-
 def _pairs(robot: Robot) -> Run:
     ledger = Ledger(ResourceTree(robot.resources))
     ledger.add_owner(Owner(name="bench"), 0)
@@ -130,7 +106,7 @@ def _pairs(robot: Robot) -> Run:
 
 def _questions(robot: Robot) -> Run:
     ledger = Ledger(ResourceTree(robot.resources))
-    token = _take_all(ledger)
+    token = take_all(ledger)
     name = ledger.tree.exclusive_leaves(ledger.tree.root.name)[0]
 
     def run(count: int) -> int:
@@ -142,10 +118,10 @@ def _questions(robot: Robot) -> Run:
 
 
 def _commands(robot: Robot) -> Run:
-    ledger, sink = Ledger(ResourceTree(robot.resources)), _Sink(robot)
+    ledger, sink = Ledger(ResourceTree(robot.resources)), Sink(robot)
     devices = map_devices(robot.resources, robot)
     gate = Gate(ledger, sink, devices)
-    token = _take_all(ledger)
+    token = take_all(ledger)
     in_force = sink.read().target
     commands = [
         (leaf.name, float(in_force[leaf.joints[0]]))
@@ -165,53 +141,3 @@ def _commands(robot: Robot) -> Run:
         return slots * len(commands)
 
     return run
-
-
-def _take_all(ledger: Ledger) -> Token:
-    """Let one owner have every exclusive leaf."""
-    ledger.add_owner(Owner(name="bench"), 0)
-    everything = Request(owner="bench", resources=(ledger.tree.root.name,))
-    return granted(ledger.request(everything, 0))
-
-
-class _Sink:
-    """A robot that stands still and throws away what it is told."""
-
-    def __init__(self, robot: Robot) -> None:
-        """Stand in the robot's first posture."""
-        self.writes = 0
-        self._robot = robot
-
-    @property
-    def robot(self) -> Robot:
-        """The description that the arrays follow."""
-        return self._robot
-
-    def read(self) -> Observation:
-        """Return sensor values at rest."""
-        robot = self._robot
-        n_joints, n_motors = len(robot.joints), len(robot.motors)
-        angles = next(iter(robot.postures.values())).angles
-        return Observation(
-            time_s=0.0,
-            q=angles.copy(),
-            v=np.zeros(n_joints),
-            target=angles.copy(),
-            stiffness=np.ones(n_joints),
-            current=np.zeros(n_motors),
-            temperature=np.full(n_motors, 30.0),
-            gyro=np.zeros(3),
-            accelerometer=np.array([0.0, 0.0, 9.81]),
-            fsr=np.zeros(len(robot.force_sensors)),
-        )
-
-    def write(self, command: Command) -> None:
-        """Count and forget."""
-        del command
-        self.writes += 1
-
-    def step(self, ticks: int) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""

@@ -25,6 +25,7 @@ from experiments.bench.figures import figure, ratio
 from experiments.bench.loop import measure_loop
 from experiments.bench.request_costs import RequestCostCfg
 from experiments.bench.reservations import ReservationBenchCfg, measure_reservations
+from experiments.bench.transmitter import TransmitterBenchCfg, measure_transmitter
 from models import (
     BadInput,
     Robot,
@@ -49,6 +50,7 @@ TINY = BenchCfg(
             resources=(5, 10), waiters=(1, 3), depths=(2, 3), blocks=2, repeats=2
         ),
     ),
+    transmitter=TransmitterBenchCfg(waiting=(2, 20), groups=8, blocks=2, block_s=0.002),
 )
 RATIOS = {
     "loop_over_bare",
@@ -66,6 +68,9 @@ RATIOS = {
     "cost_owners_3",
     "cost_size_8",
     "cost_size_32",
+    "bare_over_transmitter",
+    "gate_over_transmitter",
+    "transmitter_waiting",
 }
 OTHERS = {
     "loop_us",
@@ -90,7 +95,13 @@ OTHERS = {
     "gated_commands",
     "gate_questions",
     "bare_tests",
+    "transmitter_slots",
+    "bare_slots",
+    "gate_slots",
+    "group_skew",
 }
+NOTHING = {"fast_forward_difference_k", "group_skew"}
+"""Where 0 is right: no time to jump, and no group comes apart."""
 OPTIONAL = {"spot_leases", "pairs_over_spot", "commands_over_spot"}
 
 
@@ -98,7 +109,7 @@ OPTIONAL = {"spot_leases", "pairs_over_spot", "commands_over_spot"}
 def result() -> BenchResult:
     stages: list[str] = []
     found = run_bench(TINY, stages.append)
-    assert len(stages) == 6
+    assert len(stages) == 7
     return found
 
 
@@ -118,7 +129,7 @@ def test_every_figure_is_there_once_finite_and_positive(result: BenchResult) -> 
     for one in result.figures:
         assert math.isfinite(one.value), one
         assert one.low <= one.value <= one.high, one
-        if one.name != "fast_forward_difference_k":  # no time to jump: no difference
+        if one.name not in NOTHING:
             assert one.value > 0.0, one
 
 
@@ -132,11 +143,15 @@ def test_ratios_have_no_unit_and_targets_are_stated(result: BenchResult) -> None
         "smart_us": 150.0,
         "reservation_pairs": 100.0,
         "gated_commands": 200.0,
+        "transmitter_slots": 0.1,
+        "transmitter_waiting": 1.5,
+        "group_skew": 0.0,
         **costs,
     }
     assert {n for n, f in figures.items() if f.is_at_least and f.target} == {
         "reservation_pairs",
         "gated_commands",
+        "transmitter_slots",
     }
 
 
@@ -280,13 +295,26 @@ def test_the_table_shows_every_figure(result: BenchResult) -> None:
     assert bench_table(result).row_count == len(result.figures)
 
 
-def test_a_part_is_measured_alone() -> None:
-    cfg = dataclasses.replace(TINY, only=Part.RESERVATIONS)
+@pytest.mark.parametrize(
+    ("part", "figure_of_it"),
+    [
+        (Part.RESERVATIONS, "gated_commands"),
+        (Part.TRANSMITTER, "transmitter_slots"),
+    ],
+)
+def test_a_part_is_measured_alone(part: Part, figure_of_it: str) -> None:
+    cfg = dataclasses.replace(TINY, only=part)
     stages: list[str] = []
     found = by_name(run_bench(cfg, stages.append))
-    assert stages == ["reservations"]
-    assert "gated_commands" in found
-    assert "loop_us" not in found
+    assert stages == [part]
+    assert figure_of_it in found
+    assert len(found.keys() & {"gated_commands", "transmitter_slots", "loop_us"}) == 1
+
+
+@pytest.mark.requirement("SY-12", "I-23")
+def test_no_measured_group_comes_apart(result: BenchResult) -> None:
+    skew = by_name(result)["group_skew"]
+    assert (skew.low, skew.value, skew.high, skew.blocks) == (0, 0, 0, 8)
 
 
 def test_an_unknown_part_is_refused_by_name() -> None:
@@ -327,6 +355,8 @@ def test_a_gate_that_writes_nothing_is_no_measurement(
     monkeypatch.setattr(Gate, "flush", lambda *_: ())
     with pytest.raises(TestbedError, match="did not write each slot"):
         measure_reservations(nao, TINY.reservations)
+    with pytest.raises(TestbedError, match="no items in some slots"):
+        measure_transmitter(nao, TINY.transmitter)
 
 
 def test_without_the_other_library_only_its_figures_are_missing(

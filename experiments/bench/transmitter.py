@@ -1,0 +1,271 @@
+"""How many slots a second a transmitter plays, among how many groups that wait.
+
+Three streams run, each on its own bus: a motion of every motor, a light and a sound,
+with an item in each slot. A slot is `step`, the ledger's tick, the gate's flush and
+`settle`. Beside it the same items go straight to the gate, and are put into a
+dictionary and counted by a loop that asks nobody.
+
+The skew of a group is counted in the trace: slots between the first items of its
+members, and between all items of one instant.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice, permutations
+
+import numpy as np
+
+from controllers.effectors import LedSetting, SoundChunk
+from controllers.resources.gate import Gate
+from controllers.resources.gate.device_map import DeviceMap, map_devices
+from controllers.resources.gate.device_writers import Value
+from controllers.resources.ledger import Ledger
+from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.tokens import Token
+from controllers.resources.trace import Event
+from controllers.sync.stream import Item, Present
+from controllers.sync.sync_tag import SyncTag
+from controllers.sync.trace import Sent
+from controllers.sync.transmitter import Transmitter
+from controllers.sync.transmitter_cfg import TransmitterCfg, bus_each
+from experiments.bench.bare_arbiters import Run
+from experiments.bench.figures import Figure, figure, ratio
+from experiments.bench.rates import rates_of
+from experiments.bench.sink import Sink, take_all
+from models import Robot, TestbedError
+from models.library import Unit
+from models.resource_node import DeviceKind
+
+ENDLESS = 10**9
+"""Items of a stream that is never over here."""
+POINTS = {Unit.MOTION: 20, Unit.LIGHT: 10, Unit.SOUND: 70}
+"""As the document distributes them [CN1396856, description of fig. 18]."""
+MOST = 1.5
+"""What a slot among many groups may cost, as a multiple of one among few."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransmitterBenchCfg:
+    """How much to measure."""
+
+    waiting: tuple[int, ...] = (100, 10_000)
+    """Groups that wait; the first number is the one to compare with."""
+    groups: int = 50
+    """Whose skew is counted."""
+    blocks: int = 11
+    block_s: float = 0.04
+    """Processor time of a block of each subject, in s."""
+
+
+def measure_transmitter(robot: Robot, cfg: TransmitterBenchCfg) -> list[Figure]:
+    """Measure slots a second, beside a bare loop; count the skew of groups."""
+    few, many = min(cfg.waiting), max(cfg.waiting)
+    runs = {
+        "bare": _bare(robot),
+        "gate": _straight(robot),
+        "few": _slots(robot, few),
+        "many": _slots(robot, many),
+    }
+    found = rates_of(runs, cfg.blocks, cfg.block_s)
+    skews = _skews(robot, cfg.groups)
+    return [
+        figure(
+            "transmitter_slots",
+            f"slots of 3 buses, {few} groups wait",
+            "k/s",
+            found["few"],
+            0.1,
+            is_at_least=True,
+        ),
+        figure("bare_slots", "the same items, counted", "k/s", found["bare"]),
+        figure("gate_slots", "the same items, straight", "k/s", found["gate"]),
+        ratio(
+            "gate_over_transmitter",
+            "straight / transmitter",
+            found["gate"],
+            found["few"],
+        ),
+        ratio(
+            "bare_over_transmitter",
+            "counted / transmitter",
+            found["bare"],
+            found["few"],
+        ),
+        ratio(
+            "transmitter_waiting",
+            f"a slot, {many} / {few} groups wait",
+            found["few"],
+            found["many"],
+            MOST,
+        ),
+        Figure(
+            name="group_skew",
+            what=f"largest skew of {cfg.groups} groups",
+            unit="slots",
+            value=max(skews),
+            low=min(skews),
+            high=max(skews),
+            blocks=len(skews),
+            target=0.0,
+        ),
+    ]
+
+
+class _Repeated:
+    """A stream that puts out the same item again and again."""
+
+    def __init__(
+        self, unit: Unit, token: Token, item: Mapping[str, Value], length: int = ENDLESS
+    ) -> None:
+        """Keep the item."""
+        self.unit = unit
+        self.label = unit.value
+        self.token = token
+        self.leaves = tuple(sorted(item))
+        self._item = item
+        self._length = length
+
+    def begin(self, present: Present) -> int:
+        """Return its length."""
+        del present
+        return self._length
+
+    def item(self, k: int) -> Item:
+        """Return the item."""
+        del k
+        return self._item
+
+    def rejoin(self, k: int, present: Present) -> Sequence[Item]:
+        """Return nothing: it is where it was."""
+        del k, present
+        return ()
+
+
+def _items(robot: Robot, devices: DeviceMap) -> dict[Unit, dict[str, Value]]:
+    """Return what each unit puts out in a slot."""
+    in_force = Sink(robot).read().target
+    motors = devices.of_kind(DeviceKind.MOTOR)
+    lights, speaker = devices.led_leaves, devices.speaker_leaf
+    if not lights or speaker is None:
+        raise TestbedError(f"robot {robot.name!r} has no lights or no loudspeaker.")
+    samples = np.zeros(160)
+    return {
+        Unit.MOTION: {leaf.name: float(in_force[leaf.joints[0]]) for leaf in motors},
+        Unit.LIGHT: {
+            lights[0].name: LedSetting(
+                colours=np.ones(lights[0].groups[0].n_channels), fade_s=0.1
+            )
+        },
+        Unit.SOUND: {
+            speaker.name: SoundChunk(
+                samples=samples, sample_rate_hz=16_000, label="bench"
+            )
+        },
+    }
+
+
+class _World:
+    """A transmitter with a bus for each unit, and what its streams put out."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Let one owner have the whole robot."""
+        self.ledger = Ledger(ResourceTree(robot.resources))
+        devices = map_devices(robot.resources, robot)
+        self.sink = Sink(robot)
+        self.gate = Gate(self.ledger, self.sink, devices)
+        self.token = take_all(self.ledger)
+        cfg = TransmitterCfg(buses=bus_each(), ttl_s=1e6)
+        self.transmitter = Transmitter(self.gate, self.ledger, cfg)
+        self.items = _items(robot, devices)
+
+    def send(self, unit: Unit, group: str, length: int = ENDLESS) -> None:
+        """Let a member of a group be received."""
+        stream = _Repeated(unit, self.token, self.items[unit], length)
+        tag = SyncTag(group=group, points=POINTS[unit])
+        receipt = self.transmitter.receive(stream, tag, self.ledger.tick + 1)
+        if receipt.refused is not None:
+            raise TestbedError(f"a stream was refused: {receipt.refused}.")
+
+    def slot(self) -> None:
+        """Run one slot, without the robot."""
+        tick = self.ledger.tick + 1
+        self.transmitter.step(tick)
+        self.ledger.advance(tick)
+        self.gate.flush(tick)
+        self.transmitter.settle(tick)
+
+
+def _slots(robot: Robot, waiting: int) -> Run:
+    world = _World(robot)
+    for n in range(waiting):
+        world.send(Unit.SOUND, f"waits {n}")
+    for unit in Unit:
+        world.send(unit, "runs")
+
+    def run(count: int) -> int:
+        writes = world.sink.writes
+        for _ in range(count):
+            world.slot()
+        if world.sink.writes != writes + count:
+            raise TestbedError("no items in some slots: nothing to measure.")
+        return count
+
+    return run
+
+
+def _straight(robot: Robot) -> Run:
+    world = _World(robot)
+    parts = [(world.token, item) for item in world.items.values()]
+
+    def run(count: int) -> int:
+        for _ in range(count):
+            tick = world.ledger.tick + 1
+            world.gate.submit_together(parts)
+            world.ledger.advance(tick)
+            world.gate.flush(tick)
+        return count
+
+    return run
+
+
+def _bare(robot: Robot) -> Run:
+    items = list(_items(robot, map_devices(robot.resources, robot)).values())
+    counts = dict.fromkeys(range(len(items)), 0)
+
+    def run(count: int) -> int:
+        for _ in range(count):
+            out: dict[str, Value] = {}
+            for unit, item in enumerate(items):
+                out.update(item)
+                counts[unit] += 1
+        return count
+
+    return run
+
+
+def _skews(robot: Robot, groups: int) -> list[int]:
+    """Return the largest spread of any instant of each group, in slots.
+
+    Their members come in every order, some slots apart, and are of unequal length.
+    """
+    world, slots_of = _World(robot), defaultdict[tuple[str, int], list[int]](list)
+
+    def note(event: Event) -> None:
+        if isinstance(event, Sent) and event.group is not None:
+            slots_of[event.group, event.k].append(event.tick)
+
+    world.ledger.listeners.append(note)
+    for n, order in enumerate(islice(cycle(permutations(Unit)), groups)):
+        for late, unit in enumerate(order):
+            world.send(unit, f"group {n}", length=3 + late)
+            for _ in range(n % 4):
+                world.slot()
+        for _ in range(6):
+            world.slot()
+    largest: dict[str, int] = {}
+    for (group, _), slots in slots_of.items():
+        largest[group] = max(largest.get(group, 0), max(slots) - min(slots))
+    if len(largest) != groups:
+        raise TestbedError(f"only {len(largest)} of {groups} groups have started.")
+    return list(largest.values())
