@@ -76,8 +76,15 @@ class Canvas:
         height: float,
         text: str | None = None,
         colour: str | None = None,
-    ) -> None:
-        """Draw one span in the present lane; None: by its name."""
+    ) -> bool:
+        """Draw one span in the present lane; return whether any of its name has room.
+
+        Args:
+            span: what.
+            height: of the bar, in inches.
+            text: None: its name.
+            colour: None: by its name.
+        """
         if colour is None:
             colour = self.colours.get(span.name, SOFT_INK)
             self.drawn.setdefault(span.name, colour)
@@ -103,8 +110,12 @@ class Canvas:
         is_backed = span.kind in {SpanKind.WAITS, SpanKind.FROZEN}  # hatched
         ink = INK if is_backed else ink_on(colour)
         ends = span.start_s, span.end_s
+        room = self.room(*ends, size)
+        if room < min(FEWEST, len(text)):
+            return False
         if self.write_in(*ends, height, text, size, ink, is_backed):
             self.named.add(span.name)
+        return True
 
     def strip(self, pattern: LightPattern, start_s: float, end_s: float) -> None:
         """Draw the colours of a light pattern in the present lane."""
@@ -129,9 +140,7 @@ class Canvas:
         is_backed: bool = False,
     ) -> bool:
         """Write into a bar as much as has room; return whether all of it had."""
-        room = int((self.inches(end_s - start_s) - 0.06) / (LETTER * size))
-        if room < min(FEWEST, len(text)):
-            return False
+        room = self.room(start_s, end_s, size)
         shown = text if len(text) <= room else f"{text[: max(1, room - 1)]}…"
         self.axes.text(
             start_s + self.seconds(0.04),
@@ -145,6 +154,10 @@ class Canvas:
             bbox=BACKING if is_backed else None,
         )
         return shown == text
+
+    def room(self, start_s: float, end_s: float, size: float) -> int:
+        """Return how many letters of a size in points fit into a bar."""
+        return int((self.inches(end_s - start_s) - 0.06) / (LETTER * size))
 
     def inches(self, seconds: float) -> float:
         """Return the length of a time on the panel."""

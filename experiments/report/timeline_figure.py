@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.trace import Event, Frozen, Granted, Requested
+from experiments.report.action_words import action_words
 from experiments.report.figure_file import save_figure
 from experiments.report.figure_style import (
-    FAINT_INK,
-    INK,
-    SOFT_INK,
     new_figure,
-    plain_frame,
 )
 from experiments.report.timeline_canvas import Canvas
 from experiments.report.timeline_colours import owner_colours
+from experiments.report.timeline_frame import (
+    frame_panels,
+    write_head,
+    write_scenario,
+)
 from experiments.report.timeline_marks import draw_marks, level_marks
 from experiments.report.timeline_outputs import draw_outputs
 from experiments.report.timeline_rows import Row, resource_rows, row_of
@@ -39,7 +41,6 @@ from models.resource_node import DeviceKind
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from experiments.scenarios.run import ScenarioRun
@@ -50,8 +51,6 @@ TOP, MARK, FOOT, HEAT = 0.45, 0.17, 0.75, 1.9
 """Heights in inches: title, a line of event labels, foot, temperatures."""
 LEAST = 0.4
 """Height of rows where nobody did anything, in inches."""
-MINUTES_FROM_S = 240.0
-"""Runs of this length or more have minutes on the axis."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +68,7 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
         BadInput: a file cannot be written.
     """
     marks = [
-        Mark(time_s=tick * scenario.tick_s, text=mark_text(event.text))
+        Mark(time_s=tick * scenario.tick_s, text=action_words(event.action))
         for tick, event in run.happened
     ]
     held = sum(verdict.holds for verdict in run.result.verdicts)
@@ -80,6 +79,7 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
         marks,
         end_s=run.result.sim_s,
         said=f"{held} of {len(run.result.verdicts)} expectations hold",
+        all_hold=run.result.all_hold,
     )
     settings = {
         "scenario": scenario.name,
@@ -102,6 +102,7 @@ def timeline_figure(
     *,
     end_s: float | None = None,
     said: str = "",
+    all_hold: bool = True,
 ) -> "Figure":
     """Return the figure of a run.
 
@@ -112,6 +113,7 @@ def timeline_figure(
         marks: what the scenario did, at its times.
         end_s: where the run ended; None: the scenario's length.
         said: at the right of the title.
+        all_hold: whether that is good news.
     """
     end = scenario.duration_s if end_s is None else end_s
     width = WIDTH - LEFT - RIGHT
@@ -136,8 +138,11 @@ def timeline_figure(
         panels.append(figure.add_axes(place))
         draw_temperatures(panels[-1], temperatures, scenario, end)
     draw_marks(panels, marks, levels, MARK, canvas.y)
-    _frame(panels, end)
-    _write_around(figure, scenario, canvas, said, height)
+    frame_panels(panels, end)
+    place = (LEFT / WIDTH, 1.0 - RIGHT / WIDTH)
+    write_head(figure, scenario.name, said, place, all_hold=all_hold)
+    write_scenario(figure, scenario, place[0])
+    canvas.legend(figure, 0.30 / height)
     return figure
 
 
@@ -148,16 +153,6 @@ def run_temperatures(run: "ScenarioRun") -> "pd.DataFrame":
     index = pd.Index(run.times_s, name="time_s")
     joints = list(run.scenario.robot.joint_names)
     return pd.DataFrame(run.degc, index=index, columns=joints)
-
-
-def mark_text(text: str) -> str:
-    """Return what an event does, in few words, of its line in the file."""
-    words = [
-        part
-        for part in text.replace("{", "").replace("}", "").split(", ")
-        if not part.startswith(("at_s:", "name:", "when:", "after_s:"))
-    ]
-    return " ".join(words).replace(":", "")
 
 
 def _draw_rows(
@@ -228,45 +223,3 @@ def _colours(events: Iterable[Event], scenario: Scenario) -> dict[str, str]:
         elif isinstance(event, Frozen):
             virtual.append(event.by)
     return owner_colours(names, virtual)
-
-
-def _frame(panels: "Sequence[Axes]", end_s: float) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: PLC0415  # heavy
-
-    is_long = end_s >= MINUTES_FROM_S
-    for axes in panels:
-        plain_frame(axes)
-        axes.set_xlim(0.0, end_s)
-        axes.grid(axis="x", color=FAINT_INK, lw=0.4, alpha=0.5)
-        if is_long:
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda s, _: f"{s / 60.0:g}"))
-            step = max(1, round(end_s / 60.0 / 10.0)) * 60.0
-            axes.set_xticks([i * step for i in range(int(end_s / step) + 1)])
-        else:
-            axes.xaxis.set_major_locator(MaxNLocator(nbins=12, steps=[1, 2, 5, 10]))
-    rows = panels[0]
-    rows.set_yticks([])
-    rows.grid(visible=False, axis="y")
-    rows.spines["left"].set_visible(False)
-    if len(panels) > 1:
-        rows.tick_params(labelbottom=False)
-    panels[-1].set_xlabel(f"time in {'minutes' if is_long else 's'}", fontsize=9)
-
-
-def _write_around(
-    figure: "Figure", scenario: Scenario, canvas: Canvas, said: str, height: float
-) -> None:
-    """Title, verdicts, foot, and a legend for names that found no room in a bar."""
-    top = 1.0 - 0.2 / height
-    left, right = LEFT / WIDTH, 1.0 - RIGHT / WIDTH
-    figure.text(
-        left, top, scenario.name, fontsize=12, fontweight="bold", color=INK, va="center"
-    )
-    figure.text(right, top, said, fontsize=9, color=SOFT_INK, ha="right", va="center")
-    foot = (
-        f"{scenario.path.name} · {scenario.robot.name} from {scenario.posture} · "
-        f"{scenario.duration_s:g} s · controller {scenario.controller} · "
-        f"seed {scenario.seed} · hatched: waits"
-    )
-    figure.text(left, 0.12 / height, foot, fontsize=7, color=SOFT_INK, va="center")
-    canvas.legend(figure, 0.30 / height)

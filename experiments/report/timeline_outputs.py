@@ -122,8 +122,7 @@ def _draw_playing(
     span = Span(
         name=stream.label, start_s=start_s, end_s=stream.end_s, kind=SpanKind.HOLDS
     )
-    canvas.bar(span, BAR, text, colour)
-    if canvas.inches(stream.end_s - start_s) < 0.25:
+    if not canvas.bar(span, BAR, text, colour):
         _write_beside(canvas, stream, text)
 
 

@@ -9,6 +9,9 @@ from experiments.report.timeline_spans import Span, SpanKind
 MOST_ROWS = 14
 """Of resources: more could not be read."""
 
+LONGEST_LABEL = 20
+"""Letters of two names that stand beside each other."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
@@ -58,8 +61,9 @@ def cover(leaves: Sequence[str], tree: ResourceTree) -> str:
             names.append(name)
             left.difference_update(below)
     names += [leaf for leaf in leaves if leaf not in tree]
-    more = len(names) - 2
-    return ", ".join(names[:2]) + (f" + {more}" if more > 0 else "")
+    n = 2 if len(", ".join(names[:2])) <= LONGEST_LABEL else 1
+    more = len(names) - n
+    return ", ".join(names[:n]) + (f" + {more}" if more > 0 else "")
 
 
 def row_of(label: str, spans: Sequence[Span]) -> Row:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -28,9 +29,10 @@ from controllers.sync.trace import (
     StreamStarted,
 )
 from controllers.sync.words import EndReason
+from experiments.report.action_words import action_words
 from experiments.report.timeline_canvas import LETTER
 from experiments.report.timeline_colours import owner_colours, pattern_colour
-from experiments.report.timeline_figure import Mark, mark_text, timeline_figure
+from experiments.report.timeline_figure import Mark, timeline_figure
 from experiments.report.timeline_marks import SIZE, level_marks
 from experiments.report.timeline_rows import cover, resource_rows, row_of
 from experiments.report.timeline_spans import (
@@ -41,6 +43,7 @@ from experiments.report.timeline_spans import (
     state_spans,
 )
 from experiments.report.timeline_streams import stream_spans
+from experiments.scenarios import events as e
 from experiments.scenarios.load import load_scenario
 from experiments.scenarios.plan import Scenario
 from models import load_robot
@@ -286,10 +289,36 @@ def test_labels_of_marks_never_overlap(drawn: list[tuple[float, str]]) -> None:
             assert start + width <= later + 1e-9
 
 
-def test_words_of_an_event_leave_out_when_it_happens() -> None:
-    text = "at_s: 4, name: shove, push: {link: torso, newton: [30, 0, 0], for_s: 0.2}"
-    assert mark_text(text) == "push link torso newton [30 0 0] for_s 0.2"
-    assert mark_text("when: {fallen: true}, say: Ouch") == "say Ouch"
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (e.StartBehaviour(behaviour="a"), "start a"),
+        (e.StopBehaviour(behaviour="a"), "stop a"),
+        (e.Say(text="Ouch"), "say “Ouch”"),
+        (
+            e.Push(link="torso", newton=(30.0, 0.0, -1.5), ticks=20),
+            "push torso (30, 0, -1.5) N",
+        ),
+        (e.SetTemperature(joint="HeadYaw", degc=80.0), "HeadYaw set to 80 °C"),
+        (e.BreakParts(parts=("Left arm", "LHand")), "break Left arm, LHand"),
+        (e.RepairParts(parts=("Left arm",)), "repair Left arm"),
+        (e.ChangeBody(body="T14"), "body T14"),
+        (e.SetGround(friction=0.3, slope_deg=2.0), "ground friction 0.3, slope 2°"),
+        (e.SetGround(slope_deg=2.0), "ground slope 2°"),
+        (e.UseController(controller="smart"), "controller smart"),
+        (e.DeleteGroup(group="hello"), "delete group hello"),
+    ],
+)
+def test_every_action_has_its_words(action: e.Action, words: str) -> None:
+    assert action_words(action) == words
+
+
+def test_there_are_words_for_every_kind_of_action() -> None:
+    (marked,) = (
+        mark.args[1]
+        for mark in test_every_action_has_its_words.pytestmark  # type: ignore[attr-defined]
+    )
+    assert {type(action) for action, _ in marked} == set(get_args(e.Action))
 
 
 def test_light_strips_show_the_fade() -> None:
