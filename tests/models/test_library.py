@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from controllers.sync.posture_way import find_way
 from models import BadInput, Robot, load_robot
 from models.library import Interpolation, Library, Unit
 from models.load_library import load_library
@@ -372,13 +371,3 @@ def test_every_command_that_ships_names_what_there_is(nao: Robot) -> None:
             known = (library.motions, library.lights, library.sounds)
             assert output in known[list(Unit).index(unit)]
         assert sum(order.points.values()) in {0, order.preset}
-
-
-@pytest.mark.requirement("SY-2", "SY-19")
-def test_a_way_leads_from_sitting_to_every_upright_posture_and_back(nao: Robot) -> None:
-    upright = ("Stand", "StandInit", "StandZero", "PoseInit", "Crouch")
-    for posture in upright:
-        for start, end in (("Sit", posture), (posture, "Sit")):
-            way = find_way(nao.library, start, end)
-            assert way, f"{start} to {end}"
-            assert [step.start for step in way[1:]] == [s.end for s in way[:-1]]

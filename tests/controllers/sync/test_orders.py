@@ -143,6 +143,16 @@ def test_of_ways_of_one_length_the_one_with_fewer_motions_counts() -> None:
     assert [step.motion for step in way] == ["a-c"]
 
 
+@pytest.mark.requirement("SY-2", "SY-19")
+def test_a_way_leads_from_sitting_to_every_upright_posture_and_back(nao: Robot) -> None:
+    upright = ("Stand", "StandInit", "StandZero", "PoseInit", "Crouch")
+    for posture in upright:
+        for start, end in (("Sit", posture), (posture, "Sit")):
+            way = find_way(nao.library, start, end)
+            assert way, f"{start} to {end}"
+            assert [step.start for step in way[1:]] == [s.end for s in way[:-1]]
+
+
 # -- one after the other ---------------------------------------------------------------
 
 
