@@ -139,9 +139,9 @@ def timeline_figure(
         draw_temperatures(panels[-1], temperatures, scenario, end)
     draw_marks(panels, marks, levels, MARK, canvas.y)
     frame_panels(panels, end)
-    place = (LEFT / WIDTH, 1.0 - RIGHT / WIDTH)
-    write_head(figure, scenario.name, said, place, all_hold=all_hold)
-    write_scenario(figure, scenario, place[0])
+    ends = (LEFT / WIDTH, 1.0 - RIGHT / WIDTH)
+    write_head(figure, scenario.name, said, ends, all_hold=all_hold)
+    write_scenario(figure, scenario, ends[0])
     canvas.legend(figure, 0.30 / height)
     return figure
 
