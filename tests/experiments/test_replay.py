@@ -23,6 +23,8 @@ from experiments.robot_source import (
     SimulatorSource,
     robot_source,
 )
+from experiments.scenarios.load import load_scenario
+from experiments.scenarios.run import run_scenario
 from models import BadInput, Robot, TestbedError, UnknownName, load_robot
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
@@ -107,6 +109,29 @@ def test_smart_answers_a_minute_with_a_push_bit_for_bit_as_it_did(
     assert not full.is_identical
     assert full.first_difference_s == 0.0
     assert full.rms_difference > 0.01
+
+
+SCENARIO = """\
+name: nods
+duration_s: 2
+controller: smart
+posture: Stand
+behaviours:
+  - {name: look, schema: look around}
+  - {name: blink, schema: blink}
+"""
+
+
+@pytest.mark.requirement("JD-18")
+def test_the_run_of_a_scenario_is_replayed_bit_for_bit(tmp_path: Path) -> None:
+    file, folder = tmp_path / "nods.yaml", tmp_path / "run"
+    file.write_text(SCENARIO, encoding="utf-8")
+    folder.mkdir()
+    run_scenario(load_scenario(file), folder, proves=False)
+    result, _ = replay_controllers(opened(folder, "smart", "fixed"))
+    assert result.run.observations == 100
+    assert result.answers["smart"].is_identical
+    assert not result.answers["fixed"].is_identical
 
 
 @pytest.mark.requirement("JD-17", "JD-18")
