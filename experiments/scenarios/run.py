@@ -92,7 +92,9 @@ def run_scenario(
         folder,
         plan.robot,
         seed=plan.seed,
-        config=_Config(scenario=plan.text, file=str(plan.path)),
+        config=_Config(
+            controller=plan.controller, file=str(plan.path), scenario=plan.text
+        ),
         command=command,
         experiment="scenario",
         exact=True,
@@ -111,6 +113,7 @@ def run_scenario(
 class _Config:
     """What `meta.json` keeps of a scenario."""
 
+    controller: str
     file: str
     scenario: str
     """The whole file."""
