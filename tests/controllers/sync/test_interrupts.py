@@ -214,3 +214,21 @@ def test_a_stream_that_cannot_come_back_is_over_with_its_group(
     stage.slots(3)
     assert {one.reason for one in group} == {EndReason.CANNOT_BEGIN}
     assert {one.sent for one in group} == {1}
+
+
+@pytest.mark.requirement("I-23")
+def test_what_a_broken_slot_left_at_the_gate_is_not_written_in_a_pause(
+    stage: Stage, token: Token
+) -> None:
+    """The slot before was not flushed; its items are sent again, after the pause."""
+    first, second = Clip(token, [A], 3), Clip(token, [B], 3)
+    for clip in (first, second):
+        stage.receive(clip, tag(50))
+    stage.slot()
+    stage.transmitter.step(stage.tick)
+    stage.tick += 1
+    stage.transmitter.interrupt(Clip(token, [A], 2), stage.tick)
+    stage.slots(2)
+    assert stage.target(B) == second.angle(0)
+    stage.slots(2)
+    assert items(stage, 2) == [(1, 0), (5, 1), (6, 2)]

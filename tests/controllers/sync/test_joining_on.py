@@ -171,3 +171,27 @@ def test_how_many_items_are_left_is_known_once_it_has_started(
     assert receipt.items_left is None
     stage.slots(2)
     assert receipt.items_left == 1
+
+
+def test_a_follower_replaces_the_independent_stream_on_its_leaf(
+    stage: Stage, token: Token
+) -> None:
+    """It starts later, though it came before."""
+    motion = stage.receive(Clip(token, [A], 3))
+    follower = stage.receive(Clip(token, [B], 2), after=motion)
+    other = stage.receive(Clip(token, [B], 9))
+    stage.slots(4)
+    assert follower.started_tick == 4
+    assert other.reason is EndReason.REPLACED
+
+
+def test_what_is_new_replaces_a_follower_that_would_start_in_its_slot(
+    stage: Stage, token: Token
+) -> None:
+    motion = stage.receive(Clip(token, [A], 3))
+    follower = stage.receive(Clip(token, [A], 2), after=motion)
+    stage.slots(3)
+    new = stage.receive(Clip(token, [A], 2))
+    stage.slot()
+    assert new.started_tick == 4
+    assert (follower.reason, follower.sent) == (EndReason.REPLACED, 0)
