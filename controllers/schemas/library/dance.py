@@ -14,7 +14,7 @@ from controllers.schemas.library.move import NotPlayed
 from controllers.schemas.library.needs import resources_of_joints
 from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.stable_stops import angles_at_end, parts_between_stops
-from controllers.schemas.schema import ActuationSchema
+from controllers.schemas.library.state_minded import StateMinded
 from controllers.schemas.variables import Variable
 from models import Robot
 
@@ -48,8 +48,8 @@ class DanceParameters:
         check_between("warn_s", self.warn_s, 0.0, 36_000.0, "s")
 
 
-class Dance(ActuationSchema[DanceParameters]):
-    """Plays the parts of its motion one after another."""
+class Dance(StateMinded[DanceParameters]):
+    """Plays the parts of its motion one after another, in the state it begins in."""
 
     info = SchemaInfo(
         name="dance",
@@ -80,6 +80,11 @@ class Dance(ActuationSchema[DanceParameters]):
         """Return what the motion moves."""
         motion = robot.library.motion(parameters.motion)
         return resources_of_joints(robot, motion.joints)
+
+    def ready(self) -> bool:
+        """Whether the robot is in the state in which the motion begins."""
+        motion = self.robot.library.motion(self.parameters.motion)
+        return self.is_in_state_of(motion.start)
 
     def start(self) -> None:
         """Begin, or resume from the stop at which it was, if the robot is still there.

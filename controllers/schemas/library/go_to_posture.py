@@ -15,7 +15,7 @@ from controllers.schemas.actuators import Playing
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.needs import resources_of_joints, set_of_states
 from controllers.schemas.library.ranges import check_between
-from controllers.schemas.schema import ActuationSchema
+from controllers.schemas.library.state_minded import StateMinded
 from controllers.sync.posture_way import find_way
 from models import Posture, Robot, TestbedError
 from models.library import Motion, Track, Transition
@@ -53,7 +53,7 @@ class GoToPostureParameters:
         check_between("speed_deg_s", self.speed_deg_s, 1.0, 200.0, "degrees/s")
 
 
-class GoToPosture(ActuationSchema[GoToPostureParameters]):
+class GoToPosture(StateMinded[GoToPostureParameters]):
     """Asks for the present state to be left, goes from posture to posture, finishes.
 
     What it has reached is in `posture`. Whatever it cannot do it fails with: those who
@@ -85,6 +85,11 @@ class GoToPosture(ActuationSchema[GoToPostureParameters]):
             UnknownName: the robot has no such posture.
         """
         self._goal = self.robot.posture(self.parameters.posture)
+        if not self.is_in_state_of(self._nearest().name):
+            raise NoWayThere(
+                f"the legs are as in {self._nearest().name!r}, but the robot is not in "
+                f"that state: it is overturned, or in {self._last_state!r}."
+            )
         self._playing: Playing | None = None
         self._here: Posture | None = None
         """Where the present motion leads; None before the first one."""

@@ -11,7 +11,7 @@ from controllers.schemas.actuators import Playing
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.move import NotPlayed, needs_of_command
 from controllers.schemas.library.needs import leaves_under
-from controllers.schemas.schema import ActuationSchema
+from controllers.schemas.library.state_minded import StateMinded
 from controllers.schemas.variables import Variable
 from models import Robot
 
@@ -28,7 +28,7 @@ class GreetParameters:
     """What the outputs are known by; empty takes the command's name."""
 
 
-class Greet(ActuationSchema[GreetParameters]):
+class Greet(StateMinded[GreetParameters]):
     """Gives one of its two commands, and finishes."""
 
     info = SchemaInfo(
@@ -61,6 +61,10 @@ class Greet(ActuationSchema[GreetParameters]):
         return tuple(
             name for name in more if not needs & set(leaves_under(robot, (name,)))
         )
+
+    def ready(self) -> bool:
+        """Whether the robot is where the command begins, or a way leads there."""
+        return self.can_follow(self.parameters.command)
 
     def start(self) -> None:
         """Give the command that fits what it has obtained."""

@@ -6,7 +6,7 @@ from controllers.schemas.actuators import Playing
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.needs import leaves_under, resources_of_joints
 from controllers.schemas.library.ranges import check_between
-from controllers.schemas.schema import ActuationSchema
+from controllers.schemas.library.state_minded import StateMinded
 from models import BadInput, Robot, TestbedError
 from models.library import Unit
 from models.resource_node import DeviceKind
@@ -47,10 +47,11 @@ class MoveParameters:
         check_between("pause_s", self.pause_s, 0.0, 3600.0, "s")
 
 
-class Move(ActuationSchema[MoveParameters]):
+class Move(StateMinded[MoveParameters]):
     """Plays it with the resources that it takes, and finishes.
 
-    Revoked in the middle it begins anew when it has them again.
+    Revoked in the middle it begins anew when it has them again. It is ready in the
+    state in which its motion begins, a command also where a way leads there.
     """
 
     info = SchemaInfo(
@@ -70,6 +71,15 @@ class Move(ActuationSchema[MoveParameters]):
             motion = robot.library.motion(parameters.motion)
             return resources_of_joints(robot, motion.joints)
         return ()
+
+    def ready(self) -> bool:
+        """Whether the robot is where it begins, or is at it."""
+        now = self.parameters
+        if now.command:
+            return self.can_follow(now.command)
+        if now.motion:
+            return self.is_in_state_of(self.robot.library.motion(now.motion).start)
+        return True
 
     def start(self) -> None:
         """Begin to play.

@@ -34,6 +34,7 @@ from controllers.sync.transmitter import Transmitter
 from controllers.voice import SyllableVoice
 from models import Robot
 from models.build_library import build_library
+from models.library import Library
 from models.library_problems import KnownNames, library_problems
 from models.library_yaml import LibraryForm
 from tests.controllers.resources.gate_world import KeepingRobot
@@ -52,6 +53,11 @@ ENTRIES: dict[str, Any] = {
                 "LHipRoll": [[0.3, 5], [0.6, 7]],
                 "RHipRoll": [[0.3, -5], [0.6, -7]],
             },
+        },
+        "test bow": {
+            "from": "Stand",
+            "to": "Stand",
+            "angles_deg": {"HeadPitch": [[2.0, 20], [4.0, -9.74]]},
         },
         "test dance": {
             "angles_deg": {
@@ -84,6 +90,11 @@ ENTRIES: dict[str, Any] = {
     },
     "sounds": {"test hello": {"text": "Hello"}},
     "commands": {
+        "test bow and say": {
+            "motion": "test bow",
+            "sound": "test hello",
+            "points": {"motion": 30, "sound": 70},
+        },
         "test greeting": {
             "motion": "test wave",
             "light": "test eyes",
@@ -106,9 +117,9 @@ ENTRIES: dict[str, Any] = {
 
 
 def with_test_library(robot: Robot) -> Robot:
-    """Return the robot with what these tests play, and no transitions but theirs."""
+    """Return the robot with what these tests play, and nothing else."""
     form = LibraryForm.model_validate(ENTRIES)
-    bare = replace(robot, library=replace(robot.library, transitions=()))
+    bare = replace(robot, library=Library())
     problems = library_problems(form, bare, KnownNames.of_library(bare.library))
     assert not problems, problems
     return replace(bare, library=bare.library.with_more(build_library(form, bare)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from controllers.schemas import State
+from controllers.schemas import State, Waking
 from controllers.schemas.library.attention import Attention
 from controllers.schemas.library.smooth_path import SmoothPath
 from controllers.schemas.library.stable_stops import parts_between_stops
@@ -235,9 +235,7 @@ def test_a_stop_before_a_joint_is_anywhere_known_is_refused(robot: Robot) -> Non
 
 
 def test_the_dance_of_the_nao_keeps_its_speeds_when_it_is_cut(nao: Robot) -> None:
-    dance = nao.library.motions.get("dance")
-    if dance is None:
-        pytest.skip("the library has no dance")
+    dance = nao.library.motion("dance")
     parts = parts_between_stops(dance, nao)
     assert len(parts) > 1
     for part in parts:
@@ -246,3 +244,30 @@ def test_the_dance_of_the_nao_keeps_its_speeds_when_it_is_cut(nao: Robot) -> Non
             if len(t) > 1:
                 limit = nao.joints[nao.joint_index(track.joint)].max_velocity
                 assert largest_speeds(t, y, part.interpolation).max() <= limit
+
+
+@pytest.mark.parametrize(
+    ("schema", "given"),
+    [
+        ("dance", {"motion": "test bow"}),
+        ("move", {"motion": "test bow"}),
+        ("greet", {"command": "test bow and say", "with_steps": ""}),
+    ],
+)
+def test_what_begins_standing_does_not_begin_lying(
+    robot: Robot, schema: str, given: dict[str, str]
+) -> None:
+    body = Body.of(robot)
+    body.ledger.set_state("State", "Back", 0)
+    body.sensors.up = np.array([1.0, 0.0, 0.0])
+    children = (Waking(schema=schema, name="it", parameters=given),)
+    body.begin("choose", name="parent", children=children)
+    body.slot(20)
+    assert body.state("parent/it") is State.CHECKING
+    body.sensors.up = np.array([0.0, 0.0, 1.0])
+    body.seconds(2.0)  # the vertical is filtered
+    assert body.state("parent/it") is State.WINNER
+    body.sensors.up = np.array([1.0, 0.0, 0.0])  # and falls
+    body.seconds(2.0)
+    assert body.state("parent/it") is State.CHECKING
+    assert not body.failures()

@@ -149,3 +149,55 @@ def test_breathing_with_arms_and_legs_keeps_the_robot_firm(nao: Robot) -> None:
             on.body.slot()
             assert on.runtime.value("balance watch", "is_unstable") is False
         assert not on.failures()
+
+
+def test_it_crouches_and_stands_up_and_no_fall_is_seen(nao: Robot) -> None:
+    with scene(nao) as on:
+        on.begin("fall watch")
+        row = (Waking(schema="crouch"), Waking(schema="stand"))
+        on.begin("sequence", children=row)
+        on.body.slot()
+        while on.runtime.view("sequence").state is State.WINNER:
+            on.body.slot()
+            assert on.runtime.value("fall watch", "is_falling") is False
+            assert on.body.time_s < 8.0
+        assert not on.failures()
+        labels = [label for _, label in on.started()]
+        assert labels == ["Stand to Crouch", "Crouch to Stand"]
+        assert on.body.posture.state == "Stand"
+
+
+@pytest.mark.requirement("RM-49")
+def test_a_greeting_on_both_legs_starts_together_and_stands(nao: Robot) -> None:
+    with scene(nao) as on:
+        on.begin("greet")
+        on.begin("balance watch")
+        on.body.run(0.5)
+        on.until("greet", State.SLEPT, 6.0)
+        assert not on.failures()
+        assert on.runtime.value("greet", "takes_steps") is True
+        starts = on.started()
+        assert len(starts) == 3
+        assert len({tick for tick, _ in starts}) == 1
+        assert on.body.sim.speaker.utterances[0].is_whole
+        assert not on.body.sim.has_fallen()
+        assert on.runtime.value("balance watch", "is_unstable") is False
+
+
+@pytest.mark.requirement("RM-36")
+def test_at_each_stop_of_the_dance_the_robot_rests_firmly(nao: Robot) -> None:
+    with scene(nao) as on:
+        on.begin("dance", parameters={"stop": False})
+        on.begin("balance watch")
+        on.body.run(2.0)
+        on.runtime.modulate("dance", {"stop": True}, on.body.tick)
+        on.body.run(4.0)
+        assert on.runtime.value("dance", "is_resting") is True
+        assert len(on.started()) == 1
+        for _ in range(100):
+            on.body.slot()
+            assert on.runtime.value("balance watch", "unrest") < 0.3
+        on.runtime.modulate("dance", {"stop": False}, on.body.tick)
+        on.body.run(1.0)
+        assert len(on.started()) == 2
+        assert not on.failures()

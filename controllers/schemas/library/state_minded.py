@@ -1,0 +1,80 @@
+"""What plays motions has to know in which state the robot is.
+
+A motion that begins standing must not begin in a robot that lies, however much its legs
+look like standing.
+"""
+
+from math import cos, radians
+from typing import TypeVar
+
+import numpy as np
+
+from controllers.schemas.library.needs import set_of_states
+from controllers.schemas.schema import ActuationSchema
+from controllers.sync.posture_way import find_way
+from models.library import Unit
+
+P = TypeVar("P")
+
+OVERTURNED_DEG = 60.0
+"""Tilt from which a robot without a state is not on its way, but overturned, in
+degrees; where the posture monitor begins to call it lying."""
+
+
+class StateMinded(ActuationSchema[P]):
+    """Remembers the last state that the robot was in; derive from it."""
+
+    _last_state: str | None = None
+
+    def is_in_state_of(self, posture: str | None) -> bool:
+        """Return whether the robot is in the state of a posture.
+
+        On the way from one posture to another it is in no state. Then the last one
+        counts, or any if none was ever seen, unless the robot is overturned.
+
+        Args:
+            posture: name of a stored one; None asks for nothing.
+
+        Raises:
+            UnknownName: the robot has no such posture.
+        """
+        state = None if posture is None else self.robot.posture(posture).state
+        group = None if state is None else set_of_states(self.robot, state)
+        if group is None:
+            return True
+        present = self._present_state(group)
+        if present is None:
+            return not self._is_overturned()
+        return present == state
+
+    def can_follow(self, command: str) -> bool:
+        """Return whether the motion of a command can begin: here, or by a way of DB2.
+
+        Raises:
+            UnknownName: the library has no such command.
+        """
+        library = self.robot.library
+        name = library.order(command).outputs.get(Unit.MOTION)
+        start = None if name is None else library.motion(name).start
+        return (
+            start is None
+            or self.is_in_state_of(start)
+            or any(
+                find_way(library, posture.name, start) is not None
+                for posture in self.robot.postures.values()
+                if posture.state is not None and posture.state == self._last_state
+            )
+        )
+
+    def _present_state(self, group: str) -> str | None:
+        """Return the active state, or the last one on the way to another."""
+        present = self.active_state(group)
+        if present is not None:
+            self._last_state = present
+        elif self._is_overturned():
+            self._last_state = None
+        return self._last_state
+
+    def _is_overturned(self) -> bool:
+        up = self.observation.accelerometer
+        return bool(up[2] < cos(radians(OVERTURNED_DEG)) * np.linalg.norm(up))
