@@ -1,0 +1,78 @@
+"""Two schemas of one's own: one sees how the robot leans, one keeps the head level."""
+
+from dataclasses import dataclass
+from math import atan2, degrees
+
+from controllers.resources.owner import Owner
+from controllers.schemas import (
+    ActuationSchema,
+    NoParameters,
+    PerceptiveSchema,
+    SchemaInfo,
+    Variable,
+    Waking,
+)
+from controllers.schemas.gate_actuators import GateActuators
+from controllers.schemas.registry import Registry
+from controllers.schemas.runtime import SchemaRuntime
+from experiments.coupled_robot import CoupledCfg, CoupledRobot
+from models import load_robot
+
+
+class Lean(PerceptiveSchema[NoParameters]):
+    """Says how far the torso leans forward, smoothed over a fifth of a second."""
+
+    angle = Variable(name="angle", type=float, unit="rad", about="Forward.", initial=0)
+    info = SchemaInfo(name="lean", about="Sees.", period_s=0.02, outputs=(angle,))
+    smooth = 0.0
+
+    def perceive(self) -> None:
+        """Called every 20 ms while it is awake."""
+        x, _, z = self.observation.accelerometer.tolist()
+        self.smooth += 0.1 * (atan2(-x, z) - self.smooth)
+        self.write("angle", self.smooth)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevelHeadParameters:
+    """What can be changed while it runs."""
+
+    gain: float = 1.0
+
+
+class LevelHead(ActuationSchema[LevelHeadParameters]):
+    """Turns the head against the lean of the torso."""
+
+    info = SchemaInfo(
+        name="level head",
+        about="Turns the head against the lean.",
+        parameters=LevelHeadParameters,
+        needs=("HeadPitch",),
+        reads=("lean.angle",),
+        period_s=0.02,  # the cycle time
+    )
+
+    def start(self) -> None:
+        """Called when it has won and has its resources."""
+        self.wake("lean")
+
+    def iterate(self) -> None:
+        """Called every 20 ms from then on."""
+        self.submit("HeadPitch", -self.parameters.gain * self.read("lean.angle"))
+
+
+robot = load_robot()
+body = CoupledRobot(robot, CoupledCfg(posture="StandInit"))
+act = GateActuators(body.gate, body.commands, body.ledger)
+known = Registry({"lean": Lean, "level head": LevelHead})
+schemas = SchemaRuntime(robot, body.ledger, act, registry=known)
+schemas.add(Waking(schema="level head"))
+body.ledger.add_owner(Owner(name="all schemas"), body.tick)
+body.behaviours.add("all schemas", schemas.step)
+for gain in (0.0, 1.0):
+    schemas.wake("level head", body.tick, {"gain": gain})
+    body.run(2.0)
+    lean = degrees(schemas.value("level head/lean", "angle"))
+    neck = degrees(body.sim.read().q[robot.joint_index("HeadPitch")])
+    print(f"gain {gain}: torso {lean:.1f}°, neck {neck:.1f}°, head {lean + neck:.1f}°")
+body.close()
