@@ -12,18 +12,20 @@ and nothing of them is on a bus before (SY-18).
     controller.step(tick)  # once a slot, after the behaviours, before the transmitter
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from controllers.resources.ledger import Ledger
+from controllers.resources.tokens import Token
 from controllers.sync.converter import OutputCommand
 from controllers.sync.delays import DelayModel, ExpectedDelays
 from controllers.sync.effector_leaves import EffectorLeaves
+from controllers.sync.group_key import group_key
 from controllers.sync.issuing import Issuing
 from controllers.sync.joining import Joining
 from controllers.sync.order_admission import OrderAdmission, Tokens
 from controllers.sync.order_endings import OrderEndings
 from controllers.sync.order_handle import OrderHandle
-from controllers.sync.output_set import OutputSet, look_up
+from controllers.sync.output_set import OutputSet, outputs_of
 from controllers.sync.pending_order import PendingOrder
 from controllers.sync.pipeline_cfg import CommandControllerCfg
 from controllers.sync.pipeline_trace import OrderReceived
@@ -127,42 +129,56 @@ class CommandController:
             UnknownName: there is no such command, or a name in it is not known.
             BadInput: the outputs do not fit together.
         """
-        if isinstance(command, str):
-            command = self.library.order(command)
-        outputs = (
-            look_up(command, self.library) if isinstance(command, Order) else command
-        )
-        self._count += 1
-        key = self._key(outputs, group, tick) if outputs.is_synchronous else None
-        handle = OrderHandle(
-            number=self._count, name=outputs.name, units=outputs.units, group=key
-        )
+        outputs = outputs_of(command, self.library)
+        taken = {order.handle.group for order in self._orders}
+        key = group_key(outputs, group, taken, self._transmitter, tick)
+        handle = self._new_handle(outputs, key)
         if prepares:
             order = self._admission.admit_after(
                 handle, outputs, tokens, tuple(self._orders), self._belief.posture
             )
         else:
             order = self._admission.admit(handle, outputs, tokens)
-        joins = order.joins
-        self._tell(
-            OrderReceived(
-                tick=tick,
-                order=handle.number,
-                name=handle.name,
-                group=key.group if key else None,
-                preset=key.preset if key else None,
-                units=handle.units,
-                follows=joins.handle.number if joins else None,
-                refused=handle.refused,
+        self._accept(order, tick)
+        return handle
+
+    def interrupt(
+        self,
+        command: str | Order | OutputSet,
+        token: Token,
+        tick: int,
+        *,
+        delete: Iterable[GroupKey] = (),
+    ) -> OrderHandle:
+        """Join one output on to what runs (SY-4): it starts as soon as it is converted.
+
+        What runs and shares a leaf with it pauses, a group whole, goes back to where it
+        was when it is over, and goes on.
+
+        Args:
+            command: name of a command of the library, an entry like it, or outputs.
+            token: proof of a reservation of all leaves of its output.
+            tick: now.
+            delete: groups that end at once.
+
+        Raises:
+            UnknownName: there is no such command, or a name in it is not known.
+            BadInput: it has several outputs, or points.
+        """
+        outputs = outputs_of(command, self.library)
+        if len(outputs.units) != 1 or outputs.is_synchronous:
+            raise BadInput(
+                f"command {outputs.name!r} cannot interrupt: it has the outputs "
+                f"{', '.join(outputs.units)}; give one that has a single one, and no "
+                "points."
             )
-        )
+        handle = self._new_handle(outputs, None)
+        order = self._admission.admit(handle, outputs, token)
+        order.is_interrupt = True
+        self._accept(order, tick)
         if handle.refused is None:
-            self._orders.append(order)
-            self._issuing.plan(order, order.free_units, tick)
-            if order.joins is not None:
-                self._joining.add(order)
-            else:
-                self._issuing.plan(order, order.first_units, tick)
+            for key in delete:
+                self.delete_group(key, tick)
         return handle
 
     def withdraw(self, handle: OrderHandle, tick: int) -> None:
@@ -216,15 +232,35 @@ class CommandController:
 
     # -- inside -----------------------------------------------------------------------
 
-    def _key(self, outputs: OutputSet, group: str | None, tick: int) -> GroupKey:
-        if group is not None:
-            return GroupKey(outputs.preset, group)
-        taken = {order.handle.group for order in self._orders}
-        count, key = 1, GroupKey(outputs.preset, outputs.name)
-        while key in taken or self._transmitter.is_under_way(key, tick):
-            count += 1
-            key = GroupKey(outputs.preset, f"{outputs.name} {count}")
-        return key
+    def _new_handle(self, outputs: OutputSet, key: GroupKey | None) -> OrderHandle:
+        self._count += 1
+        return OrderHandle(
+            number=self._count, name=outputs.name, units=outputs.units, group=key
+        )
+
+    def _accept(self, order: PendingOrder, tick: int) -> None:
+        """Tell of an order, and begin what can begin."""
+        handle, joins = order.handle, order.joins
+        key = handle.group
+        self._tell(
+            OrderReceived(
+                tick=tick,
+                order=handle.number,
+                name=handle.name,
+                group=key.group if key else None,
+                preset=key.preset if key else None,
+                units=handle.units,
+                follows=joins.handle.number if joins else None,
+                refused=handle.refused,
+            )
+        )
+        if handle.refused is None:
+            self._orders.append(order)
+            self._issuing.plan(order, order.free_units, tick)
+            if joins is not None:
+                self._joining.add(order)
+            else:
+                self._issuing.plan(order, order.first_units, tick)
 
     def _has_stream(
         self, order: PendingOrder, command: OutputCommand, receipt: Receipt

@@ -99,6 +99,8 @@ class Converter:
             stream = self._make(command)
         except BadInput as error:
             return error
+        if command.order.is_interrupt:
+            return self._transmitter.interrupt(stream, tick)
         return self._transmitter.receive(
             stream,
             command.tag,

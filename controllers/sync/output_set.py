@@ -78,3 +78,19 @@ def look_up(order: Order, library: Library) -> OutputSet:
         points=order.points,
         preset=order.preset,
     )
+
+
+def outputs_of(command: str | Order | OutputSet, library: Library) -> OutputSet:
+    """Return what a command puts out.
+
+    Args:
+        command: name of an entry of DB1, an entry like it, or the outputs.
+        library: the databases.
+
+    Raises:
+        UnknownName: there is no such command, or a name in it is not known.
+    """
+    if isinstance(command, OutputSet):
+        return command
+    order = library.order(command) if isinstance(command, str) else command
+    return look_up(order, library)

@@ -31,6 +31,8 @@ class PendingOrder:
     """Leaves of its motion, and of the initial one."""
     joins: "PendingOrder | None" = None
     """The order whose motion it joins on to."""
+    is_interrupt: bool = False
+    """Whether it starts at once, and what it disturbs pauses (SY-4)."""
     commands: "list[OutputCommand]" = field(default_factory=list)
     """Those that were issued."""
 

@@ -32,6 +32,9 @@ class Transmitting(Protocol):
             on_signal: gets the tick of that slot, after its items went out.
         """
 
+    def interrupt(self, stream: Stream, tick: int) -> Receipt:
+        """Start a stream in the next slot; what it disturbs pauses (SY-4)."""
+
     def withdraw(self, receipt: Receipt, tick: int) -> bool:
         """End a stream and its whole group; say whether it was not over."""
 

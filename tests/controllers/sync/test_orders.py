@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from controllers.sync.order_handle import OrderHandle
@@ -337,6 +338,53 @@ def test_orders_of_one_name_under_way_have_different_groups(nao: Robot) -> None:
     ]
     line.slots(700)
     assert order().group == GroupKey(100, "greet"), "free again"
+
+
+@pytest.mark.requirement("SY-4")
+def test_an_interrupt_is_joined_on_and_what_it_disturbs_goes_on(nao: Robot) -> None:
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", *ALL)
+    greet = line.controller.submit("greet", token, line.tick)
+    line.slots(40)
+    track = Track(joint="RShoulderPitch", times_s=(0.5,), angles=(1.0,))
+    point = OutputSet(name="point", motion=Motion(name="point", tracks=(track,)))
+    interrupt = line.controller.interrupt(point, token, line.tick)
+    line.slots(20)
+    assert interrupt.state is StreamState.RUNNING
+    assert greet.state is StreamState.PAUSED
+    line.slots(200)
+    assert interrupt.reason is greet.reason is EndReason.DONE
+    shoulder = nao.joint_index("RShoulderPitch")
+    assert line.robot.target[shoulder] == pytest.approx(np.radians(80))
+    steps = np.abs(
+        np.diff(
+            [c.target[shoulder] for c in line.robot.commands if c.target is not None]
+        )
+    )
+    assert steps.max() <= nao.joints[shoulder].max_velocity * 0.01
+
+
+@pytest.mark.requirement("SY-4", "SY-18")
+def test_an_interrupt_may_delete_a_group_that_is_not_even_converted(nao: Robot) -> None:
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+    greet = line.controller.submit("greet", token, line.tick)
+    line.slots(100)
+    nod = line.controller.interrupt(
+        "nod", token, line.tick, delete=[GroupKey(100, "greet")]
+    )
+    line.slots(400)
+    assert (greet.reason, nod.reason) == (EndReason.DELETED, EndReason.DONE)
+    assert not [x for x in line.told(Sent) if x.group == "greet"]
+    assert line.controller.present_posture == "Stand", "the initial motion goes on"
+
+
+def test_only_a_single_output_interrupts(nao: Robot) -> None:
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+    for name in ("greet", "bow and beep"):
+        with pytest.raises(BadInput, match="cannot interrupt"):
+            line.controller.interrupt(name, token, line.tick)
 
 
 def test_an_order_may_be_made_for_the_occasion(nao: Robot) -> None:
