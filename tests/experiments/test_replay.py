@@ -113,6 +113,7 @@ def test_smart_answers_a_minute_with_a_push_bit_for_bit_as_it_did(
 
 SCENARIO = """\
 name: nods
+about: A head turns and the eyes blink.
 duration_s: 2
 controller: smart
 posture: Stand
