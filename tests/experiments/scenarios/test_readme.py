@@ -1,0 +1,25 @@
+"""The scenario of the README runs as it is printed there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments.scenarios.load import load_scenario
+from experiments.scenarios.run import run_scenario
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-1", "SY-9")
+def test_the_readmes_scenario_holds_and_says_what_is_printed(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```yaml\n(.*?)^```", text, flags=re.M | re.S)
+    path = tmp_path / "hello.yaml"
+    path.write_text(block, encoding="utf-8")
+    run = run_scenario(load_scenario(path), tmp_path)
+    assert run.result.all_hold
+    for verdict in run.result.verdicts:
+        assert re.search(re.escape(verdict.seen).replace(r"\ ", r"\s+"), text)
+    assert (tmp_path / "sound.wav").stat().st_size > 6 * 16_000 * 2 * 0.9
