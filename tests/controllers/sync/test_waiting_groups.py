@@ -1,6 +1,7 @@
 """Until its points sum to the preset a group waits, and nothing of it is sent."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -246,3 +247,37 @@ def test_one_stream_is_not_received_twice(stage: Stage, token: Token) -> None:
     assert stage.receive(clip).refused is None
     assert stage.receive(clip).refused is NotReceived.UNDER_WAY
     assert stage.receive(clip, tag(20)).refused is NotReceived.UNDER_WAY
+
+
+def calls_of(do: Callable[[], None]) -> int:
+    """Return how many functions are called."""
+    count = 0
+
+    def note(frame: object, event: str, arg: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    sys.setprofile(note)
+    try:
+        do()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.requirement("SY-14")
+def test_a_slot_does_the_same_work_however_many_groups_wait(nao: Robot) -> None:
+    """Incomplete ones, and complete ones that follow a stream or wait for a leaf."""
+    work = []
+    for n in (1, 500):
+        stage = Stage.of(nao, ttl_s=1e6, is_heard=False)
+        token = stage.take("greet", *LEAVES)
+        motion = stage.receive(Clip(token, [LEAVES[0]], 99))
+        for k in range(n):
+            stage.receive(Clip(token, [LEAVES[1]]), tag(20, f"incomplete {k}"))
+            later = tag(100, f"later {k}")
+            stage.receive(Clip(token, [LEAVES[1]]), later, after=motion)
+            stage.receive(Clip(token, [LEAVES[0]]), tag(100, f"busy {k}"))
+        stage.slot()
+        work.append(calls_of(stage.slot))
+    assert work[0] == work[1]
