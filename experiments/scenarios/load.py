@@ -5,8 +5,9 @@
 Nothing is started before all of the file is right.
 """
 
+import math
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 from controllers.resources.body.degraded_modes import ENERGY_SAVING
@@ -16,15 +17,14 @@ from controllers.resources.body.virtual_owner import (
     ROBOT_MODEL,
 )
 from controllers.resources.resource_tree import ResourceTree
-from controllers.schemas.parameters import make_parameters
-from controllers.schemas.registry import schema_class
 from controllers.voice import make_voice
 from experiments.scenarios.contradictions import check_together
 from experiments.scenarios.events import BreakParts, RepairParts, ScenarioEvent
 from experiments.scenarios.expectations import Expectation
 from experiments.scenarios.form import ScenarioFile
 from experiments.scenarios.form_events import StartEvent
-from experiments.scenarios.names_in_file import entry_of, names_left_out, texts
+from experiments.scenarios.group_ids import group_ids
+from experiments.scenarios.names_in_file import entry_of, names_left_out
 from experiments.scenarios.notes import Notes
 from experiments.scenarios.owner_tree import check_owner_tree, with_known_parents
 from experiments.scenarios.plan import DIRECTOR, Behaviour, Scenario
@@ -39,10 +39,10 @@ from experiments.scenarios.read_settings import (
     read_transmitter,
 )
 from experiments.scenarios.scene import Scene
+from experiments.scenarios.too_early import check_times
 from experiments.stiffness_owner import NAME as STIFFNESS_OWNER
-from models import BadInput, Robot
+from models import Robot
 from models.build_library import build_library
-from models.library import Library
 from models.library_problems import KnownNames, library_problems
 from models.library_yaml import LibraryForm
 from models.tables import read_text, yaml_line
@@ -130,7 +130,8 @@ class _Loader:
         self._add_library()
         library = self._robot.library
         behaviours = self._behaviours()
-        scene.groups = frozenset(self._groups(library, behaviours))
+        commands = frozenset(form.commands)
+        scene.groups = commands | frozenset(group_ids(library, behaviours))
         scene.events = self._event_names()
         events = self._events()
         expectations = self._expectations()
@@ -169,28 +170,16 @@ class _Loader:
             scene.robot = self._robot = replace(self._robot, library=more)
 
     def _behaviours(self) -> tuple[Behaviour, ...]:
-        started = {e.start for e in self._form.events if isinstance(e, StartEvent)}
+        started: dict[str, float] = {}
+        for event in self._form.events:
+            if isinstance(event, StartEvent):
+                before = started.get(event.start, math.inf)
+                started[event.start] = min(before, event.at_s or 0.0)
         if any(place[0] == "events" for place in self._file.left_out):
-            started |= {form.name for form in self._form.behaviours}  # perhaps
-        found = read_behaviours(self._form.behaviours, self._scene, frozenset(started))
+            started = {form.name: 0.0 for form in self._form.behaviours}  # perhaps
+        found = read_behaviours(self._form.behaviours, self._scene, started)
         check_owner_tree(found, self._scene)
         return with_known_parents(found, self._scene)
-
-    def _groups(
-        self, library: Library, behaviours: tuple[Behaviour, ...]
-    ) -> Iterator[str]:
-        """Yield every id that a group may get: of commands, or by a parameter."""
-        yield from (name for name, o in library.orders.items() if o.is_synchronous)
-        yield from self._form.commands
-        for top in behaviours:
-            for behaviour in top.walk():
-                yield from texts(behaviour.parameters)
-                try:
-                    info = schema_class(behaviour.schema).info
-                    made = make_parameters(info, behaviour.parameters)
-                except BadInput:
-                    continue  # noted before
-                yield from texts([getattr(made, one.name) for one in fields(made)])
 
     def _event_names(self) -> dict[str, float | None]:
         names: dict[str, float | None] = {}
@@ -247,6 +236,7 @@ class _Loader:
             if item is not None:
                 found.append((place, item))
         check_together(found, self._scene.tree, self._notes)
+        check_times(found, self._scene)
         return tuple(item for _, item in found)
 
     def _line(self, place: Place) -> int:

@@ -48,15 +48,3 @@ def _names_in(part: Any) -> Iterator[str]:
     elif isinstance(part, list):
         for value in part:
             yield from _names_in(value)
-
-
-def texts(value: Any) -> Iterator[str]:
-    """Yield every text in parameters."""
-    if isinstance(value, str):
-        yield str(value)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from texts(item)

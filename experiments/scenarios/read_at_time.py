@@ -72,22 +72,7 @@ def _note_idle_waiters(
 def _paths(item: Item, key: str) -> tuple[str, ...]:
     found = []
     for i, name in enumerate(getattr(item.form, key)):
-        here = (*item.place, key, i)
-        role = item.scene.behaviour(here, name)
-        if role is None:
-            continue
-        found.append(role.path)
-        if key == "running":
-            note_never_woken(here, role, item.scene)
+        role = item.scene.behaviour((*item.place, key, i), name)
+        if role is not None:
+            found.append(role.path)
     return tuple(found)
-
-
-def note_never_woken(place: Place, role: Role, scene: Scene) -> None:
-    """Note a behaviour that nothing ever wakes."""
-    if not role.is_woken:
-        top = role.path.partition("/")[0]
-        scene.notes.add(
-            place,
-            f"impossible: {role.path!r} never runs, since {top!r} waits and no event "
-            "starts it. Add one with start, or let it start at start_s.",
-        )

@@ -1,6 +1,6 @@
 """The behaviours of a scenario file: schemas, parameters, owners and their tree."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from controllers.resources.policies import ConflictPolicy, make_policy
@@ -20,20 +20,23 @@ PATIENCE_S = 5.0
 
 
 def read_behaviours(
-    forms: list[BehaviourForm], scene: Scene, started: frozenset[str]
+    forms: list[BehaviourForm], scene: Scene, started: Mapping[str, float]
 ) -> tuple[Behaviour, ...]:
     """Return the behaviours of the top level, and tell the scene of all of them.
 
     Args:
         forms: of the file.
         scene: gets their names and roles.
-        started: names that an event starts.
+        started: name to the earliest time at which an event may start it, in s.
     """
     _check_names(forms, scene)
     found = []
     for i, form in enumerate(forms):
-        is_woken = form.start is None or form.name in started
-        reader = _Reader(scene, is_woken)
+        times = [started[form.name]] if form.name in started else []
+        if form.start is None:
+            times.append(form.start_s or 0.0)
+        first = round(min(times) / scene.tick_s) if times else None
+        reader = _Reader(scene, first)
         found.append(reader.read(form, ("behaviours", i), above=""))
     return tuple(found)
 
@@ -74,10 +77,10 @@ def _check_names(forms: list[BehaviourForm], scene: Scene) -> None:
 class _Reader:
     """Reads one behaviour of the top level and all below it."""
 
-    def __init__(self, scene: Scene, is_woken: bool) -> None:
+    def __init__(self, scene: Scene, first_tick: int | None) -> None:
         self._scene = scene
         self._notes = scene.notes
-        self._is_woken = is_woken
+        self._first_tick = first_tick
 
     def read(self, form: BehaviourForm, place: Place, above: str) -> Behaviour:
         """Return a behaviour; what is wrong in it is noted."""
@@ -146,7 +149,7 @@ class _Reader:
             path=path,
             is_owner=bool(names),
             leaves=self._scene.leaves(names),
-            is_woken=self._is_woken,
+            first_tick=self._first_tick,
             is_top=is_top,
         )
         self._scene.paths[path] = path

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from experiments.scenarios import conditions as c
 from experiments.scenarios import expectations as x
 from experiments.scenarios import form_expectations as f
 from experiments.scenarios.form_base import Part
 from experiments.scenarios.one_line import one_line
-from experiments.scenarios.read_at_time import Item, note_never_woken, read_at_time
+from experiments.scenarios.read_at_time import Item, read_at_time
 from experiments.scenarios.read_conditions import read_condition
 from experiments.scenarios.scene import Scene
 from models.yaml_lines import Place
@@ -33,10 +32,6 @@ def read_expectation(
 def _happens(item: Item) -> x.Expectation | None:
     form, place, scene = item.form, item.place, item.scene
     condition = read_condition(form.happens, (*place, "happens"), scene)
-    if isinstance(condition, c.Started):
-        role = scene.behaviour((*place, "happens", "started"), condition.behaviour)
-        if role is not None:
-            note_never_woken((*place, "happens", "started"), role, scene)
     if form.at_s is None:
         where = _where(item)
     else:

@@ -22,8 +22,8 @@ class Role:
     """Whether it needs any resource."""
     leaves: frozenset[str]
     """All that it may hold."""
-    is_woken: bool
-    """Whether anything ever wakes it, or the one above it."""
+    first_tick: int | None
+    """Slot before which nothing wakes it, or the one above it; None: nothing ever."""
     is_top: bool
 
 
@@ -119,7 +119,7 @@ class Scene:
             path="/".join((parent.path, *rest)),
             is_owner=True,
             leaves=frozenset(self.tree.all_leaves),
-            is_woken=parent.is_woken,
+            first_tick=parent.first_tick,
             is_top=False,
         )
 

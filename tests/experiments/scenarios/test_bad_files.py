@@ -115,6 +115,8 @@ behaviours:
   - {name: b, schema: example, needs: [Head]}
   - {name: c, schema: choose}
   - {name: d, schema: example, start: waits}
+  - {name: late, schema: example, needs: [LHand], start_s: 5}
+events: [{at_s: 3, name: shove, say: Oh}]
 sounds: {hi: {text: Hi}}
 lights: {red: {steps: [{at_s: 0, leds: [Left eye], colour: "#ff0000"}]}}
 commands: {hello: {light: red, sound: hi, points: {light: 30, sound: 70}}}
@@ -137,6 +139,14 @@ expect:
   - {at_s: 4, running: [d]}  #! no event starts it
   - {at_s: 4, posture: Std}  #! Did you mean 'Stand'?
   - {happens: {started: d}}  #! no event starts it
+  - {order: [{started: a}, {stopped: d}]}  #! no event starts it
+  - {happens: {started: late}, at_s: 4}  #! 'late' is woken at 5 s
+  - {happens: {started: late}, from_s: 4}
+  - {at_s: 4, holds: {LHand: late}}  #! 'late' is woken at 5 s
+  - {at_s: 4, waiters: {LHand: [late]}}  #! 'late' is woken at 5 s
+  - {never: {started: late}, to_s: 4}
+  - {happens: {event: shove}, at_s: 2.9}  #! takes place at 3 s
+  - {happens: {event: shove}, at_s: 2.9, within_s: 0.1}
   - {happens: {started: a}, at_s: 3, from_s: 1}  #! only one way
   - {happens: {started: a}, within_s: 1}  #! within_s goes with at_s
   - {happens: {started: a}, within_slots: 1}  #! within_slots goes with after
