@@ -80,6 +80,9 @@ def play(
             prepares = step.what == "submit"
             handle = controller.submit(step.name, token, tick, prepares=prepares)
             handles.append(handle)
+        elif step.what == "interrupt":
+            name = ("nod", "blink", "leap", "bow")[step.number % 4]
+            handles.append(controller.interrupt(name, token, tick))
         elif step.what == "withdraw" and some is not None:
             controller.withdraw(some, tick)
             assert some.is_over
