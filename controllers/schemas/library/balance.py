@@ -85,17 +85,16 @@ class Balance:
         up = turn @ self._filter.step(
             observation.time_s, observation.gyro, observation.accelerometer
         )
-        load, cop, com, capture, heading = _margins(
+        load, cop, com, capture, heading, rate = _margins(
             dynamics.point_positions,
             observation.fsr,
             dynamics.com,
             up,
             turn @ observation.gyro,
         )
-        rate = observation.gyro - (observation.gyro @ up) * up
         return BalanceState(
             tilt=acos(min(1.0, max(-1.0, float(up[2])))),
-            tilt_rate=sqrt(float(rate @ rate)),
+            tilt_rate=rate,
             load_newton=load,
             cop_margin=cop,
             com_margin=com,
@@ -111,8 +110,8 @@ def _margins(
     com: FloatArray,
     up: FloatArray,
     omega: FloatArray,
-) -> tuple[float, float, float, float, float]:
-    """Return load, the margins of cop, com and capture point, and the heading.
+) -> tuple[float, float, float, float, float, float]:
+    """Return load, margins of cop, com and capture point, heading, rate of the tilt.
 
     Args:
         points: (n, 3) of the soles, base frame, in m.
@@ -157,7 +156,9 @@ def _margins(
     x = c_x + time * (v * ahead).sum()
     y = c_y + time * (v * left).sum()
     heading = atan2(y - middle_y, x - middle_x)
-    return load, cop, _margin(hull, c_x, c_y), _margin(hull, x, y), heading
+    spin = (omega * up).sum()
+    rate = sqrt(max(0.0, (omega * omega).sum() - spin * spin))
+    return load, cop, _margin(hull, c_x, c_y), _margin(hull, x, y), heading, rate
 
 
 @numba.njit(cache=True)

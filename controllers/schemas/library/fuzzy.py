@@ -122,7 +122,7 @@ class Rule:
 
 
 class FuzzyController:
-    """Answers by rules; it holds all it needs, and remembers nothing."""
+    """Answers by rules; the same values always get the same answer."""
 
     def __init__(
         self,
@@ -166,6 +166,7 @@ class FuzzyController:
         self._conclusions = np.array(
             [[output.find(rule.then).membership(at) for at in y] for rule in rules]
         )  # (n_rules, samples)
+        self._mu, self._cut = np.zeros(samples), np.zeros(samples)
         # ∫ μ dy and ∫ y μ dy of a μ that is straight between samples: a sum of weights.
         h = np.diff(y)
         self._area = np.zeros(samples)
@@ -190,11 +191,14 @@ class FuzzyController:
                 raise UnknownName("Input", variable.name, values, "the values given")
             value = values[variable.name]
             x[variable.name] = min(max(value, variable.low), variable.high)
-        strengths = [
-            weight * min(fuzzy.membership(x[name]) for name, fuzzy in sets)
-            for weight, sets in self._conditions
-        ]
-        cut = np.minimum(self._conclusions, np.array(strengths)[:, None])
-        mu = cut.max(axis=0)  # (samples,)
+        mu, cut = self._mu, self._cut
+        mu[:] = 0.0
+        for (weight, sets), conclusion in zip(
+            self._conditions, self._conclusions, strict=True
+        ):
+            strength = weight * min(fuzzy.membership(x[name]) for name, fuzzy in sets)
+            if strength > 0.0:
+                np.minimum(conclusion, strength, out=cut)
+                np.maximum(mu, cut, out=mu)
         area = float(self._area @ mu)
         return float(self._moment @ mu) / area if area > 0.0 else self._otherwise
