@@ -53,6 +53,9 @@ class Activation:
             claim = one.claim
             if claim is None or not one.is_acting or claim.is_alive():
                 continue
+            if claim.has_yielded:
+                self.finish(one, "yielded")
+                continue
             self._endings.cease(one, "no token", keeps_claim=claim.is_waiting)
             self._endings.attempt(one, "on_lost", one.acting.on_lost)
             if one.state is State.WINNER:
@@ -236,12 +239,12 @@ class Activation:
             if one.ranked or one.winner:
                 self.compete(one)
 
-    def finish(self, one: Instance) -> None:
+    def finish(self, one: Instance, why: str = "finished") -> None:
         """Note that an instance is done: it stands down, and a root goes to sleep."""
         one.is_done, one.is_ready = True, False
         if self._ledger.listeners:
             self._endings.tell(Finished(tick=self._endings.tick, path=one.path))
         if one.parent is None:
-            self._endings.put_to_sleep(one, "finished")
+            self._endings.put_to_sleep(one, why)
         else:
-            self._endings.stand_down(one, "finished")
+            self._endings.stand_down(one, why)

@@ -1,13 +1,61 @@
 """The reservation of one actuation schema: it acts only while it has what it needs."""
 
+from collections.abc import Callable
+
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
-from controllers.resources.policies import Lock
+from controllers.resources.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    ConflictPolicy,
+    Demand,
+    Lock,
+    as_policy,
+)
 from controllers.resources.request import Outcome, Request
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.waking import Waking
+
+
+class HeardPolicy:
+    """A policy as its holder knows it: whether it gave way for good (RM-35)."""
+
+    def __init__(self, policy: ConflictPolicy, ledger: Ledger) -> None:
+        """Answer as a policy does.
+
+        Args:
+            policy: decides.
+            ledger: that asks it.
+        """
+        self.name = policy.name
+        self._policy = policy
+        self._ledger = ledger
+        self._asker: Ticket | None = None
+        self._has_promised = False
+
+    def answer(self, demand: Demand) -> Answer:
+        """Return what the policy says, and remember a promise."""
+        answer = self._policy.answer(demand)
+        if isinstance(answer, Answer) and answer.kind is AnswerKind.YIELD:
+            self._has_promised = True
+            number = demand.request
+            self._asker = None if number is None else self._ledger.ticket(number)
+        return answer
+
+    @property
+    def has_yielded(self) -> bool:
+        """Whether the asker that it promised to give way to has what it asked for."""
+        if self._asker is None:
+            return self._has_promised
+        outcome = self._asker.outcome
+        return outcome is not None and outcome.is_granted
+
+    def forget(self) -> None:
+        """Begin anew, with another token."""
+        self._asker, self._has_promised = None, False
 
 
 class Claim:
@@ -17,18 +65,30 @@ class Claim:
     `forget` when its owner has given up.
     """
 
-    __slots__ = ("_ledger", "_request", "_ticket", "obtained", "owner", "token")
+    __slots__ = (
+        "_ledger",
+        "_policy",
+        "_request",
+        "_ticket",
+        "obtained",
+        "owner",
+        "token",
+    )
 
-    def __init__(self, ledger: Ledger, owner: Owner, request: Request) -> None:
+    def __init__(
+        self, ledger: Ledger, owner: Owner, request: Request, policy: HeardPolicy
+    ) -> None:
         """Hold nothing yet.
 
         Args:
             ledger: knows the owner already.
             owner: the instance, by its path.
             request: what it needs; the same each time.
+            policy: of the owner.
         """
         self._ledger = ledger
         self._request = request
+        self._policy = policy
         self._ticket: Ticket | None = None
         self.owner = owner
         self.token: Token | None = None
@@ -53,6 +113,7 @@ class Claim:
             UnknownName: a resource is not known any more.
         """
         self.token = None
+        self._policy.forget()
         self._ticket = self._ledger.request(self._request, tick)
 
     def take(self, outcome: Outcome) -> bool:
@@ -73,6 +134,11 @@ class Claim:
         return False
 
     @property
+    def has_yielded(self) -> bool:
+        """Whether its token is gone because its policy gave way for good."""
+        return self._policy.has_yielded
+
+    @property
     def is_waiting(self) -> bool:
         """Whether a request is on its way."""
         return self._ticket is not None
@@ -89,6 +155,7 @@ def make_claim(
     path: str,
     parent: str | None,
     priority: int,
+    on_demand: Callable[[Demand], Answer | None] | None,
 ) -> Claim | None:
     """Return the claim of an instance, and make its owner known; None: no needs.
 
@@ -101,15 +168,20 @@ def make_claim(
         path: of the instance.
         parent: name of the nearest owner above it; None for none.
         priority: of its requests.
+        on_demand: decides for it if its policy is the bare `callback`.
 
     Raises:
         UnknownName: a resource or the parent is not known.
         BadInput: a rate cannot be asked for, or a resource is named twice.
     """
+    given: ConflictPolicy = waking.policy or Lock()
+    if given == CallbackOnDemand() and on_demand is not None:
+        given = CallbackOnDemand(on_demand)
+    policy = HeardPolicy(given, ledger)
     owner = Owner(
         name=path,
         parent=parent,
-        policy=waking.policy or Lock(),
+        policy=as_policy(policy),
         priority=priority,
         timeout_s=waking.timeout_s,
     )
@@ -130,4 +202,4 @@ def make_claim(
         mode=waking.mode or info.mode,
     )
     ledger.add_owner(owner, ledger.tick)
-    return Claim(ledger, owner, request)
+    return Claim(ledger, owner, request, policy)

@@ -158,7 +158,15 @@ class Family:
         priority = waking.priority
         if priority is None:
             priority = 0 if parent is None else parent.priority
-        claim = make_claim(self._ledger, one.info, waking, one.path, above, priority)
+        claim = make_claim(
+            self._ledger,
+            one.info,
+            waking,
+            one.path,
+            above,
+            priority,
+            None if one.is_perceptive else one.acting.on_demand,
+        )
         if claim is not None and one.is_perceptive:
             raise BadInput(
                 f"{one.path!r} perceives and commands nothing, so it needs no "

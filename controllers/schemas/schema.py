@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from controllers.resources.gate.device_writers import Value
+from controllers.resources.policies import Answer, Demand
 from controllers.resources.request import Outcome
 from controllers.robot_interface import Observation
 from controllers.schemas.actuators import Playing
@@ -208,8 +209,25 @@ class ActuationSchema(Schema[P]):
     def on_lost(self) -> None:
         """Its resources are gone, and all below it sleeps; it waits to have them again.
 
-        It is still the winner; nothing can be commanded here.
+        It is still the winner; nothing can be commanded here. If its own policy gave
+        way for good, as `stop` does (RM-35), it does not wait: it is over as if it had
+        called `finish`, and `stop` is called instead.
         """
+
+    def on_demand(self, demand: Demand) -> Answer | None:
+        """Answer somebody who asks for its resources; only if its policy is `callback`.
+
+        A dance that is asked for the legs notes it, and finishes at its next stable
+        posture. By default it keeps what it has.
+
+        Args:
+            demand: who asks, and for what.
+
+        Returns:
+            None: it will finish by itself, or not.
+        """
+        del demand
+        return None
 
     def on_refused(self, outcome: Outcome) -> bool:
         """Return whether to ask anew after a request that failed.

@@ -72,8 +72,9 @@ class SchemaStopped(SchemaEvent):
     """An instance that had started does not act any more."""
 
     why: str
-    """`lost`: another one won; `not ready`; `finished`; `asleep`; `failed`; `no token`:
-    its resources were taken away, and it waits to have them again."""
+    """`lost`: another one won; `not ready`; `finished`; `yielded`: its policy gave its
+    resources away for good; `asleep`; `failed`; `no token`: they were taken away, and
+    it waits to have them again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from controllers.resources.policies import PauseOnDemand, StopOnDemand
+from controllers.resources.owner import Owner
+from controllers.resources.policies import (
+    CallbackOnDemand,
+    Demand,
+    PauseOnDemand,
+    StopOnDemand,
+)
+from controllers.resources.request import Request
 from controllers.resources.trace import Failed, Granted, MadeSafe
 from controllers.resources.words import Mode, OutcomeKind
 from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
@@ -176,6 +183,66 @@ def test_a_winner_takes_from_another_tree_by_its_priority(nao: Robot) -> None:
     assert log == ["0 start", "3 lost"]
 
 
+@pytest.mark.requirement("RM-35")
+def test_who_stops_on_demand_is_over_and_does_not_ask_again(nao: Robot) -> None:
+    """Two that stop for each other do not take turns without end."""
+    log: list[str] = []
+    stage = Stage.of(nao, turner("first", log=log), turner("second"))
+    stage.begin("first", policy=StopOnDemand())
+    stage.slot(3)
+    stage.begin("second", policy=StopOnDemand())
+    stage.slot(10)
+    assert log == ["0 start", "3 stop"]
+    assert stage.runtime.winners == ("second",)
+    assert [event.why for event in stage.told(SchemaStopped)] == ["yielded"]
+    assert sorted(stage.executed_by()) == list(range(13))
+    assert stage.executed_by()[3] == {"second"}
+
+
+@pytest.mark.requirement("RM-35")
+def test_a_promise_that_nobody_needs_any_more_is_no_end(nao: Robot) -> None:
+    """The asker gives up before the time to stop is over; later a fault takes all."""
+    log: list[str] = []
+    stage = Stage.of(nao, turner("turn", log=log))
+    stage.begin("turn", policy=StopOnDemand(within_s=0.05))
+    stage.slot(2)
+    stage.ledger.add_owner(Owner(name="guest"), 1)
+    wish = Request(owner="guest", resources=("HeadYaw",), timeout_s=1.0)
+    ticket = stage.ledger.request(wish, 1)
+    stage.slot()
+    stage.ledger.withdraw(ticket.number, 2)
+    stage.slot(10)
+    stage.ledger.freeze(("HeadYaw",), "hotEngine", stage.tick)
+    stage.slot(2)
+    assert log == ["0 start", "13 lost"]
+    assert stage.runtime.view("turn").is_waiting
+
+
+@pytest.mark.requirement("RM-36")
+def test_a_schema_may_finish_what_it_does_before_it_gives_way(nao: Robot) -> None:
+    """Asked in slot 3, it goes on to the slot in which it stands stably."""
+
+    def on_demand(schema: Any, demand: Demand) -> None:
+        schema.asker = demand.asker
+
+    def iterate(schema: Any) -> None:
+        schema.submit("HeadYaw", 0.1)
+        if getattr(schema, "asker", "") and schema.tick == 7:
+            schema.finish()
+
+    dance = actuation("dances", needs=("HeadYaw",), iterate=iterate)
+    dance.on_demand = on_demand  # type: ignore[assignment, method-assign]
+    stage = Stage.of(nao, dance, turner("second"))
+    stage.begin("dances", policy=CallbackOnDemand())
+    stage.slot(3)
+    stage.begin("second")
+    stage.slot(7)
+    by = stage.executed_by()
+    assert [by[tick] for tick in (6, 8, 9)] == [{"dances"}, {"second"}, {"second"}]
+    whys = [event.why for event in stage.told(SchemaStopped)]
+    assert whys == ["finished"]
+
+
 def test_children_use_what_their_parent_reserves(nao: Robot) -> None:
     parent = actuation(
         "parent",
@@ -191,7 +258,7 @@ def test_children_use_what_their_parent_reserves(nao: Robot) -> None:
     assert token is not None
     stage.slot()
     assert stage.state("parent/turn") is State.SLEPT
-    assert stage.runtime.winners == ("parent",)
+    assert stage.runtime.is_quiet, "the parent gave way for good"
 
 
 def test_who_never_gets_what_it_needs_is_done(nao: Robot) -> None:
