@@ -253,7 +253,9 @@ def bench(
     ] = None,
     only: Annotated[
         str | None,
-        typer.Option(metavar="PART", help="Only heat, reservations or transmitter."),
+        typer.Option(
+            metavar="PART", help="Only heat, reservations, transmitter, scenario."
+        ),
     ] = None,
 ) -> None:
     """Measure loop, controller, fast-forward and reservations beside references."""

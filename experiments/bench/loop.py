@@ -74,7 +74,7 @@ def measure_loop(
             end = sim.snapshot()
             whole.append(median_us(times_s) / ticks)
             steps.append(median_us(controller.times_s[-cycles:]))
-            bare.append(_repeat_bare(sim, begin, cycles, ticks))
+            bare.append(repeat_bare(sim, begin, cycles, ticks))
             sim.restore(end)
             sim.forget(begin)
             sim.forget(end)
@@ -141,10 +141,18 @@ def _run_loop(
     return seen, times_s
 
 
-def _repeat_bare(
-    sim: SimulatedRobot, begin: Snapshot, cycles: int, ticks: int
-) -> float:
-    """Step the last block again from `begin`; return the median in µs a tick."""
+def repeat_bare(sim: SimulatedRobot, begin: Snapshot, cycles: int, ticks: int) -> float:
+    """Step the last block again from `begin`; return the median in µs a tick.
+
+    Args:
+        sim: at the end of the block; it is there again afterwards, in all that counts.
+        begin: its state at the begin of the block.
+        cycles: of the block.
+        ticks: of a cycle.
+
+    Raises:
+        TestbedError: the block does not end as it did.
+    """
     goal = sim.truth().q
     torques = sim.last_second.newest(cycles * ticks)[:, -len(goal) :].tolist()
     sim.restore(begin)

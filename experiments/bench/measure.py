@@ -16,6 +16,7 @@ from experiments.bench.controller import measure_controllers
 from experiments.bench.figures import Figure
 from experiments.bench.loop import measure_loop, measure_servos
 from experiments.bench.reservations import ReservationBenchCfg, measure_reservations
+from experiments.bench.scenario import measure_scenario
 from experiments.bench.transmitter import TransmitterBenchCfg, measure_transmitter
 from models import BadInput, Robot, default_robot_folder, load_robot
 from sim.engine import ENGINE_VERSION
@@ -31,6 +32,8 @@ class Part(StrEnum):
     RESERVATIONS = "reservations"
     TRANSMITTER = "transmitter"
     """Slots with streams that run and groups that wait."""
+    SCENARIO = "scenario"
+    """Ten behaviours on one robot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +54,8 @@ class BenchCfg:
     two minutes for five seconds."""
     reservations: ReservationBenchCfg = field(default_factory=ReservationBenchCfg)
     transmitter: TransmitterBenchCfg = field(default_factory=TransmitterBenchCfg)
+    scenario_seconds: float | None = None
+    """Simulated time of the scenario in s; None is 12 times `seconds`."""
     only: Part | None = None
     """None measures everything."""
     robot_folder: Path = field(default_factory=default_robot_folder)
@@ -124,6 +129,11 @@ def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
     if cfg.only in {None, Part.TRANSMITTER}:
         on_stage("transmitter")
         figures += measure_transmitter(robot, cfg.transmitter)
+    if cfg.only in {None, Part.SCENARIO}:
+        on_stage("scenario")
+        with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
+            scenario_s = cfg.scenario_seconds or 12.0 * cfg.seconds
+            figures += measure_scenario(Path(name), seconds=scenario_s)
     if cfg.only in {None, Part.HEAT}:
         figures = _measure_heat(robot, cfg, on_stage) + figures
     return BenchResult(seconds=cfg.seconds, machine=machine, figures=tuple(figures))

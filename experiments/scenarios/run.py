@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.resources.trace import Event
+from experiments.coupled_robot import CoupledRobot
 from experiments.recording import RunRecording
 from experiments.scenarios.actions import act
 from experiments.scenarios.cues import Cues
@@ -100,7 +101,8 @@ def run_scenario(
         exact=True,
     )
     try:
-        return _Run(plan, recording, Proof() if proves else None).play(folder, on_time)
+        runner = ScenarioRunner(plan, recording, Proof() if proves else None)
+        return runner.play(folder, on_time)
     except KeyboardInterrupt as stop:
         recording.close(f"failed: {str(stop) or 'stopped by the user (Ctrl-C)'}")
         raise
@@ -119,12 +121,22 @@ class _Config:
     """The whole file."""
 
 
-class _Run:
-    """One run; `play` once."""
+class ScenarioRunner:
+    """One run: `slot` again and again, or `play` once; `close` at the end."""
 
     def __init__(
         self, plan: Scenario, recording: RunRecording, proof: Proof | None
     ) -> None:
+        """Build the stage; nobody acts yet.
+
+        Args:
+            plan: the scenario.
+            recording: gets rows and events.
+            proof: judges the invariants; None leaves them.
+
+        Raises:
+            BadInput: a value of the scenario cannot be used.
+        """
         self._plan = plan
         self._recording = recording
         self._proof = proof
@@ -152,13 +164,13 @@ class _Run:
     def play(
         self, folder: Path | None, on_time: Callable[[float], None] | None
     ) -> ScenarioRun:
-        """Run to the end, or until the physics fails."""
+        """Run to the end, or until the physics fails, and release the engine."""
         begin = reported = time.perf_counter()
         stage = self._stage
         try:
             for tick in range(self._plan.duration_ticks):
                 try:
-                    self._slot(tick)
+                    self.slot(tick)
                 except SimulationDiverged as error:
                     self._fail(str(error))
                     self._recording.save_last_second(stage.body.sim)
@@ -174,7 +186,16 @@ class _Run:
             self._save_sound(folder)
             return self._result(folder, time.perf_counter() - begin)
         finally:
-            stage.close()
+            self.close()
+
+    def close(self) -> None:
+        """Release the engine."""
+        self._stage.close()
+
+    @property
+    def body(self) -> CoupledRobot:
+        """The robot that the scenario is played on."""
+        return self._stage.body
 
     def _save_sound(self, folder: Path | None) -> None:
         """Write what was heard, if anything was."""
@@ -183,7 +204,7 @@ class _Run:
             samples = speaker.recording(self._stage.body.time_s, RATE_HZ)
             write_wav(folder / SOUND_FILE, samples, RATE_HZ)
 
-    def _slot(self, tick: int) -> None:
+    def slot(self, tick: int) -> None:
         """Let the events of a slot take place, run it, and look at it."""
         stage, facts = self._stage, self._facts
         facts.clear(tick)
