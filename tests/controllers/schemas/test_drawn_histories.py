@@ -11,9 +11,17 @@ import pytest
 
 from controllers.resources.invariants import trace_hash
 from controllers.resources.trace import Executed, Frozen, Revoked
+from controllers.resources.trace_json import event_from_line, event_to_line
 from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
 from controllers.schemas.invariants import SchemaChecker, check_schemas
-from controllers.schemas.trace import NotWinner, SchemaFailed, SchemaStopped, Won
+from controllers.schemas.trace import (
+    Modulated,
+    NotWinner,
+    SchemaEvent,
+    SchemaFailed,
+    SchemaStopped,
+    Won,
+)
 from models import Robot
 from tests.controllers.schemas.stage import Stage
 
@@ -176,3 +184,11 @@ def test_a_trace_without_its_releases_breaks_the_discipline(nao: Robot) -> None:
     stage, _ = play(nao, 5)
     kept = [event for event in stage.events if type(event).__name__ != "Released"]
     assert check_schemas(kept)
+
+
+def test_events_of_schemas_come_back_from_their_lines(nao: Robot) -> None:
+    events = [e for e in play(nao, 7)[0].events if isinstance(e, SchemaEvent)]
+    assert [event_from_line(event_to_line(event)) for event in events] == events
+    told = {type(event).__name__ for event in events}
+    known = {kind.__name__ for kind in SchemaEvent.__subclasses__()}
+    assert told == known - {Modulated.__name__}, "nobody modulates in them"
