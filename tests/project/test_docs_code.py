@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("docs/replay.md", "docs/reservations.md", "docs/synchrony.md")
+PAGES = (
+    "docs/replay.md",
+    "docs/reservations.md",
+    "docs/scenarios.md",
+    "docs/synchrony.md",
+)
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
