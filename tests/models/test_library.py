@@ -260,6 +260,11 @@ WRONG = {
         "transitions:\n  - {from: Sit, to: Stand, motion: m}",
         ["3: motion 'm' leads from Sit to unstated, this way from Sit to Stand"],
     ),
+    "way of no motion": (
+        "motions: {up: {postures: [[5, Stand]]}}\n"
+        "transitions:\n  - {from: Sit, to: Stand, motion: upp}",
+        ["3: Motion 'upp' is not in the library. Did you mean 'up'?"],
+    ),
     "two ways and a round one": (
         "motions: {m: {from: Sit, to: Stand, postures: [[5, Stand]]}}\n"
         "transitions:\n  - {from: Sit, to: Stand, motion: m}\n"
@@ -325,6 +330,14 @@ def test_a_name_has_one_home(load: Load) -> None:
     text = "sounds: {a: {text: a}}"
     assert problems(load, text, more=text) == [
         "more.yaml:1: 'a' is in here.yaml too; keep one of them."
+    ]
+
+
+def test_a_way_has_one_home(load: Load) -> None:
+    motion = "motions: {m: {from: Sit, to: Stand, postures: [[5, Stand]]}}\n"
+    way = "transitions: [{from: Sit, to: Stand, motion: m}]"
+    assert problems(load, motion + way, more=way) == [
+        "more.yaml:1: a way from Sit to Stand is in here.yaml too."
     ]
 
 

@@ -299,6 +299,36 @@ def test_a_revoked_group_ends_whole(nao: Robot) -> None:
     assert is_silent(line)
 
 
+def test_a_member_that_comes_without_a_right_ends_its_group(nao: Robot) -> None:
+    """Its token dies while it is converted; the sound, still at work, is dropped."""
+    line = Line.of(nao, posture="Stand")
+    tokens = {
+        MOTION: line.take("arm", "Right arm"),
+        LIGHT: line.take("lamp", "Leds"),
+        SOUND: line.take("mouth", "TTS"),
+    }
+    handle = line.controller.submit("greet", tokens, line.tick)
+    line.slots(1)
+    line.take("guard", "Leds", priority=9)
+    line.slots(5)
+    assert handle.reason is EndReason.REJECTED
+    assert SOUND not in handle.streams
+    assert is_silent(line)
+    assert not line.told(Sent)
+
+
+def test_an_order_may_be_withdrawn_while_it_waits_for_another(nao: Robot) -> None:
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", *ALL)
+    first = line.controller.submit("greet", token, line.tick)
+    second = line.controller.submit("bow", token, line.tick)
+    line.slots(20)
+    line.controller.withdraw(second, line.tick)
+    line.slots(150)
+    assert (first.reason, second.reason) == (EndReason.DONE, EndReason.DELETED)
+    assert not second.streams
+
+
 def test_what_cannot_be_said_ends_its_group(nao: Robot) -> None:
     line = Line.of(nao)
     handle = line.controller.submit("whisper", line.take("host", *ALL), line.tick)
