@@ -52,7 +52,7 @@ def resource_rows(
 
 
 def cover(leaves: Sequence[str], tree: ResourceTree) -> str:
-    """Return few names that mean all these leaves: composites where they are whole."""
+    """Return few names that mean all these leaves, the largest composites first."""
     left = {leaf for leaf in leaves if leaf in tree}
     names = []
     for name in tree.names:  # parents come before their parts
@@ -60,6 +60,7 @@ def cover(leaves: Sequence[str], tree: ResourceTree) -> str:
         if below and left.issuperset(below):
             names.append(name)
             left.difference_update(below)
+    names.sort(key=lambda name: -len(tree.leaves(name)))
     names += [leaf for leaf in leaves if leaf not in tree]
     n = 2 if len(", ".join(names[:2])) <= LONGEST_LABEL else 1
     more = len(names) - n
