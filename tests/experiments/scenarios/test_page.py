@@ -1,0 +1,88 @@
+"""docs/scenarios.md: its files are right, and it speaks of every key."""
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+from ruamel.yaml import YAML
+
+from controllers.resources.policies import policy_classes
+from experiments.scenarios.form import ScenarioFile
+from experiments.scenarios.form_behaviours import BehaviourForm
+from experiments.scenarios.form_condition import CONDITIONS
+from experiments.scenarios.form_events import ACTIONS
+from experiments.scenarios.form_expectations import EXPECTATIONS
+from experiments.scenarios.form_settings import (
+    ReservationsForm,
+    SimulationForm,
+    TransmitterForm,
+    WorldForm,
+)
+from experiments.scenarios.load import load_scenario
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "scenarios.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+WHOLE = [block for block in BLOCKS if block.startswith("name:")]
+PARTS = [block for block in BLOCKS if not block.startswith("name:")]
+
+
+def with_part(whole: str, part: str) -> str:
+    """A whole file in which the sections of a part take the place of its own."""
+    yaml = YAML()
+    tree = yaml.load(whole)
+    for key in yaml.load(part):
+        del tree[key]
+    text = io.StringIO()
+    yaml.dump(tree, text)
+    return text.getvalue() + part
+
+
+def test_the_page_has_whole_files_and_parts() -> None:
+    assert WHOLE
+    assert PARTS
+
+
+@pytest.mark.parametrize("text", [*WHOLE, *(with_part(WHOLE[0], p) for p in PARTS)])
+def test_files_of_the_page_are_right(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "page.yaml"
+    path.write_text(text)
+    load_scenario(path)
+
+
+def keys_of_forms() -> set[str]:
+    forms: list[type[BaseModel]] = [
+        *(ScenarioFile, BehaviourForm, WorldForm, SimulationForm),
+        *(ReservationsForm, TransmitterForm),
+        *CONDITIONS.values(),
+        *ACTIONS.values(),
+        *EXPECTATIONS.values(),
+    ]
+    return {
+        field.alias or name
+        for form in forms
+        for name, field in form.model_fields.items()
+    }
+
+
+def test_the_page_names_every_key_and_every_policy() -> None:
+    code = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", TEXT))))
+    assert keys_of_forms() - code == set()
+    assert set(policy_classes()) <= code
+
+
+def test_tables_of_the_page_name_no_key_that_is_not() -> None:
+    """Each row of a table begins with keys."""
+    rows = re.findall(r"^\| (`.*?) \|", TEXT, re.MULTILINE)
+    named = {key for row in rows for key in re.findall(r"`(\w+)`", row)}
+    assert named <= keys_of_forms()
+
+
+def test_what_the_page_shows_of_a_run_is_of_its_file() -> None:
+    shown = TEXT.partition("`run` prints")[2].partition("```\n\n")[0]
+    lines = WHOLE[0].splitlines()
+    numbers = [int(n) for n in re.findall(r"^ +(\d+)   \w", shown, re.MULTILINE)]
+    first = lines.index("expect:") + 2
+    assert numbers == list(range(first, len(lines) + 1))
