@@ -464,3 +464,59 @@ def test_unknown_children_and_roots_are_refused_by_name(nao: Robot) -> None:
     with pytest.raises(UnknownName, match="'parrent' is not in the roots"):
         stage.runtime.wake("parrent", 1)
     assert {event.parent for event in stage.told(Woken)} == {None, "parent"}
+
+
+@pytest.mark.requirement("JD-8")
+def test_one_that_does_not_act_moves_nobody_else(nao: Robot) -> None:
+    """In `ready`, also of the winner, nothing is woken, modulated or put to sleep."""
+    answers: list[bool] = []
+
+    def ready(schema: Any) -> bool:
+        if schema.tick == 2:
+            answers.append(schema.modulate("walk", steps=9))
+            answers.append(schema.sleep("walk"))
+            schema.finish()
+        return True
+
+    parent = actuation("parent", ready=ready, start=lambda s: s.wake("walk"))
+    stage = Stage.of(nao, parent, actuation("walk", parameters=Pace))
+    stage.begin("parent")
+    stage.slot(4)
+    assert answers == [False, False]
+    assert stage.runtime.winners == ("parent", "parent/walk")
+    assert stage.runtime.view("parent/walk").parameters == Pace(steps=1)
+    assert [event.what for event in stage.told(NotWinner)] == [
+        "modulate",
+        "sleep",
+        "finish",
+    ]
+
+
+def test_a_parent_that_names_a_child_that_it_never_woke_fails(nao: Robot) -> None:
+    parent = actuation("parent", iterate=lambda s: s.sleep("walc"))
+    stage = Stage.of(nao, parent)
+    stage.begin("parent")
+    stage.slot()
+    assert "Child 'walc' is not in" in stage.runtime.view("parent").error
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"name": "a/b"}, "neither '/' nor '.'"),
+        ({"needs": "Head"}, "give a tuple"),
+        ({"priority": 12}, "from 0"),
+        ({"timeout_s": -1.0}, "timeout is -1"),
+        ({"policy": "stopp"}, "Did you mean 'stop'"),
+        ({"children": (Waking(schema="b"), Waking(schema="b"))}, "two children called"),
+    ],
+)
+def test_a_waking_that_cannot_be_is_refused(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        Waking(schema="a", **wrong)
+
+
+def test_a_rule_of_choosing_that_there_is_not_is_refused(nao: Robot) -> None:
+    stage = Stage.of(nao)
+    with pytest.raises(UnknownName, match="Did you mean 'keep_winner'"):
+        stage.begin("choose", parameters={"arbitration": "keep_winer"})

@@ -10,7 +10,7 @@ from controllers.resources.trace import Executed
 from controllers.schemas import SchemaInfo, State, Variable, Waking
 from controllers.schemas.example import Example
 from controllers.schemas.trace import NotWinner
-from models import BadInput, Robot
+from models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.stage import Stage, actuation, perceptive
 
 
@@ -252,3 +252,43 @@ def test_a_parameter_may_not_have_a_word_of_wake_for_its_name() -> None:
 
     with pytest.raises(BadInput, match="Give each field a default"):
         SchemaInfo(name="x", about="Of a test.", parameters=Bare)
+
+
+def test_a_schema_sees_the_robot_its_state_and_its_own_randomness(nao: Robot) -> None:
+    seen: list[tuple[object, ...]] = []
+
+    def start(schema: Any) -> None:
+        state = schema.active_state("State")
+        seen.append((schema.robot, state, schema.period_s, schema.random.random()))
+
+    stage = Stage.of(nao, actuation("looks", start=start, period_s=0.05), seed=3)
+    stage.ledger.set_state("State", "Sit", 0)
+    stage.begin("looks", name="one")
+    stage.begin("looks", name="two")
+    stage.slot()
+    (robot, state, period_s, first), (*_, second) = seen
+    assert robot is nao
+    assert (state, period_s) == ("Sit", 0.05)
+    assert first != second, "two instances draw the same"
+
+
+def test_several_leaves_are_commanded_all_or_none(nao: Robot) -> None:
+    answers: list[bool] = []
+
+    def iterate(schema: Any) -> None:
+        answers.append(schema.submit_all({"HeadYaw": 0.1, "HeadPitch": 0.1}))
+        answers.append(schema.submit_all({"HeadYaw": 0.2, "LElbowYaw": 0.2}))
+
+    stage = Stage.of(nao, actuation("turn", needs=("Head",), iterate=iterate))
+    stage.begin("turn")
+    stage.slot()
+    assert answers == [True, False]
+    assert stage.world.target_of("HeadYaw") == pytest.approx(0.1)
+
+
+def test_outputs_are_looked_at_by_their_names(nao: Robot) -> None:
+    stage = Stage.of(nao, perceptive("eye"))
+    stage.begin("eye")
+    stage.slot()
+    with pytest.raises(UnknownName, match="'x' is not in what 'eye' offers"):
+        stage.runtime.value("eye", "x")
