@@ -126,7 +126,8 @@ class CommandController:
                 the motion under way; otherwise it begins at once, or cannot begin.
 
         Raises:
-            UnknownName: there is no such command, or a name in it is not known.
+            UnknownName: there is no such command, or a name in it is not known to the
+                library or the robot.
             BadInput: the outputs do not fit together.
         """
         outputs = outputs_of(command, self.library)

@@ -1,5 +1,7 @@
 """What the three converters do: motions, light patterns and sounds become streams."""
 
+from collections.abc import Collection, Iterable
+
 from controllers.sync.content import Content
 from controllers.sync.converter import OutputCommand
 from controllers.sync.effector_leaves import EffectorLeaves
@@ -8,7 +10,7 @@ from controllers.sync.motion_stream import MotionStream
 from controllers.sync.sound_stream import SoundStream
 from controllers.sync.stream import Stream
 from controllers.voice import Voice, tone
-from models import BadInput
+from models import BadInput, UnknownName
 from models.library import LightPattern, Sound
 
 
@@ -22,15 +24,21 @@ class StreamMaker:
         self._slot_s = slot_s
 
     def leaves(self, content: Content) -> tuple[str, ...]:
-        """Return the leaves that something commands; none where the robot lacks it."""
+        """Return the leaves that something commands; none where the robot lacks it.
+
+        Raises:
+            UnknownName: a motion moves what is no motor of the robot, or a pattern
+                lights what is no leaf with LEDs.
+        """
+        effectors = self._effectors
         if isinstance(content, LightPattern):
+            _check_known("LED", content.leds, effectors.led_channels)
             return content.leds
         if isinstance(content, Sound):
-            speaker = self._effectors.speaker
-            return () if speaker is None else (speaker,)
-        motors = self._effectors.motors
+            return () if effectors.speaker is None else (effectors.speaker,)
         joints = dict.fromkeys(joint for motion in content for joint in motion.joints)
-        return tuple(motors[joint] for joint in joints)
+        _check_known("Motor", joints, effectors.motors)
+        return tuple(effectors.motors[joint] for joint in joints)
 
     def make(self, command: OutputCommand) -> Stream:
         """Return the stream of an output command.
@@ -64,3 +72,9 @@ class StreamMaker:
             leaf=leaf,
             slot_s=self._slot_s,
         )
+
+
+def _check_known(what: str, names: Iterable[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UnknownName(what, name, known, "the robot")

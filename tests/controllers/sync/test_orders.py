@@ -15,7 +15,17 @@ from controllers.sync.sync_tag import GroupKey
 from controllers.sync.trace import Sent, StreamReceived
 from controllers.sync.words import EndReason, StreamState
 from models import BadInput, Robot, UnknownName
-from models.library import Library, Motion, Order, Sound, Track, Transition, Unit
+from models.library import (
+    Library,
+    LightPattern,
+    LightStep,
+    Motion,
+    Order,
+    Sound,
+    Track,
+    Transition,
+    Unit,
+)
 from tests.controllers.sync.pipeline_world import LIGHT, MOTION, SOUND, Line, library_of
 
 ALL = ("All motors", "Leds", "TTS")
@@ -35,6 +45,19 @@ def test_an_unknown_command_is_named(nao: Robot) -> None:
     line = Line.of(nao)
     with pytest.raises(UnknownName, match="Did you mean 'greet'"):
         line.controller.submit("great", line.take("host", *ALL), line.tick)
+
+
+def test_what_the_robot_has_not_is_refused_by_name(nao: Robot) -> None:
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+    track = Track(joint="RHipYawPitch", times_s=(1.0,), angles=(0.0,))
+    hip = OutputSet(name="hip", motion=Motion(name="hip", tracks=(track,)))
+    with pytest.raises(UnknownName, match="Motor 'RHipYawPitch'.*'LHipYawPitch'"):
+        line.controller.submit(hip, token, line.tick)
+    step = LightStep(at_s=0.0, leds=("HeadYaw",), colour=(1.0, 0.0, 0.0))
+    glow = LightPattern(name="glow", steps=(step,), length_s=0.0)
+    with pytest.raises(UnknownName, match="LED 'HeadYaw'"):
+        line.controller.submit(OutputSet(name="glow", light=glow), token, line.tick)
 
 
 @pytest.mark.parametrize(
