@@ -10,6 +10,7 @@ PAGES = (
     "docs/replay.md",
     "docs/reservations.md",
     "docs/scenarios.md",
+    "docs/schemas.md",
     "docs/synchrony.md",
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
