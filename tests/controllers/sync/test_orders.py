@@ -52,7 +52,7 @@ def test_what_the_robot_has_not_is_refused_by_name(nao: Robot) -> None:
     token = line.take("host", *ALL)
     track = Track(joint="RHipYawPitch", times_s=(1.0,), angles=(0.0,))
     hip = OutputSet(name="hip", motion=Motion(name="hip", tracks=(track,)))
-    with pytest.raises(UnknownName, match="Motor 'RHipYawPitch'.*'LHipYawPitch'"):
+    with pytest.raises(UnknownName, match=r"Motor 'RHipYawPitch'.*'LHipYawPitch'"):
         line.controller.submit(hip, token, line.tick)
     step = LightStep(at_s=0.0, leds=("HeadYaw",), colour=(1.0, 0.0, 0.0))
     glow = LightPattern(name="glow", steps=(step,), length_s=0.0)
