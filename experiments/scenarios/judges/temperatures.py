@@ -41,7 +41,7 @@ class TemperaturesJudge:
     def verdict(self) -> Verdict:
         """Compare the extremes with the limits."""
         below, above = self.expectation.below_degc, self.expectation.above_degc
-        seen, holds = [], True
+        seen, holds = [], bool(self._highest[1])
         if below is not None:
             holds &= self._highest[0] < below
             seen.append("at most " + self._say(*self._highest))
