@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from controllers.resources.gate.slot import Batch
+from controllers.resources.gate.batch import Batch
 from controllers.sync.receipt import Receipt
 from controllers.sync.stream import Item, Stream
 from controllers.sync.sync_tag import GroupKey, SyncTag

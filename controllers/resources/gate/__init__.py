@@ -1,7 +1,7 @@
 """The gate: the only way to a robot's devices, and only with a valid token.
 
 gate                    takes commands, tests them, writes once a slot
-slot                    the commands of one slot
+slot, batch             the commands of one slot, and those that belong together
 present                 the set-points in force
 device_map, device_writers, outputs    from a leaf to the robot's command
 safety, safe_set_points                what holds where authority was lost

@@ -12,13 +12,14 @@ between actuates nothing (I-11).
     gate.flush(tick)  # once a device slot, before the robot moves on
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.command_check import check_command
+from controllers.resources.gate.batch import Batch, check_once
 from controllers.resources.gate.device_map import DeviceMap, map_devices
 from controllers.resources.gate.device_writers import (
     NoDevice,
@@ -28,7 +29,7 @@ from controllers.resources.gate.device_writers import (
 from controllers.resources.gate.outputs import Outputs
 from controllers.resources.gate.present import PresentTargets
 from controllers.resources.gate.safety import least_caps, without_authority
-from controllers.resources.gate.slot import Batch, Line, Slot
+from controllers.resources.gate.slot import Line, Slot
 from controllers.resources.gate.trace import GateTrace
 from controllers.resources.ledger import Ledger
 from controllers.resources.tokens import Token
@@ -170,7 +171,7 @@ class Gate:
                 line = known.get(leaf) or self._without_device(leaf)
                 commands.append((token, line, line.writer.accept(values[leaf])))
         if len(parts) > 1:
-            _check_once(line.name for _, line, _ in commands)
+            check_once([line.name for _, line, _ in commands])
         return self._submit_batch(commands)
 
     def submit_set_points(
@@ -289,13 +290,3 @@ class Gate:
         """Return a line of its own for one use of a leaf that has no device."""
         self._authorise(None, leaf)  # does it exist?
         return Line(leaf, NoDevice(leaf))
-
-
-def _check_once(leaves: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for leaf in leaves:
-        if leaf in seen:
-            raise BadInput(
-                f"leaf {leaf!r} has two commands in one batch; give it one of them."
-            )
-        seen.add(leaf)

@@ -6,6 +6,7 @@ of commands is written together or not at all.
 
 from collections.abc import Iterable
 
+from controllers.resources.gate.batch import Batch
 from controllers.resources.gate.device_writers import DeviceWriter, Value
 from controllers.resources.gate.trace import GateTrace
 from controllers.resources.ledger import Ledger
@@ -13,24 +14,6 @@ from controllers.resources.tokens import Token
 from controllers.resources.trace import Rejected
 from controllers.resources.words import Refusal
 from models import UnknownName
-
-
-class Batch:
-    """Commands that are written together or not at all."""
-
-    __slots__ = ("is_broken", "refused")
-
-    def __init__(self) -> None:
-        """Begin whole."""
-        self.is_broken = False
-        """Whether one of them was refused: then none of them is written."""
-        self.refused: Rejected | None = None
-        """The one that was refused, None as long as none is."""
-
-    def break_by(self, rejected: Rejected) -> None:
-        """Let none of them be written; the first refusal stays the reason."""
-        self.is_broken = True
-        self.refused = self.refused or rejected
 
 
 class Line:
