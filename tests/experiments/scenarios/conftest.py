@@ -12,17 +12,19 @@ from experiments.scenarios.plan import Scenario
 from models import load_robot
 from tests.experiments.scenarios.helpers import HEAD, Load
 
+ROBOTS = cache(load_robot)
+"""A folder is read once for all tests: a robot never changes."""
 
-@pytest.fixture(scope="session")
-def robots() -> object:
-    """`load_robot` that reads a folder once: a robot never changes."""
-    return cache(load_robot)
+
+@pytest.fixture(autouse=True)
+def robots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let scenario files have the robots that were read before."""
+    monkeypatch.setattr(read_settings, "load_robot", ROBOTS)
 
 
 @pytest.fixture
-def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, robots: object) -> Load:
+def load(tmp_path: Path) -> Load:
     """Write a text to a file below the head, and load it."""
-    monkeypatch.setattr(read_settings, "load_robot", robots)
 
     def read(text: str) -> Scenario:
         path = tmp_path / "scenario.yaml"
