@@ -100,7 +100,7 @@ def play(
 
 
 @pytest.mark.requirement("SY-1", "SY-18", "SY-23")
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     owner=st.sampled_from(sorted(OWNERS)),
     enable=st.sampled_from(list(Enable)),
