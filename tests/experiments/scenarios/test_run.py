@@ -1,0 +1,230 @@
+"""What the runner does: every event takes place, and whatever stops a run keeps it."""
+
+import json
+import wave
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pytest
+
+import experiments.scenarios.run as runs
+from controllers.resources.trace import Frozen, Revoked, Thawed
+from controllers.resources.trace_json import event_from_record, event_to_line
+from controllers.sync.trace import Sent, StreamEnded
+from controllers.sync.words import EndReason
+from experiments.scenarios.load import load_scenario
+from experiments.scenarios.run import ScenarioRun, run_scenario
+from experiments.scenarios.stage import Stage
+from sim.run_folder import read_run
+from sim.simulated_robot import SimulatedRobot, SimulationDiverged
+
+EVENTS = """\
+name: everything
+about: One event of each kind.
+duration_s: 5
+reservations: {preemption: by_priority}
+behaviours:
+  - {name: arm, schema: hold, needs: [Left arm], policy: lock}
+  - {name: leg, schema: hold, needs: [LKneePitch]}
+  - {name: later, schema: hold, needs: [HeadYaw], start: waits}
+  - {name: greeting, schema: move, with: {command: say hello and wave}, start_s: 3.0}
+events:
+  - {at_s: 0.5, push: {link: torso, newton: [0, 0, 30], for_s: 0.1}}
+  - {at_s: 0.6, heat: {joint: RHipPitch, degc: 66}, name: warm}
+  - {when: {event: warm}, after_s: 0.1, say: "It is warm"}
+  - {at_s: 1.0, break: [Left arm]}
+  - {at_s: 1.5, repair: [Left arm]}
+  - {at_s: 1.6, body: T14}
+  - {at_s: 1.8, body: H25}
+  - {at_s: 2.0, ground: {friction: 0.5, slope_deg: 1.0}}
+  - {at_s: 2.0, controller: smart}
+  - {at_s: 2.2, start: later}
+  - {at_s: 2.4, stop: later}
+  - when: {group_started: say hello and wave}
+    after_s: 0.3
+    delete_group: say hello and wave
+expect:
+  - {happens: {revoked: arm}, at_s: 1.0}
+  - {happens: {granted: arm}, at_s: 1.5} # asked for again, given back with the repair
+  - {happens: {revoked: leg}, at_s: 1.6}
+  - {happens: {granted: leg}, at_s: 1.8}
+  - {happens: {said: "It is warm"}, after: {event: warm}, within_slots: 40}
+  - {joint: RHipPitch, degc_above: 60, from_s: 0.7}
+  - {happens: {started: later}, at_s: 2.2}
+  - {happens: {stopped: later}, at_s: 2.4}
+  - {happens: {group_ended: say hello and wave, reason: revoked}}
+  - {never: {fallen: true}}
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "scenario.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> ScenarioRun:
+    folder = tmp_path_factory.mktemp("run")
+    scenario = load_scenario(write(tmp_path_factory.mktemp("file"), EVENTS))
+    return run_scenario(scenario, folder, command=("nao-testbed", "scenario"))
+
+
+T = TypeVar("T")
+
+
+def of_kind(run: ScenarioRun, kind: type[T]) -> list[T]:
+    return [event for event in run.events if isinstance(event, kind)]
+
+
+@pytest.mark.scenario
+def test_every_event_takes_place_at_its_time(everything: ScenarioRun) -> None:
+    broken = [v for v in everything.result.verdicts if not v.holds]
+    assert not broken
+    assert everything.result.failure is None
+    assert len(everything.happened) == len(everything.scenario.events)
+    ticks = [tick for tick, _ in everything.happened]
+    assert ticks == sorted(ticks)
+
+
+@pytest.mark.scenario
+def test_a_broken_arm_is_nobodys_and_so_is_what_a_body_lacks(
+    everything: ScenarioRun,
+) -> None:
+    lost = {
+        (event.tick, event.owner, event.by) for event in of_kind(everything, Revoked)
+    }
+    assert (100, "arm", "brokenArm") in lost
+    assert (160, "leg", "RobotModel") in lost
+    frozen = {(event.tick, event.by) for event in of_kind(everything, Frozen)}
+    thawed = {(event.tick, event.by) for event in of_kind(everything, Thawed)}
+    assert {(100, "brokenArm"), (160, "RobotModel")} <= frozen
+    assert {(150, "brokenArm"), (180, "RobotModel")} <= thawed
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-18")
+def test_a_group_that_is_deleted_while_it_runs_ends_whole(
+    everything: ScenarioRun,
+) -> None:
+    ends = [
+        event
+        for event in of_kind(everything, StreamEnded)
+        if event.group == "say hello and wave"
+    ]
+    assert {event.reason for event in ends} <= {EndReason.REVOKED, EndReason.DONE}
+    assert EndReason.REVOKED in {event.reason for event in ends}
+    assert not of_kind(everything, Sent), "what goes out in every slot is not kept"
+
+
+@pytest.mark.scenario
+def test_the_run_folder_tells_it_all(everything: ScenarioRun) -> None:
+    assert everything.result.folder is not None
+    run = read_run(everything.result.folder)
+    assert (run.state, run.meta.experiment) == ("done", "scenario")
+    assert run.meta.config["scenario"] == EVENTS
+    assert run.meta.config["controller"] == "fixed"
+    assert run.frame.index[-1] == pytest.approx(5.0, abs=0.03)
+    assert len(run.frame) == 250  # every 20 ms
+    kinds = [event.kind for event in run.events]
+    assert kinds.count("scenario event") == len(everything.happened)
+    told = [
+        event_from_record({"event": e.kind, "tick": round(e.time_s / 0.01), **e.data})
+        for e in run.events
+        if e.kind != "scenario event"
+    ]
+    # An outcome of a notice holds the token itself, which no file does.
+    assert list(map(event_to_line, told)) == list(map(event_to_line, everything.events))
+    with wave.open(str(Path(everything.result.folder) / "sound.wav")) as sound:
+        assert sound.getnframes() == pytest.approx(5.0 * 16_000, abs=160)
+
+
+@pytest.mark.scenario
+def test_the_push_lifts_and_the_slope_leans(everything: ScenarioRun) -> None:
+    assert everything.result.folder is not None
+    fsr = read_run(everything.result.folder).channel("fsr").sum(axis=1)
+    standing = fsr[0.3:0.5].mean()
+    assert fsr[0.55:0.6].mean() < standing - 15.0, "30 N upwards on 52 N"
+    assert everything.degc[-1].max() > 60.0
+
+
+HELLO = """\
+name: short
+about: A second of standing.
+duration_s: 1
+behaviours:
+  - {name: head, schema: look around}
+"""
+
+
+def test_a_run_that_diverges_keeps_its_data_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = SimulatedRobot.step
+
+    def fail_late(sim: SimulatedRobot, ticks: int) -> None:
+        step(sim, ticks)
+        if sim.tick >= 500:
+            raise SimulationDiverged("at 0.500 s the torque of HeadYaw is not finite")
+
+    monkeypatch.setattr(SimulatedRobot, "step", fail_late)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    run = run_scenario(load_scenario(write(tmp_path, HELLO)), folder)
+    assert run.result.failure == "at 0.500 s the torque of HeadYaw is not finite"
+    assert not run.result.all_hold
+    kept = read_run(folder)
+    assert kept.state == f"failed: {run.result.failure}"
+    assert len(kept.frame) >= 24
+    assert kept.last_second is not None
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("a bug")])
+def test_whatever_stops_a_run_its_folder_is_closed_and_the_engine_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    closed: list[Stage] = []
+    close = Stage.close
+
+    def note(stage: Stage) -> None:
+        closed.append(stage)
+        close(stage)
+
+    def stop(time_s: float) -> None:
+        raise error
+
+    monkeypatch.setattr(Stage, "close", note)
+    monkeypatch.setattr(runs, "PROGRESS_S", 0.0)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with pytest.raises(type(error)):
+        run_scenario(load_scenario(write(tmp_path, HELLO)), folder, on_time=stop)
+    assert len(closed) == 1
+    state = json.loads((folder / "meta.json").read_text(encoding="utf-8"))["state"]
+    assert state.startswith("failed: ")
+
+
+def test_an_event_that_cannot_take_place_fails_the_run_and_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = HELLO + "events:\n  - {at_s: 0.2, repair: [Head]}\n"
+    text += "  - {at_s: 0.1, break: [Head]}\n"
+    text += "  - {at_s: 0.3, heat: {joint: HeadYaw, degc: 40}}\n"
+    scenario = load_scenario(write(tmp_path, text))
+    monkeypatch.setattr(
+        "experiments.coupled_robot.CoupledRobot.break_parts", lambda body, parts: None
+    )
+    run = run_scenario(scenario)
+    assert run.result.failure is not None
+    assert "event of line 7 at 0.20 s: Fault 'Head' is not in" in run.result.failure
+    assert [tick for tick, _ in run.happened] == [10, 20, 30]
+    assert run.result.sim_s == pytest.approx(1.0)
+
+
+def test_without_proof_the_verdicts_are_the_same(tmp_path: Path) -> None:
+    text = HELLO + "expect:\n  - {owner: head, granted: 1, executed: [10, 1000]}\n"
+    scenario = load_scenario(write(tmp_path, text))
+    proved, fast = run_scenario(scenario), run_scenario(scenario, proves=False)
+    assert proved.result.verdicts[:-1] == fast.result.verdicts
+    assert np.array_equal(proved.degc, fast.degc)
