@@ -29,7 +29,7 @@ BACKING = {"fc": "white", "lw": 0.0, "pad": 0.5, "alpha": 0.9}
 FEWEST = 6
 """Letters of a name that are still worth reading."""
 SAMPLES = 48
-"""Colours in the strip of a light pattern."""
+"""Colours in the strip of a light pattern, at most."""
 
 
 @dataclass
@@ -119,7 +119,8 @@ class Canvas:
 
     def strip(self, pattern: LightPattern, start_s: float, end_s: float) -> None:
         """Draw the colours of a light pattern in the present lane."""
-        edges = np.linspace(start_s, end_s, SAMPLES + 1)
+        n = int(np.clip(self.inches(end_s - start_s) * 40.0, 4, SAMPLES))
+        edges = np.linspace(start_s, end_s, n + 1)
         middles = 0.5 * (edges[1:] + edges[:-1]) - start_s
         shown = [pattern_colour(pattern, float(t)) for t in middles]
         boxes = [(a, b - a) for a, b in pairwise(edges)]

@@ -71,14 +71,15 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
         Mark(time_s=tick * scenario.tick_s, text=action_words(event.action))
         for tick, event in run.happened
     ]
-    held = sum(verdict.holds for verdict in run.result.verdicts)
+    verdicts = run.result.verdicts
+    held = sum(verdict.holds for verdict in verdicts)
     figure = timeline_figure(
         scenario,
         run.events,
         run_temperatures(run),
         marks,
         end_s=run.result.sim_s,
-        said=f"{held} of {len(run.result.verdicts)} expectations hold",
+        said=f"{held} of {len(verdicts)} expectations hold" if verdicts else "",
         all_hold=run.result.all_hold,
     )
     settings = {

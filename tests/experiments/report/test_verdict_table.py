@@ -57,6 +57,12 @@ def test_how_a_run_ended_is_said(change: dict[str, object], words: str) -> None:
     assert words in shown(dataclasses.replace(RESULT, **change))  # type: ignore[arg-type]
 
 
+def test_a_run_without_expectations_says_so() -> None:
+    text = shown(dataclasses.replace(RESULT, verdicts=()))
+    assert "nothing was expected; 10 s simulated" in text
+    assert "verdict" not in text
+
+
 def test_all_hold_only_without_failure() -> None:
     good = dataclasses.replace(RESULT, verdicts=(GOOD,))
     assert good.all_hold
