@@ -13,7 +13,7 @@ from experiments.bench.figures import Figure, figure, median_us, ratio
 from experiments.bench.loop import repeat_bare
 from experiments.recording import RunRecording
 from experiments.scenarios.load import load_scenario
-from experiments.scenarios.run import ScenarioRunner
+from experiments.scenarios.runner import ScenarioRunner
 from experiments.scenarios.shipped import find_scenario
 from sim.ticks import ticks_of
 

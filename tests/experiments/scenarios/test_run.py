@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-import experiments.scenarios.run as runs
+import experiments.scenarios.runner as runner
 from controllers.resources.trace import Frozen, Revoked, Thawed
 from controllers.resources.trace_json import event_from_record, event_to_line
 from controllers.sync.trace import Sent, StreamEnded
@@ -195,7 +195,7 @@ def test_whatever_stops_a_run_its_folder_is_closed_and_the_engine_released(
         raise error
 
     monkeypatch.setattr(Stage, "close", note)
-    monkeypatch.setattr(runs, "PROGRESS_S", 0.0)
+    monkeypatch.setattr(runner, "PROGRESS_S", 0.0)
     folder = tmp_path / "run"
     folder.mkdir()
     with pytest.raises(type(error)):
