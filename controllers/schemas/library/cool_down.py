@@ -16,12 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from controllers.schemas.info import SchemaInfo
-from controllers.schemas.library.go_to_posture import NoWayThere
 from controllers.schemas.library.ranges import check_between
 from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.variables import Variable
 
 GO = "go to posture"
+RETRY_S = 10.0
+"""Time between two tries to get there, in s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,11 @@ class CoolDownParameters:
 
 
 class CoolDown(ActuationSchema[CoolDownParameters]):
-    """Wakes `go to posture`, then waits; the joints are free while it does."""
+    """Wakes `go to posture`, then waits; the joints are free while it does.
+
+    Where it cannot get there, since a hot motor has been taken away, say, it waits all
+    the same, and tries again now and then.
+    """
 
     info = SchemaInfo(
         name="cool down",
@@ -64,9 +69,16 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
                 about="Of the hottest motor, at the last check.",
                 initial=0.0,
             ),
+            Variable(
+                name="is_there",
+                type=bool,
+                about="Whether it has reached its posture.",
+                initial=False,
+            ),
         ),
     )
     _is_hot = False
+    _again_s = 0.0
 
     def ready(self) -> bool:
         """Whether the robot is hot, and has not become cool since."""
@@ -77,19 +89,19 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
 
     def start(self) -> None:
         """Go to the posture."""
+        self.write("is_there", False)
         self.wake(GO, posture=self.parameters.posture)
+        self._again_s = self.time_s + RETRY_S
 
     def iterate(self) -> None:
-        """Wait until it is there, then until it is cool.
-
-        Raises:
-            NoWayThere: it does not get there.
-        """
+        """Wait until it is cool."""
         going = self.child(GO)
-        if going.error:
-            raise NoWayThere(going.error)
         if going.is_done:
+            self.write("is_there", True)
             self.sleep(GO)
+        elif going.error and self.time_s >= self._again_s:
+            self.wake(GO, posture=self.parameters.posture)
+            self._again_s = self.time_s + RETRY_S
         now = self.parameters
         if not now.only_when_hot and self._hottest() < now.until_degc:
             self.finish()

@@ -16,7 +16,7 @@ from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.needs import resources_of_joints, set_of_states
 from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.state_minded import StateMinded
-from controllers.sync.posture_way import find_way
+from controllers.sync.orders.posture_way import find_way
 from models import Posture, Robot, TestbedError
 from models.library import Motion, Track, Transition
 

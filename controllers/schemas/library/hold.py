@@ -39,10 +39,6 @@ class Hold(ActuationSchema[HoldParameters]):
     _left_ticks = 0
     _since = 0
 
-    def ready(self) -> bool:
-        """Whether it has still to hold."""
-        return True
-
     def start(self) -> None:
         """Begin, or go on after a loss."""
         if not self._left_ticks:

@@ -6,7 +6,7 @@ from controllers.schemas.actuators import Playing
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.move import NotPlayed, speaker_of
 from controllers.schemas.library.ranges import check_between
-from controllers.schemas.schema import ActuationSchema
+from controllers.schemas.library.task import TaskSchema
 from models import BadInput, Robot
 
 
@@ -34,7 +34,7 @@ class SayParameters:
         check_between("pause_s", self.pause_s, 0.0, 3600.0, "s")
 
 
-class Say(ActuationSchema[SayParameters]):
+class Say(TaskSchema[SayParameters]):
     """Takes the loudspeakers, speaks, and finishes."""
 
     info = SchemaInfo(

@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 
 from controllers.schemas.library.needs import set_of_states
-from controllers.schemas.schema import ActuationSchema
-from controllers.sync.posture_way import find_way
+from controllers.schemas.library.task import TaskSchema
+from controllers.sync.orders.posture_way import find_way
 from models.library import Unit
 
 P = TypeVar("P")
@@ -21,7 +21,7 @@ OVERTURNED_DEG = 60.0
 degrees; where the posture monitor begins to call it lying."""
 
 
-class StateMinded(ActuationSchema[P]):
+class StateMinded(TaskSchema[P]):
     """Remembers the last state that the robot was in; derive from it."""
 
     _last_state: str | None = None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from controllers.resources.body.posture_monitor import PostureMonitor
 from controllers.resources.gate import Gate
-from controllers.resources.invariants import Checker
+from controllers.resources.invariants import check
 from controllers.resources.ledger import Ledger
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.owner import Owner
@@ -25,12 +25,13 @@ from controllers.resources.words import Preemption
 from controllers.robot_interface import Observation
 from controllers.schemas import State, Waking
 from controllers.schemas.gate_actuators import GateActuators
+from controllers.schemas.invariants import check_schemas
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.trace import NotWinner, SchemaFailed
-from controllers.sync.command_controller import CommandController
-from controllers.sync.effector_leaves import effector_leaves
-from controllers.sync.trace import StreamStarted
-from controllers.sync.transmitter import Transmitter
+from controllers.sync.orders.command_controller import CommandController
+from controllers.sync.streams.effector_leaves import effector_leaves
+from controllers.sync.transmitter.trace import StreamStarted
+from controllers.sync.transmitter.transmitter import Transmitter
 from controllers.voice import SyllableVoice
 from models import Robot
 from models.build_library import build_library
@@ -168,7 +169,6 @@ class Body:
     commands: CommandController
     posture: PostureMonitor
     runtime: SchemaRuntime
-    checker: Checker
     events: list[Event]
     tick: int = -1
     written: list[FloatArray] = field(default_factory=list)
@@ -188,11 +188,10 @@ class Body:
             place = robot.joint_index(joint)
             sensors.q[place] = sensors.target[place] = angle
         events: list[Event] = []
-        checker = Checker()
         ledger = Ledger(
             ResourceTree(robot.resources),
             LedgerCfg(preemption=Preemption.BY_PRIORITY),
-            listeners=[events.append, checker.see],
+            listeners=[events.append],
         )
         gate = Gate(ledger, sensors)
         transmitter = Transmitter(gate, ledger)
@@ -222,7 +221,6 @@ class Body:
             commands=commands,
             posture=monitor,
             runtime=runtime,
-            checker=checker,
             events=events,
         )
 
@@ -276,8 +274,10 @@ class Body:
         return [event for event in self.events if isinstance(event, kind)]
 
     def failures(self) -> list[str]:
-        """Return the errors of schemas, and commands of those who might not."""
+        """Return broken invariants, errors of schemas, commands of who might not."""
         return [
+            *map(str, check(self.events)),
+            *map(str, check_schemas(self.events)),
             *(f"{event.path}: {event.error}" for event in self.told(SchemaFailed)),
             *(f"{event.path}: {event.what}" for event in self.told(NotWinner)),
         ]

@@ -7,7 +7,7 @@ from controllers.schemas import State, Waking
 from controllers.schemas.library.attention import Attention
 from controllers.schemas.library.smooth_path import SmoothPath
 from controllers.schemas.library.stable_stops import parts_between_stops
-from controllers.sync.trace import GroupStarted
+from controllers.sync.transmitter.trace import GroupStarted
 from models import BadInput, Robot
 from models.library import Interpolation, Motion, Track
 from models.library.curve import largest_speeds, sample_curve
@@ -152,6 +152,8 @@ def test_without_its_arm_a_greeting_is_not_begun(robot: Robot) -> None:
     body.seconds(1.0)
     assert body.state("greet") is State.SLEPT
     assert not body.started()
+    said = body.runtime.view("greet").error
+    assert "(timed out, held or waited for: RShoulderPitch by somebody)" in said
 
 
 @pytest.mark.requirement("RM-36")

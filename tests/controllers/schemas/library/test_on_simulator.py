@@ -17,7 +17,7 @@ from controllers.schemas import State, Waking
 from controllers.schemas.gate_actuators import GateActuators
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.trace import NotWinner, SchemaFailed
-from controllers.sync.trace import StreamStarted
+from controllers.sync.transmitter.trace import StreamStarted
 from experiments.coupled_robot import CoupledCfg, CoupledRobot
 from models import Robot
 from sim.simulated_robot import SimulatedRobot

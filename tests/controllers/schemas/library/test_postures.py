@@ -7,6 +7,7 @@ import pytest
 
 from controllers.resources.policies import Lock
 from controllers.schemas import State
+from controllers.schemas.library.cool_down import GO
 from controllers.schemas.trace import SchemaFailed
 from models import Robot
 from tests.controllers.schemas.library.body import Body
@@ -117,6 +118,24 @@ def test_cool_down_goes_to_its_posture_and_waits_until_it_is_cool(
     body.sensors.temperature[3] = 54.0
     body.until("cool down", State.SLEPT, 0.2)
     assert not body.failures()
+
+
+def test_cool_down_waits_also_where_it_cannot_get_and_tries_again(
+    robot: Robot,
+) -> None:
+    body = Body.of(robot, "Crouch")
+    taken = body.take("hot motor", "LKneePitch", policy=Lock())
+    assert taken is not None
+    body.begin("cool down", parameters={"only_when_hot": False})
+    body.sensors.temperature[3] = 72.0
+    body.seconds(7.0)
+    assert body.state("cool down") is State.WINNER
+    assert "LKneePitch by hot motor" in body.runtime.view(f"cool down/{GO}").error
+    assert body.runtime.value("cool down", "is_there") is False
+    body.ledger.drop("hot motor", body.tick)
+    body.seconds(6.0)
+    assert body.runtime.value("cool down", "is_there") is True
+    assert body.ledger.active_state("State") == "Stand"
 
 
 def test_cool_down_is_ready_from_hot_until_cool(robot: Robot) -> None:
