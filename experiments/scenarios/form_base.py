@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 Name = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
 """May hold blanks inside, as `look around` does."""
-Path = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
+BehaviourPath = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
 """A name, or several with `/` from the top to what is meant: `life/dance`."""
 Real = Annotated[float, Field(allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]

@@ -7,9 +7,9 @@ from pydantic import Discriminator, Field
 from experiments.scenarios.form_base import (
     MANY,
     ONE,
+    BehaviourPath,
     Name,
     Part,
-    Path,
     Priority,
     Seconds,
     how_many,
@@ -66,5 +66,5 @@ class BehaviourForm(Part):
     """When it is woken, in s; absent: at 0."""
     start: Literal["waits"] | None = None
     """`waits`: it is woken by an event alone."""
-    parent: Path | None = None
+    parent: BehaviourPath | None = None
     """Another behaviour: as an owner, this one is a part of it."""

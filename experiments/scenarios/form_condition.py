@@ -5,69 +5,69 @@ from typing import Annotated, Literal
 
 from pydantic import Field, Tag
 
-from experiments.scenarios.form_base import Celsius, Name, Part, Path, by_key
+from experiments.scenarios.form_base import BehaviourPath, Celsius, Name, Part, by_key
 
 
 class StartedForm(Part):
     """A behaviour begins to act: it won, and has what it needs."""
 
-    started: Path
+    started: BehaviourPath
     """A behaviour."""
 
 
 class StoppedForm(Part):
     """A behaviour that had started may not act any more."""
 
-    stopped: Path
+    stopped: BehaviourPath
     """A behaviour."""
 
 
 class FailedForm(Part):
     """A behaviour raised an error."""
 
-    failed: Path
+    failed: BehaviourPath
     """A behaviour."""
 
 
 class GrantedForm(Part):
     """A request of an owner is granted."""
 
-    granted: Path
+    granted: BehaviourPath
     """An owner: a behaviour with needs."""
 
 
 class DeniedForm(Part):
     """A request of an owner is denied."""
 
-    denied: Path
+    denied: BehaviourPath
     """An owner: a behaviour with needs."""
 
 
 class TimedOutForm(Part):
     """A request of an owner was not granted within its time."""
 
-    timed_out: Path
+    timed_out: BehaviourPath
     """An owner: a behaviour with needs."""
 
 
 class CancelledForm(Part):
     """A request of an owner was withdrawn."""
 
-    cancelled: Path
+    cancelled: BehaviourPath
     """An owner: a behaviour with needs."""
 
 
 class RevokedForm(Part):
     """Resources are taken away from an owner."""
 
-    revoked: Path
+    revoked: BehaviourPath
     """An owner: a behaviour with needs."""
 
 
 class HoldsForm(Part):
     """Owners hold resources."""
 
-    holds: Annotated[dict[Name, Path | None], Field(min_length=1)]
+    holds: Annotated[dict[Name, BehaviourPath | None], Field(min_length=1)]
     """Resource to who holds it whole; null: nobody holds any of it."""
 
 

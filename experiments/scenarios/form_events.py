@@ -6,10 +6,10 @@ from typing import Annotated
 from pydantic import Field, Tag, model_validator
 
 from experiments.scenarios.form_base import (
+    BehaviourPath,
     Celsius,
     Name,
     Part,
-    Path,
     Real,
     Seconds,
     by_key,
@@ -41,14 +41,14 @@ class Triggered(Part):
 class StartEvent(Triggered):
     """Wake a behaviour."""
 
-    start: Path
+    start: BehaviourPath
     """A behaviour of the top level."""
 
 
 class StopEvent(Triggered):
     """Put a behaviour to sleep, with all below it."""
 
-    stop: Path
+    stop: BehaviourPath
     """A behaviour of the top level."""
 
 

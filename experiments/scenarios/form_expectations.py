@@ -8,10 +8,10 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from experiments.scenarios.form_base import (
     MANY,
     ONE,
+    BehaviourPath,
     Celsius,
     Name,
     Part,
-    Path,
     Real,
     Seconds,
     by_key,
@@ -142,7 +142,7 @@ CountForm = Annotated[
 class CountsExpectation(Part):
     """How often something happened to an owner in the run."""
 
-    owner: Path
+    owner: BehaviourPath
     """A behaviour with needs."""
     executed: CountForm | None = None
     """Its commands that were written to a device: a number, or [lowest, highest]."""
@@ -165,15 +165,15 @@ class AtTimeExpectation(Part):
 
     at_s: Seconds
     """In s."""
-    holds: dict[Name, Path | None] = Field(default_factory=dict)
+    holds: dict[Name, BehaviourPath | None] = Field(default_factory=dict)
     """Resource to who holds it whole; null: nobody holds any of it."""
-    waiters: dict[Name, list[Path]] = Field(default_factory=dict)
+    waiters: dict[Name, list[BehaviourPath]] = Field(default_factory=dict)
     """Resource to all who wait for it, in the order of being served."""
     state: Name | None = None
     """A state resource that is active."""
-    running: list[Path] = Field(default_factory=list)
+    running: list[BehaviourPath] = Field(default_factory=list)
     """Behaviours that may act."""
-    not_running: list[Path] = Field(default_factory=list)
+    not_running: list[BehaviourPath] = Field(default_factory=list)
     """Behaviours that may not act."""
     posture: Name | None = None
     """Stored posture that every joint is near."""

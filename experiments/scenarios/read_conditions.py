@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from controllers.resources.words import OutcomeKind
-from controllers.sync.words import EndReason
+from controllers.sync.transmitter.words import EndReason
 from experiments.scenarios import conditions as c
 from experiments.scenarios import form_condition as f
 from experiments.scenarios.form_base import Part

@@ -10,6 +10,7 @@ from experiments.scenarios.one_line import one_line
 from experiments.scenarios.read_at_time import Item, read_at_time
 from experiments.scenarios.read_conditions import read_condition
 from experiments.scenarios.scene import Scene
+from models.library import Unit
 from models.yaml_lines import Place
 
 
@@ -139,7 +140,9 @@ def _temperatures(item: Item) -> x.Expectation | None:
 def _group(item: Item) -> x.Expectation | None:
     form, place, scene = item.form, item.place, item.scene
     scene.group((*place, "group"), form.group)
-    if form.starts_after not in {None, x.INITIAL_MOTION}:
+    if form.starts_after == x.INITIAL_MOTION:
+        _note_no_start(item)
+    elif form.starts_after is not None:
         scene.group((*place, "starts_after"), form.starts_after)
     return x.StartsTogether(
         text=item.text,
@@ -149,6 +152,21 @@ def _group(item: Item) -> x.Expectation | None:
         empty_slots=form.empty_slots,
         skew_slots=form.skew_slots,
     )
+
+
+def _note_no_start(item: Item) -> None:
+    """Note a command that begins in any posture: no initial motion leads there."""
+    library = item.scene.robot.library
+    order = library.orders.get(item.form.group)
+    if order is None:
+        return  # another id than a command's name
+    motion = library.motions.get(order.outputs.get(Unit.MOTION, ""))
+    if motion is None or motion.start is None:
+        item.scene.notes.add(
+            (*item.place, "starts_after"),
+            f"impossible: command {order.name!r} has no motion that begins in a stated "
+            "posture, so no initial motion leads there; leave starts_after out.",
+        )
 
 
 def _counts(item: Item) -> x.Expectation | None:

@@ -160,6 +160,7 @@ expect:
   - {joint: LHand, degc_above: 40}  #! LHand begins at 30 °C
   - {joint: Head, degc_below: 70, degc_above: 70, from_s: 1}  #! raise the one
   - {group: helo}  #! Did you mean 'hello'?
+  - {group: hello, starts_after: initial motion}  #! begins in a stated posture
   - {group: hello, empty_slots: 0}  #! goes with starts_after
   - {happens: {group_ended: hello, reason: dne}}  #! Did you mean 'done'?
   - {owner: a}  #! give executed, refused

@@ -13,6 +13,8 @@ from experiments.scenarios.load import load_scenario
 from models.library import Unit
 from tests.experiments.scenarios.helpers import Load
 
+ROOT = Path(__file__).resolve().parents[3]
+
 TREE = """
     behaviours:
       - name: life
@@ -209,7 +211,7 @@ def test_a_behaviour_without_children_in_the_file_may_wake_some(load: Load) -> N
 
 GREETING = """
     sounds: {hi: {text: Hi}}
-    motions: {tilt: {angles_deg: {HeadPitch: [[0.5, 20]]}}}
+    motions: {tilt: {from: Stand, angles_deg: {HeadPitch: [[0.5, 20]]}}}
     commands: {hello: {motion: tilt, sound: hi, points: {motion: 30, sound: 70}}}
     expect:
 """
@@ -284,6 +286,20 @@ def test_entries_of_the_file_join_the_library_of_the_robot(load: Load) -> None:
     assert scenario.library.motion("tilt").joints == ("HeadPitch",)
     assert scenario.library.order("hello").is_synchronous
     assert set(scenario.robot.library.motions) <= set(scenario.library.motions)
+
+
+def test_another_robot_is_a_folder_seen_from_the_file(tmp_path: Path) -> None:
+    (tmp_path / "robots").symlink_to(ROOT / "tests" / "data")
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "name: s\nabout: Two legs.\nduration_s: 1\nrobot: robots/two_leg\n"
+        "posture: Stand\nexpect: [{joint: right_knee, degc_below: 80}]\n"
+    )
+    scenario = load_scenario(path)
+    assert scenario.robot.name != "nao"
+    (warm,) = scenario.expectations
+    assert isinstance(warm, x.Temperatures)
+    assert warm.joints == ("right_knee",)
 
 
 def test_the_plan_keeps_the_text_of_its_file(tmp_path: Path) -> None:
