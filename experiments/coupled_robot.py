@@ -29,12 +29,12 @@ from controllers.resources.gate import Gate
 from controllers.resources.ledger import Ledger, Listener
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.resource_tree import ResourceTree
-from controllers.sync.command_controller import CommandController
-from controllers.sync.delays import DelayModel
-from controllers.sync.effector_leaves import effector_leaves
-from controllers.sync.pipeline_cfg import CommandControllerCfg
-from controllers.sync.transmitter import Transmitter
-from controllers.sync.transmitter_cfg import TransmitterCfg
+from controllers.sync.orders.command_controller import CommandController
+from controllers.sync.orders.delays import DelayModel
+from controllers.sync.orders.pipeline_cfg import CommandControllerCfg
+from controllers.sync.streams.effector_leaves import effector_leaves
+from controllers.sync.transmitter.transmitter import Transmitter
+from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg
 from controllers.voice import make_voice
 from experiments.behaviour_list import BehaviourList
 from experiments.slot_failures import Failures

@@ -8,9 +8,9 @@ from controllers.resources.ledger import Ledger
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Rejected
 from controllers.schemas.actuators import NeverPlayed, Playing
-from controllers.sync.command_controller import CommandController
-from controllers.sync.order_handle import OrderHandle
-from controllers.sync.output_set import OutputSet
+from controllers.sync.orders.command_controller import CommandController
+from controllers.sync.orders.order_handle import OrderHandle
+from controllers.sync.orders.output_set import OutputSet
 from models.library import LightPattern, Motion, Sound
 
 

@@ -24,11 +24,11 @@ from controllers.resources.ledger import Ledger
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Event
-from controllers.sync.stream import Item, Present
-from controllers.sync.sync_tag import SyncTag
-from controllers.sync.trace import Sent
-from controllers.sync.transmitter import Transmitter
-from controllers.sync.transmitter_cfg import TransmitterCfg, bus_each
+from controllers.sync.streams.stream import Item, Present
+from controllers.sync.transmitter.sync_tag import SyncTag
+from controllers.sync.transmitter.trace import Sent
+from controllers.sync.transmitter.transmitter import Transmitter
+from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg, bus_each
 from experiments.bench.bare_arbiters import Run
 from experiments.bench.figures import Figure, figure, ratio
 from experiments.bench.rates import rates_of

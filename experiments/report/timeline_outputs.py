@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from controllers.sync.words import EndReason
+from controllers.sync.transmitter.words import EndReason
 from experiments.report.figure_style import INK, SOFT_INK
 from experiments.report.timeline_canvas import BAR, LETTER, THIN, Canvas
 from experiments.report.timeline_colours import OWNER_COLOURS

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from controllers.resources.trace import Event
-from controllers.sync.trace import (
+from controllers.sync.transmitter.trace import (
     GroupStarted,
     StreamEnded,
     StreamReceived,
     StreamStarted,
 )
-from controllers.sync.words import EndReason
+from controllers.sync.transmitter.words import EndReason
 from models.library import Unit
 
 

@@ -17,7 +17,7 @@ from controllers.resources.trace import (
 )
 from controllers.resources.words import OutcomeKind
 from controllers.schemas.trace import SchemaFailed, SchemaStarted, SchemaStopped
-from controllers.sync.trace import (
+from controllers.sync.transmitter.trace import (
     GroupStarted,
     StreamEnded,
     StreamReceived,

@@ -11,10 +11,10 @@ from controllers.resources.owner import HIGHEST, Owner
 from controllers.schemas.gate_actuators import GateActuators
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.waking import Waking
-from controllers.sync.delays import CONVERSION_S, DelayModel, ExpectedDelays
-from controllers.sync.pipeline_cfg import CommandControllerCfg, Enable
-from controllers.sync.sync_tag import GroupKey
-from controllers.sync.transmitter_cfg import TransmitterCfg, Watch
+from controllers.sync.orders.delays import CONVERSION_S, DelayModel, ExpectedDelays
+from controllers.sync.orders.pipeline_cfg import CommandControllerCfg, Enable
+from controllers.sync.transmitter.sync_tag import GroupKey
+from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg, Watch
 from experiments.coupled_robot import CoupledCfg, CoupledRobot
 from experiments.loop import CONTROL_PERIOD
 from experiments.scenarios.disturbance import Disturbance

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from controllers.resources.trace import Commanded, Event, Executed, Settled, Ticked
 from controllers.resources.trace_json import event_to_line, event_to_record
-from controllers.sync.trace import Sent
+from controllers.sync.transmitter.trace import Sent
 
 MANY = frozenset({Commanded, Executed, Sent})
 """Events of which there are some in every slot: they are hashed, and not kept."""

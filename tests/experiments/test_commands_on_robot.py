@@ -5,8 +5,8 @@ import pytest
 
 from controllers.resources import Owner, Request
 from controllers.resources.tokens import Token
-from controllers.sync.pipeline_words import NotOrdered
-from controllers.sync.words import EndReason
+from controllers.sync.orders.pipeline_words import NotOrdered
+from controllers.sync.transmitter.words import EndReason
 from experiments.coupled_robot import CoupledCfg, CoupledRobot
 from models import load_robot
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from controllers.resources.body.posture_recogniser import PostureRecogniser
 from controllers.robot_interface import Command, Controller
-from controllers.sync.trajectory import sample_motion
+from controllers.sync.streams.trajectory import sample_motion
 from models import Robot
 from models.library import Motion
 from sim.simulated_robot import SimulatedRobot

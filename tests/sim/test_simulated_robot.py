@@ -207,7 +207,9 @@ def test_a_command_out_of_range_names_joint_and_range(
     values = np.array(getattr(before, field))
     values[walker.robot.joint_index("left_ankle")] = value
     with pytest.raises(BadInput) as caught:
-        walker.write(Command(**{field: values}))
+        walker.write(
+            Command(target=values) if field == "target" else Command(stiffness=values)
+        )
     assert said in str(caught.value)
     assert_array_equal(getattr(walker.read(), field), getattr(before, field))
 

@@ -9,9 +9,9 @@ from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.seam import Findings, Judge, Rule, before
 from controllers.resources.tokens import TokenId
 from controllers.resources.words import Mode
-from controllers.sync import trace as s
 from controllers.sync.invariants.records import StreamRecord, StreamRecords
-from controllers.sync.words import EndReason, NotReceived
+from controllers.sync.transmitter import trace as s
+from controllers.sync.transmitter.words import EndReason, NotReceived
 
 _BY_SENDER = (EndReason.DELETED, EndReason.CANNOT_BEGIN)
 """Ends without a start that need no other reason: withdrawn, or not fit."""

@@ -5,8 +5,8 @@ Events are taken as they come, right or wrong: what may not be is the judges' ma
 
 from dataclasses import dataclass, field
 
-from controllers.sync.trace import StreamReceived, StreamStarted
-from controllers.sync.words import EndReason
+from controllers.sync.transmitter.trace import StreamReceived, StreamStarted
+from controllers.sync.transmitter.words import EndReason
 
 Key = tuple[int, str]
 """Preset and ID of a group."""

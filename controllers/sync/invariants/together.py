@@ -8,10 +8,10 @@ end no item. One that started finishes, or is revoked whole.
 from controllers.resources import trace as t
 from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.seam import Findings, Judge, Rule, before
-from controllers.sync import trace as s
 from controllers.sync.invariants.records import GroupRecord, StreamRecord, StreamRecords
-from controllers.sync.member import UNIT_ORDER
-from controllers.sync.words import EndReason
+from controllers.sync.transmitter import trace as s
+from controllers.sync.transmitter.member import UNIT_ORDER
+from controllers.sync.transmitter.words import EndReason
 
 _UNSTARTED = (EndReason.DELETED, EndReason.EXPIRED, EndReason.REJECTED)
 """Reasons that only a stream can have that never started."""

@@ -1,9 +1,9 @@
 """Judge whether a synchronous group starts as one, and joins on to what it follows."""
 
 from controllers.resources.trace import Event
-from controllers.sync.pipeline_trace import Converted, PrepSent
-from controllers.sync.trace import GroupStarted, StreamEnded, StreamStarted
-from controllers.sync.words import EndReason
+from controllers.sync.orders.pipeline_trace import Converted, PrepSent
+from controllers.sync.transmitter.trace import GroupStarted, StreamEnded, StreamStarted
+from controllers.sync.transmitter.words import EndReason
 from experiments.scenarios.expectations import INITIAL_MOTION, StartsTogether
 from experiments.scenarios.facts import Facts
 from experiments.scenarios.judges.seam import say, seconds

@@ -11,8 +11,8 @@ from controllers.schemas.invariants import check_schemas
 from controllers.schemas.registry import Registry
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.waking import Waking
-from controllers.sync.trace import GroupStarted, Sent, StreamEnded
-from controllers.sync.words import EndReason
+from controllers.sync.transmitter.trace import GroupStarted, Sent, StreamEnded
+from controllers.sync.transmitter.words import EndReason
 from models import Robot
 from tests.controllers.schemas.stage import actuation
 from tests.controllers.sync.pipeline_world import Line

@@ -7,8 +7,8 @@ each slot and how every stream ends.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from controllers.sync.sync_tag import GroupKey, SyncTag
-from controllers.sync.words import EndReason, NotReceived, StreamState
+from controllers.sync.transmitter.sync_tag import GroupKey, SyncTag
+from controllers.sync.transmitter.words import EndReason, NotReceived, StreamState
 from tests.controllers.sync.sync_world import Clip
 
 Rights = Callable[[Clip], bool]

@@ -16,12 +16,12 @@ from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Event
 from controllers.resources.words import Loss, Preemption
-from controllers.sync.command_controller import CommandController
-from controllers.sync.delays import DelayModel, ExpectedDelays
-from controllers.sync.effector_leaves import effector_leaves
-from controllers.sync.pipeline_cfg import CommandControllerCfg, Enable
-from controllers.sync.trace import Sent
-from controllers.sync.transmitter import Transmitter
+from controllers.sync.orders.command_controller import CommandController
+from controllers.sync.orders.delays import DelayModel, ExpectedDelays
+from controllers.sync.orders.pipeline_cfg import CommandControllerCfg, Enable
+from controllers.sync.streams.effector_leaves import effector_leaves
+from controllers.sync.transmitter.trace import Sent
+from controllers.sync.transmitter.transmitter import Transmitter
 from models import BadInput, Robot
 from models.build_library import build_library
 from models.library import Library, Unit

@@ -9,9 +9,9 @@ from typing import Protocol, TypeVar
 
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Executed
-from controllers.sync.receipt import Receipt
-from controllers.sync.sync_tag import GroupKey, SyncTag
-from controllers.sync.transmitter_cfg import Watch
+from controllers.sync.transmitter.receipt import Receipt
+from controllers.sync.transmitter.sync_tag import GroupKey, SyncTag
+from controllers.sync.transmitter.transmitter_cfg import Watch
 from models import Robot
 from models.library import Unit
 from tests.controllers.sync.naive import Naive, NaivePlay, NaiveTransmitter

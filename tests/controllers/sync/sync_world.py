@@ -23,12 +23,12 @@ from controllers.resources.tokens import Token
 from controllers.resources.trace import Event
 from controllers.resources.words import Loss, Preemption
 from controllers.sync.invariants import SYNC_JUDGES
-from controllers.sync.receipt import Receipt
-from controllers.sync.stream import CannotBegin, Item, Present
-from controllers.sync.sync_tag import SyncTag
-from controllers.sync.trace import Sent
-from controllers.sync.transmitter import Transmitter
-from controllers.sync.transmitter_cfg import TransmitterCfg, Watch
+from controllers.sync.streams.stream import CannotBegin, Item, Present
+from controllers.sync.transmitter.receipt import Receipt
+from controllers.sync.transmitter.sync_tag import SyncTag
+from controllers.sync.transmitter.trace import Sent
+from controllers.sync.transmitter.transmitter import Transmitter
+from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg, Watch
 from models import Robot
 from models.library import Unit
 from tests.controllers.resources.gate_world import KeepingRobot, motor, node

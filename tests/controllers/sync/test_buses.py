@@ -5,9 +5,14 @@ from collections.abc import Mapping
 import pytest
 
 from controllers.resources.tokens import Token
-from controllers.sync.trace import GroupCompleted, Sent
-from controllers.sync.transmitter_cfg import TransmitterCfg, Watch, bus_each, one_bus
-from controllers.sync.words import StreamState
+from controllers.sync.transmitter.trace import GroupCompleted, Sent
+from controllers.sync.transmitter.transmitter_cfg import (
+    TransmitterCfg,
+    Watch,
+    bus_each,
+    one_bus,
+)
+from controllers.sync.transmitter.words import StreamState
 from models import BadInput, Robot
 from models.library import Unit
 from tests.controllers.sync.sync_world import (

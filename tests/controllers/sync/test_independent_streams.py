@@ -4,8 +4,8 @@ import pytest
 
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Executed
-from controllers.sync.trace import Sent, StreamEnded
-from controllers.sync.words import EndReason, NotReceived, StreamState
+from controllers.sync.transmitter.trace import Sent, StreamEnded
+from controllers.sync.transmitter.words import EndReason, NotReceived, StreamState
 from models import Robot
 from tests.controllers.sync.sync_world import LEAVES, LIGHT, SOUND, Clip, Stage, tag
 

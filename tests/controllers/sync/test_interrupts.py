@@ -3,9 +3,9 @@
 import pytest
 
 from controllers.resources.tokens import Token
-from controllers.sync.sync_tag import GroupKey
-from controllers.sync.trace import Sent, StreamPaused, StreamResumed
-from controllers.sync.words import EndReason, NotReceived, StreamState
+from controllers.sync.transmitter.sync_tag import GroupKey
+from controllers.sync.transmitter.trace import Sent, StreamPaused, StreamResumed
+from controllers.sync.transmitter.words import EndReason, NotReceived, StreamState
 from models import Robot
 from tests.controllers.sync.sync_world import LEAVES, Clip, Stage, tag
 

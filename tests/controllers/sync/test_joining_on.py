@@ -3,8 +3,8 @@
 import pytest
 
 from controllers.resources.tokens import Token
-from controllers.sync.receipt import Receipt
-from controllers.sync.words import EndReason, NotReceived, StreamState
+from controllers.sync.transmitter.receipt import Receipt
+from controllers.sync.transmitter.words import EndReason, NotReceived, StreamState
 from models import BadInput, Robot
 from tests.controllers.sync.sync_world import LEAVES, Clip, Stage, tag
 

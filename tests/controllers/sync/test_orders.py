@@ -5,15 +5,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from controllers.sync.order_handle import OrderHandle
-from controllers.sync.output_set import OutputSet, look_up
-from controllers.sync.pipeline_cfg import Enable
-from controllers.sync.pipeline_trace import OrderReceived, PrepSent
-from controllers.sync.pipeline_words import NotOrdered
-from controllers.sync.posture_way import find_way
-from controllers.sync.sync_tag import GroupKey
-from controllers.sync.trace import Sent, StreamReceived
-from controllers.sync.words import EndReason, StreamState
+from controllers.sync.orders.order_handle import OrderHandle
+from controllers.sync.orders.output_set import OutputSet, look_up
+from controllers.sync.orders.pipeline_cfg import Enable
+from controllers.sync.orders.pipeline_trace import OrderReceived, PrepSent
+from controllers.sync.orders.pipeline_words import NotOrdered
+from controllers.sync.orders.posture_way import find_way
+from controllers.sync.transmitter.sync_tag import GroupKey
+from controllers.sync.transmitter.trace import Sent, StreamReceived
+from controllers.sync.transmitter.words import EndReason, StreamState
 from models import BadInput, Robot, UnknownName
 from models.library import (
     Library,

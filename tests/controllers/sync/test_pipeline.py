@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controllers.resources.trace_json import event_from_line, event_to_line
-from controllers.sync.delays import CONVERSION_S, ExpectedDelays
-from controllers.sync.order_handle import OrderHandle
-from controllers.sync.output_set import look_up
-from controllers.sync.pipeline_cfg import CommandControllerCfg, Enable
-from controllers.sync.pipeline_trace import (
+from controllers.sync.orders.delays import CONVERSION_S, ExpectedDelays
+from controllers.sync.orders.order_handle import OrderHandle
+from controllers.sync.orders.output_set import look_up
+from controllers.sync.orders.pipeline_cfg import CommandControllerCfg, Enable
+from controllers.sync.orders.pipeline_trace import (
     CommandIssued,
     Converted,
     OrderEnded,
@@ -22,9 +22,9 @@ from controllers.sync.pipeline_trace import (
     SyncReceiveEnabled,
     TransmitEnabled,
 )
-from controllers.sync.sync_tag import GroupKey, SyncTag
-from controllers.sync.trace import GroupStarted, Sent, StreamReceived
-from controllers.sync.words import EndReason, StreamState
+from controllers.sync.transmitter.sync_tag import GroupKey, SyncTag
+from controllers.sync.transmitter.trace import GroupStarted, Sent, StreamReceived
+from controllers.sync.transmitter.words import EndReason, StreamState
 from models import BadInput, Robot
 from models.library import Unit
 from tests.controllers.sync.pipeline_world import (

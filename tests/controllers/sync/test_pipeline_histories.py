@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from controllers.resources.invariants import JUDGES, Checker
 from controllers.resources.trace_json import event_to_line
 from controllers.sync.invariants import SYNC_JUDGES
-from controllers.sync.order_handle import OrderHandle
-from controllers.sync.pipeline_cfg import CommandControllerCfg, Enable
-from controllers.sync.pipeline_trace import OrderEnded, OrderReceived
-from controllers.sync.trace import Sent
-from controllers.sync.words import EndReason
+from controllers.sync.orders.order_handle import OrderHandle
+from controllers.sync.orders.pipeline_cfg import CommandControllerCfg, Enable
+from controllers.sync.orders.pipeline_trace import OrderEnded, OrderReceived
+from controllers.sync.transmitter.trace import Sent
+from controllers.sync.transmitter.words import EndReason
 from models import Robot
 from tests.controllers.sync.pipeline_world import ENTRIES, Line
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from controllers.sync.posture_belief import PostureBelief
-from controllers.sync.receipt import Receipt
-from controllers.sync.words import EndReason, StreamState
+from controllers.sync.orders.posture_belief import PostureBelief
+from controllers.sync.transmitter.receipt import Receipt
+from controllers.sync.transmitter.words import EndReason, StreamState
 
 STATES = {"Stand": "Stand", "StandInit": "Stand", "Sit": "Sit", "Gorilla": None}
 

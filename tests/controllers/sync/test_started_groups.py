@@ -3,9 +3,14 @@
 import pytest
 
 from controllers.resources.trace import Executed
-from controllers.sync.sync_tag import GroupKey
-from controllers.sync.trace import GroupStarted, Sent, StreamEnded, StreamStarted
-from controllers.sync.words import EndReason, NotReceived, StreamState
+from controllers.sync.transmitter.sync_tag import GroupKey
+from controllers.sync.transmitter.trace import (
+    GroupStarted,
+    Sent,
+    StreamEnded,
+    StreamStarted,
+)
+from controllers.sync.transmitter.words import EndReason, NotReceived, StreamState
 from models import Robot
 from tests.controllers.sync.sync_world import (
     LEAVES,

@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose
 from controllers.effectors import LedSetting, SoundChunk
 from controllers.resources.gate.device_map import map_devices
 from controllers.resources.tokens import Token
-from controllers.sync.effector_leaves import effector_leaves
-from controllers.sync.light_stream import LightStream, led_colours
-from controllers.sync.motion_stream import MotionStream
-from controllers.sync.sound_stream import SoundStream
-from controllers.sync.stream import SLOT_S, CannotBegin, Stream
+from controllers.sync.streams.effector_leaves import effector_leaves
+from controllers.sync.streams.light_stream import LightStream, led_colours
+from controllers.sync.streams.motion_stream import MotionStream
+from controllers.sync.streams.sound_stream import SoundStream
+from controllers.sync.streams.stream import SLOT_S, CannotBegin, Stream
 from models import Robot
 from models.library import (
     Interpolation,

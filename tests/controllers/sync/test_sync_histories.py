@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controllers.sync.transmitter_cfg import Watch
-from controllers.sync.words import EndReason, NotReceived
+from controllers.sync.transmitter.transmitter_cfg import Watch
+from controllers.sync.transmitter.words import EndReason, NotReceived
 from models import Robot
 from tests.controllers.sync.sync_histories import Twins, live_a_history
 from tests.controllers.sync.sync_world import BUSES

@@ -11,7 +11,7 @@ from controllers.resources.invariants import JUDGES, Checker
 from controllers.resources.invariants.seam import Violation
 from controllers.resources.trace import Event, Granted, Released
 from controllers.sync.invariants import SYNC_JUDGES
-from controllers.sync.trace import (
+from controllers.sync.transmitter.trace import (
     GroupCompleted,
     GroupStarted,
     Sent,
@@ -21,7 +21,7 @@ from controllers.sync.trace import (
     StreamResumed,
     StreamStarted,
 )
-from controllers.sync.words import EndReason, NotReceived
+from controllers.sync.transmitter.words import EndReason, NotReceived
 from models import Robot
 from tests.controllers.sync.sync_world import LEAVES, LIGHT, SOUND, Clip, Stage, tag
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.sync.sync_tag import GroupKey, SyncTag, count_tag
+from controllers.sync.transmitter.sync_tag import GroupKey, SyncTag, count_tag
 from models import BadInput
 
 

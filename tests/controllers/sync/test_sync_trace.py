@@ -6,7 +6,7 @@ from controllers.resources.invariants import JUDGES, Checker, trace_hash
 from controllers.resources.trace import Event
 from controllers.resources.trace_json import event_from_line, event_to_line
 from controllers.sync.invariants import SYNC_JUDGES
-from controllers.sync.trace import (
+from controllers.sync.transmitter.trace import (
     GroupCompleted,
     GroupStarted,
     Sent,

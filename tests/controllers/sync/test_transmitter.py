@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.sync.words import EndReason
+from controllers.sync.transmitter.words import EndReason
 from models import Robot
 from tests.controllers.sync.sync_world import LIGHT, MOTION, SOUND, Clip, Stage, tag
 

@@ -22,13 +22,13 @@ from controllers.resources.trace import Event, Granted, StateChanged
 from controllers.resources.words import Mode
 from controllers.schemas.states import Kind
 from controllers.schemas.trace import SchemaStarted, SchemaStopped, Woken
-from controllers.sync.trace import (
+from controllers.sync.transmitter.trace import (
     GroupStarted,
     StreamEnded,
     StreamReceived,
     StreamStarted,
 )
-from controllers.sync.words import EndReason
+from controllers.sync.transmitter.words import EndReason
 from experiments.report.action_words import action_words
 from experiments.report.timeline_canvas import LETTER
 from experiments.report.timeline_colours import owner_colours, pattern_colour

@@ -13,9 +13,9 @@ from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.tokens import TokenId
 from controllers.resources.trace import Event, Executed, Granted, Rejected
 from controllers.resources.words import Refusal
-from controllers.sync.pipeline_trace import Converted, PrepSent
-from controllers.sync.trace import GroupStarted, StreamEnded, StreamStarted
-from controllers.sync.words import EndReason
+from controllers.sync.orders.pipeline_trace import Converted, PrepSent
+from controllers.sync.transmitter.trace import GroupStarted, StreamEnded, StreamStarted
+from controllers.sync.transmitter.words import EndReason
 from experiments.scenarios import conditions as c
 from experiments.scenarios import expectations as e
 from experiments.scenarios.facts import Facts

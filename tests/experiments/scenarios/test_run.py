@@ -8,11 +8,11 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-import experiments.scenarios.runner as runner
 from controllers.resources.trace import Frozen, Revoked, Thawed
 from controllers.resources.trace_json import event_from_record, event_to_line
-from controllers.sync.trace import Sent, StreamEnded
-from controllers.sync.words import EndReason
+from controllers.sync.transmitter.trace import Sent, StreamEnded
+from controllers.sync.transmitter.words import EndReason
+from experiments.scenarios import runner
 from experiments.scenarios.load import load_scenario
 from experiments.scenarios.run import ScenarioRun, run_scenario
 from experiments.scenarios.stage import Stage

@@ -6,8 +6,12 @@ from controllers.resources.tokens import TokenId
 from controllers.resources.trace import Failed, Granted, Revoked, StateChanged
 from controllers.resources.words import LossCause, OutcomeKind, Why
 from controllers.schemas.trace import SchemaStarted, SchemaStopped
-from controllers.sync.trace import StreamEnded, StreamReceived, StreamStarted
-from controllers.sync.words import EndReason
+from controllers.sync.transmitter.trace import (
+    StreamEnded,
+    StreamReceived,
+    StreamStarted,
+)
+from controllers.sync.transmitter.words import EndReason
 from experiments.scenarios import conditions as c
 from experiments.scenarios.cues import Cues
 from experiments.scenarios.events import (

@@ -1,0 +1,213 @@
+"""When output commands are issued, and their way through the converters."""
+
+import heapq
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from controllers.resources.trace import Event
+from controllers.sync.orders.converter import Converter, OutputCommand
+from controllers.sync.orders.delays import DelayModel, slots_of
+from controllers.sync.orders.pending_order import PendingOrder
+from controllers.sync.orders.pipeline_cfg import CommandControllerCfg, Enable
+from controllers.sync.orders.pipeline_trace import (
+    CommandIssued,
+    Converted,
+    PrepSent,
+    SyncReceiveEnabled,
+    TransmitEnabled,
+)
+from controllers.sync.orders.transmitting import Transmitting
+from controllers.sync.streams.stream_maker import StreamMaker
+from controllers.sync.transmitter.receipt import Receipt
+from models import BadInput
+from models.library import Unit
+
+Units = tuple[Unit, ...]
+
+
+class Issuing:
+    """Issues prep commands and output commands in their time, oldest first.
+
+    The signals of [CN1396856, fig. 24] are: transmitter to motion converter
+    (`TransmitEnabled`), motion converter to command controller (`SyncReceiveEnabled`),
+    which then issues the commands.
+    """
+
+    def __init__(
+        self,
+        *,
+        cfg: CommandControllerCfg,
+        delays: DelayModel,
+        maker: StreamMaker,
+        transmitter: Transmitting,
+        slot_s: float,
+        tell: Callable[[Event], None],
+        on_stream: Callable[[PendingOrder, OutputCommand, Receipt], None],
+        on_failure: Callable[[PendingOrder, BadInput, int], None],
+    ) -> None:
+        """Build it with the converters of the three units.
+
+        Args:
+            cfg: expected times, and when to issue.
+            delays: true times of the conversions.
+            maker: makes the streams.
+            transmitter: gets them.
+            slot_s: length of a slot, in s.
+            tell: takes events.
+            on_stream: called when the transmitter has got a stream of an order.
+            on_failure: called with the error and the tick when none can be made.
+        """
+        self._cfg = cfg
+        self._slot_s = slot_s
+        self._tell = tell
+        self._on_stream = on_stream
+        self._on_failure = on_failure
+        self._command_slots = slots_of(cfg.command_s, slot_s)
+        self._signals: list[PendingOrder] = []
+        self._count = 0
+        self._due: list[tuple[int, int, PendingOrder, Units | None]] = []
+        """Tick, count, and the units to issue; None: the prep command."""
+        self._converters = {
+            unit: Converter(
+                unit=unit,
+                make=maker.make,
+                transmitter=transmitter,
+                delays=delays,
+                slot_s=slot_s,
+                on_converted=self._converted,
+            )
+            for unit in Unit
+        }
+
+    def plan(self, order: PendingOrder, units: Units | None, tick: int) -> None:
+        """Issue output commands, or the prep command, after the controller's time.
+
+        Args:
+            order: what it is for.
+            units: which outputs; None: the initial motion.
+            tick: now.
+        """
+        if units != ():
+            self._count += 1
+            at = tick + self._command_slots
+            heapq.heappush(self._due, (at, self._count, order, units))
+
+    def lead(self, units: Iterable[Unit]) -> int:
+        """Return the items left of a motion at which outputs are to be planned.
+
+        With `Enable.EXPECTED`: as many as the data are expected to take from the signal
+        to the transmitter. The slowest converter counts (SY-22).
+        """
+        if self._cfg.enable is Enable.AT_END:
+            return 0
+        times = self._cfg.conversion_s
+        slots = max(slots_of(times[unit], self._slot_s) for unit in units)
+        if self._cfg.enable is Enable.EARLY:
+            slots += slots_of(self._cfg.early_s, self._slot_s)
+        return self._command_slots + slots
+
+    def step(self, tick: int) -> None:
+        """Issue what is due, and hand over what is converted."""
+        for order in self._signals:
+            if not order.handle.is_over:
+                self._tell(SyncReceiveEnabled(tick=tick, order=order.handle.number))
+                self.plan(order, order.later_units, tick)
+        self._signals.clear()
+        while self._due and self._due[0][0] <= tick:
+            _, _, order, units = heapq.heappop(self._due)
+            if order.handle.is_over:
+                continue
+            if units is None:
+                self._send_prep(order, tick)
+            else:
+                for unit in units:
+                    self._issue(order, unit, tick)
+        for converter in self._converters.values():
+            converter.step(tick)
+
+    def _send_prep(self, order: PendingOrder, tick: int) -> None:
+        key, motion = order.handle.group, order.outputs.motion
+        signal_at = self.lead(order.later_units)
+        self._take(
+            OutputCommand(
+                order=order,
+                unit=Unit.MOTION,
+                name=", ".join(motion.name for motion in order.initial),
+                content=order.initial,
+                token=order.tokens[Unit.MOTION],
+                tag=None,
+                is_initial=True,
+                after=order.handle.follows,
+                signal_at=signal_at,
+                on_signal=partial(self._enabled, order),
+            ),
+            tick,
+        )
+        self._tell(
+            PrepSent(
+                tick=tick,
+                order=order.handle.number,
+                group=key.group if key else None,
+                preset=key.preset if key else None,
+                start=order.start or "",
+                end=(motion.start if motion else None) or "",
+                motions=tuple(motion.name for motion in order.initial),
+                signal_at=signal_at,
+            )
+        )
+
+    def _issue(self, order: PendingOrder, unit: Unit, tick: int) -> None:
+        tag = order.tag(unit)
+        waits = unit in order.later_units
+        command = OutputCommand(
+            order=order,
+            unit=unit,
+            name=order.name(unit),
+            content=order.content(unit),
+            token=order.tokens[unit],
+            tag=tag,
+            after=order.handle.follows if waits else None,
+        )
+        self._take(command, tick)
+        self._tell(
+            CommandIssued(
+                tick=tick,
+                order=order.handle.number,
+                unit=unit,
+                name=command.name,
+                group=tag.group if tag else None,
+                preset=tag.preset if tag else None,
+                points=tag.points if tag else 0,
+            )
+        )
+
+    def _take(self, command: OutputCommand, tick: int) -> None:
+        command.order.commands.append(command)
+        self._converters[command.unit].take(command, tick)
+
+    def _enabled(self, order: PendingOrder, tick: int) -> None:
+        """Hear the transmitter: of the initial motion so much is left (SY-21)."""
+        number = order.handle.number
+        initial = order.handle.initial
+        stream = initial.number if initial else 0
+        self._tell(TransmitEnabled(tick=tick, order=number, stream=stream))
+        self._signals.append(order)
+
+    def _converted(
+        self, command: OutputCommand, result: Receipt | BadInput, tick: int
+    ) -> None:
+        order = command.order
+        if isinstance(result, BadInput):
+            self._on_failure(order, result, tick)
+            return
+        self._tell(
+            Converted(
+                tick=tick,
+                order=order.handle.number,
+                unit=command.unit,
+                name=command.name,
+                stream=result.number,
+                is_initial=command.is_initial,
+            )
+        )
+        self._on_stream(order, command, result)

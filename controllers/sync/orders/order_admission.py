@@ -1,0 +1,143 @@
+"""Whether an order can be done: the way to where it begins, and the right to all of it.
+
+Refused at once, before anything moves: an initial motion whose synchronous part has no
+token would end in the wrong posture for nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from controllers.resources.ledger import Ledger
+from controllers.resources.tokens import Token
+from controllers.sync.orders.content import Content
+from controllers.sync.orders.order_handle import OrderHandle
+from controllers.sync.orders.output_set import OutputSet
+from controllers.sync.orders.pending_order import PendingOrder
+from controllers.sync.orders.pipeline_words import NotOrdered
+from controllers.sync.orders.posture_way import find_way
+from controllers.sync.streams.stream_maker import StreamMaker
+from models.library import Library, Unit
+
+Tokens = Token | Mapping[Unit, Token]
+
+
+class OrderAdmission:
+    """Admits orders, each beside those that are under way."""
+
+    def __init__(self, library: Library, maker: StreamMaker, ledger: Ledger) -> None:
+        """Build it from what an order may name, command, and must prove."""
+        self._library = library
+        self._maker = maker
+        self._ledger = ledger
+
+    def admit(
+        self, handle: OrderHandle, outputs: OutputSet, tokens: Tokens
+    ) -> PendingOrder:
+        """Return an order that begins where the robot is; refuse it without a right.
+
+        Args:
+            handle: of the order; says afterwards whether it is refused, and why.
+            outputs: what it puts out.
+            tokens: one for all, or one for each unit.
+        """
+        order = self._new(handle, outputs, tokens)
+        self._check_rights(order)
+        return order
+
+    def admit_after(
+        self,
+        handle: OrderHandle,
+        outputs: OutputSet,
+        tokens: Tokens,
+        under_way: tuple[PendingOrder, ...],
+        posture: str | None,
+    ) -> PendingOrder:
+        """Return an order with the way to where it begins, after those under way.
+
+        Args:
+            handle: of the order; says afterwards whether it is refused, and why.
+            outputs: what it puts out.
+            tokens: one for all, or one for each unit.
+            under_way: oldest first.
+            posture: in which the robot is; None: unknown.
+        """
+        order = self._new(handle, outputs, tokens)
+        if outputs.motion is None:
+            self._check_rights(order)
+            return order
+        alive = [x for x in reversed(under_way) if self._may_go_on(x)]
+        if order.changes_posture:
+            order.joins = next((x for x in alive if x.changes_posture), None)
+        if order.joins is not None:
+            posture = order.joins.posture_after
+        self._find_way(order, posture)
+        if order.joins is None:
+            shares = (x for x in alive if x.motor_leaves & order.motor_leaves)
+            order.joins = next(shares, None)
+        if handle.refused is None:
+            self._check_rights(order)
+        return order
+
+    def _new(
+        self, handle: OrderHandle, outputs: OutputSet, tokens: Tokens
+    ) -> PendingOrder:
+        if isinstance(tokens, Token):
+            tokens = dict.fromkeys(outputs.units, tokens)
+        order = PendingOrder(handle=handle, outputs=outputs, tokens=tokens)
+        if outputs.motion is not None:
+            order.motor_leaves = frozenset(self._maker.leaves((outputs.motion,)))
+        return order
+
+    def _may_go_on(self, order: PendingOrder) -> bool:
+        """Return whether an order still moves: not over, its token alive."""
+        token = order.tokens.get(Unit.MOTION)
+        return not order.handle.is_over and all(
+            self._ledger.authorise(token, leaf) is None for leaf in order.motor_leaves
+        )
+
+    def _find_way(self, order: PendingOrder, posture: str | None) -> None:
+        """Note the motions that lead from a posture to where an order begins."""
+        handle, motion = order.handle, order.outputs.motion
+        if motion is None or motion.start is None:
+            return
+        if posture is None:
+            handle.refused = NotOrdered.POSTURE_UNKNOWN
+            handle.detail = (
+                f"{motion.name!r} begins in {motion.start}, and the present posture is "
+                "not known; tell it, or give a motion that begins in any."
+            )
+            return
+        way = find_way(self._library, posture, motion.start)
+        if way is None:
+            handle.refused = NotOrdered.NO_WAY
+            handle.detail = (
+                f"{motion.name!r} begins in {motion.start}; no transitions lead there "
+                f"from {posture}."
+            )
+            return
+        order.start = posture
+        order.initial = tuple(self._library.motion(step.motion) for step in way)
+        leaves = self._maker.leaves(order.initial) if way else ()
+        order.motor_leaves |= frozenset(leaves)
+
+    def _check_rights(self, order: PendingOrder) -> None:
+        for unit, content in _contents(order):
+            token = order.tokens.get(unit)
+            leaves = self._maker.leaves(content)
+            if not leaves:
+                order.handle.refused = NotOrdered.NO_DEVICE
+                order.handle.detail = f"the robot has nothing to put out {unit} with."
+                return
+            for leaf in leaves:
+                reason = self._ledger.authorise(token, leaf)
+                if reason is not None:
+                    order.handle.refused = NotOrdered.NO_TOKEN
+                    order.handle.detail = f"{unit} commands {leaf!r}: {reason}."
+                    return
+
+
+def _contents(order: PendingOrder) -> Iterator[tuple[Unit, Content]]:
+    """Yield all that an order puts out, its initial motion first."""
+    if order.initial:
+        yield Unit.MOTION, order.initial
+    for unit in order.outputs.units:
+        yield unit, order.content(unit)

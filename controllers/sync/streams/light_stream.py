@@ -1,0 +1,78 @@
+"""The stream of a light pattern: an item only where a step begins."""
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.effectors import LedSetting
+from controllers.resources.gate.device_writers import Value
+from controllers.resources.tokens import Token
+from controllers.sync.streams.effector_leaves import EffectorLeaves
+from controllers.sync.streams.stream import Item, Present
+from controllers.sync.streams.trajectory import item_count
+from models.library import LightPattern, Unit
+
+FloatArray = NDArray[np.float64]
+Colour = tuple[float, float, float]
+
+_NOTHING: Item = MappingProxyType({})
+
+
+class LightStream:
+    """Colours of LEDs; the fades between them are the devices' own."""
+
+    unit = Unit.LIGHT
+
+    def __init__(
+        self,
+        pattern: LightPattern,
+        token: Token,
+        effectors: EffectorLeaves,
+        slot_s: float,
+    ) -> None:
+        """Prepare to play a pattern.
+
+        Args:
+            pattern: its steps, each put into the slot nearest to its time.
+            token: proof of a reservation of all its LEDs.
+            effectors: the LEDs' channels.
+            slot_s: length of a slot, in s.
+        """
+        self.label = pattern.name
+        self.token = token
+        self.leaves = tuple(sorted(pattern.leds))
+        items: dict[int, dict[str, Value]] = {}
+        for step in pattern.steps:
+            item = items.setdefault(round(step.at_s / slot_s), {})
+            for leaf in step.leds:
+                colours = led_colours(step.colour, effectors.led_channels[leaf])
+                item[leaf] = LedSetting(colours=colours, fade_s=step.fade_s)
+        self._items: dict[int, Item] = {
+            k: MappingProxyType(item) for k, item in items.items()
+        }
+        self.length = max(item_count(pattern.length_s, slot_s), max(items) + 1)
+        """Number of its items."""
+
+    def begin(self, present: Present) -> int:
+        """Return the number of items; LEDs fade from whatever they show."""
+        del present
+        return self.length
+
+    def item(self, k: int) -> Item:
+        """Return leaf to colour at instant `k`; mostly nothing."""
+        return self._items.get(k, _NOTHING)
+
+    def rejoin(self, k: int, present: Present) -> Sequence[Item]:
+        """Return nothing: light needs no way."""
+        del k, present
+        return ()
+
+
+def led_colours(colour: Colour, channels: int) -> FloatArray:
+    """Return a colour for LEDs of some channels, (channels,) in [0, 1].
+
+    LEDs of one colour take the brightest of red, green and blue.
+    """
+    return np.array(colour if channels == len(colour) else [max(colour)])
