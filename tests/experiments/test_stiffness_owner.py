@@ -1,0 +1,136 @@
+"""The stiffness controller as an owner: it limits what it holds, and takes back."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from numpy.typing import NDArray
+
+from controllers.plain import ConstantStiffness
+from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.owner import Owner
+from controllers.resources.request import Request
+from controllers.resources.trace import Event, Rejected
+from controllers.resources.words import Preemption
+from controllers.robot_interface import Limits, Observation
+from experiments.coupled_robot import CoupledCfg, CoupledRobot
+from experiments.stiffness_owner import NAME, PRIORITY, StiffnessOwner
+from models import Robot, load_robot
+from models.resource_node import DeviceKind
+
+PERIOD = 2
+"""Slots between two decisions."""
+LEAVES = {
+    node.name: node
+    for node in load_robot().resources.walk()
+    if node.device is not None and node.device.kind is DeviceKind.STIFFNESS
+}
+
+
+class Counting(ConstantStiffness):
+    """Stiffness 0.5, 0.51, 0.52... of step after step."""
+
+    def __init__(self) -> None:
+        super().__init__(0.5)
+        self.steps = 0
+
+    def step(self, observation: Observation) -> Limits:
+        n = len(super().step(observation).stiffness)
+        self.steps += 1
+        return Limits(stiffness=np.full(n, 0.49 + 0.01 * self.steps))
+
+
+Staged = tuple[CoupledRobot, StiffnessOwner, list[Event]]
+
+
+@pytest.fixture
+def staged() -> Iterator[Callable[[Robot], Staged]]:
+    made: list[CoupledRobot] = []
+
+    def make(robot: Robot) -> Staged:
+        told: list[Event] = []
+        ledger = LedgerCfg(preemption=Preemption.BY_PRIORITY)
+        body = CoupledRobot(robot, CoupledCfg(ledger=ledger), listeners=[told.append])
+        made.append(body)
+        body.ledger.add_owner(Owner(name="masseur", priority=PRIORITY + 1), 0)
+        owner = StiffnessOwner(body.ledger, body.gate, robot, Counting(), PERIOD)
+        body.behaviours.add(NAME, owner)
+        return body, owner, told
+
+    yield make
+    for body in made:
+        body.close()
+
+
+def in_force(body: CoupledRobot) -> NDArray[np.float64]:
+    return body.sim.read().stiffness
+
+
+def run(body: CoupledRobot, slots: int) -> None:
+    for _ in range(slots):
+        body.slot()
+
+
+def test_every_joint_gets_the_newest_limit(
+    staged: Callable[[Robot], Staged],
+) -> None:
+    body, owner, told = staged(load_robot())
+    run(body, 5)
+    assert_array_equal(owner.limits, np.full(26, 0.52))
+    assert_array_equal(in_force(body), owner.limits)
+    assert owner.seen is not None
+    assert owner.seen.time_s == 0.04
+    assert not [event for event in told if isinstance(event, Rejected)]
+
+
+def test_what_somebody_else_takes_it_leaves_alone_and_takes_again(
+    staged: Callable[[Robot], Staged],
+) -> None:
+    body, owner, told = staged(load_robot())
+    run(body, 3)
+    leaf = next(iter(LEAVES))
+    taken = body.ledger.request(
+        Request(owner="masseur", resources=(leaf,), timeout_s=0.0), body.tick
+    )
+    token = taken.token
+    body.gate.submit(token, leaf, 0.9)
+    run(body, 4)
+    motors = LEAVES[leaf].device
+    assert motors is not None
+    theirs = np.isclose(in_force(body), 0.9)
+    assert 0 < theirs.sum() < 26
+    assert_array_equal(in_force(body)[~theirs], owner.limits[~theirs])
+    body.ledger.release(token, body.tick)
+    run(body, 2 * PERIOD)
+    assert_array_equal(in_force(body), owner.limits)
+    assert not [event for event in told if isinstance(event, Rejected)]
+
+
+def test_what_was_taken_before_it_came_it_takes_when_it_is_free() -> None:
+    robot = load_robot()
+    body = CoupledRobot(robot)
+    leaf = list(LEAVES)[1]
+    body.ledger.add_owner(Owner(name="masseur", priority=PRIORITY + 1), 0)
+    taken = body.ledger.request(
+        Request(owner="masseur", resources=(leaf,), timeout_s=0.0), 0
+    )
+    owner = StiffnessOwner(body.ledger, body.gate, robot, Counting(), PERIOD)
+    body.behaviours.add(NAME, owner)
+    run(body, 3)
+    mine = in_force(body) == owner.limits
+    assert 0 < mine.sum() < 26
+    body.ledger.release(taken.token, body.tick)
+    run(body, 2 * PERIOD)
+    assert_array_equal(in_force(body), owner.limits)
+    body.close()
+
+
+def test_a_body_that_lacks_parts_is_limited_in_the_others(
+    staged: Callable[[Robot], Staged],
+) -> None:
+    body, owner, told = staged(load_robot().with_body("T14"))
+    run(body, 5)
+    head = body.sim.robot.joint_index("HeadYaw")
+    assert in_force(body)[head] == owner.limits[head] == 0.52
+    assert not [event for event in told if isinstance(event, Rejected)]
