@@ -10,6 +10,8 @@ from rich.text import Text
 
 from experiments.scenarios.result import ScenarioResult
 
+MOST_MISHAPS = 10
+"""Things that went wrong that are printed; the JSON has them all."""
 HOLDS, BROKEN = Text("holds", style="green"), Text("BROKEN", style="bold red")
 
 
@@ -51,6 +53,10 @@ def _summary(result: ScenarioResult) -> list[str]:
         f"simulated in {result.wall_s:.1f} s ({speed:.1f} × real time); "
         f"{result.n_events} events, trace {result.trace_hash[:12]}",
     ]
+    lines += [f"{m.time_s:8.2f} s  {m.what}" for m in result.mishaps[:MOST_MISHAPS]]
+    more = len(result.mishaps) - MOST_MISHAPS
+    if more > 0:
+        lines.append(f"            and {more} more; the JSON has them")
     if result.max_degc:
         joint, degc = max(result.max_degc.items(), key=lambda item: item[1])
         lines.append(f"hottest: {joint} with {degc:.1f} °C")

@@ -18,6 +18,16 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mishap:
+    """Something that went wrong, for whatever reason; a scenario may mean it to."""
+
+    time_s: float
+    """Simulated time in s."""
+    what: str
+    """Who or what, and why."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ScenarioResult:
     """A whole run."""
 
@@ -26,6 +36,9 @@ class ScenarioResult:
     seed: int
     controller: str
     verdicts: tuple[Verdict, ...]
+    mishaps: tuple[Mishap, ...]
+    """Behaviours that failed, commands that were refused or cut off, requests that were
+    not granted: they break no expectation by themselves."""
     fell: bool
     failure: str | None
     """Why it ended early, such as a simulation that diverged; None: it did not."""

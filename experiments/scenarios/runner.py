@@ -15,6 +15,7 @@ from experiments.scenarios.events import ScenarioEvent
 from experiments.scenarios.fact_finder import FactFinder
 from experiments.scenarios.facts import Facts
 from experiments.scenarios.judges import make_judges
+from experiments.scenarios.mishaps import Mishaps
 from experiments.scenarios.plan import Scenario
 from experiments.scenarios.proof import Proof
 from experiments.scenarios.result import ScenarioResult
@@ -58,7 +59,8 @@ class ScenarioRunner:
         self._keeper = TraceKeeper(self._write)
         self._facts = Facts()
         self._judges = make_judges(plan.expectations, plan.tick_s)
-        listeners = [self._keeper.hear, self._facts.hear]
+        self._mishaps = Mishaps(plan.tick_s)
+        listeners = [self._keeper.hear, self._facts.hear, self._mishaps.hear]
         listeners += [judge.hear for judge in self._judges if judge.hears]
         if proof is not None:
             listeners.append(proof.hear)
@@ -144,7 +146,7 @@ class ScenarioRunner:
 
     def _happen(self, event: ScenarioEvent, tick: int) -> None:
         """Let an event take place; one that cannot is a failure of the run."""
-        time_s = tick * self._plan.tick_s
+        time_s = round(tick * self._plan.tick_s, 6)
         self._recording.event("scenario event", time_s, text=event.text)
         self.happened.append((tick, event))
         if event.name is not None:
@@ -160,7 +162,7 @@ class ScenarioRunner:
         self._failure = self._failure or why
 
     def _write(self, kind: str, tick: int, fields: dict[str, object]) -> None:
-        self._recording.event(kind, tick * self._plan.tick_s, **fields)
+        self._recording.event(kind, round(tick * self._plan.tick_s, 6), **fields)
 
     def _row(self) -> None:
         stiffness = self._stage.stiffness
@@ -186,6 +188,7 @@ class ScenarioRunner:
             seed=plan.seed,
             controller=plan.controller,
             verdicts=tuple(verdicts),
+            mishaps=tuple(self._mishaps.kept),
             fell=self._fell,
             failure=self._failure,
             sim_s=stage.body.time_s,

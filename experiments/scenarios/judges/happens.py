@@ -35,19 +35,28 @@ class HappensJudge:
     def verdict(self) -> Verdict:
         """Count the slots of the window in which it came true."""
         expected = self.expectation.times
-        all_ticks, window = self._watch.ticks, self._window()
+        window = self._window()
         if window is None:
             return say(
                 self.expectation,
                 holds=expected == 0,
                 seen="what it should follow never came true",
             )
-        inside = [tick for tick in all_ticks if window.first <= tick <= window.last]
+        ticks = self._watch.ticks
+        inside = [tick for tick in ticks if window.first <= tick <= window.last]
         holds = bool(inside) if expected is None else len(inside) == expected
-        seen = times(all_ticks, self._tick_s)
-        if self._first is not None:
-            seen += f", after {seconds(window.first, self._tick_s)}"
-        return say(self.expectation, holds=holds, seen=seen)
+        return say(self.expectation, holds=holds, seen=self._seen(inside, window))
+
+    def _seen(self, inside: list[int], window: Window) -> str:
+        """Say when it came true: in the window, and if not there, elsewhere."""
+        if self._first is not None and inside:
+            start = seconds(window.first, self._tick_s)
+            later = inside[0] - window.first
+            return f"{times(inside, self._tick_s)}, {later} slots after {start}"
+        others = self._watch.ticks
+        if inside or not others:
+            return times(inside, self._tick_s)
+        return f"not then, but {times(others, self._tick_s)}"
 
     def _window(self) -> Window | None:
         where = self.expectation.where

@@ -57,24 +57,24 @@ def watch(judge: Judge, fallen_at: set[int], last: int = 20) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    ("window", "times", "holds"),
+    ("window", "times", "holds", "seen"),
     [
-        ((5, 5), None, True),
-        ((6, 11), None, False),
-        ((0, 4), 0, True),
-        ((0, 20), 0, False),
-        ((0, 20), 1, False),
-        ((0, 20), 2, True),
-        ((4, 11), 1, True),
+        ((5, 5), None, True, "at 0.05 s"),
+        ((6, 11), None, False, "not then, but at 0.05 s, 0.12 s"),
+        ((0, 4), 0, True, "not then, but at 0.05 s, 0.12 s"),
+        ((0, 20), 0, False, "at 0.05 s, 0.12 s"),
+        ((0, 20), 1, False, "at 0.05 s, 0.12 s"),
+        ((0, 20), 2, True, "at 0.05 s, 0.12 s"),
+        ((4, 11), 1, True, "at 0.05 s"),
     ],
 )
 def test_what_happens_is_counted_in_its_window(
-    window: tuple[int, int], times: int | None, holds: bool
+    window: tuple[int, int], times: int | None, holds: bool, seen: str
 ) -> None:
     where = e.Window(first=window[0], last=window[1])
     expectation = e.Happens(condition=c.Fallen(), where=where, times=times, **SAID)
     said = watch(judge_of(expectation), {5, 12})
-    assert (said.holds, said.seen) == (holds, "at 0.05 s, 0.12 s")
+    assert (said.holds, said.seen) == (holds, seen)
 
 
 def test_after_what_never_happens_nothing_can_happen() -> None:
@@ -99,6 +99,8 @@ def test_the_window_after_a_condition_has_both_its_ends(
         facts.has_fallen = tick >= 7
         judge.look(facts, stage_with())
     assert verdict(judge).holds is holds
+    there = "at 0.07 s, 3 slots after 0.04 s"
+    assert verdict(judge).seen == (there if holds else "not then, but at 0.07 s")
 
 
 def test_order_says_which_one_did_not_come_true() -> None:

@@ -228,3 +228,13 @@ def test_without_proof_the_verdicts_are_the_same(tmp_path: Path) -> None:
     proved, fast = run_scenario(scenario), run_scenario(scenario, proves=False)
     assert proved.result.verdicts[:-1] == fast.result.verdicts
     assert np.array_equal(proved.degc, fast.degc)
+
+
+@pytest.mark.scenario
+def test_a_behaviour_that_fails_is_told_with_its_reason(tmp_path: Path) -> None:
+    """It asked for a hand, and speaks."""
+    text = HELLO + '  - {name: me, schema: say, with: {text: "Hi"}, needs: [LHand]}\n'
+    run = run_scenario(load_scenario(write(tmp_path, text)))
+    assert any(m.what.startswith("me failed: ") for m in run.result.mishaps)
+    assert run.result.all_hold, "nothing was expected of it"
+    assert run.result.as_json()["mishaps"][0]["time_s"] == 0.0
