@@ -23,8 +23,8 @@ class Window:
 class After:
     """Slots from that in which a condition first comes true, both ends with it.
 
-    If it never does, nothing can happen after it: an expectation of something fails,
-    and one of nothing holds.
+    If it never does, the expectation is broken, also one that nothing happens: a test
+    that passes because nothing was tested is none.
     """
 
     condition: Condition
@@ -65,12 +65,16 @@ class AtTime(Expectation):
 
 @dataclass(frozen=True, kw_only=True)
 class Happens(Expectation):
-    """A condition comes true in some slots."""
+    """A condition is true in some slots, or comes true so often in them.
+
+    What lasts counts in every slot in which it is so, also if it came true before.
+    """
 
     condition: Condition
     where: Window | After
     times: int | None = None
-    """So often in these slots; None: once or more; 0: never."""
+    """So often it comes true in these slots; None: it is true in one or more; 0: in
+    none of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,9 @@ Test = Callable[[Facts], bool]
 
 
 class Watch:
-    """Notes the slots in which a condition came true; `look` once after each slot."""
+    """Notes when a condition came true, and for how long; `look` after each slot."""
 
-    __slots__ = ("_test", "_was_true", "condition", "ticks")
+    __slots__ = ("_test", "_was_true", "condition", "last_ticks", "ticks")
 
     def __init__(self, condition: c.Condition) -> None:
         """Begin before the first slot, in which nothing is true."""
@@ -20,6 +20,8 @@ class Watch:
         self._was_true = False
         self.ticks: list[int] = []
         """Slots in which it came true, rising."""
+        self.last_ticks: list[int] = []
+        """For each of them the last slot in which it still was."""
 
     def look(self, facts: Facts) -> bool:
         """Return whether it came true in this slot."""
@@ -28,7 +30,15 @@ class Watch:
         self._was_true = is_true and isinstance(self.condition, LASTING)
         if came_true:
             self.ticks.append(facts.tick)
+            self.last_ticks.append(facts.tick)
+        elif is_true:
+            self.last_ticks[-1] = facts.tick
         return came_true
+
+    def is_true_within(self, first: int, last: int) -> bool:
+        """Whether it was true in any slot from one to another, both with it."""
+        spans = zip(self.ticks, self.last_ticks, strict=True)
+        return any(begin <= last and end >= first for begin, end in spans)
 
 
 LASTING = (c.Holds, c.InState, c.Hot, c.Fallen, c.ShutDown)

@@ -33,30 +33,34 @@ class HappensJudge:
             self._first.look(facts)
 
     def verdict(self) -> Verdict:
-        """Count the slots of the window in which it came true."""
-        expected = self.expectation.times
+        """Look whether it was true in the window, or count how often it came true."""
         window = self._window()
         if window is None:
-            return say(
-                self.expectation,
-                holds=expected == 0,
-                seen="what it should follow never came true",
-            )
-        ticks = self._watch.ticks
-        inside = [tick for tick in ticks if window.first <= tick <= window.last]
-        holds = bool(inside) if expected is None else len(inside) == expected
-        return say(self.expectation, holds=holds, seen=self._seen(inside, window))
+            why = "what it should follow never came true"
+            return say(self.expectation, holds=False, seen=why)
+        expected = self.expectation.times
+        inside = [t for t in self._watch.ticks if window.first <= t <= window.last]
+        is_true = self._watch.is_true_within(window.first, window.last)
+        if expected:
+            holds = len(inside) == expected
+        else:
+            holds = is_true if expected is None else not is_true
+        return say(
+            self.expectation, holds=holds, seen=self._seen(inside, is_true, window)
+        )
 
-    def _seen(self, inside: list[int], window: Window) -> str:
+    def _seen(self, inside: list[int], is_true: bool, window: Window) -> str:
         """Say when it came true: in the window, and if not there, elsewhere."""
-        if self._first is not None and inside:
-            start = seconds(window.first, self._tick_s)
-            later = inside[0] - window.first
-            return f"{times(inside, self._tick_s)}, {later} slots after {start}"
-        others = self._watch.ticks
-        if inside or not others:
+        others = times(self._watch.ticks, self._tick_s)
+        if not inside:
+            if is_true:
+                return f"true all along since before, {others}"
+            return f"not then, but {others}" if self._watch.ticks else others
+        if self._first is None:
             return times(inside, self._tick_s)
-        return f"not then, but {times(others, self._tick_s)}"
+        start = seconds(window.first, self._tick_s)
+        later = inside[0] - window.first
+        return f"{times(inside, self._tick_s)}, {later} slots after {start}"
 
     def _window(self) -> Window | None:
         where = self.expectation.where

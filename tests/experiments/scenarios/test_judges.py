@@ -77,12 +77,34 @@ def test_what_happens_is_counted_in_its_window(
     assert (said.holds, said.seen) == (holds, seen)
 
 
-def test_after_what_never_happens_nothing_can_happen() -> None:
+def test_after_what_never_happens_nothing_is_tested() -> None:
     after = e.After(condition=c.EventHappened(name="push"), within_ticks=None)
     happens = e.Happens(condition=c.Fallen(), where=after, **SAID)
     never = e.Happens(condition=c.Fallen(), where=after, times=0, **SAID)
-    assert not watch(judge_of(happens), {5}).holds
-    assert watch(judge_of(never), {5}).holds
+    for judge in (judge_of(happens), judge_of(never)):
+        said = watch(judge, {5})
+        assert not said.holds, "nothing was tested"
+        assert said.seen == "what it should follow never came true"
+
+
+@pytest.mark.parametrize(
+    ("window", "times", "holds", "seen"),
+    [
+        ((8, 12), 0, False, "true all along since before, at 0.05 s"),
+        ((8, 12), None, True, "true all along since before, at 0.05 s"),
+        ((8, 12), 1, False, "true all along since before, at 0.05 s"),
+        ((0, 5), 0, False, "at 0.05 s"),
+        ((15, 20), 0, True, "not then, but at 0.05 s"),
+        ((0, 4), 0, True, "not then, but at 0.05 s"),
+    ],
+)
+def test_what_lasts_counts_in_every_slot_in_which_it_is_so(
+    window: tuple[int, int], times: int | None, holds: bool, seen: str
+) -> None:
+    where = e.Window(first=window[0], last=window[1])
+    expectation = e.Happens(condition=c.Fallen(), where=where, times=times, **SAID)
+    said = watch(judge_of(expectation), set(range(5, 15)))
+    assert (said.holds, said.seen) == (holds, seen)
 
 
 @pytest.mark.parametrize(("within", "holds"), [(2, False), (3, True), (None, True)])
@@ -305,3 +327,17 @@ def test_at_one_time_all_that_is_otherwise_is_said() -> None:
         "off posture StandZero",
     ):
         assert part in said
+
+
+@pytest.mark.requirement("SY-1")
+def test_every_start_of_a_group_is_judged() -> None:
+    judge = judge_of(e.StartsTogether(group="hello", **SAID))
+    for start, slots in ((10, (10, 10)), (20, (20, 22)), (30, (30, 30))):
+        streams = (start, start + 1)
+        judge.hear(group_started(start, streams))
+        for stream, tick in zip(streams, slots, strict=True):
+            judge.hear(started(stream, tick, "hello"))
+    assert not verdict(judge).holds
+    assert verdict(judge).seen == (
+        "2 of 3 starts as expected; 2 of 2 streams started at 0.20 s, skew 2 slots"
+    )
