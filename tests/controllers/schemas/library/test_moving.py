@@ -208,7 +208,9 @@ def test_a_dance_resumes_from_its_stop_only_where_it_still_is(
 
 
 def test_the_parts_of_a_dance_lie_on_its_curve(robot: Robot) -> None:
-    track = Track(joint="HeadYaw", times_s=(0.5, 2.0, 3.0), angles=(0.2, 0.8, 0.1))
+    track = Track(
+        joint="HeadYaw", times_s=(0.5, 1.3, 2.0, 3.0), angles=(0.2, 0.5, 0.8, 0.1)
+    )
     whole = Motion(
         name="m",
         tracks=(track,),
@@ -265,6 +267,10 @@ def test_what_begins_standing_does_not_begin_lying(
     children = (Waking(schema=schema, name="it", parameters=given),)
     body.begin("choose", name="parent", children=children)
     body.slot(20)
+    assert body.state("parent/it") is State.CHECKING
+    body.sensors.up = np.array([0.0, 1.0, 0.0])  # on its side: that is no state
+    body.seconds(2.0)
+    assert body.ledger.active_state("State") is None
     assert body.state("parent/it") is State.CHECKING
     body.sensors.up = np.array([0.0, 0.0, 1.0])
     body.seconds(2.0)  # the vertical is filtered

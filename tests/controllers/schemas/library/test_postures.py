@@ -57,6 +57,14 @@ def test_a_posture_that_is_not_reached_ends_the_way(robot: Robot) -> None:
     assert len(body.started()) == 1
 
 
+def test_an_arm_that_is_held_ends_the_way_too(robot: Robot) -> None:
+    body = Body.of(robot, "Stand")
+    body.sensors.stuck = {"LElbowRoll"}  # the legs, and so the state, are right
+    go(body, posture="Sit", settle_s=0.5)
+    body.until("go to posture", State.SLEPT, 4.0)
+    assert "LElbowRoll is 37.6 degrees from 'Crouch'" in error(body)
+
+
 def test_a_robot_that_does_not_stand_as_it_should_goes_no_further(
     robot: Robot,
 ) -> None:

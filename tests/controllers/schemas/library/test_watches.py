@@ -111,6 +111,17 @@ def test_the_capture_point_is_ahead_of_the_mass_by_its_speed(
         assert seen.capture_margin == pytest.approx(expected, abs=1e-4)
 
 
+def test_a_foot_that_is_lifted_carries_nothing(nao: Robot, observe: Observe) -> None:
+    both = settled(nao, observe(nao, "StandZero"))
+    q = nao.posture("StandZero").angles.copy()
+    q[nao.joint_index("LHipPitch")], q[nao.joint_index("LKneePitch")] = -0.8, 1.6
+    q[nao.joint_index("LAnklePitch")] = -0.8  # some 60 mm higher, and level
+    one = settled(nao, observe(nao, "StandZero", q=q))
+    assert both.com_margin > 0.0
+    assert one.com_margin < -0.02  # the right foot's inner edge is beside the middle
+    assert one.heading > 0.5  # it would fall to the left
+
+
 def test_pressure_on_one_edge_has_no_margin(nao: Robot, observe: Observe) -> None:
     everywhere = settled(nao, observe(nao, "Stand"))
     heels = [s.name for s in nao.force_sensors if s.name.endswith(("RL", "RR"))]
