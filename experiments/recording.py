@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from controllers.robot_interface import Observation
 from models import Robot
 from sim.channels import Channel, observation_channels
+from sim.leds import colour_names
 from sim.recorder import Recorder
 from sim.replay_channels import replay_channels
 from sim.robot_data import robot_data
@@ -23,26 +24,34 @@ from sim.simulated_robot import SimulatedRobot
 FloatArray = NDArray[np.float64]
 
 
-def channels(robot: Robot, *, exact: bool = False) -> tuple[Channel, ...]:
+def channels(
+    robot: Robot, *, exact: bool = False, with_leds: bool = False
+) -> tuple[Channel, ...]:
     """Return what a row holds: the observation, and the truth that a report needs.
 
     `effort` is the motor's share on each joint, gear friction taken off;
-    `true_temperature` is that of the heating model, without the sensor's steps.
+    `true_temperature` is that of the heating model, without the sensor's steps; `leds`,
+    if asked for, the mean brightness of each group of LEDs and colour.
     """
+    leds = Channel(name="leds", unit="1", members=colour_names(robot.leds))
     return (
         *observation_channels(robot, exact=exact),
         *replay_channels(robot, exact=exact),
         Channel(name="true_temperature", unit="degC", members=robot.motor_names),
         Channel(name="motor_torque", unit="N·m", members=robot.motor_names),
+        *((leds,) if with_leds else ()),
     )
 
 
 class RunRecording:
     """Writes a run's rows and events; without a folder it does nothing."""
 
-    def __init__(self, recorder: Recorder | None, n_joints: int = 0) -> None:
+    def __init__(
+        self, recorder: Recorder | None, n_joints: int = 0, *, with_leds: bool = False
+    ) -> None:
         """Take a recorder, or None to record nothing."""
         self._recorder = recorder
+        self._with_leds = with_leds
         self._no_limits = np.full(n_joints, np.nan)
 
     @classmethod
@@ -56,6 +65,7 @@ class RunRecording:
         command: Sequence[str],
         experiment: str = "heat",
         exact: bool = False,
+        with_leds: bool = False,
     ) -> "RunRecording":
         """Start recording into an empty folder.
 
@@ -68,6 +78,7 @@ class RunRecording:
             experiment: what kind of run it is.
             exact: keep every digit of what the controller sees; see
                 `sim.channels.observation_channels`.
+            with_leds: record the LEDs too.
         """
         if folder is None:
             return cls(None)
@@ -79,8 +90,10 @@ class RunRecording:
             command=command,
             robot_data=robot_data(robot),
         )
-        recorder = Recorder(folder, channels(robot, exact=exact), meta)
-        return cls(recorder, len(robot.joints))
+        with_leds = with_leds and bool(robot.leds)
+        columns = channels(robot, exact=exact, with_leds=with_leds)
+        recorder = Recorder(folder, columns, meta)
+        return cls(recorder, len(robot.joints), with_leds=with_leds)
 
     def row(
         self,
@@ -114,6 +127,7 @@ class RunRecording:
             self._no_limits if limits is None else limits,
             sim.heating.temperature,
             sim.motor_torque,
+            *((sim.leds.means(),) if self._with_leds else ()),
         )
 
     def event(self, kind: str, time_s: float, /, **data: object) -> None:

@@ -7,7 +7,7 @@ The manager interpolates on a straight line, anew in each of its cycles T = 10 m
 [naoqi-dcm]. Nothing is computed in between: whoever looks gets the present values.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from controllers.robot_interface import DEVICE_SLOT_S
 from models import LedGroup, Robot, UnknownName
 
 FloatArray = NDArray[np.float64]
+RGB = ("red", "green", "blue")
 _ROUNDING = 1e-9
 """Of a cycle: time is a sum of ticks that are no binary fractions."""
 
@@ -44,6 +45,14 @@ class Leds:
             n += size
         self.table = np.zeros((4, n))
         """(4, n_brightnesses) u_0, u_1, t_0 in ticks, fade in s: the whole state."""
+        self._steps = np.concatenate(
+            [
+                np.full(g.count * g.n_channels, max(g.levels - 1.0, 1.0))
+                for g in robot.leds
+            ]
+            or [np.zeros(0)]
+        )
+        self._average = _averages(robot.leds)
 
     @property
     def groups(self) -> tuple[LedGroup, ...]:
@@ -83,6 +92,17 @@ class Leds:
         u = self._brightness(self._places[group], self._clock())
         return (np.round(u * steps) / steps).reshape(leds.count, leds.n_channels)
 
+    def means(self) -> FloatArray:
+        """Return what one sees now, group by group, for a recording.
+
+        Returns:
+            (n,) mean over the LEDs of a group, a value a channel, in [0, 1]; in the
+            order of `colour_names`.
+        """
+        u = self._brightness(slice(None), self._clock())
+        means: FloatArray = self._average @ (np.round(u * self._steps) / self._steps)
+        return means
+
     def _brightness(self, place: slice, now: int) -> FloatArray:
         u_0, u_1, t_0, fade = self.table[:, place]
         cycles = np.floor((now - t_0) * self._dt / DEVICE_SLOT_S + _ROUNDING)
@@ -91,3 +111,26 @@ class Leds:
         fraction[fade == 0.0] = 1.0
         u: FloatArray = u_0 + (u_1 - u_0) * fraction
         return u
+
+
+def colour_names(groups: Iterable[LedGroup]) -> tuple[str, ...]:
+    """Return names such as `ChestLeds.red`, a channel of a group after the other."""
+    return tuple(
+        f"{group.name}.{colour}"
+        for group in groups
+        for colour in (RGB if group.n_channels == len(RGB) else (group.channels,))
+    )
+
+
+def _averages(groups: Sequence[LedGroup]) -> FloatArray:
+    """Return the matrix (n_colours, n_brightnesses) that takes the mean of each."""
+    blocks = [
+        np.tile(np.eye(group.n_channels), group.count) / group.count for group in groups
+    ]
+    n = sum(block.shape[1] for block in blocks)
+    matrix = np.zeros((sum(len(block) for block in blocks), n))
+    row = column = 0
+    for block in blocks:
+        matrix[row : row + len(block), column : column + block.shape[1]] = block
+        row, column = row + len(block), column + block.shape[1]
+    return matrix

@@ -36,7 +36,13 @@ def measure_scenario(folder: Path, *, seconds: float) -> list[Figure]:
     scenario = load_scenario(find_scenario(NAME))
     plan = replace(scenario, ledger=replace(scenario.ledger, tells_commands=False))
     recording = RunRecording.open(
-        folder, plan.robot, seed=plan.seed, config=None, command=(), exact=True
+        folder,
+        plan.robot,
+        seed=plan.seed,
+        config=None,
+        command=(),
+        exact=True,
+        with_leds=True,
     )
     runner = ScenarioRunner(plan, recording, None)
     block_s: list[float] = []

@@ -59,6 +59,7 @@ def run_scenario(
         command=command,
         experiment="scenario",
         exact=True,
+        with_leds=True,
     )
     try:
         runner = ScenarioRunner(plan, recording, Proof() if proves else None)

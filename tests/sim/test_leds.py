@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from controllers import Command, LedSetting
 from models import BadInput, Robot, UnknownName
 from sim import SimulationCfg
-from sim.leds import Leds
+from sim.leds import Leds, colour_names
 from tests.sim.conftest import Simulate
 
 DT = 0.001
@@ -148,3 +148,19 @@ def test_a_refused_command_lights_nothing(nao: Robot, simulate: Simulate) -> Non
 
 def test_robots_without_leds_have_none(two_leg: Robot) -> None:
     assert Leds(two_leg, DT, Clock()).groups == ()
+
+
+def test_means_are_those_of_each_group_and_colour(nao: Robot) -> None:
+    """A group whose LEDs differ, one that fades, and all others dark."""
+    clock = [0]
+    leds = Leds(nao, 1e-3, lambda: clock[0])
+    half = np.zeros((8, 3))
+    half[:4, 1] = 1.0
+    leds.fade({"LeftFaceLeds": LedSetting(colours=half)})
+    leds.fade({"BrainLeds": LedSetting(colours=np.ones(1), fade_s=1.0)})
+    clock[0] = 400
+    means = dict(zip(colour_names(nao.leds), leds.means(), strict=True))
+    assert means.pop("LeftFaceLeds.green") == 0.5
+    assert means.pop("BrainLeds.white") == pytest.approx(0.4)
+    assert set(means.values()) == {0.0}
+    assert len(means) == 5 * 3 + 3 - 2

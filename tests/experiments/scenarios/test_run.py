@@ -141,6 +141,17 @@ def test_the_run_folder_tells_it_all(everything: ScenarioRun) -> None:
 
 
 @pytest.mark.scenario
+def test_the_colours_of_the_eyes_are_recorded(everything: ScenarioRun) -> None:
+    """The greeting turns them green within 0.3 s, and is deleted only then."""
+    assert everything.result.folder is not None
+    frame = read_run(everything.result.folder).frame
+    green, red = frame["leds.LeftFaceLeds.green"], frame["leds.LeftFaceLeds.red"]
+    assert (green[:3.0] == 0.0).all()
+    assert green.iloc[-1] == pytest.approx(1.0)
+    assert (red == 0.0).all()
+
+
+@pytest.mark.scenario
 def test_the_push_lifts_and_the_slope_leans(everything: ScenarioRun) -> None:
     assert everything.result.folder is not None
     fsr = read_run(everything.result.folder).channel("fsr").sum(axis=1)
