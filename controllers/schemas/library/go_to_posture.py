@@ -85,6 +85,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
             UnknownName: the robot has no such posture.
         """
         self._goal = self.robot.posture(self.parameters.posture)
+        self.forget_state()
         if not self.is_in_state_of(self._nearest().name):
             raise NoWayThere(
                 f"the legs are as in {self._nearest().name!r}, but the robot is not in "

@@ -51,7 +51,8 @@ class Move(StateMinded[MoveParameters]):
     """Plays it with the resources that it takes, and finishes.
 
     Revoked in the middle it begins anew when it has them again. It is ready in the
-    state in which its motion begins, a command also where a way leads there.
+    state in which its motion begins, a command also where a way leads there: whoever
+    lets it go that way gives it the `needs` of the way too.
     """
 
     info = SchemaInfo(

@@ -21,16 +21,25 @@ OVERTURNED_DEG = 60.0
 degrees; where the posture monitor begins to call it lying."""
 
 
+CONFIRM = 5
+"""Checks in a row that have to show it: a jolt is no overturning, and a falling robot
+feels all directions in turn."""
+
+
 class StateMinded(TaskSchema[P]):
     """Remembers the last state that the robot was in; derive from it."""
 
     _last_state: str | None = None
+    _odd_checks = 0
+    _is_lost = False
+    """Whether it is overturned; over when a state is seen again."""
 
     def is_in_state_of(self, posture: str | None) -> bool:
         """Return whether the robot is in the state of a posture.
 
         On the way from one posture to another it is in no state. Then the last one
-        counts, or any if none was ever seen, unless the robot is overturned.
+        counts, or any if none was ever seen, unless the robot is overturned: once it
+        was, a state has to be seen first.
 
         Args:
             posture: name of a stored one; None asks for nothing.
@@ -43,9 +52,7 @@ class StateMinded(TaskSchema[P]):
         if group is None:
             return True
         present = self._present_state(group)
-        if present is None:
-            return not self._is_overturned()
-        return present == state
+        return not self._is_lost if present is None else present == state
 
     def can_follow(self, command: str) -> bool:
         """Return whether the motion of a command can begin: here, or by a way of DB2.
@@ -70,10 +77,18 @@ class StateMinded(TaskSchema[P]):
         """Return the active state, or the last one on the way to another."""
         present = self.active_state(group)
         if present is not None:
-            self._last_state = present
+            self._last_state, self._odd_checks, self._is_lost = present, 0, False
         elif self._is_overturned():
-            self._last_state = None
+            self._odd_checks += 1
+            if self._last_state is None or self._odd_checks >= CONFIRM:
+                self._last_state, self._is_lost = None, True
+        else:
+            self._odd_checks = 0
         return self._last_state
+
+    def forget_state(self) -> None:
+        """Judge by what is seen now alone."""
+        self._last_state, self._odd_checks, self._is_lost = None, 0, False
 
     def _is_overturned(self) -> bool:
         up = self.observation.accelerometer

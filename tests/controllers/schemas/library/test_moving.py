@@ -7,6 +7,7 @@ from controllers.schemas import State, Waking
 from controllers.schemas.library.attention import Attention
 from controllers.schemas.library.smooth_path import SmoothPath
 from controllers.schemas.library.stable_stops import parts_between_stops
+from controllers.schemas.trace import SchemaStopped
 from controllers.sync.transmitter.trace import GroupStarted
 from models import BadInput, Robot
 from models.library import Interpolation, Motion, Track
@@ -276,6 +277,13 @@ def test_what_begins_standing_does_not_begin_lying(
     body.seconds(2.0)  # the vertical is filtered
     assert body.state("parent/it") is State.WINNER
     body.sensors.up = np.array([1.0, 0.0, 0.0])  # and falls
-    body.seconds(2.0)
+    for i in range(200):
+        body.slot()
+        if body.ledger.active_state("State") is None:  # it feels all directions
+            body.sensors.up = np.roll(body.sensors.up, i % 7 == 6)
+        else:
+            body.sensors.up = np.array([1.0, 0.0, 0.0])
     assert body.state("parent/it") is State.CHECKING
+    stops = [e for e in body.told(SchemaStopped) if e.path == "parent/it"]
+    assert len(stops) == 1  # it does not begin again on the way down
     assert not body.failures()

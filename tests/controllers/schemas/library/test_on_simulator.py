@@ -164,7 +164,7 @@ def test_it_crouches_and_stands_up_and_no_fall_is_seen(nao: Robot) -> None:
         assert not on.failures()
         labels = [label for _, label in on.started()]
         assert labels == ["Stand to Crouch", "Crouch to Stand"]
-        assert on.body.posture.state == "Stand"
+        assert on.body.state == "Stand"
 
 
 @pytest.mark.requirement("RM-49")
