@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.command_check import check_command
-from controllers.resources.gate.batch import Batch, check_once
+from controllers.resources.gate.batch import Batch, Rights, check_once
 from controllers.resources.gate.device_map import DeviceMap, map_devices
 from controllers.resources.gate.device_writers import (
     NoDevice,
@@ -144,7 +144,9 @@ class Gate:
         return self.submit_together([(token, values)]).refused
 
     def submit_together(
-        self, parts: Sequence[tuple[Token | None, Mapping[str, Value | None]]]
+        self,
+        parts: Sequence[tuple[Token | None, Mapping[str, Value | None]]],
+        rights: Rights = (),
     ) -> Batch:
         """Accept commands of several tokens, all or none, and write them so.
 
@@ -154,10 +156,12 @@ class Gate:
         Args:
             parts: token, and leaf to value as `submit` takes it. No leaf stands in two
                 of them.
+            rights: tokens and leaves that they have to cover as well, in `flush` too,
+                though nothing is commanded by them in this slot.
 
         Returns:
-            The batch; `refused` says why it was not accepted. Up to the flush its
-            sender may break it, so that none is written.
+            The batch; once it is broken, `why` says by what. Up to the flush its sender
+            may break it, so that none is written.
 
         Raises:
             UnknownName: there is no such leaf.
@@ -172,7 +176,7 @@ class Gate:
                 commands.append((token, line, line.writer.accept(values[leaf])))
         if len(parts) > 1:
             check_once([line.name for _, line, _ in commands])
-        return self._submit_batch(commands)
+        return self._submit_batch(commands, rights)
 
     def submit_set_points(
         self, token: Token | None, target: FloatArray
@@ -272,14 +276,20 @@ class Gate:
         return self._submit_batch(commands).refused
 
     def _submit_batch(
-        self, commands: Sequence[tuple[Token | None, Line, Value | None]]
+        self,
+        commands: Sequence[tuple[Token | None, Line, Value | None]],
+        rights: Rights = (),
     ) -> Batch:
         """Take commands with accepted values, all or none."""
-        authorise, take, batch = self._authorise, self._slot.take, Batch()
+        authorise, take, batch = self._authorise, self._slot.take, Batch(rights)
         for token, line, _ in commands:
             reason = authorise(token, line.name)
             if reason is not None:
                 batch.break_by(self._trace.refused(token, line.name, reason))
+                return batch
+        if rights:
+            self._slot.watch(batch)
+            if batch.is_broken:
                 return batch
         for token, line, value in commands:
             if token is not None:  # which nobody authorises

@@ -49,7 +49,7 @@ class Line:
 class Slot:
     """At most one command a line; `take` them, then `test_again`, then `put`."""
 
-    __slots__ = ("_displaced", "_ledger", "_queue", "_trace")
+    __slots__ = ("_displaced", "_ledger", "_queue", "_trace", "_watched")
 
     def __init__(self, ledger: Ledger, trace: GateTrace) -> None:
         """Begin empty."""
@@ -57,6 +57,8 @@ class Slot:
         self._trace = trace
         self._queue: list[Line] = []
         self._displaced: list[Rejected] = []
+        self._watched: list[Batch] = []
+        """Batches with rights by which nothing is commanded."""
 
     def take(
         self, line: Line, token: Token, value: Value | None, batch: Batch | None
@@ -77,6 +79,11 @@ class Slot:
         line.value = value
         line.batch = batch
         line.command = self._trace.commanded(token, line.name)
+
+    def watch(self, batch: Batch) -> None:
+        """Test the rights of a batch, now and once more before the slot is put."""
+        self._test_rights(batch)
+        self._watched.append(batch)
 
     def test_again(self) -> tuple[list[Line], list[Rejected]]:
         """Empty the slot into lines whose token still holds, and what is refused.
@@ -99,6 +106,10 @@ class Slot:
             else:
                 rejected.append(self._reject(line, token, reason))
                 line.token = None
+        watched, self._watched = self._watched, []
+        for batch in watched:
+            if batch.tested != changes:
+                self._test_rights(batch)
         return holding, rejected
 
     def put(self, holding: Iterable[Line]) -> dict[Line, Token]:
@@ -125,6 +136,16 @@ class Slot:
             others = [ledger.authorise(token, x) for x in ledger.tree.all_leaves[:1]]
             ends = [x for x in others if x not in {None, Refusal.FROZEN}]
             return ends[0] if ends else Refusal.NOT_COVERED
+
+    def _test_rights(self, batch: Batch) -> None:
+        """Break a batch if one of its rights does not hold."""
+        batch.tested = self._ledger.changes
+        for token, leaves in batch.rights:
+            for leaf in leaves:
+                reason = self.reason(token, leaf)
+                if reason is not None:
+                    batch.break_for(leaf, reason)
+                    return
 
     def _reject(self, line: Line, token: Token | None, reason: Refusal) -> Rejected:
         """Refuse the command that waits on a line, and break its batch."""

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from itertools import chain
 
 from controllers.resources.gate import Gate
+from controllers.resources.gate.batch import Rights
 from controllers.resources.ledger import Ledger
 from controllers.sync.streams.stream import CannotBegin
 from controllers.sync.transmitter.endings import Endings
-from controllers.sync.transmitter.member import Member, OnSignal, Play
+from controllers.sync.transmitter.member import Member, OnSignal, Part, Play
 from controllers.sync.transmitter.rights import lost_right
 from controllers.sync.transmitter.sync_tag import GroupKey
 from controllers.sync.transmitter.teller import Teller
@@ -107,7 +108,8 @@ class Running:
                 continue
             try:
                 play.batch = self._gate.submit_together(
-                    [(one.stream.token, item) for one, item in parts if item]
+                    [(one.stream.token, item) for one, item in parts if item],
+                    _resting(play.live, parts),
                 )
             except BadInput as error:
                 self._endings.end_play(play, EndReason.CANNOT_BEGIN, tick, str(error))
@@ -124,9 +126,7 @@ class Running:
             if batch is None:
                 continue
             if batch.is_broken:
-                refused = batch.refused
-                why = f"{refused.resource}: {refused.reason}" if refused else ""
-                self._endings.end_play(play, EndReason.REVOKED, tick, why)
+                self._endings.end_play(play, EndReason.REVOKED, tick, batch.why)
             elif play.pause is not None and play.pause.lead:
                 out += [(member, -1) for member, _ in play.pause.lead.pop(0)]
             else:
@@ -185,6 +185,17 @@ def _length(member: Member, items: int) -> int:
     if items < 1:
         raise CannotBegin(member.stream.label, f"it has {items} items")
     return items
+
+
+def _resting(live: Sequence[Member], parts: Sequence[Part]) -> Rights:
+    """Return the rights of those whose items leave out a leaf in this slot.
+
+    Their tokens have to hold all the same: a group is a whole.
+    """
+    full = [one for one, item in parts if len(item) == len(one.stream.leaves)]
+    if len(full) == len(live):
+        return ()
+    return [(one.stream.token, one.stream.leaves) for one in live if one not in full]
 
 
 def _bus_order(out: _Out) -> tuple[str, int, int]:

@@ -190,3 +190,21 @@ def test_the_present_set_points_are_those_written_last(world: World) -> None:
     assert set(present) == set(world.robot.robot.motor_names)
     assert len(present) == len(world.robot.robot.motor_names)
     assert present["LHipYawPitch"] == world.target_of("LHipYawPitch")
+
+
+@pytest.mark.parametrize("lost", ["before", "in the slot", "not at all"])
+@pytest.mark.requirement("I-11", "I-23")
+def test_a_batch_may_hang_on_rights_by_which_nothing_is_commanded(
+    world: World, lost: str
+) -> None:
+    look, speak = world.take("look", "Head"), world.take("speak", "Speech")
+    if lost == "before":
+        world.ledger.release(speak, world.ledger.tick)
+    batch = world.gate.submit_together([(look, HEAD)], [(speak, ["Speech"])])
+    assert batch.is_broken is (lost == "before")
+    if lost == "in the slot":
+        world.ledger.release(speak, world.ledger.tick)
+    assert world.flush() == ()
+    assert bool(world.robot.commands) is (lost == "not at all")
+    assert batch.why == ("" if lost == "not at all" else "Speech: RELEASED")
+    assert not world.told(Rejected)

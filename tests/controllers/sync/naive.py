@@ -180,9 +180,7 @@ class NaiveTransmitter:
             parts = self._parts(play) if play.sends else []
             if not play.live or not play.sends:
                 continue
-            if not all(
-                self.has_right(one.clip) for one, value in parts if value is not None
-            ):
+            if not all(self.has_right(one.clip) for one in play.live):
                 self._end_play(play, EndReason.REVOKED, tick)
                 continue
             for one, value in parts:

@@ -204,3 +204,23 @@ def test_what_a_slot_without_a_flush_had_to_send_goes_out_in_the_next(
     assert receipt.is_done
     assert stage.sent() == [(1, 0), (1, 1), (1, 2)]
     assert receipt.state is StreamState.ENDED
+
+
+@pytest.mark.parametrize("lost", ["rests", "moves one of two"])
+@pytest.mark.requirement("I-23")
+def test_a_right_that_is_lost_in_the_slot_counts_though_its_item_leaves_it_out(
+    stage: Stage, lost: str
+) -> None:
+    """Nothing of that slot is written, of no member."""
+    left, right = stage.take("left", A), stage.take("right", B, C)
+    motion = stage.receive(Clip(left, [A], 9), tag(50))
+    rest = Clip(right, [B, C], 9, unit=LIGHT, empty=range(1, 9))
+    if lost != "rests":
+        rest.item = lambda k: {B: rest.angle(k)}  # type: ignore[method-assign]
+    light = stage.receive(rest, tag(50))
+    stage.slots(3)
+    stage.between = lambda: stage.ledger.release(right, stage.tick, [C])
+    stage.slots(2)
+    assert [motion.sent, light.sent] == [3, 3]
+    assert (motion.reason, motion.detail) == (EndReason.REVOKED, f"{C}: NOT_COVERED")
+    assert {event.tick for event in stage.told(Executed)} == {1, 2, 3}
