@@ -14,7 +14,6 @@ never runs without the gate's slot.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -23,52 +22,24 @@ from numpy.typing import NDArray
 from controllers.resources.body.absent_parts import change_absent, freeze_absent
 from controllers.resources.body.broken_part import BrokenPart
 from controllers.resources.body.degraded_modes import DegradedModes
-from controllers.resources.body.hot_engine import HotEngine, HotEngineCfg
+from controllers.resources.body.hot_engine import HotEngine
 from controllers.resources.body.posture_monitor import PostureMonitor, PostureMonitorCfg
 from controllers.resources.gate import Gate
 from controllers.resources.ledger import Ledger, Listener
-from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.resource_tree import ResourceTree
 from controllers.sync.orders.command_controller import CommandController
-from controllers.sync.orders.delays import DelayModel
-from controllers.sync.orders.pipeline_cfg import CommandControllerCfg
 from controllers.sync.streams.effector_leaves import effector_leaves
 from controllers.sync.transmitter.transmitter import Transmitter
-from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg
 from controllers.voice import make_voice
 from experiments.behaviour_list import BehaviourList
+from experiments.coupled_cfg import CoupledCfg
 from experiments.slot_failures import Failures
 from models import Robot
-from models.library import Library
 from models.resource_node import DeviceKind
 from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
 from sim.ticks import ticks_of
 
 FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CoupledCfg:
-    """The robot, its reservations, and what couples them."""
-
-    posture: str = "Stand"
-    simulation: SimulationCfg = field(default_factory=SimulationCfg)
-    ledger: LedgerCfg = field(default_factory=LedgerCfg)
-    hot_engine: HotEngineCfg = field(default_factory=HotEngineCfg)
-    posture_monitor: PostureMonitorCfg = field(default_factory=PostureMonitorCfg)
-    transmitter: TransmitterCfg = field(default_factory=TransmitterCfg)
-    commands: CommandControllerCfg = field(default_factory=CommandControllerCfg)
-    delays: DelayModel | None = None
-    """What the converters really take; None: what is expected."""
-    voice: str = "syllables"
-    """What says texts: one of `controllers.voice.VOICES`."""
-    library: Library | None = None
-    """What it can do by heart; None: the robot's own."""
-    look_s: float = 0.02
-    """Period of the posture monitor in s: the controllers' cycle."""
-    feel_s: float = 1.0
-    """Period of `hotEngine` in s: temperatures are read anew so often."""
 
 
 class CoupledRobot:
@@ -110,7 +81,8 @@ class CoupledRobot:
         self.broken = BrokenPart(self.ledger)
         self.modes = DegradedModes(self.ledger)
         """Such as saving energy: enter and leave them at any slot (RM-46)."""
-        self.posture = PostureMonitor(self.ledger, robot, cfg.posture_monitor)
+        self.posture = _posture_monitor(self.ledger, robot, cfg.posture_monitor)
+        """None: the robot's resources have no states."""
         self.sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
         self.gate = Gate(self.ledger, self.sim)
         self.transmitter = Transmitter(self.gate, self.ledger, cfg.transmitter)
@@ -125,7 +97,7 @@ class CoupledRobot:
             delays=cfg.delays,
             posture=cfg.posture,
             states={name: p.state for name, p in robot.postures.items()},
-            seen_state=lambda: self.posture.state,
+            seen_state=lambda: self.state,
         )
         """Takes the commands of behaviours."""
         self.failures = Failures()
@@ -144,6 +116,11 @@ class CoupledRobot:
     def time_s(self) -> float:
         """Simulated time in s."""
         return self.sim.time_s
+
+    @property
+    def state(self) -> str | None:
+        """The active state of the body, such as Stand; None: in none that is known."""
+        return None if self.posture is None else self.posture.state
 
     def slot(self) -> None:
         """Run one device slot: body, behaviours, gate, physics.
@@ -261,7 +238,7 @@ class CoupledRobot:
         if tick % self._feel_ticks == 0:
             feel = partial(self.hot_engine.step, observation.temperature, now)
             self.failures.attempt("hotEngine", now, feel)
-        if tick % self._look_ticks == 0:
+        if self.posture is not None and tick % self._look_ticks == 0:
             look = partial(self.posture.step, observation, now)
             self.failures.attempt("posture monitor", now, look)
         self.behaviours.act(tick, observation)
@@ -285,3 +262,11 @@ class CoupledRobot:
         }
         self.sim.repair_motors(set(self.sim.failed_motors) - broken)
         self.sim.fail_motors(broken)
+
+
+def _posture_monitor(
+    ledger: Ledger, robot: Robot, cfg: PostureMonitorCfg
+) -> PostureMonitor | None:
+    """Return a monitor, None where the robot has no states."""
+    names = {node.name for node in robot.resources.walk()}
+    return PostureMonitor(ledger, robot, cfg) if cfg.group in names else None

@@ -16,7 +16,8 @@ from controllers.resources.policies import Lock
 from controllers.resources.request import Request
 from controllers.resources.trace import Event, Rejected
 from controllers.robot_interface import Observation
-from experiments.coupled_robot import CoupledCfg, CoupledRobot
+from experiments.coupled_cfg import CoupledCfg
+from experiments.coupled_robot import CoupledRobot
 from models import Robot
 from sim.simulated_robot import SimulatedRobot
 
@@ -125,5 +126,5 @@ def _tell(body: CoupledRobot, cfg: FallStoryCfg, events: list[Event]) -> FallSto
         stands=stands,
         gets_up=gets_up,
         has_fallen=body.sim.has_fallen(),
-        state=body.posture.state,
+        state=body.state,
     )

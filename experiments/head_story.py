@@ -21,7 +21,8 @@ from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenId
 from controllers.resources.trace import Event, Rejected
 from controllers.robot_interface import Observation
-from experiments.coupled_robot import CoupledCfg, CoupledRobot
+from experiments.coupled_cfg import CoupledCfg
+from experiments.coupled_robot import CoupledRobot
 from models import Robot
 
 FloatArray = NDArray[np.float64]

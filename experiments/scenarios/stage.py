@@ -15,7 +15,8 @@ from controllers.sync.orders.delays import CONVERSION_S, DelayModel, ExpectedDel
 from controllers.sync.orders.pipeline_cfg import CommandControllerCfg, Enable
 from controllers.sync.transmitter.sync_tag import GroupKey
 from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg, Watch
-from experiments.coupled_robot import CoupledCfg, CoupledRobot
+from experiments.coupled_cfg import CoupledCfg
+from experiments.coupled_robot import CoupledRobot
 from experiments.loop import CONTROL_PERIOD
 from experiments.scenarios.disturbance import Disturbance
 from experiments.scenarios.plan import Scenario, TransmitterPlan

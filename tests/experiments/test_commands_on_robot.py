@@ -7,7 +7,8 @@ from controllers.resources import Owner, Request
 from controllers.resources.tokens import Token
 from controllers.sync.orders.pipeline_words import NotOrdered
 from controllers.sync.transmitter.words import EndReason
-from experiments.coupled_robot import CoupledCfg, CoupledRobot
+from experiments.coupled_cfg import CoupledCfg
+from experiments.coupled_robot import CoupledRobot
 from models import load_robot
 
 
@@ -35,7 +36,7 @@ def test_it_stands_up_and_greets_in_the_slot_after() -> None:
     assert (hello.label, hello.is_whole) == ("Hello", True)
     assert hello.start_s == pytest.approx((greeting.started_tick or 0) * 0.01)
     assert not robot.sim.has_fallen()
-    assert (robot.posture.state, robot.commands.present_posture) == ("Stand", "Stand")
+    assert (robot.state, robot.commands.present_posture) == ("Stand", "Stand")
     robot.close()
 
 

@@ -1,6 +1,7 @@
 """Body and reservations of a simulated robot, coupled slot by slot."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from controllers.resources.tokens import Token
 from controllers.resources.trace import Event, Executed
 from controllers.resources.words import Refusal
 from controllers.robot_interface import Observation
-from experiments.coupled_robot import CoupledCfg, CoupledRobot
+from experiments.coupled_cfg import CoupledCfg
+from experiments.coupled_robot import CoupledRobot
 from models import BadInput, Robot, load_robot
 
 pytestmark = pytest.mark.scenario
@@ -112,7 +114,7 @@ def test_a_robot_without_legs_begins_with_them_frozen(couple: Couple) -> None:
     joint = body.sim.robot.joint_index("HeadYaw")
     assert abs(body.sim.read().q[joint] - 0.3) < 0.03
     assert not body.sim.has_fallen()
-    assert body.posture.state is None
+    assert body.state is None
 
 
 @pytest.mark.requirement("RM-43")
@@ -218,3 +220,15 @@ def test_a_degraded_mode_bounds_what_reaches_the_joints(couple: Couple) -> None:
     body.modes.leave(ENERGY_SAVING.name, body.tick)
     assert (before, within, stiffness()) == (1.0, 0.2, 1.0)
     assert body.ledger.authorise(token, SHOULDER) is None
+
+
+def test_a_robot_without_states_has_no_posture_monitor() -> None:
+    """Another humanoid, whose resources follow from its joints."""
+    walker = load_robot(Path(__file__).parents[1] / "data" / "two_leg")
+    body = CoupledRobot(walker, CoupledCfg(posture=next(iter(walker.postures))))
+    try:
+        body.run(0.1)
+        assert (body.posture, body.state) == (None, None)
+        assert body.time_s == pytest.approx(0.1)
+    finally:
+        body.close()

@@ -14,7 +14,8 @@ from controllers.resources.request import Request
 from controllers.resources.trace import Event, Rejected
 from controllers.resources.words import Preemption
 from controllers.robot_interface import Limits, Observation
-from experiments.coupled_robot import CoupledCfg, CoupledRobot
+from experiments.coupled_cfg import CoupledCfg
+from experiments.coupled_robot import CoupledRobot
 from experiments.stiffness_owner import NAME, PRIORITY, StiffnessOwner
 from models import Robot, load_robot
 from models.resource_node import DeviceKind

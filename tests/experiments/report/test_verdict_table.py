@@ -17,6 +17,7 @@ RESULT = ScenarioResult(
     seed=3,
     controller="smart",
     verdicts=(GOOD, BAD),
+    mishaps=(),
     fell=False,
     failure=None,
     sim_s=10.0,

@@ -1,0 +1,35 @@
+"""What defines a robot whose body and reservations are coupled."""
+
+from dataclasses import dataclass, field
+
+from controllers.resources.body.hot_engine import HotEngineCfg
+from controllers.resources.body.posture_monitor import PostureMonitorCfg
+from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.sync.orders.delays import DelayModel
+from controllers.sync.orders.pipeline_cfg import CommandControllerCfg
+from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg
+from models.library import Library
+from sim.simulation_cfg import SimulationCfg
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoupledCfg:
+    """The robot, its reservations, and what couples them."""
+
+    posture: str = "Stand"
+    simulation: SimulationCfg = field(default_factory=SimulationCfg)
+    ledger: LedgerCfg = field(default_factory=LedgerCfg)
+    hot_engine: HotEngineCfg = field(default_factory=HotEngineCfg)
+    posture_monitor: PostureMonitorCfg = field(default_factory=PostureMonitorCfg)
+    transmitter: TransmitterCfg = field(default_factory=TransmitterCfg)
+    commands: CommandControllerCfg = field(default_factory=CommandControllerCfg)
+    delays: DelayModel | None = None
+    """What the converters really take; None: what is expected."""
+    voice: str = "syllables"
+    """What says texts: one of `controllers.voice.VOICES`."""
+    library: Library | None = None
+    """What it can do by heart; None: the robot's own."""
+    look_s: float = 0.02
+    """Period of the posture monitor in s: the controllers' cycle."""
+    feel_s: float = 1.0
+    """Period of `hotEngine` in s: temperatures are read anew so often."""
