@@ -26,7 +26,7 @@ from experiments.scenarios.form_events import StartEvent
 from experiments.scenarios.group_ids import group_ids
 from experiments.scenarios.names_in_file import entry_of, names_left_out
 from experiments.scenarios.notes import Notes
-from experiments.scenarios.owner_tree import check_owner_tree, with_known_parents
+from experiments.scenarios.owner_tree import check_owner_tree
 from experiments.scenarios.plan import DIRECTOR, Behaviour, Scenario
 from experiments.scenarios.read_behaviours import read_behaviours
 from experiments.scenarios.read_events import read_event
@@ -179,7 +179,7 @@ class _Loader:
             started = {form.name: 0.0 for form in self._form.behaviours}  # perhaps
         found = read_behaviours(self._form.behaviours, self._scene, started)
         check_owner_tree(found, self._scene)
-        return with_known_parents(found, self._scene)
+        return found
 
     def _event_names(self) -> dict[str, float | None]:
         names: dict[str, float | None] = {}

@@ -1,13 +1,11 @@
 """The tree of owners that `parent:` makes: each has one, and none is its own."""
 
-from dataclasses import replace
-
 from experiments.scenarios.plan import Behaviour
 from experiments.scenarios.scene import Scene
 
 
 def check_owner_tree(behaviours: tuple[Behaviour, ...], scene: Scene) -> None:
-    """Note parents that are no owners, and circles of them (RM-6).
+    """Note parents that are below the top or come later, and circles of them (RM-6).
 
     Behaviours of the top level are owners even if they need nothing.
 
@@ -16,15 +14,35 @@ def check_owner_tree(behaviours: tuple[Behaviour, ...], scene: Scene) -> None:
         scene: knows all of them.
     """
     above: dict[str, str] = {}
+    order = {behaviour.name: i for i, behaviour in enumerate(behaviours)}
     for i, behaviour in enumerate(behaviours):
-        if behaviour.owner_parent is None:
+        parent = behaviour.owner_parent
+        if parent is None:
             continue
         place = ("behaviours", i, "parent")
-        role = scene.behaviour(place, behaviour.owner_parent)
+        role = scene.behaviour(place, parent)
         if role is not None and not role.is_top:
-            role = scene.owner(place, behaviour.owner_parent)
-        if role is not None:
-            above[behaviour.name] = role.path.partition("/")[0]
+            scene.notes.add(
+                place,
+                f"behaviour {parent!r} is below another one and comes and goes with "
+                "it; name one of the top level.",
+            )
+        elif role is not None:
+            above[behaviour.name] = role.path
+    in_circle = _note_circles(behaviours, above, scene)
+    for name, parent in above.items():
+        if name not in in_circle and order[parent] > order[name]:
+            scene.notes.add(
+                ("behaviours", order[name], "parent"),
+                f"behaviour {parent!r} comes later in the file; put it before "
+                f"{name!r}, so that there is an owner to be a part of.",
+            )
+
+
+def _note_circles(
+    behaviours: tuple[Behaviour, ...], above: dict[str, str], scene: Scene
+) -> set[str]:
+    """Note each circle once, and return who is in one."""
     in_circle: set[str] = set()
     for i, behaviour in enumerate(behaviours):
         way = [behaviour.name]
@@ -38,15 +56,4 @@ def check_owner_tree(behaviours: tuple[Behaviour, ...], scene: Scene) -> None:
                 ("behaviours", i, "parent"),
                 f"cycle of owners: {circle}; take one parent away.",
             )
-
-
-def with_known_parents(
-    behaviours: tuple[Behaviour, ...], scene: Scene
-) -> tuple[Behaviour, ...]:
-    """Return the behaviours with their parents named by path."""
-    return tuple(
-        replace(b, owner_parent=scene.paths.get(b.owner_parent, b.owner_parent))
-        if b.owner_parent is not None
-        else b
-        for b in behaviours
-    )
+    return in_circle

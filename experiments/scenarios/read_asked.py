@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from controllers.resources.request import Request, rate_of
+from controllers.resources.ledger import Ledger
+from controllers.resources.owner import Owner
+from controllers.resources.request import Request
+from controllers.resources.ticket import Ticket
 from controllers.schemas.registry import SchemaClass
 from controllers.schemas.schema import ActuationSchema
 from experiments.scenarios.form_behaviours import BehaviourForm
@@ -43,26 +46,43 @@ def read_asked(
         rates = {} if schema is None else dict(schema.info.rates)
     names = (*(needs or ()), *(optional or ()), *rates)
     is_certain = needs is not None and optional is not None
-    is_right = all(
-        [
-            *(scene.resource((*place, "rates", name), name) for name in rates),
-            *(name in scene.tree for name in names),
-            *(
-                scene.notes.attempt((*place, "rates", n), rate_of, n, x) is not None
-                for n, x in rates.items()
-            ),
-        ]
-    )
+    desk = _Desk(form.name, scene)
+    known = [name in scene.tree for name in names]
+    known += [scene.resource((*place, "rates", name), name) for name in rates]
+    taken = [
+        *(desk.ask((*place, "rates", n), rates={n: rate}) for n, rate in rates.items()),
+        *(desk.ask((*place, "needs"), resources=(n,)) for n in needs or ()),
+        *(desk.ask((*place, "optional"), resources=(n,)) for n in optional or ()),
+    ]
+    is_right = all(known) and all(taken)
     if is_right and names:
-        scene.notes.attempt(
+        desk.ask(
             (*place, "needs"),
-            Request,
-            owner=form.name,
             resources=needs or (),
             optional=optional or (),
             rates=rates,
         )
     return Asked(names=names, is_certain=is_certain and is_right)
+
+
+class _Desk:
+    """A ledger that is asked for trial, so that what it refuses is told beforehand."""
+
+    def __init__(self, owner: str, scene: Scene) -> None:
+        self._owner = owner
+        self._scene = scene
+        self._ledger = Ledger(scene.tree)
+        self._ledger.add_owner(Owner(name=owner), 0)
+
+    def ask(self, place: Place, **wanted: Any) -> bool:
+        """Tell whether this could be asked for; note it if not."""
+        names = [name for group in wanted.values() for name in group]
+        if not all(name in self._scene.tree for name in names):
+            return False  # noted before
+        return self._scene.notes.attempt(place, self._request, **wanted) is not None
+
+    def _request(self, **wanted: Any) -> Ticket:
+        return self._ledger.request(Request(owner=self._owner, **wanted), 0)
 
 
 def _named(

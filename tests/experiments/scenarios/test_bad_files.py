@@ -50,6 +50,10 @@ behaviours:
   - {name: c, schema: example, with: {for_s: soon}}  #! give a number
   - {name: d, schema: example, needs: [Hed]}  #! Did you mean 'Head'?
   - {name: e, schema: example, needs: [Head, Head]}  #! 'Head' twice
+  - {name: e1, schema: example, needs: [CPU]}  #! ask for a rate in percent
+  - {name: e2, schema: example, rates: {HeadYaw: 5}}  #! 'HeadYaw' has no rates
+  - {name: e3, schema: example, rates: {CPU: 50.005}}  #! in steps of 0.01 %
+  - {name: e4, schema: example, optional: [State]}  #! cannot be taken as a whole
   - {name: f, schema: example, policy: lok}  #! Did you mean 'lock'?
   - name: g
     schema: example
@@ -62,7 +66,7 @@ behaviours:
   - {name: l/m, schema: example}  #! has '/' or '.'
   - {name: hotEngine, schema: example}  #! give it another one
   - {name: n, schema: example, parent: bb}  #! Behaviour 'bb' is not in
-  - {name: o, schema: example, colour: red}  #! unknown key 'behaviours.15.colour'
+  - {name: o, schema: example, colour: red}  #! unknown key 'behaviours.19.colour'
   - name: p
     schema: choose
     with: {arbitration: fairest}  #! 'fairest' is not in
@@ -190,6 +194,10 @@ behaviours:
   - {name: a, schema: example, needs: [Head], parent: c}  #! cycle of owners
   - {name: b, schema: example, needs: [Head], parent: a}
   - {name: c, schema: example, needs: [Head], parent: b}
+  - {name: e, schema: choose, children: [{name: f, schema: example, needs: [Head]}]}
+  - {name: g, schema: example, needs: [Head], parent: f}  #! 'f' is below another one
+  - {name: h, schema: example, needs: [Head], parent: i}  #! 'i' comes later in the file
+  - {name: i, schema: choose}
   - {name: d, schema: example, needs: [Head], parent: d}  #! cycle of owners
 """
 

@@ -25,14 +25,14 @@ TREE = """
           - name: show
             schema: choose
             children: [{name: wave, schema: example, needs: [Left arm]}]
-      - {name: late, schema: example, start: waits, needs: [Head], parent: show}
+      - {name: late, schema: example, start: waits, needs: [Head]}
       - {name: soon, schema: example, start_s: 0.25, needs: [HeadYaw], parent: life}
     events: [{at_s: 1, start: late}]
 """
 
 
 def test_paths_lead_from_the_top_to_each_behaviour(load: Load) -> None:
-    scenario = load(TREE.replace(", parent: show", ""))
+    scenario = load(TREE)
     paths = [behaviour.path for behaviour in scenario.walk()]
     assert paths == [
         *("life", "life/guard", "life/show", "life/show/wave"),
@@ -41,7 +41,7 @@ def test_paths_lead_from_the_top_to_each_behaviour(load: Load) -> None:
 
 
 def test_behaviours_keep_what_the_file_says(load: Load) -> None:
-    life, late, soon = load(TREE.replace(", parent: show", "")).behaviours
+    life, late, soon = load(TREE).behaviours
     guard, show = life.children
     assert (life.start_tick, late.start_tick, soon.start_tick) == (0, None, 25)
     assert isinstance(guard.policy, StopOnDemand)
@@ -53,16 +53,11 @@ def test_behaviours_keep_what_the_file_says(load: Load) -> None:
 
 
 def test_the_first_child_has_the_highest_order(load: Load) -> None:
-    life = load(TREE.replace(", parent: show", "")).behaviours[0]
+    life = load(TREE).behaviours[0]
     guard, show = life.as_waking().children
     assert guard.order > show.order
     assert guard.needs == ("Legs",)
     assert show.children[0].name == "wave"
-
-
-def test_a_parent_below_the_top_needs_resources_to_be_an_owner(load: Load) -> None:
-    with pytest.raises(Exception, match=r"15: behaviour 'show' needs no resource"):
-        load(TREE.replace("{name: late,", "\n        {name: late,"))
 
 
 def test_settings_reach_the_parts_of_the_testbed(load: Load) -> None:
