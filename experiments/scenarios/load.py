@@ -19,7 +19,7 @@ from controllers.resources.body.virtual_owner import (
 from controllers.resources.resource_tree import ResourceTree
 from controllers.voice import make_voice
 from experiments.scenarios.contradictions import check_together
-from experiments.scenarios.events import BreakParts, RepairParts, ScenarioEvent
+from experiments.scenarios.events import ScenarioEvent
 from experiments.scenarios.expectations import Expectation
 from experiments.scenarios.form import ScenarioFile
 from experiments.scenarios.form_events import StartEvent
@@ -38,6 +38,7 @@ from experiments.scenarios.read_settings import (
     read_simulation,
     read_transmitter,
 )
+from experiments.scenarios.repairs import check_repairs
 from experiments.scenarios.scene import Scene
 from experiments.scenarios.too_early import check_times
 from experiments.stiffness_owner import NAME as STIFFNESS_OWNER
@@ -206,25 +207,9 @@ class _Loader:
             )
             for i, form in enumerate(self._form.events)
         ]
-        events = [event for event in read if event is not None]
-        broken = {
-            part
-            for event in events
-            if isinstance(event.action, BreakParts)
-            for part in event.action.parts
-        }
         if not self._file.left_out:
-            for i, event in enumerate(read):
-                if event is not None and isinstance(event.action, RepairParts):
-                    for j, part in enumerate(event.action.parts):
-                        self._notes.is_known(
-                            ("events", i, "repair", j),
-                            "Part",
-                            part,
-                            sorted(broken),
-                            "what events of this scenario break",
-                        )
-        return tuple(events)
+            check_repairs(read, self._scene)
+        return tuple(event for event in read if event is not None)
 
     def _expectations(self) -> tuple[Expectation, ...]:
         found: list[tuple[Place, Expectation]] = []

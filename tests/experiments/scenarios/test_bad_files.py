@@ -110,6 +110,8 @@ REPAIR = """
 events:
   - {at_s: 1, break: [Left arm]}
   - {at_s: 2, repair: [Right arm]}  #! Part 'Right arm' is not in
+  - {at_s: 0.5, repair: [Left arm]}  #! broken at 1 s
+  - {when: {fallen: true}, repair: [Left arm]}
 """
 
 EXPECTATIONS = """
