@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.needs import leaves_under
 from controllers.schemas.library.ranges import check_between
+from controllers.schemas.library.times import is_due
 from controllers.schemas.schema import ActuationSchema
 from models import Robot
 
@@ -55,7 +56,7 @@ class Blink(ActuationSchema[BlinkParameters]):
 
     def iterate(self) -> None:
         """Blink if it is time."""
-        if self.time_s < self._next_s:
+        if not is_due(self.time_s, self._next_s):
             return
         self.light(self.parameters.light)
         self._count += 1

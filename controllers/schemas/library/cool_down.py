@@ -17,6 +17,7 @@ import numpy as np
 
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.ranges import check_between
+from controllers.schemas.library.times import is_due
 from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.variables import Variable
 
@@ -99,7 +100,7 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
         if going.is_done:
             self.write("is_there", True)
             self.sleep(GO)
-        elif going.error and self.time_s >= self._again_s:
+        elif going.error and is_due(self.time_s, self._again_s):
             self.wake(GO, posture=self.parameters.posture)
             self._again_s = self.time_s + RETRY_S
         now = self.parameters

@@ -16,6 +16,7 @@ from math import degrees
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.balance import Balance
 from controllers.schemas.library.ranges import check_between
+from controllers.schemas.library.times import is_due
 from controllers.schemas.schema import PerceptiveSchema
 from controllers.schemas.variables import Variable
 from controllers.stiffness.dynamics import GRAVITY
@@ -111,7 +112,7 @@ class FallWatch(PerceptiveSchema[FallWatchParameters]):
         if degrees(seen.tilt_rate) > now.calm_deg_s:
             self._restless_s = self.time_s
         if self._is_falling:
-            if self.time_s - self._restless_s >= now.calm_s:
+            if is_due(self.time_s - self._restless_s, now.calm_s):
                 self._is_falling = False
                 self._is_on_feet = state in now.states
                 self._signs = 0

@@ -16,6 +16,7 @@ from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.needs import resources_of_joints, set_of_states
 from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.state_minded import StateMinded
+from controllers.schemas.library.times import is_due
 from controllers.sync.orders.posture_way import find_way
 from models import Posture, Robot, TestbedError
 from models.library import Motion, Track, Transition
@@ -139,7 +140,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         is_asked = state is None or state == self._goal.state
         self._has_asked = is_asked or self.ask_to_leave(self._longest_s())
         waited_s = self.time_s - self._since_s
-        if not self._has_asked and waited_s >= self.parameters.patience_s:
+        if not self._has_asked and is_due(waited_s, self.parameters.patience_s):
             raise NoWayThere(
                 f"those who need the state {state!r} kept it for {waited_s:.1f} s; "
                 "stop them first, or give a longer patience_s."

@@ -12,6 +12,7 @@ from controllers.schemas.library.attention import AttentionParameters
 from controllers.schemas.library.needs import resources_of_joints
 from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.smooth_path import SmoothPath
+from controllers.schemas.library.times import is_due
 from controllers.schemas.schema import ActuationSchema
 from models import Robot
 
@@ -74,12 +75,12 @@ class LookAround(ActuationSchema[LookAroundParameters]):
     def iterate(self) -> None:
         """Follow the present path; at its end stay, then choose the next one."""
         now = self.parameters
-        if 0.0 < now.for_s <= self.time_s - self._began_s:
+        if now.for_s and is_due(self.time_s - self._began_s, now.for_s):
             self.finish()
             return
         if self._is_modulated:
             self._wake_attention()
-        if self.time_s >= self._leave_s:
+        if is_due(self.time_s, self._leave_s):
             self._choose()
         since_s = self.time_s - self._path_s
         self.submit_all(

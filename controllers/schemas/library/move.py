@@ -7,6 +7,7 @@ from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.needs import leaves_under, resources_of_joints
 from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.state_minded import StateMinded
+from controllers.schemas.library.times import is_due
 from models import BadInput, Robot, TestbedError
 from models.library import Unit
 from models.resource_node import DeviceKind
@@ -124,7 +125,7 @@ class Move(StateMinded[MoveParameters]):
             if 0 < now.repeat <= self._count:
                 self.finish()
                 return
-        if self.time_s >= self._next_s:
+        if is_due(self.time_s, self._next_s):
             if now.command:
                 self._playing = self.command(now.command, now.group or None)
             else:

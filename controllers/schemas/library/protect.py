@@ -19,6 +19,7 @@ from math import degrees
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.needs import resources_of_all
 from controllers.schemas.library.ranges import check_between
+from controllers.schemas.library.times import is_due
 from controllers.schemas.schema import ActuationSchema
 from models import Robot
 from models.resource_node import DeviceKind, ResourceNode
@@ -111,7 +112,7 @@ class ProtectFromFall(ActuationSchema[ProtectParameters]):
     def iterate(self) -> None:
         """When the robot lies, let go."""
         since_s = self.time_s - self._began_s
-        if not self._is_limp and since_s >= self.parameters.limp_after_s:
+        if not self._is_limp and is_due(since_s, self.parameters.limp_after_s):
             self._is_limp = True
             self.submit_all(dict.fromkeys(self._limits, 0.0))
 

@@ -7,6 +7,7 @@ from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.move import NotPlayed, speaker_of
 from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.task import TaskSchema
+from controllers.schemas.library.times import is_due
 from models import BadInput, Robot
 
 
@@ -81,7 +82,7 @@ class Say(TaskSchema[SayParameters]):
             if 0 < now.repeat <= self._count:
                 self.finish()
                 return
-        if self.time_s >= self._next_s:
+        if is_due(self.time_s, self._next_s):
             self._speech = self.say(now.text, now.volume)
 
     def stop(self) -> None:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.ranges import check_between
+from controllers.schemas.library.times import is_due
 from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.states import State
 from models import BadInput
@@ -85,7 +86,7 @@ class Sequence(ActuationSchema[SequenceParameters]):
             if self._is_last_round_over():
                 self.finish()
                 return
-        if self.time_s >= self._next_s:
+        if is_due(self.time_s, self._next_s):
             self._is_pausing = False
             self._wake_next()
 

@@ -7,7 +7,7 @@ from controllers.schemas import State, Waking
 from controllers.schemas.library.attention import Attention
 from controllers.schemas.library.smooth_path import SmoothPath
 from controllers.schemas.library.stable_stops import parts_between_stops
-from controllers.schemas.trace import SchemaStopped
+from controllers.schemas.trace import SchemaStarted, SchemaStopped
 from controllers.sync.transmitter.trace import GroupStarted
 from models import BadInput, Robot
 from models.library import Interpolation, Motion, Track
@@ -287,3 +287,14 @@ def test_what_begins_standing_does_not_begin_lying(
     stops = [e for e in body.told(SchemaStopped) if e.path == "parent/it"]
     assert len(stops) == 1  # it does not begin again on the way down
     assert not body.failures()
+
+
+@pytest.mark.parametrize("began", range(0, 100, 7))
+def test_a_time_is_kept_to_the_slot_whenever_it_began(robot: Robot, began: int) -> None:
+    body = Body.of(robot)
+    body.slot(began)
+    body.begin("look around", parameters={"for_s": 0.7})
+    body.until("look around", State.SLEPT, 1.0)
+    (start,) = (e.tick for e in body.told(SchemaStarted) if e.path == "look around")
+    (stop,) = (e.tick for e in body.told(SchemaStopped) if e.path == "look around")
+    assert stop - start == 70
