@@ -9,6 +9,7 @@ from heapq import heappop, heappush
 
 from controllers.resources.ledger import Ledger
 from controllers.schemas.agenda import Agenda
+from controllers.schemas.claim import Claim
 from controllers.schemas.endings import Endings
 from controllers.schemas.instance import Instance
 from controllers.schemas.states import State
@@ -46,21 +47,27 @@ class Activation:
     # -- a slot -----------------------------------------------------------------------
 
     def note_losses(self) -> None:
-        """Find those whose tokens are gone; they wait to have them again."""
-        if self._ledger.changes == self._seen:
+        """Find those whose tokens are gone; they wait to have them again.
+
+        Who asks anew may take from another by its priority, so this goes on until
+        nothing changes any more.
+        """
+        while self._seen != self._ledger.changes:
+            self._seen = self._ledger.changes
+            for one in sorted(self._endings.holders, key=lambda one: one.number):
+                if one.is_acting and one.claim is not None:
+                    self._note_loss(one, one.claim)
+
+    def _note_loss(self, one: Instance, claim: Claim) -> None:
+        if claim.is_alive():
             return
-        for one in sorted(self._endings.holders, key=lambda one: one.number):
-            claim = one.claim
-            if claim is None or not one.is_acting or claim.is_alive():
-                continue
-            if claim.has_yielded:
-                self.finish(one, "yielded")
-                continue
-            self._endings.cease(one, "no token", keeps_claim=claim.is_waiting)
-            self._endings.attempt(one, "on_lost", one.acting.on_lost)
-            if one.state is State.WINNER:
-                self._wait(one)
-        self._seen = self._ledger.changes
+        if claim.has_yielded:
+            self.finish(one, "yielded")
+            return
+        self._endings.cease(one, "no token", keeps_claim=claim.is_waiting)
+        self._endings.attempt(one, "on_lost", one.acting.on_lost)
+        if one.state is State.WINNER:
+            self._wait(one)
 
     def perceive(self, one: Instance) -> None:
         """Let a perceptive instance do an iteration."""
@@ -203,8 +210,13 @@ class Activation:
             return
         del self._endings.waiting[one]
         if claim.take(outcome):
-            self._endings.holders[one] = None
-            self._begin(one)
+            if claim.is_alive():
+                self._endings.holders[one] = None
+                self._begin(one)
+            elif claim.has_yielded:
+                self.finish(one, "yielded")
+            else:  # somebody took it before it could begin
+                self._wait(one)
             return
         refused = one.acting.on_refused
         asks = self._endings.attempt(one, "on_refused", lambda: bool(refused(outcome)))

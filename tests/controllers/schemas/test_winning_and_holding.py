@@ -183,6 +183,30 @@ def test_a_winner_takes_from_another_tree_by_its_priority(nao: Robot) -> None:
     assert log == ["0 start", "3 lost"]
 
 
+@pytest.mark.requirement("JD-8", "I-25")
+def test_what_was_taken_again_before_it_was_heard_starts_nobody(nao: Robot) -> None:
+    """The waiter is granted, and in the same slot the stronger one takes it back."""
+    log: list[str] = []
+    weak, strong = turner("weak", log=log), turner("strong")
+    stage = Stage.of(nao, weak, strong)
+    stage.begin("weak", timeout_s=50.0)
+    stage.begin("strong", priority=5)
+    stage.slot(3)
+    log.clear()
+    stage.ledger.drop("strong", 3)
+    stage.slot(3)
+    assert log == []
+    assert not stage.runtime.may_act("weak")
+    assert [event.owner for event in stage.told(Granted) if event.tick == 3] == [
+        "weak",
+        "strong",
+    ]
+    assert {*stage.executed_by()[3], *stage.executed_by()[5]} == {"strong"}
+    stage.runtime.sleep("strong", 6)
+    stage.slot()
+    assert log == ["6 start"]
+
+
 @pytest.mark.requirement("RM-35")
 def test_who_stops_on_demand_is_over_and_does_not_ask_again(nao: Robot) -> None:
     """Two that stop for each other do not take turns without end."""
