@@ -8,6 +8,7 @@ from controllers.resources.snapshot import take_snapshot
 from controllers.schemas.claim import make_claim
 from controllers.schemas.instance import Instance
 from controllers.schemas.registry import Registry, SchemaClass
+from controllers.schemas.states import State
 from controllers.schemas.variables import Cell, cells_of
 from controllers.schemas.waking import Waking
 from models import BadInput, UnknownName
@@ -58,7 +59,8 @@ class Family:
     ) -> Instance:
         """Return the instance of a name under a parent, made if it is not there yet.
 
-        Asleep it is set up anew by what the waking says of its resources.
+        Unless it is a winner, it is set up anew by what the waking says of its
+        resources.
 
         Args:
             waking: which schema, and its name.
@@ -81,7 +83,8 @@ class Family:
                 f"{one.path!r} is an instance of schema {one.info.name!r}; it cannot "
                 f"be woken as {waking.schema!r}. Give this one another name."
             )
-        if not one.is_awake and one.claimed != takes:
+        is_as_claimed = one.claimed == takes and one.priority == _priority(one, takes)
+        if one.state is not State.WINNER and not is_as_claimed:
             self._claim(one, takes)
         one.waking = waking
         return one
@@ -155,9 +158,7 @@ class Family:
     def _claim(self, one: Instance, waking: Waking) -> None:
         parent = one.parent
         above = one.part_of if parent is None else one.owner_above()
-        priority = waking.priority
-        if priority is None:
-            priority = 0 if parent is None else parent.priority
+        priority = _priority(one, waking)
         claim = make_claim(
             self._ledger,
             one.info,
@@ -188,6 +189,13 @@ def period_in_ticks(name: str, period_s: float, tick_s: float) -> int:
             f"of {tick_s} s; give a whole number of slots."
         )
     return ticks
+
+
+def _priority(one: Instance, waking: Waking) -> int:
+    """Return that of the requests of an instance: its own, or its parent's."""
+    if waking.priority is not None:
+        return waking.priority
+    return 0 if one.parent is None else one.parent.priority
 
 
 def _output(one: Instance, variable: str) -> Cell:

@@ -65,6 +65,8 @@ class SchemaRuntime:
             Bound,
             posture,
         )
+        self._added: dict[str, Waking] = {}
+        """Roots as they were added."""
 
     # -- behaviours -------------------------------------------------------------------
 
@@ -85,6 +87,7 @@ class SchemaRuntime:
                 "name."
             )
         self._world.make(waking, None, part_of)
+        self._added[waking.name] = waking
 
     def wake(
         self, name: str, tick: int, values: Mapping[str, Any] | None = None
@@ -103,7 +106,7 @@ class SchemaRuntime:
             BadInput: a value does not fit.
         """
         self._world.endings.tick = tick
-        waking = self._root(name).waking
+        waking = self._added[self._root(name).name]
         given = {**waking.parameters, **(values or {})}
         self._world.wake(replace(waking, parameters=given), None)
 

@@ -71,7 +71,8 @@ class ActuationSchema(Schema[P]):
         """Return the resources without which it does not act; by default `info.needs`.
 
         For a schema whose parameters decide: which motion it plays, say. Asked when it
-        is woken; who wakes it with `needs` decides himself.
+        is woken; one that is the winner keeps what it has. Who wakes it with `needs`
+        decides himself.
         """
         del parameters, robot
         return cls.info.needs

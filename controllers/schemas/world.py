@@ -23,7 +23,7 @@ from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.states import State
 from controllers.schemas.trace import Modulated, StateChangedTo, Woken
 from controllers.schemas.waking import Waking
-from models import Robot
+from models import BadInput, Robot, TestbedError
 
 
 class World:
@@ -77,6 +77,7 @@ class World:
         one = self.family.make(waking, parent, part_of, takes)
         if not hasattr(one.schema, "_link"):
             one.schema._link = self._bind(one, self)
+            one.parameters = parameters
         return one
 
     def wake(self, waking: Waking, parent: Instance | None) -> Instance:
@@ -146,12 +147,19 @@ def with_needs(
     """Return a waking that names what its schema needs with its parameters.
 
     Raises:
-        UnknownName, BadInput: they name what there is not.
+        UnknownName, BadInput: they name what there is not, or it cannot say.
     """
-    if not issubclass(kind, ActuationSchema):
+    if not issubclass(kind, ActuationSchema) or waking.needs is not None:
         return waking
-    needs, optional = waking.needs, waking.optional
-    if needs is None:
+    optional = waking.optional
+    try:
         needs = kind.needs_of(parameters, robot)
         optional = kind.optional_of(parameters, robot) if optional is None else optional
+    except TestbedError:
+        raise
+    except Exception as error:  # whatever the schema of another package raises
+        raise BadInput(
+            f"schema {kind.info.name!r} cannot say what it needs: "
+            f"{type(error).__name__}: {error}."
+        ) from error
     return replace(waking, needs=needs, optional=optional)

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from controllers.resources.trace import MadeSafe
-from controllers.schemas import State, Waking
+from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
 from controllers.schemas.invariants import check_schemas
 from controllers.schemas.trace import SchemaFailed
-from models import Robot
+from models import BadInput, Robot
 from tests.controllers.schemas.stage import Stage, actuation, perceptive
 
 
@@ -150,3 +150,35 @@ def test_a_needed_resource_that_goes_away_is_the_schemas_own_failure(
     stage.slot(2)
     assert "'ball'" in stage.runtime.view("plays").error
     assert stage.runtime.is_quiet
+
+
+def test_an_order_that_cannot_be_ended_leaves_no_other_running(nao: Robot) -> None:
+    def start(schema: Any) -> None:
+        for motion in ("wave", "nod", "bow"):
+            schema.play(motion)
+
+    def breaks_off() -> None:
+        raise RuntimeError("broken by the test")
+
+    stage = Stage.of(nao, actuation("plays", needs=("HeadYaw",), start=start))
+    stage.begin("plays")
+    stage.slot(2)
+    orders = stage.acts.orders
+    orders[0].end = breaks_off  # type: ignore[method-assign]
+    stage.runtime.sleep("plays", 2)
+    assert [order.is_over for order in orders] == [False, True, True]
+    assert [e.method for e in stage.told(SchemaFailed)] == ["the end of an order"]
+
+
+def test_a_schema_that_cannot_say_what_it_needs_is_refused(nao: Robot) -> None:
+    class Unsure(ActuationSchema[Any]):
+        info = SchemaInfo(name="unsure", about="Of a test.")
+
+        @classmethod
+        def needs_of(cls, parameters: object, robot: Robot) -> tuple[str, ...]:
+            raise KeyError("broken by the test")
+
+    stage = Stage.of(nao, Unsure)
+    with pytest.raises(BadInput, match="'unsure' cannot say what it needs: KeyError"):
+        stage.runtime.add(Waking(schema="unsure"))
+    assert stage.runtime.paths == ()
