@@ -66,7 +66,8 @@ class Endings:
         self._stop(top, why)
         family = [top, *reversed(below)]
         for one in family:
-            self._shielded(one, "the end of its orders", one.end_orders)
+            for order in one.take_orders():
+                self._shielded(one, "the end of an order", order.end)
             self.holders.pop(one, None)
             self.waiting.pop(one, None)
         leaving = family[1:] if keeps_claim else family

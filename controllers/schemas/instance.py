@@ -1,6 +1,6 @@
 """One instance of a schema: what the runtime remembers of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -117,11 +117,10 @@ class Instance:
             self._orders = [one for one in self._orders if not one.is_over]
         self._orders.append(order)
 
-    def end_orders(self) -> None:
-        """Let nothing more happen of what it has ordered."""
+    def take_orders(self) -> Sequence[Playing]:
+        """Return what it has ordered, and forget it."""
         orders, self._orders = self._orders, []
-        for order in orders:
-            order.end()
+        return orders
 
     def view(self) -> ChildView:
         """Return how it does, for its parent and for people."""
