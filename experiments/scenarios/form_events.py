@@ -59,12 +59,15 @@ class SayEvent(Triggered):
     """The text."""
 
 
+Newton = Annotated[Real, Field(ge=-10_000.0, le=10_000.0)]
+
+
 class PushForm(Part):
     """A force on a link."""
 
     link: Name
     """Where: at its centre of mass."""
-    newton: Annotated[list[Real], Field(min_length=3, max_length=3)]
+    newton: Annotated[list[Newton], Field(min_length=3, max_length=3)]
     """Force in world axes, in N: x ahead at the start, y to the left, z up."""
     for_s: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
     """How long, in s."""

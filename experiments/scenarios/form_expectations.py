@@ -165,15 +165,15 @@ class AtTimeExpectation(Part):
 
     at_s: Seconds
     """In s."""
-    holds: dict[Name, BehaviourPath | None] = Field(default_factory=dict)
+    holds: dict[Name, BehaviourPath | None] = Field(default_factory=dict, min_length=1)
     """Resource to who holds it whole; null: nobody holds any of it."""
-    waiters: dict[Name, list[BehaviourPath]] = Field(default_factory=dict)
+    waiters: dict[Name, list[BehaviourPath]] = Field(default_factory=dict, min_length=1)
     """Resource to all who wait for it, in the order of being served."""
     state: Name | None = None
     """A state resource that is active."""
-    running: list[BehaviourPath] = Field(default_factory=list)
+    running: list[BehaviourPath] = Field(default_factory=list, min_length=1)
     """Behaviours that may act."""
-    not_running: list[BehaviourPath] = Field(default_factory=list)
+    not_running: list[BehaviourPath] = Field(default_factory=list, min_length=1)
     """Behaviours that may not act."""
     posture: Name | None = None
     """Stored posture that every joint is near."""

@@ -18,7 +18,7 @@ class WorldForm(Part):
     """Coulomb coefficient of soles on the ground."""
     slope_deg: Annotated[Real, Field(ge=-30.0, le=30.0)] = 0.0
     """Rises by this angle towards +x, in degrees."""
-    gravity: Annotated[Real, Field(ge=0.0)] = 9.81
+    gravity: Annotated[Real, Field(ge=0.0, le=50.0)] = 9.81
     """In m/s²."""
 
 

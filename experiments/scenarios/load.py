@@ -41,6 +41,7 @@ from experiments.scenarios.read_settings import (
 from experiments.scenarios.repairs import check_repairs
 from experiments.scenarios.scene import Scene
 from experiments.scenarios.too_early import check_times
+from experiments.scenarios.way_needs import check_ways
 from experiments.stiffness_owner import NAME as STIFFNESS_OWNER
 from models import Robot
 from models.build_library import build_library
@@ -131,6 +132,8 @@ class _Loader:
         self._add_library()
         library = self._robot.library
         behaviours = self._behaviours()
+        if not self._file.left_out:
+            check_ways(behaviours, form.posture, scene)
         commands = frozenset(form.commands)
         scene.groups = commands | frozenset(group_ids(library, behaviours))
         scene.events = self._event_names()

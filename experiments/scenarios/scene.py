@@ -173,7 +173,11 @@ class Scene:
             return
         if not self.doubtful:
             where = "the synchronous commands and behaviours of this scenario"
-            known = sorted(self.groups)
+            known = [
+                name
+                for name, order in self.robot.library.orders.items()
+                if order.is_synchronous
+            ]
             self.notes.is_known(place, "Group", name, known, where)
 
     def leaves(self, names: Iterable[str]) -> frozenset[str]:

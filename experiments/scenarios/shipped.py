@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from experiments.scenarios.form import ScenarioFile
-from models import UnknownName
+from models import BadInput, UnknownName
 from models.yaml_lines import read_file
 
 FOLDER = Path(__file__).resolve().parent
@@ -19,12 +19,17 @@ def find_scenario(text: str) -> Path:
 
     Raises:
         UnknownName: there is no such file, and none of ours has this name.
+        BadInput: it is a folder, or a path at which there is no file.
     """
     path = Path(text)
     if path.is_file():
         return path
     if text in scenario_names():
         return FOLDER / f"{text}.yaml"
+    if path.is_dir():
+        raise BadInput(f"{text} is a folder; name a scenario file in it.")
+    if path.suffix or len(path.parts) > 1:
+        raise BadInput(f"there is no file {text}; give another path.")
     names = scenario_names()
     raise UnknownName("Scenario", text, names, "this folder, nor among those that ship")
 

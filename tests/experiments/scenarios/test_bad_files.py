@@ -129,6 +129,8 @@ commands: {hello: {light: red, sound: hi, points: {light: 30, sound: 70}}}
 expect:
   - {at_s: 10, holds: {Head: a}}  #! the scenario ends at 10 s
   - {at_s: 1}  #! give what is so then
+  - {at_s: 1, holds: {}}  #! at least 1 item
+  - {at_s: 1, running: []}  #! at least 1 item
   - {at_s: 1, holds: {Left arm: a}}  #! 'a' never holds 'LElbowRoll'
   - {at_s: 1, holds: {Head: c}}  #! needs no resource
   - {at_s: 1, holds: {Head: nobody}}  #! Behaviour 'nobody' is not in
@@ -191,6 +193,15 @@ commands:
   bye: {motion: trn}  #! Did you mean 'turn'?
 """
 
+WAY = """
+posture: Sit
+behaviours:
+  - name: a
+    schema: move
+    with: {command: say hello and wave}  #! needs: [All motors, Left
+  - {name: b, schema: blink, needs: [Chest]}
+"""
+
 OWNERS = """
 behaviours:
   - {name: a, schema: example, needs: [Head], parent: c}  #! cycle of owners
@@ -211,6 +222,7 @@ FILES = {
     "repair": REPAIR,
     "expectations": EXPECTATIONS,
     "library": LIBRARY,
+    "way": WAY,
     "owners": OWNERS,
 }
 

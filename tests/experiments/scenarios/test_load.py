@@ -303,3 +303,19 @@ def test_the_plan_keeps_the_text_of_its_file(tmp_path: Path) -> None:
     scenario = load_scenario(path)
     assert scenario.text == path.read_text()
     assert scenario.duration_ticks == 100
+
+
+WAVES = "{name: a, schema: move, with: {command: say hello and wave}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"posture: Stand\nbehaviours: [{WAVES}}}]\n",
+        f"posture: Sit\nbehaviours: [{WAVES}, needs: [All motors, Leds, TTS]}}]\n",
+        # Somebody else may bring the robot there before.
+        f"posture: Sit\nbehaviours: [{WAVES}}}, {{name: b, schema: stand}}]\n",
+    ],
+)
+def test_who_may_go_the_way_of_a_command_is_not_refused(load: Load, text: str) -> None:
+    assert load("\n" + text).behaviours[0].name == "a"
