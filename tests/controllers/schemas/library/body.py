@@ -72,6 +72,11 @@ ENTRIES: dict[str, Any] = {
             "to": "Crouch",
             "postures": [[0.6, "Crouch"]],
         },
+        "StandInit to Stand, short": {
+            "from": "StandInit",
+            "to": "Stand",
+            "postures": [[0.6, "Stand"]],
+        },
         "Crouch to Stand, short": {
             "from": "Crouch",
             "to": "Stand",
@@ -110,6 +115,7 @@ ENTRIES: dict[str, Any] = {
         },
     },
     "transitions": [
+        {"from": "StandInit", "to": "Stand", "motion": "StandInit to Stand, short"},
         {"from": "Stand", "to": "Crouch", "motion": "Stand to Crouch, short"},
         {"from": "Crouch", "to": "Stand", "motion": "Crouch to Stand, short"},
         {"from": "Crouch", "to": "Sit", "motion": "Crouch to Sit, legs"},

@@ -53,8 +53,18 @@ def test_a_posture_that_is_not_reached_ends_the_way(robot: Robot) -> None:
     go(body, posture="Sit", settle_s=0.5)
     body.until("go to posture", State.SLEPT, 4.0)
     assert "LKneePitch is 126" in error(body)
-    assert "'Crouch'; at most 6 are accepted" in error(body)
+    assert "'Crouch'; at most 15 are accepted" in error(body)
     assert len(body.started()) == 1
+
+
+def test_a_posture_on_the_way_may_have_the_state_that_was_left(robot: Robot) -> None:
+    body = Body.of(robot, "StandInit")
+    body.slot(40)
+    go(body, posture="Crouch")
+    body.until("go to posture", State.SLEPT, 6.0)
+    labels = [label for _, label in body.started()]
+    assert labels == ["StandInit to Stand, short", "Stand to Crouch, short"]
+    assert not body.failures()
 
 
 def test_an_arm_that_is_held_ends_the_way_too(robot: Robot) -> None:
