@@ -44,6 +44,6 @@ class Joining:
         lead = self._issuing.lead((Unit.MOTION,) if first is None else first)
         if left is None or left > lead:
             return True
-        handle.follows = receipt
+        handle.follows, order.joins = receipt, None
         self._issuing.plan(order, first, tick)
         return False

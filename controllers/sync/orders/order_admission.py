@@ -65,6 +65,7 @@ class OrderAdmission:
             self._check_rights(order)
             return order
         alive = [x for x in reversed(under_way) if self._may_go_on(x)]
+        alive.sort(key=lambda x: x.is_interrupt)  # after these the others go on
         if order.changes_posture:
             order.joins = next((x for x in alive if x.changes_posture), None)
         if order.joins is not None:

@@ -30,7 +30,10 @@ class PendingOrder:
     motor_leaves: frozenset[str] = frozenset()
     """Leaves of its motion, and of the initial one."""
     joins: "PendingOrder | None" = None
-    """The order whose motion it joins on to."""
+    """The order whose motion it joins on to, as long as it waits for that; None: none.
+
+    It is forgotten then: each of an endless row would keep all before it.
+    """
     is_interrupt: bool = False
     """Whether it starts at once, and what it disturbs pauses (SY-4)."""
     commands: "list[OutputCommand]" = field(default_factory=list)
