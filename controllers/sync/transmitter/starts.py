@@ -103,9 +103,9 @@ class Starts:
     def _begin(self, play: Play, tick: int) -> None:
         """Start an independent stream in the place of those that use its leaves."""
         for user in self._running.users(leaves_of(play)):
-            if user.key is None:
+            if user.key is None and user.play is not None:
                 why = f"by stream {play.members[0].number}"
-                self._endings.end(user, EndReason.REPLACED, tick, why)
+                self._endings.end_play(user.play, EndReason.REPLACED, tick, why)
         self._running.begin(play, tick)
 
     def _wake(self, member: Member, tick: int) -> None:

@@ -206,3 +206,17 @@ def test_what_is_withdrawn_in_the_midst_of_a_slot_is_not_written_any_more(
     assert receipt.sent == 1
     assert len(stage.robot.commands) == 1
     assert len(stage.told(StreamEnded)) == 1
+
+
+def test_what_a_replaced_one_left_at_the_gate_is_not_written(
+    stage: Stage, token: Token
+) -> None:
+    """The slot before was not flushed: the robot raised, say."""
+    stage.receive(Clip(token, ["HeadPitch", "HeadYaw"], 9))
+    stage.slot()
+    before = stage.target("HeadPitch")
+    stage.transmitter.step(stage.tick)
+    stage.tick += 1
+    stage.receive(Clip(token, ["HeadYaw"], 9))
+    stage.slot()
+    assert stage.target("HeadPitch") == before
