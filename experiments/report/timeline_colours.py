@@ -12,6 +12,8 @@ OWNER_COLOURS = (
 """The first six are Okabe and Ito's; further ones repeat, names tell them apart."""
 BODY_COLOUR = SOFT_INK
 """Of what the body itself has: hot, broken, absent."""
+BROKEN = "#b3261e"
+"""Of what went wrong."""
 Colour = tuple[float, float, float]
 
 

@@ -49,16 +49,20 @@ WIDTH, LEFT, RIGHT = 12.0, 1.6, 1.55
 """Of the figure and of its margins, in inches."""
 TOP, MARK, FOOT, HEAT = 0.45, 0.17, 0.75, 1.9
 """Heights in inches: title, a line of event labels, foot, temperatures."""
+MOST_MISHAPS = 6
+"""That are marked; the table and the JSON have all."""
 LEAST = 0.4
 """Height of rows where nobody did anything, in inches."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """Something that the scenario did to the robot."""
+    """Something that the scenario did to the robot, or that went wrong."""
 
     time_s: float
     text: str
+    is_mishap: bool = False
+    """Whether it went wrong, rather than was done on purpose."""
 
 
 def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[Path]:
@@ -71,15 +75,18 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
         Mark(time_s=tick * scenario.tick_s, text=action_words(event.action))
         for tick, event in run.happened
     ]
-    verdicts = run.result.verdicts
-    held = sum(verdict.holds for verdict in verdicts)
+    marks += [
+        Mark(time_s=mishap.time_s, text=f"✗ {mishap.what}", is_mishap=True)
+        for mishap in run.result.mishaps[:MOST_MISHAPS]
+    ]
+    fell = ", the robot fell" if run.result.fell else ""
     figure = timeline_figure(
         scenario,
         run.events,
         run_temperatures(run),
         marks,
         end_s=run.result.sim_s,
-        said=f"{held} of {len(verdicts)} expectations hold" if verdicts else "",
+        said=run.result.verdicts_in_words + fell,
         all_hold=run.result.all_hold,
     )
     settings = {

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.report.figure_style import FAINT_INK, INK, SOFT_INK, plain_frame
-from experiments.report.timeline_outputs import BROKEN
+from experiments.report.timeline_colours import BROKEN
 from experiments.scenarios.plan import Scenario
 
 if TYPE_CHECKING:

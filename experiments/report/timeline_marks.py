@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from experiments.report.figure_style import SOFT_INK
 from experiments.report.timeline_canvas import LETTER
+from experiments.report.timeline_colours import BROKEN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +29,10 @@ class Marked(Protocol):
     @property
     def text(self) -> str:
         """What."""
+
+    @property
+    def is_mishap(self) -> bool:
+        """Whether it went wrong, rather than was done on purpose."""
 
 
 def level_marks(marks: Sequence[Marked], duration_s: float, width: float) -> list[int]:
@@ -67,8 +72,9 @@ def draw_marks(
         height: of the first panel, in inches.
     """
     for mark, level in zip(marks, levels, strict=True):
+        colour = BROKEN if mark.is_mishap else SOFT_INK
         for axes in panels:
-            axes.axvline(mark.time_s, color=SOFT_INK, lw=0.7, ls=DASHES, zorder=0.9)
+            axes.axvline(mark.time_s, color=colour, lw=0.7, ls=DASHES, zorder=0.9)
         if level < 0:
             continue
         text = mark.text
@@ -79,7 +85,7 @@ def draw_marks(
             xycoords=panels[0].get_xaxis_transform(),
             textcoords="offset points",
             fontsize=SIZE,
-            color=SOFT_INK,
+            color=colour,
             va="bottom",
             annotation_clip=False,
             bbox={"fc": "white", "lw": 0.0, "pad": 0.6},
@@ -88,7 +94,7 @@ def draw_marks(
         panels[0].plot(
             [mark.time_s] * 2,
             [1.0, 1.0 + line * level / height],
-            color=SOFT_INK,
+            color=colour,
             lw=0.7,
             ls=DASHES,
             transform=panels[0].get_xaxis_transform(),

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from controllers.sync.transmitter.words import EndReason
 from experiments.report.figure_style import INK, SOFT_INK
 from experiments.report.timeline_canvas import BAR, LETTER, THIN, Canvas
-from experiments.report.timeline_colours import OWNER_COLOURS
+from experiments.report.timeline_colours import BROKEN, OWNER_COLOURS
 from experiments.report.timeline_spans import Span, SpanKind
 from experiments.report.timeline_streams import GroupStart, StreamSpan
 from models.library import Library, Unit
 
+WELL = frozenset({None, EndReason.DONE, EndReason.REPLACED})
+"""Ends of a stream that nobody need look at."""
 INDEPENDENT = "#9aa4ae"
 """Colour of streams of no group."""
-BROKEN = "#b3261e"
 
 
 def draw_outputs(
@@ -95,19 +96,11 @@ def _draw_stream(
         )
     if stream.start_s is not None:
         _draw_playing(canvas, stream, stream.start_s, colour, library)
-    if stream.reason not in {None, EndReason.DONE, EndReason.REPLACED}:
-        assert stream.reason is not None
+    if stream.reason is not None and stream.reason not in WELL:
         canvas.axes.plot(stream.end_s, canvas.y + 0.5 * BAR, "x", color=BROKEN, ms=5)
-        canvas.axes.text(
-            stream.end_s + canvas.seconds(0.06),
-            canvas.y + 0.5 * BAR,
-            f"{stream.label}: {stream.reason}"
-            if start == stream.end_s
-            else stream.reason.value,
-            fontsize=6.5,
-            color=BROKEN,
-            va="center_baseline",
-        )
+        why = stream.reason.value
+        text = f"{stream.label}: {why}" if start == stream.end_s else why
+        _write_beside(canvas, stream, text, BROKEN)
 
 
 def _draw_playing(
@@ -122,11 +115,14 @@ def _draw_playing(
     span = Span(
         name=stream.label, start_s=start_s, end_s=stream.end_s, kind=SpanKind.HOLDS
     )
-    if not canvas.bar(span, BAR, text, colour):
+    has_room = canvas.bar(span, BAR, text, colour)
+    if not has_room and stream.reason in WELL:
         _write_beside(canvas, stream, text)
 
 
-def _write_beside(canvas: Canvas, stream: StreamSpan, text: str) -> None:
+def _write_beside(
+    canvas: Canvas, stream: StreamSpan, text: str, colour: str = SOFT_INK
+) -> None:
     """Write at the right of a bar, unless the next one is there."""
     room = canvas.seconds(LETTER * 7.0 * (len(text) + 1))
     if canvas.free_until(stream.end_s) < stream.end_s + room:
@@ -136,6 +132,6 @@ def _write_beside(canvas: Canvas, stream: StreamSpan, text: str) -> None:
         canvas.y + 0.5 * BAR,
         text,
         fontsize=7,
-        color=SOFT_INK,
+        color=colour,
         va="center_baseline",
     )

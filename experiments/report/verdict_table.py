@@ -43,13 +43,10 @@ def verdict_table(result: ScenarioResult) -> Group:
 
 
 def _summary(result: ScenarioResult) -> list[str]:
-    held = sum(verdict.holds for verdict in result.verdicts)
     speed = result.sim_s / result.wall_s if result.wall_s > 0.0 else 0.0
-    of = len(result.verdicts)
-    verdicts = f"{held} of {of} expectations hold" if of else "nothing was expected"
     lines = [
         "",
-        f"{verdicts}; {result.sim_s:g} s "
+        f"{result.verdicts_in_words}; {result.sim_s:g} s "
         f"simulated in {result.wall_s:.1f} s ({speed:.1f} × real time); "
         f"{result.n_events} events, trace {result.trace_hash[:12]}",
     ]

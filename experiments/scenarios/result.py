@@ -57,6 +57,19 @@ class ScenarioResult:
         """Whether every expectation holds and the run came to its end."""
         return self.failure is None and all(v.holds for v in self.verdicts)
 
+    @property
+    def verdicts_in_words(self) -> str:
+        """How many of the file's expectations hold, and whether the invariants do."""
+        own = [verdict for verdict in self.verdicts if verdict.line]
+        held = sum(verdict.holds for verdict in own)
+        words = f"{held} of {len(own)} expectations hold" if own else ""
+        proofs = [verdict for verdict in self.verdicts if not verdict.line]
+        if not proofs:
+            return words or "nothing was expected"
+        if all(verdict.holds for verdict in proofs):
+            return f"{words}, and the invariants" if words else "the invariants hold"
+        return f"{words}; an invariant is broken" if words else "an invariant is broken"
+
     def as_json(self) -> dict[str, Any]:
         """Return the contract of `--json`."""
         return {"experiment": "scenario", **asdict(self), "all_hold": self.all_hold}

@@ -353,12 +353,15 @@ def test_figure_names_owners_groups_words_and_the_hottest(scenario: Scenario) ->
     degc["HeadYaw"] = 30.0 + 5.0 * time_s
     frame = pd.DataFrame(degc, index=pd.Index(time_s, name="time_s"))
     events = [*head_queue(), *outputs()]
-    marks = [Mark(time_s=4.0, text="push torso 30 N")]
+    marks = [
+        Mark(time_s=4.0, text="push torso 30 N"),
+        Mark(time_s=5.0, text="✗ wave failed", is_mishap=True),
+    ]
     figure = timeline_figure(scenario, events, frame, marks, said="1 of 1 hold")
     shown = texts(figure)
     for words in (
         *("Head", "hotEngine", "wave", "“Hello”", "▾ hello", "bow: deleted"),
-        *("push torso 30 N", "HeadYaw 70.0 °C"),
+        *("push torso 30 N", "✗ wave failed", "HeadYaw 70.0 °C"),
     ):
         assert words in shown
     rows, heat = figure.axes
