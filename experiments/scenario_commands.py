@@ -4,13 +4,13 @@ Exit status: 0 every expectation holds, or the file is right; 1 some do not hold
 run failed; 2 bad input. Data goes to stdout or files, messages to stderr.
 """
 
-import signal
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from experiments.stop_signals import heed_stop_signals
 from models import BadInput
 
 scenario_app = typer.Typer(
@@ -50,8 +50,7 @@ def run(
         run_scenario_command,
     )
 
-    # `timeout` and job managers end a run like Ctrl-C: its folder is closed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    heed_stop_signals()
     asked = Asked(
         file=file, out=out, seed=seed, json_file=json_file, gui=gui, proves=proof
     )

@@ -12,8 +12,9 @@ from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.report.verdict_table import verdict_table
 from experiments.scenarios.load import load_scenario
 from experiments.scenarios.plan import Scenario
-from experiments.scenarios.run import ScenarioRun, run_scenario
+from experiments.scenarios.run import RunStopped, ScenarioRun, run_scenario
 from experiments.scenarios.shipped import find_scenario
+from experiments.stop_signals import StoppedBySignal
 from models.yaml_lines import FileErrors
 from sim.run_folder import create_run_folder
 from sim.world_cfg import check_display
@@ -57,14 +58,20 @@ def run_scenario_command(asked: Asked) -> int:
     folder = create_run_folder(asked.out.parent, asked.out.name)
     try:
         run = _with_progress(scenario, folder, asked)
-    except KeyboardInterrupt:
-        print(f"stopped; {folder} holds what was recorded.", file=sys.stderr)
-        return INTERRUPTED
+    except RunStopped as stop:
+        _keep(scenario, stop.run, folder, asked)
+        cause = stop.__cause__
+        return cause.exit_status if isinstance(cause, StoppedBySignal) else INTERRUPTED
+    _keep(scenario, run, folder, asked)
+    return 0 if run.result.all_hold else 1
+
+
+def _keep(scenario: Scenario, run: ScenarioRun, folder: Path, asked: Asked) -> None:
+    """Write what came of a run, and show it."""
     text = json_text(run.result.as_json())
     (folder / "scenario.json").write_text(text + "\n", encoding="utf-8")
     write_json(asked.json_file, text)
     _show(scenario, run, folder, asked.json_file)
-    return 0 if run.result.all_hold else 1
 
 
 def _as_asked(scenario: Scenario, asked: Asked) -> Scenario:

@@ -16,9 +16,9 @@ from experiments.scenarios.expectations import Counts
 from experiments.scenarios.plan import Scenario
 from experiments.scenarios.proof import Proof
 from experiments.scenarios.runner import ScenarioRunner
-from experiments.scenarios.scenario_run import ScenarioRun
+from experiments.scenarios.scenario_run import RunStopped, ScenarioRun
 
-__all__ = ["ScenarioRun", "run_scenario"]
+__all__ = ["RunStopped", "ScenarioRun", "run_scenario"]
 
 
 def run_scenario(
@@ -42,7 +42,7 @@ def run_scenario(
 
     Raises:
         BadInput: a value of the scenario cannot be used; nothing was started.
-        KeyboardInterrupt: after the run folder was closed.
+        RunStopped: by Ctrl-C or a signal, after the run folder was closed.
     """
     counts = any(
         isinstance(e, Counts) and e.executed is not None for e in scenario.expectations

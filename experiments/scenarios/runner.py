@@ -19,7 +19,7 @@ from experiments.scenarios.mishaps import Mishaps
 from experiments.scenarios.plan import Scenario
 from experiments.scenarios.proof import Proof
 from experiments.scenarios.result import ScenarioResult
-from experiments.scenarios.scenario_run import ScenarioRun
+from experiments.scenarios.scenario_run import RunStopped, ScenarioRun
 from experiments.scenarios.stage import Stage
 from experiments.scenarios.trace_keeper import TraceKeeper
 from experiments.slot_failures import SlotsFailed
@@ -81,29 +81,42 @@ class ScenarioRunner:
     def play(
         self, folder: Path | None, on_time: Callable[[float], None] | None
     ) -> ScenarioRun:
-        """Run to the end, or until the physics fails, and release the engine."""
-        begin = reported = time.perf_counter()
-        stage = self._stage
+        """Run to the end, or until something stops it, and release the engine.
+
+        Raises:
+            RunStopped: somebody stopped it; what was done so far is kept and judged.
+        """
+        begin = time.perf_counter()
+        stopped: KeyboardInterrupt | None = None
         try:
-            for tick in range(self._plan.duration_ticks):
-                try:
-                    self.slot(tick)
-                except SimulationDiverged as error:
-                    self._fail(str(error))
-                    self._recording.save_last_second(stage.body.sim)
-                    break
-                now = time.perf_counter()
-                if on_time is not None and now - reported > PROGRESS_S:
-                    reported = now
-                    on_time(stage.body.time_s)
+            try:
+                self._play_slots(on_time)
+            except SimulationDiverged as error:
+                self._fail(str(error))
+                self._recording.save_last_second(self._stage.body.sim)
+            except KeyboardInterrupt as stop:
+                stopped = stop
+                self._fail(str(stop) or "stopped by the user (Ctrl-C)")
             self._sample()
             self._recording.close(
                 f"failed: {self._failure}" if self._failure else "done"
             )
             self._save_sound(folder)
-            return self._result(folder, time.perf_counter() - begin)
+            run = self._result(folder, time.perf_counter() - begin)
         finally:
             self.close()
+        if stopped is not None:
+            raise RunStopped(str(self._failure), run) from stopped
+        return run
+
+    def _play_slots(self, on_time: Callable[[float], None] | None) -> None:
+        reported = time.perf_counter()
+        for tick in range(self._plan.duration_ticks):
+            self.slot(tick)
+            now = time.perf_counter()
+            if on_time is not None and now - reported > PROGRESS_S:
+                reported = now
+                on_time(self._stage.body.time_s)
 
     def close(self) -> None:
         """Release the engine."""

@@ -28,3 +28,17 @@ class ScenarioRun:
     """(n,) of the samples, in s."""
     degc: FloatArray
     """(n, n_joints) true temperatures of the joints' motors, in °C."""
+
+
+class RunStopped(KeyboardInterrupt):
+    """A run was stopped from outside, by Ctrl-C or a signal; its data are kept."""
+
+    def __init__(self, why: str, run: ScenarioRun) -> None:
+        """Say why.
+
+        Args:
+            why: for people.
+            run: what came of it until then.
+        """
+        self.run = run
+        super().__init__(why)

@@ -14,8 +14,9 @@ from controllers.sync.transmitter.trace import Sent, StreamEnded
 from controllers.sync.transmitter.words import EndReason
 from experiments.scenarios import runner
 from experiments.scenarios.load import load_scenario
-from experiments.scenarios.run import ScenarioRun, run_scenario
+from experiments.scenarios.run import RunStopped, ScenarioRun, run_scenario
 from experiments.scenarios.stage import Stage
+from experiments.stop_signals import StoppedBySignal
 from sim.run_folder import read_run
 from sim.simulated_robot import SimulatedRobot, SimulationDiverged
 
@@ -191,7 +192,7 @@ def test_a_run_that_diverges_keeps_its_data_and_says_why(
     assert kept.last_second is not None
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("a bug")])
+@pytest.mark.parametrize("error", [StoppedBySignal(15), RuntimeError("a bug")])
 def test_whatever_stops_a_run_its_folder_is_closed_and_the_engine_released(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
@@ -209,8 +210,12 @@ def test_whatever_stops_a_run_its_folder_is_closed_and_the_engine_released(
     monkeypatch.setattr(runner, "PROGRESS_S", 0.0)
     folder = tmp_path / "run"
     folder.mkdir()
-    with pytest.raises(type(error)):
+    expected = RunStopped if isinstance(error, KeyboardInterrupt) else type(error)
+    with pytest.raises(expected) as caught:
         run_scenario(load_scenario(write(tmp_path, HELLO)), folder, on_time=stop)
+    if isinstance(caught.value, RunStopped):
+        assert caught.value.run.result.failure == "stopped by SIGTERM"
+        assert len(caught.value.run.events) > 10
     assert len(closed) == 1
     state = json.loads((folder / "meta.json").read_text(encoding="utf-8"))["state"]
     assert state.startswith("failed: ")

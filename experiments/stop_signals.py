@@ -1,0 +1,32 @@
+"""Signals that end a run as Ctrl-C does: data are kept, with the signal's name."""
+
+import signal
+from types import FrameType
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Sent by `timeout` and job managers, and by a terminal that is closed."""
+
+
+class StoppedBySignal(KeyboardInterrupt):
+    """A signal asked this process to end."""
+
+    def __init__(self, number: int) -> None:
+        """Say which one.
+
+        Args:
+            number: of the signal.
+        """
+        self.exit_status = 128 + number
+        """As a shell has it."""
+        super().__init__(f"stopped by {signal.Signals(number).name}")
+
+
+def heed_stop_signals() -> None:
+    """Let the signals raise `StoppedBySignal` in the main thread from now on."""
+    for number in ENDING:
+        signal.signal(number, _stop)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    del frame
+    raise StoppedBySignal(number)
