@@ -71,6 +71,7 @@ RATIOS = {
     "bare_over_transmitter",
     "gate_over_transmitter",
     "transmitter_waiting",
+    "scenario_over_bare",
 }
 OTHERS = {
     "loop_us",
@@ -99,6 +100,7 @@ OTHERS = {
     "bare_slots",
     "gate_slots",
     "group_skew",
+    "scenario_real_time",
 }
 NOTHING = {"fast_forward_difference_k", "group_skew"}
 """Where 0 is right: no time to jump, and no group comes apart."""
@@ -109,7 +111,7 @@ OPTIONAL = {"spot_leases", "pairs_over_spot", "commands_over_spot"}
 def result() -> BenchResult:
     stages: list[str] = []
     found = run_bench(TINY, stages.append)
-    assert len(stages) == 7
+    assert len(stages) == 8
     return found
 
 
@@ -146,6 +148,7 @@ def test_ratios_have_no_unit_and_targets_are_stated(result: BenchResult) -> None
         "transmitter_slots": 0.1,
         "transmitter_waiting": 1.5,
         "group_skew": 0.0,
+        "scenario_real_time": 8.0,
         **costs,
     }
     assert {n for n, f in figures.items() if f.is_at_least and f.target} == {
