@@ -193,7 +193,7 @@ def test_the_present_set_points_are_those_written_last(world: World) -> None:
 
 
 @pytest.mark.parametrize("lost", ["before", "in the slot", "not at all"])
-@pytest.mark.requirement("I-11", "I-23")
+@pytest.mark.requirement("I-23")
 def test_a_batch_may_hang_on_rights_by_which_nothing_is_commanded(
     world: World, lost: str
 ) -> None:
