@@ -165,6 +165,8 @@ def read_tree(path: Path) -> Any:
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         problem = str(error.problem).strip().splitlines()[0]
+        if "another document" in problem:
+            problem = "the file holds two documents; keep one, without a line of ---"
         raise RobotDataError(path, line, f"{problem}.") from error
     except YAMLError as error:
         raise RobotDataError(path, None, f"is no YAML: {error}.") from error
@@ -189,8 +191,31 @@ def _first_problem(error: ValidationError) -> tuple[tuple[str | int, ...], str]:
     return place, f"{where} is {first['input']!r}: {message_of(first)}."
 
 
+_WORDS = {
+    "dict_type": "give keys with values",
+    "model_type": "give keys with values",
+    "list_type": "give a list",
+    "tuple_type": "give a list",
+    "string_type": "give a text",
+    "float_type": "give a number",
+    "int_type": "give a whole number",
+    "bool_type": "give true or false",
+}
+"""Kind of a validation error to our words, where its own are for programmers."""
+
+
 def message_of(error: Any) -> str:
     """Return what a validation error says, as the end of a sentence."""
+    if error["type"] in _WORDS:
+        return _WORDS[error["type"]]
+    if error["type"] == "string_pattern_mismatch":
+        where = "" if error["ctx"]["pattern"] == r"^\S+$" else " at its ends"
+        return f"give a name without blanks{where}"
+    if error["type"] == "too_short":
+        least = error["ctx"]["min_length"]
+        return f"give at least {least} item{'s' if least > 1 else ''}"
+    if error["type"] == "too_long":
+        return f"give at most {error['ctx']['max_length']} items"
     text = str(error["msg"]).removeprefix("Value error, ")
     return text[:1].lower() + text[1:]
 

@@ -67,7 +67,9 @@ class ScenarioResult:
         if not proofs:
             return words or "nothing was expected"
         if all(verdict.holds for verdict in proofs):
-            return f"{words}, and the invariants" if words else "the invariants hold"
+            all_hold = held == len(own)
+            rest = ", and the invariants" if all_hold else "; the invariants hold"
+            return words + rest if words else "the invariants hold"
         return f"{words}; an invariant is broken" if words else "an invariant is broken"
 
     def as_json(self) -> dict[str, Any]:

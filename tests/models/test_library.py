@@ -241,7 +241,7 @@ WRONG = {
     ),
     "half a point": (
         "sounds: {s: {text: a}}\ncommands:\n  c: {sound: s, points: {sound: 1.5}}",
-        ["3: commands.c.points.sound is 1.5: input should be a valid integer."],
+        ["3: commands.c.points.sound is 1.5: give a whole number."],
     ),
     "command of nothing": (
         "commands:\n  c: {}",
@@ -287,7 +287,7 @@ WRONG = {
         "commands:\n  c: {motion: m, sound: t}\n"
         "transitions:\n  - {from: Sit, to: Stand, motion: m}",
         [
-            "2: motions.m.angles_deg is 3: input should be a valid dictionary.",
+            "2: motions.m.angles_deg is 3: give keys with values.",
             "3: a sound has either `text` or `tone_hz`",
             "5: Sound 't' is not in the library.",
         ],

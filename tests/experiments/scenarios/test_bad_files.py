@@ -270,6 +270,11 @@ def test_errors_are_lines_of_file_and_line_in_order(load: Load, name: str) -> No
         ("name: a\nexpect: &a [*a]\n", "expect.0 is None"),
         ("", "key 'name' is missing"),
         ("name: a\nabout: b\nduration_s: 0\n", "greater than 0"),
+        ("name: a\n---\nname: b\n", "holds two documents; keep one"),
+        ("name: a\nabout: b\nduration_s: soon\n", "is 'soon': give a number"),
+        ("name: a\nabout: b\nduration_s: 1\nworld: 3\n", "give keys with values"),
+        ("name: a\nabout: b\nduration_s: 1\nevents: 3\n", "is 3: give a list"),
+        ("name: a\nabout: ' b'\nduration_s: 1\n", "without blanks at its ends"),
         ("name: a\nabout: b\nduration_s: 5\nrobot: there\n", "is not a directory"),
     ],
 )
