@@ -23,7 +23,7 @@ def robot_in(posture: str) -> tuple[CoupledRobot, Token]:
 
 
 @pytest.mark.scenario
-@pytest.mark.requirement("SY-1", "SY-2")
+@pytest.mark.requirement("SY-1", "SY-2", "SY-5", "SY-22")
 def test_it_stands_up_and_greets_in_the_slot_after() -> None:
     robot, token = robot_in("Sit")
     greeting = robot.commands.submit("say hello and wave", token, robot.tick)

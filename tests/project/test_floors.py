@@ -52,6 +52,7 @@ def impurities(tree: ast.Module) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("package", FLOORS)
+@pytest.mark.requirement("JD-15")
 def test_a_floor_imports_only_from_below(package: str) -> None:
     above = set(FLOORS[FLOORS.index(package) + 1 :]) | {"tests", "docs", "examples"}
     wrong = {str(path): imported(tree_of(path)) & above for path in modules(package)}

@@ -154,7 +154,7 @@ def play(robot: Robot, seed: int) -> tuple[Stage, SchemaChecker]:
     return stage, checker
 
 
-@pytest.mark.requirement("JD-7", "JD-8", "JD-11")
+@pytest.mark.requirement("JD-7", "JD-8", "JD-11", "I-25")
 def test_every_drawn_history_keeps_the_discipline(nao: Robot) -> None:
     seen: dict[str, int] = {}
     for seed in range(40):
@@ -173,12 +173,14 @@ def test_every_drawn_history_keeps_the_discipline(nao: Robot) -> None:
     assert seen[Executed.__name__] > 1000
 
 
+@pytest.mark.requirement("I-25")
 def test_the_same_seed_gives_the_same_trace_of_everything(nao: Robot) -> None:
     first, again, other = (trace_hash(play(nao, seed)[0].events) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
 
+@pytest.mark.requirement("I-25")
 def test_a_trace_without_its_releases_breaks_the_discipline(nao: Robot) -> None:
     """The judge bites: without what ends tokens, losers still hold them."""
     stage, _ = play(nao, 5)

@@ -97,6 +97,7 @@ def test_the_runtime_does_what_the_naive_model_does(nao: Robot, rule: str) -> No
     assert awake > 40, "hardly anybody was awake at the end: the histories are dull"
 
 
+@pytest.mark.requirement("I-25")
 def test_the_same_seed_gives_the_same_trace(nao: Robot) -> None:
     traces = [
         trace_hash(play(nao, Script(seed, "highest_order"))[0].events)

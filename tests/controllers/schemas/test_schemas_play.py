@@ -114,6 +114,7 @@ def test_a_loser_without_a_successor_leaves_its_joints_safe(nao: Robot) -> None:
     ]
 
 
+@pytest.mark.requirement("I-23")
 def test_a_synchronous_command_of_a_schema_starts_as_one(nao: Robot) -> None:
     needs = ("Right arm", "Left eye", "Left ear", "TTS")
     play = Play(nao, ordering("greets", "command", "greet", *needs))

@@ -137,12 +137,14 @@ WRONG: dict[str, tuple[list[Event], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
+@pytest.mark.requirement("I-25")
 def test_what_breaks_the_discipline_is_found(name: str) -> None:
     events, says = WRONG[name]
     found = [str(violation) for violation in check_schemas(events)]
     assert any(says in sentence for sentence in found), found
 
 
+@pytest.mark.requirement("I-25")
 def test_what_keeps_it_is_let_pass() -> None:
     """One wins after another; owners that are no schemas are of no concern."""
     events = [
@@ -187,6 +189,7 @@ BREAKS: list[Callable[[Any, pytest.MonkeyPatch], None]] = [
 
 
 @pytest.mark.parametrize("breaks", BREAKS)
+@pytest.mark.requirement("I-25")
 def test_a_broken_runtime_is_found_out(
     nao: Robot,
     monkeypatch: pytest.MonkeyPatch,

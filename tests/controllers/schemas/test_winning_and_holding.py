@@ -72,6 +72,7 @@ def test_a_slow_schema_starts_in_the_slot_of_its_grant(nao: Robot) -> None:
     assert stage.executed_by() == {10: {"turn"}}, "iterations stay on their grid"
 
 
+@pytest.mark.requirement("I-25")
 def test_a_loser_has_no_token_when_the_new_winner_asks(nao: Robot) -> None:
     """Both need the head: the second gets it in the slot of the change."""
     first = turner("first", ready=lambda s: s.tick < 3)

@@ -112,6 +112,7 @@ def test_the_leaf_of_a_member_that_is_done_is_free(stage: Stage, token: Token) -
     assert long.state is StreamState.RUNNING
 
 
+@pytest.mark.requirement("SY-13", "SY-15")
 def test_it_waits_for_no_leaf_and_no_bus(nao: Robot) -> None:
     """Only groups ask the controllers of the buses (from S5 straight to S10)."""
     stage = Stage.of(nao, permits=lambda bus, tick: False)

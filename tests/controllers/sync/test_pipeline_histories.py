@@ -99,7 +99,7 @@ def play(
     return line, handles
 
 
-@pytest.mark.requirement("SY-1", "SY-18", "SY-23")
+@pytest.mark.requirement("SY-1", "SY-18", "SY-23", "I-23", "I-24")
 @settings(max_examples=40)
 @given(
     owner=st.sampled_from(sorted(OWNERS)),

@@ -39,7 +39,9 @@ class Drawn:
         return self._data.draw(st.sampled_from(options))
 
 
-@pytest.mark.requirement("SY-8", "SY-14", "SY-15", "SY-18", "SY-24", "I-23", "I-24")
+@pytest.mark.requirement(
+    "SY-8", "SY-14", "SY-15", "SY-18", "SY-24", "I-23", "I-24", "SY-4", "SY-13"
+)
 def test_the_transmitter_does_what_its_rules_say(nao: Robot) -> None:
     """And everything that can happen to a stream does in these histories."""
     reasons: set[EndReason | None] = set()
@@ -66,7 +68,7 @@ def test_the_transmitter_does_what_its_rules_say(nao: Robot) -> None:
         HealthCheck.data_too_large,
     ],
 )
-@pytest.mark.requirement("I-23", "I-24")
+@pytest.mark.requirement("I-23", "I-24", "SY-13")
 def test_no_small_history_is_an_exception(
     nao: Robot, data: st.DataObject, way: tuple[str, Watch]
 ) -> None:

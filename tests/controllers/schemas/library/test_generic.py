@@ -49,6 +49,7 @@ def sequence(*children: Waking, **parameters: Any) -> dict[str, Any]:
     return {"parameters": parameters, "children": children}
 
 
+@pytest.mark.requirement("JD-26")
 def test_a_sequence_lets_one_child_act_after_another(robot: Robot) -> None:
     body = Body.of(robot)
     row = [

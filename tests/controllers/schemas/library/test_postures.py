@@ -32,6 +32,7 @@ def test_it_is_there_when_it_has_finished(robot: Robot) -> None:
     assert body.ledger.active_state("State") == "Crouch"
 
 
+@pytest.mark.requirement("JD-26", "SY-2")
 def test_the_way_leads_through_postures_that_are_checked(robot: Robot) -> None:
     body = Body.of(robot, "Stand")
     go(body, posture="Sit")

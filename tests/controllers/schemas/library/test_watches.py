@@ -187,10 +187,12 @@ def living(robot: Robot, posture: str = "Stand") -> Body:
     return body
 
 
+@pytest.mark.requirement("JD-12")
 @pytest.mark.parametrize(
     ("turning", "shoulder"),
     [((0.0, 4.0, 0.0), 0.3), ((0.0, -4.0, 0.0), 2.0), ((4.0, 0.0, 0.0), 1.4)],
 )
+@pytest.mark.requirement("JD-12", "JD-26")
 def test_protection_takes_over_within_a_slot_and_looks_to_the_side_of_the_fall(
     robot: Robot, turning: tuple[float, float, float], shoulder: float
 ) -> None:
