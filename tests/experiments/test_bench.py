@@ -155,6 +155,7 @@ def test_ratios_have_no_unit_and_targets_are_stated(result: BenchResult) -> None
         "reservation_pairs",
         "gated_commands",
         "transmitter_slots",
+        "scenario_real_time",
     }
 
 
