@@ -1,4 +1,4 @@
-"""The ids that synchronous groups may get: of commands, or by a parameter."""
+"""Texts of a scenario: ids that groups may get, and what may be said."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
@@ -12,7 +12,7 @@ from models.library import Library
 
 
 def group_ids(library: Library, behaviours: Iterable[Behaviour]) -> Iterator[str]:
-    """Yield every text that may be an id.
+    """Yield every text that may be the id of a synchronous group.
 
     A group has the name of its command, unless who starts it gives another id; that is
     a parameter of a behaviour, whatever the parameter is called.
@@ -22,6 +22,18 @@ def group_ids(library: Library, behaviours: Iterable[Behaviour]) -> Iterator[str
         behaviours: of the top level.
     """
     yield from (name for name, order in library.orders.items() if order.is_synchronous)
+    yield from parameter_texts(behaviours)
+
+
+def spoken_texts(library: Library, behaviours: Iterable[Behaviour]) -> Iterator[str]:
+    """Yield every text that behaviours may say; arguments as of `group_ids`."""
+    for sound in library.sounds.values():
+        yield from filter(None, (sound.text, sound.name))
+    yield from parameter_texts(behaviours)
+
+
+def parameter_texts(behaviours: Iterable[Behaviour]) -> Iterator[str]:
+    """Yield every text in the parameters of behaviours of the top level and below."""
     for top in behaviours:
         for behaviour in top.walk():
             yield from _texts(behaviour.parameters)

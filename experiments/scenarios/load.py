@@ -22,8 +22,8 @@ from experiments.scenarios.contradictions import check_together
 from experiments.scenarios.events import ScenarioEvent
 from experiments.scenarios.expectations import Expectation
 from experiments.scenarios.form import ScenarioFile
-from experiments.scenarios.form_events import StartEvent
-from experiments.scenarios.group_ids import group_ids
+from experiments.scenarios.form_events import SayEvent, StartEvent
+from experiments.scenarios.group_ids import group_ids, spoken_texts
 from experiments.scenarios.names_in_file import entry_of, names_left_out
 from experiments.scenarios.notes import Notes
 from experiments.scenarios.owner_tree import check_owner_tree
@@ -45,6 +45,7 @@ from experiments.scenarios.way_needs import check_ways
 from experiments.stiffness_owner import NAME as STIFFNESS_OWNER
 from models import Robot
 from models.build_library import build_library
+from models.errors import RobotDataError
 from models.library_problems import KnownNames, library_problems
 from models.library_yaml import LibraryForm
 from models.tables import read_text, yaml_line
@@ -55,6 +56,8 @@ OTHER_OWNERS = frozenset(
 )
 """Owners that are no behaviours of a file: what is hot, broken, absent or saved, the
 scenario itself, the stiffness controller."""
+MOST_BYTES = 2_000_000
+"""Of a file: reading more would take minutes."""
 _SECTIONS = tuple(LibraryForm.model_fields)
 
 
@@ -64,6 +67,10 @@ def load_scenario(path: Path) -> Scenario:
     Raises:
         FileErrors: all that is wrong in the file, a line each, with `file:line`.
     """
+    if path.is_file() and path.stat().st_size > MOST_BYTES:
+        size = f"{path.stat().st_size / 1e6:.1f} MB"
+        problem = f"has {size}; a scenario has at most {MOST_BYTES / 1e6:g} MB."
+        raise FileErrors([RobotDataError(path, None, problem)])
     file = read_file(path, ScenarioFile, entry_of)
     if file.value is None:
         raise FileErrors(file.errors())
@@ -136,6 +143,8 @@ class _Loader:
             check_ways(behaviours, form.posture, scene)
         commands = frozenset(form.commands)
         scene.groups = commands | frozenset(group_ids(library, behaviours))
+        said = (event.say for event in form.events if isinstance(event, SayEvent))
+        scene.spoken = frozenset((*spoken_texts(library, behaviours), *said))
         scene.events = self._event_names()
         events = self._events()
         expectations = self._expectations()

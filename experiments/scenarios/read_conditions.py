@@ -1,6 +1,7 @@
 """Conditions of a scenario file, with every name looked up."""
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from controllers.resources.words import OutcomeKind
@@ -112,6 +113,18 @@ def _group_ended(form: Any, place: Place, scene: Scene) -> c.Condition | None:
     return c.GroupEnded(group=form.group_ended, reason=form.reason)
 
 
+def _said(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    """Note a text that nobody says but somebody says one that is nearly the same."""
+    near = get_close_matches(form.said, scene.spoken, n=1, cutoff=0.75)
+    if form.said not in scene.spoken and near and not scene.doubtful:
+        scene.notes.add(
+            (*place, "said"),
+            f"nobody says {form.said!r}. Did you mean {near[0]!r}?",
+        )
+        return None
+    return c.Said(text=form.said)
+
+
 def _event(form: Any, place: Place, scene: Scene) -> c.Condition | None:
     if form.event in scene.doubtful:
         return None
@@ -138,6 +151,6 @@ _READERS: Mapping[type, Callable[[Any, Place, Scene], c.Condition | None]] = {
     f.ShutDownForm: lambda _form, _place, _scene: c.ShutDown(),
     f.GroupStartedForm: _group_started,
     f.GroupEndedForm: _group_ended,
-    f.SaidForm: lambda form, _place, _scene: c.Said(text=form.said),
+    f.SaidForm: _said,
     f.EventForm: _event,
 }

@@ -53,6 +53,8 @@ class Scene:
     """Whether the robot's library holds all that the file brings."""
     groups: frozenset[str] = frozenset()
     """Ids that synchronous groups may get."""
+    spoken: frozenset[str] = frozenset()
+    """Texts that behaviours or events may say; there may be others."""
     start_degc: Mapping[str, float] = field(default_factory=dict)
     """Joint to temperature of its motor at the start."""
 

@@ -146,6 +146,10 @@ expect:
   - {at_s: 4, running: [b], not_running: [b]}  #! running and not running
   - {at_s: 4, running: [d]}  #! no event starts it
   - {at_s: 4, posture: Std}  #! Did you mean 'Stand'?
+  - {happens: {said: Hi}}
+  - {happens: {said: Something else}}
+  - {happens: {said: hi there}}
+  - {happens: {said: Oho}}  #! Did you mean 'Oh'?
   - {happens: {started: d}}  #! no event starts it
   - {order: [{started: a}, {stopped: d}]}  #! no event starts it
   - {happens: {started: late}, at_s: 4}  #! 'late' is woken at 5 s
@@ -291,6 +295,13 @@ def test_what_is_no_scenario_is_told_so(
 def test_a_file_that_is_missing_is_told_so(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="missing"):
         load_scenario(tmp_path / "none.yaml")
+
+
+def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    path.write_text("# \n" * 700_000)
+    with pytest.raises(FileErrors, match=r"has 2\.1 MB; a scenario has at most 2 MB"):
+        load_scenario(path)
 
 
 def test_names_of_wrong_behaviours_are_known_elsewhere(load: Load) -> None:
