@@ -59,6 +59,9 @@ class Actuators(Protocol):
     ) -> Playing:
         """Give a command of the library: all its outputs, together if it says so."""
 
+    def interrupt(self, token: Token | None, name: str, tick: int) -> Playing:
+        """Join a command on to what runs, which pauses and goes on after it (SY-4)."""
+
 
 class PostureKeeper(Protocol):
     """Knows in which state the robot is, and who needs it to stay so (RM-53)."""

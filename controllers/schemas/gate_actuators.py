@@ -68,6 +68,13 @@ class GateActuators:
         handle = self._commands.submit(name, token, tick, group=group)
         return _Ordered(handle, self._commands, self._ledger)
 
+    def interrupt(self, token: Token | None, name: str, tick: int) -> Playing:
+        """Join a command on to what runs, which pauses and goes on after it (SY-4)."""
+        if token is None:
+            return NeverPlayed("it has no token")
+        handle = self._commands.interrupt(name, token, tick)
+        return _Ordered(handle, self._commands, self._ledger)
+
     def _give(self, outputs: OutputSet, token: Token | None, tick: int) -> Playing:
         if token is None:
             return NeverPlayed("it has no token")

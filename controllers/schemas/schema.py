@@ -281,3 +281,17 @@ class ActuationSchema(Schema[P]):
         return self._link.give(
             "command", lambda act, token, tick: act.command(token, name, tick, group)
         )
+
+    def interrupt(self, command: str) -> Playing:
+        """Join a command on to what it plays, which pauses and then goes on (SY-4).
+
+        Args:
+            command: of the library, with one output and no points.
+
+        Raises:
+            UnknownName: the library has no such command.
+            BadInput: it has several outputs, or points.
+        """
+        return self._link.give(
+            "interrupt", lambda act, token, tick: act.interrupt(token, command, tick)
+        )

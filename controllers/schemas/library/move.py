@@ -30,6 +30,9 @@ class MoveParameters:
     command's name."""
     repeat: int = 1
     """How often; 0 for ever."""
+    interrupt: str = ""
+    """Name of a command with one output: given by a modulation while this plays, it is
+    joined on at once, and what is played goes on after it."""
     pause_s: float = 0.0
     """Time between the end of one and the begin of the next, in s."""
 
@@ -95,7 +98,12 @@ class Move(StateMinded[MoveParameters]):
             )
         self._playing: Playing | None = None
         self._next_s = self.time_s
+        self._interrupts = False
         self._look()
+
+    def on_modulated(self) -> None:
+        """Note that it is to be interrupted."""
+        self._interrupts = bool(self.parameters.interrupt)
 
     def iterate(self) -> None:
         """Look whether it is over; play it again, or finish.
@@ -111,6 +119,9 @@ class Move(StateMinded[MoveParameters]):
 
     def _look(self) -> None:
         now = self.parameters
+        if self._interrupts:
+            self._interrupts = False
+            self.interrupt(now.interrupt)
         if self._playing is not None:
             if not self._playing.is_over:
                 return

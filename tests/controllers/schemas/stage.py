@@ -133,6 +133,9 @@ class Acts:
     ) -> Ordered:
         return self._order(name, token, tick)
 
+    def interrupt(self, token: Token | None, name: str, tick: int) -> Ordered:
+        return self._order(name, token, tick)
+
 
 @dataclass
 class Stage:

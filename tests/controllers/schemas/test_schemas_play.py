@@ -11,7 +11,14 @@ from controllers.schemas.invariants import check_schemas
 from controllers.schemas.registry import Registry
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.waking import Waking
-from controllers.sync.transmitter.trace import GroupStarted, Sent, StreamEnded
+from controllers.sync.transmitter.trace import (
+    GroupStarted,
+    Sent,
+    StreamEnded,
+    StreamPaused,
+    StreamResumed,
+    StreamStarted,
+)
 from controllers.sync.transmitter.words import EndReason
 from models import Robot
 from tests.controllers.schemas.stage import actuation
@@ -159,3 +166,19 @@ def test_an_order_that_needs_more_than_the_schema_has_says_so(nao: Robot) -> Non
     assert order.has_failed
     assert order.reason
     assert not play.line.told(Executed)
+
+
+@pytest.mark.requirement("SY-4", "JD-2")
+def test_a_modulation_interrupts_what_is_played_and_it_goes_on(nao: Robot) -> None:
+    """A nod is joined on in the middle of a nod: it pauses, goes back, and goes on."""
+    play = Play(nao)
+    play.begin(Waking(schema="move", parameters={"motion": "nod"}, needs=("Head",)))
+    play.slots(40)
+    play.runtime.modulate("move", {"interrupt": "nod"}, play.line.tick)
+    play.slots(600)
+    first, second = play.line.told(StreamStarted)
+    assert [e.stream for e in play.line.told(StreamPaused)] == [first.stream]
+    assert [e.stream for e in play.line.told(StreamResumed)] == [first.stream]
+    ends = [(e.stream, e.reason) for e in play.line.told(StreamEnded)]
+    assert ends == [(second.stream, EndReason.DONE), (first.stream, EndReason.DONE)]
+    assert play.runtime.is_quiet
