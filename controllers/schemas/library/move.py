@@ -99,6 +99,7 @@ class Move(StateMinded[MoveParameters]):
         self._playing: Playing | None = None
         self._next_s = self.time_s
         self._interrupts = False
+        self._between: Playing | None = None
         self._look()
 
     def on_modulated(self) -> None:
@@ -121,7 +122,9 @@ class Move(StateMinded[MoveParameters]):
         now = self.parameters
         if self._interrupts:
             self._interrupts = False
-            self.interrupt(now.interrupt)
+            self._between = self.interrupt(now.interrupt)
+        if self._between is not None and not self._between.is_over:
+            return
         if self._playing is not None:
             if not self._playing.is_over:
                 return

@@ -173,9 +173,9 @@ def test_a_modulation_interrupts_what_is_played_and_it_goes_on(nao: Robot) -> No
     """A nod is joined on in the middle of a nod: it pauses, goes back, and goes on."""
     play = Play(nao)
     play.begin(Waking(schema="move", parameters={"motion": "nod"}, needs=("Head",)))
-    play.slots(40)
+    play.slots(20)
     play.runtime.modulate("move", {"interrupt": "nod"}, play.line.tick)
-    play.slots(600)
+    play.slots(200)
     first, second = play.line.told(StreamStarted)
     assert [e.stream for e in play.line.told(StreamPaused)] == [first.stream]
     assert [e.stream for e in play.line.told(StreamResumed)] == [first.stream]
