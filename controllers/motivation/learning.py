@@ -45,7 +45,8 @@ def learnt(row: Row, arc: int, lesson: Lesson, rate: float = 0.1) -> Row:
     old = row.arcs[arc].percent
     goal = WHOLE if lesson is Lesson.PRAISE else 0.0
     new = old + rate * (goal - old)
-    left, others = WHOLE - new, WHOLE - old
+    left = WHOLE - new
+    others = sum(one.percent for n, one in enumerate(row.arcs) if n != arc)
     arcs = []
     for number, one in enumerate(row.arcs):
         if number == arc:

@@ -1,6 +1,7 @@
 """Emotions, drives, automata, the switch, learning (SY-26), by numbers made by hand."""
 
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -253,6 +254,24 @@ def test_rows_stay_distributions_whatever_is_taught(
         rises = row.arcs[arc].percent >= before - 1e-9
         falls = row.arcs[arc].percent <= before + 1e-9
         assert len(arcs) == 1 or (rises if lesson is Lesson.PRAISE else falls)
+
+
+@pytest.mark.requirement("SY-26")
+@pytest.mark.parametrize("rate", [0.9, 0.99, 0.999])
+def test_what_rounding_leaves_of_a_row_does_not_grow_by_teaching(rate: float) -> None:
+    """Of an arc near 100 % the others are mostly rounding; then they come back."""
+    either = [(arc, lesson) for arc in (0, 1) for lesson in Lesson]
+    for later in product(either, repeat=3):
+        row = Row(
+            condition=BALL, arcs=(Arc(to="a", percent=59), Arc(to="b", percent=41))
+        )
+        for arc, lesson in (
+            *[(0, Lesson.PRAISE)] * 9,
+            *[(0, Lesson.SCOLDING)] * 3,
+            *later,
+        ):
+            row = learnt(row, arc, lesson, rate)
+            assert abs(sum(arc.percent for arc in row.arcs) - 100.0) < 1e-9
 
 
 @pytest.mark.requirement("SY-26")
