@@ -1,6 +1,7 @@
 """What a scenario does to its robot, in few words."""
 
 from experiments.scenarios import events as e
+from experiments.scenarios.one_line import one_line
 
 
 def action_words(action: e.Action) -> str:  # noqa: PLR0911 # one return a kind
@@ -31,3 +32,5 @@ def action_words(action: e.Action) -> str:  # noqa: PLR0911 # one return a kind
             return f"controller {name}"
         case e.DeleteGroup(group=group):
             return f"delete group {group}"
+        case e.Modulate(behaviour=name, parameters=parameters):
+            return f"modulate {name}: {one_line(dict(parameters))}"

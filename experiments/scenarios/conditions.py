@@ -124,6 +124,17 @@ class EventHappened:
     name: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class OutputIs:
+    """Lasts: a behaviour is awake, and an output of it has a value."""
+
+    path: str
+    """Of the behaviour."""
+    variable: str
+    """Name of the output."""
+    value: object
+
+
 Condition = (
     Started
     | Stopped
@@ -139,4 +150,5 @@ Condition = (
     | GroupEnded
     | Said
     | EventHappened
+    | OutputIs
 )

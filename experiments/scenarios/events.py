@@ -5,7 +5,9 @@ on a condition takes place once: at the beginning of the slot after that in whic
 condition first comes true, or later by a delay.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from experiments.scenarios.conditions import Condition
 
@@ -121,6 +123,16 @@ class DeleteGroup:
     group: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Modulate:
+    """Change parameters of a behaviour that is awake; asleep, it stays as it is."""
+
+    behaviour: str
+    """Its path."""
+    parameters: Mapping[str, Any]
+    """Name to value; the others stay."""
+
+
 Action = (
     StartBehaviour
     | StopBehaviour
@@ -133,6 +145,7 @@ Action = (
     | SetGround
     | UseController
     | DeleteGroup
+    | Modulate
 )
 
 

@@ -1,7 +1,7 @@
 """Conditions as a file writes them: one key, and what it claims."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag
 
@@ -136,6 +136,13 @@ class EventForm(Part):
     """Its name."""
 
 
+class OutputForm(Part):
+    """An output of a behaviour has a value."""
+
+    output: Annotated[dict[BehaviourPath, Any], Field(min_length=1, max_length=1)]
+    """`behaviour.output`, such as fall watch.is_falling, to the value."""
+
+
 CONDITIONS: Mapping[str, type[Part]] = {
     "started": StartedForm,
     "stopped": StoppedForm,
@@ -155,6 +162,7 @@ CONDITIONS: Mapping[str, type[Part]] = {
     "group_ended": GroupEndedForm,
     "said": SaidForm,
     "event": EventForm,
+    "output": OutputForm,
 }
 """Key to kind."""
 
@@ -176,6 +184,7 @@ ConditionForm = Annotated[
     | Annotated[GroupStartedForm, Tag("GroupStartedForm")]
     | Annotated[GroupEndedForm, Tag("GroupEndedForm")]
     | Annotated[SaidForm, Tag("SaidForm")]
-    | Annotated[EventForm, Tag("EventForm")],
+    | Annotated[EventForm, Tag("EventForm")]
+    | Annotated[OutputForm, Tag("OutputForm")],
     by_key("a condition", CONDITIONS),
 ]

@@ -1,7 +1,7 @@
 """Events as a file writes them: a time or a condition, and one action by its key."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, Tag, model_validator
 
@@ -150,6 +150,22 @@ class DeleteGroupEvent(Triggered):
     """Its id."""
 
 
+class ModulateForm(Part):
+    """Other parameters of a behaviour."""
+
+    behaviour: BehaviourPath
+    """Which one."""
+    with_: Annotated[dict[str, Any], Field(alias="with", min_length=1)]
+    """Name to value; the others stay."""
+
+
+class ModulateEvent(Triggered):
+    """Change parameters of a behaviour that is awake."""
+
+    modulate: ModulateForm
+    """Which behaviour, and how."""
+
+
 ACTIONS: Mapping[str, type[Part]] = {
     "start": StartEvent,
     "stop": StopEvent,
@@ -162,6 +178,7 @@ ACTIONS: Mapping[str, type[Part]] = {
     "ground": GroundEvent,
     "controller": ControllerEvent,
     "delete_group": DeleteGroupEvent,
+    "modulate": ModulateEvent,
 }
 """Key to kind."""
 
@@ -176,6 +193,7 @@ AnyEvent = Annotated[
     | Annotated[BodyEvent, Tag("BodyEvent")]
     | Annotated[GroundEvent, Tag("GroundEvent")]
     | Annotated[ControllerEvent, Tag("ControllerEvent")]
-    | Annotated[DeleteGroupEvent, Tag("DeleteGroupEvent")],
+    | Annotated[DeleteGroupEvent, Tag("DeleteGroupEvent")]
+    | Annotated[ModulateEvent, Tag("ModulateEvent")],
     by_key("an event", ACTIONS),
 ]

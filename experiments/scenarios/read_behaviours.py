@@ -5,13 +5,13 @@ from typing import Any
 
 from controllers.resources.policies import ConflictPolicy, make_policy
 from controllers.resources.words import Mode
-from controllers.schemas.parameters import make_parameters
 from controllers.schemas.registry import SchemaClass, schema_class
 from controllers.schemas.states import Kind
 from experiments.scenarios.form_behaviours import BehaviourForm
 from experiments.scenarios.one_line import plain
 from experiments.scenarios.plan import Behaviour
 from experiments.scenarios.read_asked import read_asked
+from experiments.scenarios.read_parameters import read_parameters
 from experiments.scenarios.scene import Role, Scene
 from models.yaml_lines import Place
 
@@ -128,15 +128,9 @@ class _Reader:
                 f"schema {form.schema_!r} is perceptive: it commands nothing and wakes "
                 f"nobody, so it has no {key}; leave them out.",
             )
-        here = (*place, "with")
         given = plain(form.with_)
-        one_by_one = [
-            self._notes.attempt((*here, name), make_parameters, found.info, {name: one})
-            for name, one in given.items()
-        ]
-        if None in one_by_one:
-            return found, None
-        return found, self._notes.attempt(here, make_parameters, found.info, given)
+        here = (*place, "with")
+        return found, read_parameters(found.info, given, here, self._notes)
 
     def _tell(
         self, form: BehaviourForm, place: Place, path: str, *, is_top: bool
@@ -151,6 +145,8 @@ class _Reader:
             leaves=self._scene.leaves(names),
             first_tick=self._first_tick,
             is_top=is_top,
+            schema=schema,
+            parameters=plain(form.with_),
         )
         self._scene.paths[path] = path
         self._scene.paths.setdefault(form.name, path)

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from enum import Enum
+from typing import Any, get_args
 
 from controllers.resources.words import OutcomeKind
 from controllers.sync.transmitter.words import EndReason
 from experiments.scenarios import conditions as c
 from experiments.scenarios import form_condition as f
 from experiments.scenarios.form_base import Part
+from experiments.scenarios.one_line import plain
 from experiments.scenarios.scene import Scene
 from models.yaml_lines import Place
 
@@ -134,6 +136,49 @@ def _event(form: Any, place: Place, scene: Scene) -> c.Condition | None:
     return c.EventHappened(name=form.event) if is_known else None
 
 
+def _output(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    ((name, given),) = form.output.items()
+    here = (*place, "output", name)
+    who, dot, variable = name.rpartition(".")
+    if not (dot and who and variable):
+        scene.notes.add(
+            here,
+            f"output is {name!r}; write behaviour.output, such as "
+            "'fall watch.is_falling'.",
+        )
+        return None
+    role = scene.behaviour(here, who)
+    if role is None:
+        return None
+    value = plain(given)
+    if role.schema is not None:
+        outputs = {one.name: one for one in role.schema.info.outputs}
+        where = f"what schema {role.schema.info.name!r} offers"
+        if not scene.notes.is_known(here, "Output", variable, outputs, where):
+            return None
+        if not _may_be(outputs[variable].type, value):
+            kind = outputs[variable].type
+            scene.notes.add(
+                here,
+                f"output {variable!r} is never {value!r}: it is of type "
+                f"{getattr(kind, '__name__', kind)}.",
+            )
+            return None
+    return c.OutputIs(path=role.path, variable=variable, value=value)
+
+
+def _may_be(kind: Any, value: Any) -> bool:
+    """Tell whether an output of a type may have a value."""
+    kinds = get_args(kind) or (kind,)
+    if value is None or isinstance(value, kinds):
+        is_truth = isinstance(value, bool)
+        return not is_truth or bool in kinds
+    if isinstance(value, int) and float in kinds:
+        return not isinstance(value, bool)
+    words = [k for k in kinds if isinstance(k, type) and issubclass(k, Enum)]
+    return any(value in {one.value for one in word} for word in words)
+
+
 _READERS: Mapping[type, Callable[[Any, Place, Scene], c.Condition | None]] = {
     f.StartedForm: _started,
     f.StoppedForm: _stopped,
@@ -153,4 +198,5 @@ _READERS: Mapping[type, Callable[[Any, Place, Scene], c.Condition | None]] = {
     f.GroupEndedForm: _group_ended,
     f.SaidForm: _said,
     f.EventForm: _event,
+    f.OutputForm: _output,
 }

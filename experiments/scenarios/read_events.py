@@ -5,8 +5,9 @@ from typing import Any
 
 from experiments.scenarios import events as e
 from experiments.scenarios import form_events as f
-from experiments.scenarios.one_line import one_line
+from experiments.scenarios.one_line import one_line, plain
 from experiments.scenarios.read_conditions import read_condition
+from experiments.scenarios.read_parameters import read_parameters
 from experiments.scenarios.read_settings import read_controller
 from experiments.scenarios.scene import Scene
 from models.yaml_lines import Place
@@ -135,6 +136,20 @@ def _delete_group(form: Any, place: Place, scene: Scene) -> e.Action | None:
     return e.DeleteGroup(group=form.delete_group)
 
 
+def _modulate(form: Any, place: Place, scene: Scene) -> e.Action | None:
+    here = (*place, "modulate")
+    modulate: f.ModulateForm = form.modulate
+    role = scene.behaviour((*here, "behaviour"), modulate.behaviour)
+    if role is None:
+        return None
+    given = plain(modulate.with_)
+    if role.schema is not None:
+        there = (*here, "with")
+        base = role.parameters
+        read_parameters(role.schema.info, given, there, scene.notes, base)
+    return e.Modulate(behaviour=role.path, parameters=given)
+
+
 _READERS: Mapping[type, Callable[[Any, Place, Scene], e.Action | None]] = {
     f.StartEvent: _start,
     f.StopEvent: _stop,
@@ -147,4 +162,5 @@ _READERS: Mapping[type, Callable[[Any, Place, Scene], e.Action | None]] = {
     f.GroundEvent: _ground,
     f.ControllerEvent: _controller,
     f.DeleteGroupEvent: _delete_group,
+    f.ModulateEvent: _modulate,
 }

@@ -45,7 +45,10 @@ class ScenarioResult:
     sim_s: float
     wall_s: float
     trace_hash: str
-    """SHA-256 of its trace: the same seed gives the same one."""
+    """SHA-256 of its trace without commands and items, of which there are some in every
+    slot: the same seed gives the same one, with proof and without."""
+    whole_trace_hash: str | None
+    """With commands and items; None without proof, as they are not told then."""
     n_events: int
     """Length of the trace."""
     max_degc: dict[str, float]

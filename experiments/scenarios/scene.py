@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from controllers.resources.resource_tree import ResourceTree
+from controllers.schemas.registry import SchemaClass
 from experiments.scenarios.notes import Notes
 from models import Robot, UnknownName
 from models.resource_node import ResourceKind
@@ -25,6 +27,10 @@ class Role:
     first_tick: int | None
     """Slot before which nothing wakes it, or the one above it; None: nothing ever."""
     is_top: bool
+    schema: SchemaClass | None = None
+    """None: it is not known, or is woken by another behaviour itself."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """As the file gives them."""
 
 
 @dataclass(kw_only=True)

@@ -307,6 +307,7 @@ def test_labels_of_marks_never_overlap(drawn: list[tuple[float, str]]) -> None:
         (e.SetGround(slope_deg=2.0), "ground slope 2°"),
         (e.UseController(controller="smart"), "controller smart"),
         (e.DeleteGroup(group="hello"), "delete group hello"),
+        (e.Modulate(behaviour="a/b", parameters={"x": 1.5}), "modulate a/b: x: 1.5"),
     ],
 )
 def test_every_action_has_its_words(action: e.Action, words: str) -> None:

@@ -79,6 +79,7 @@ EVENTS = """
 behaviours:
   - {name: a, schema: example, needs: [Head]}
   - {name: b, schema: choose, children: [{name: kid, schema: example}]}
+  - {name: watch, schema: fall watch}
 events:
   - {at_s: 1, start: aa}  #! Behaviour 'aa' is not in
   - {at_s: 1, stop: kid}  #! 'kid' is below 'b'
@@ -102,6 +103,13 @@ events:
   - {when: {state: Stnd}, say: Hello}  #! Did you mean 'Stand'?
   - {when: {strted: a}, say: Hello}  #! Did you mean 'started'?
   - {when: {event: shove}, say: Hello}  #! Event 'shove' is not in
+  - {when: {output: {watch.is_fallin: true}}, say: Hello}  #! mean 'is_falling'?
+  - {when: {output: {watch.is_falling: 3}}, say: Hello}  #! is never 3
+  - {when: {output: {is_falling: true}}, say: Hello}  #! write behaviour.output
+  - {when: {output: {what.is_falling: true}}, say: Hello}  #! mean 'watch'?
+  - {at_s: 1, modulate: {behaviour: a, with: {for_: 3}}}  #! mean 'for_s'?
+  - {at_s: 1, modulate: {behaviour: aa, with: {for_s: 3}}}  #! Behaviour 'aa' is not
+  - {at_s: 1, modulate: {behaviour: a, with: {}}}  #! give at least 1 item
   - {at_s: 1, name: x, say: Hello}
   - {at_s: 2, name: x, say: Hello}  #! second event is called 'x'
 """

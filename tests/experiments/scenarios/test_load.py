@@ -11,6 +11,7 @@ from experiments.scenarios import events as e
 from experiments.scenarios import expectations as x
 from experiments.scenarios.load import load_scenario
 from models.library import Unit
+from models.yaml_lines import FileErrors
 from tests.experiments.scenarios.helpers import Load
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -121,6 +122,7 @@ EVENTS = """
     behaviours:
       - {name: a, schema: example, needs: [Head]}
       - {name: b, schema: choose, children: [{name: kid, schema: example}]}
+      - {name: fall watch, schema: fall watch}
     events:
 """
 
@@ -144,6 +146,10 @@ EVENTS = """
         ("ground: {friction: 0.2}", e.SetGround(friction=0.2)),
         ("ground: {slope_deg: 3}", e.SetGround(slope_deg=3.0)),
         ("controller: smart", e.UseController(controller="smart")),
+        (
+            "modulate: {behaviour: kid, with: {amplitude: 0.2}}",
+            e.Modulate(behaviour="b/kid", parameters={"amplitude": 0.2}),
+        ),
     ],
 )
 def test_each_action_has_its_key(load: Load, text: str, action: e.Action) -> None:
@@ -152,7 +158,7 @@ def test_each_action_has_its_key(load: Load, text: str, action: e.Action) -> Non
     assert event.action == action
     assert event.trigger == e.AtTick(tick=250)
     assert event.text == f"at_s: 2.5, {text}"
-    assert event.line == 9
+    assert event.line == 10
 
 
 CONDITIONS = [
@@ -174,6 +180,10 @@ CONDITIONS = [
     ("shut_down: true", c.ShutDown()),
     ("said: Good morning", c.Said(text="Good morning")),
     ("event: shove", c.EventHappened(name="shove")),
+    (
+        "output: {fall watch.is_falling: true}",
+        c.OutputIs(path="fall watch", variable="is_falling", value=True),
+    ),
 ]
 
 
@@ -319,3 +329,19 @@ WAVES = "{name: a, schema: move, with: {command: say hello and wave}"
 )
 def test_who_may_go_the_way_of_a_command_is_not_refused(load: Load, text: str) -> None:
     assert load("\n" + text).behaviours[0].name == "a"
+
+
+def test_parameters_that_belong_together_are_tried_together(load: Load) -> None:
+    """Alone, either would be refused beside the other's default."""
+    with_ = "with: {from_degc: 50, until_degc: 40}"
+    (cool,) = load(
+        f"\nbehaviours: [{{name: a, schema: cool down, {with_}}}]\n"
+    ).behaviours
+    assert cool.parameters == {"from_degc": 50, "until_degc": 40}
+
+
+def test_of_parameters_that_belong_together_the_wrong_one_is_named(load: Load) -> None:
+    with_ = "{from_degc: 50, until_degc: 40, from_deg: 3}"
+    with pytest.raises(FileErrors, match="5: Parameter 'from_deg'") as told:
+        load(f"\nbehaviours: [{{name: a, schema: cool down, with: {with_}}}]\n")
+    assert len(told.value.errors) == 1
