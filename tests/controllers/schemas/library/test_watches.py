@@ -187,7 +187,6 @@ def living(robot: Robot, posture: str = "Stand") -> Body:
     return body
 
 
-@pytest.mark.requirement("JD-12")
 @pytest.mark.parametrize(
     ("turning", "shoulder"),
     [((0.0, 4.0, 0.0), 0.3), ((0.0, -4.0, 0.0), 2.0), ((4.0, 0.0, 0.0), 1.4)],
