@@ -53,6 +53,8 @@ class OrderAdmission:
     ) -> PendingOrder:
         """Return an order with the way to where it begins, after those under way.
 
+        It follows none of its own group, which starts in one slot.
+
         Args:
             handle: of the order; says afterwards whether it is refused, and why.
             outputs: what it puts out.
@@ -64,7 +66,8 @@ class OrderAdmission:
         if outputs.motion is None:
             self._check_rights(order)
             return order
-        alive = [x for x in reversed(under_way) if self._may_go_on(x)]
+        others = (x for x in reversed(under_way) if not _are_one_group(x, order))
+        alive = [x for x in others if self._may_go_on(x)]
         alive.sort(key=lambda x: x.is_interrupt)  # after these the others go on
         if order.changes_posture:
             order.joins = next((x for x in alive if x.changes_posture), None)
@@ -134,6 +137,11 @@ class OrderAdmission:
                     order.handle.refused = NotOrdered.NO_TOKEN
                     order.handle.detail = f"{unit} commands {leaf!r}: {reason}."
                     return
+
+
+def _are_one_group(one: PendingOrder, other: PendingOrder) -> bool:
+    """Return whether two orders belong to one group."""
+    return one.handle.group is not None and one.handle.group == other.handle.group
 
 
 def _contents(order: PendingOrder) -> Iterator[tuple[Unit, Content]]:

@@ -44,3 +44,47 @@ def test_who_follows_follows_what_goes_on_after_an_interrupt(nao: Robot) -> None
     assert nod.reason is again.reason is EndReason.DONE
     assert again.follows is nod.streams[MOTION]
     assert again.dead_slots == 0
+
+
+@pytest.mark.parametrize("later", [0, 5, 50])
+@pytest.mark.requirement("SY-8", "I-23")
+def test_an_order_twice_in_one_group_is_refused_as_a_member_twice(
+    nao: Robot, later: int
+) -> None:
+    """It does not follow its own group; whoever named the group is told, nobody else.
+
+    Before the start the whole group is rejected, later the second order alone.
+    """
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", "All motors", "Leds", "TTS")
+    first = line.controller.submit("greet", token, line.tick, group="both")
+    line.slots(later)
+    second = line.controller.submit("greet", token, line.tick, group="both")
+    line.slots(200)
+    assert second.reason is EndReason.REJECTED
+    has_started = later == 50
+    assert first.reason is (EndReason.DONE if has_started else EndReason.REJECTED)
+    line.slots(1000)
+    third = line.controller.submit("greet", token, line.tick, group="both")
+    line.slots(200)
+    assert third.reason is EndReason.DONE, "the ID is free again"
+
+
+@pytest.mark.requirement("SY-8")
+def test_two_motions_of_one_group_start_together(nao: Robot) -> None:
+    """Though both say in which posture the robot is, neither waits for the other."""
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", "All motors")
+    library = line.controller.library
+    handles = [
+        line.controller.submit(
+            OutputSet(name=name, motion=library.motion(name), points={MOTION: 50}),
+            token,
+            line.tick,
+            group="both",
+        )
+        for name in ("wave", "bow")
+    ]
+    line.slots(200)
+    assert [handle.reason for handle in handles] == [EndReason.DONE] * 2
+    assert handles[0].started_tick == handles[1].started_tick
