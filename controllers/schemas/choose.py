@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from controllers.schemas.arbitration import ARBITRATIONS
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.schema import ActuationSchema
-from models import UnknownName
+from controllers.schemas.waking import Waking
+from models import BadInput, Robot, UnknownName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,19 @@ class Choose(ActuationSchema[ChooseParameters]):
         period_s=0.01,
         parameters=ChooseParameters,
     )
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: ChooseParameters, robot: Robot
+    ) -> None:
+        """Refuse to have nobody to choose from.
+
+        Raises:
+            BadInput: it was given no children.
+        """
+        del parameters, robot
+        if not waking.children:
+            raise BadInput(f"{waking.name!r} has no children; give it at least one.")
 
     def start(self) -> None:
         """Wake all children, the first with the highest rank of equals."""

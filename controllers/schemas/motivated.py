@@ -20,7 +20,8 @@ from controllers.schemas.arbitration import Arbitration, keep_winner
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.variables import Variable
-from models import BadInput, UnknownName
+from controllers.schemas.waking import Waking
+from models import BadInput, Robot, UnknownName
 
 STRENGTHS = (*EMOTIONS, *DRIVES)
 
@@ -102,6 +103,22 @@ class Motivated(ActuationSchema[MotivatedParameters]):
     _rule: Arbitration | None = None
     _said: MotivatedParameters | None = None
     """What it was told last."""
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: MotivatedParameters, robot: Robot
+    ) -> None:
+        """Refuse to have nothing that proposes, or nobody to choose from.
+
+        Raises:
+            BadInput: it has no models, or no children.
+        """
+        del robot
+        if not (parameters.models and waking.children):
+            raise BadInput(
+                f"{waking.name!r} has {len(parameters.models)} models and "
+                f"{len(waking.children)} children; give it at least one of each."
+            )
 
     def start(self) -> None:
         """Begin with the strengths that it had, or those of its parameters."""

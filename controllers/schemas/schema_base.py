@@ -8,6 +8,7 @@ from controllers.robot_interface import Observation
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.link import SchemaLink
 from controllers.schemas.states import Kind
+from controllers.schemas.waking import Waking
 from models import Robot
 
 P = TypeVar("P")
@@ -27,6 +28,21 @@ class Schema(Generic[P]):
     """Set by the runtime before any method is called, but not in `__init__`."""
 
     # -- what a schema may override ---------------------------------------------------
+
+    @classmethod
+    def check_waking(cls, waking: Waking, parameters: P, robot: Robot) -> None:
+        """Refuse to be woken so that nothing could come of it; by default never.
+
+        Args:
+            waking: how it is to be woken: its children, what it needs.
+            parameters: what its modulation is then.
+            robot: with its library.
+
+        Raises:
+            BadInput: something is missing that it cannot do without.
+            UnknownName: something is named that the robot has not.
+        """
+        del waking, parameters, robot
 
     def start(self) -> None:
         """Begin. A perceptive one has been woken; see `ActuationSchema.start`."""

@@ -74,6 +74,7 @@ class World:
         kind = self.registry.find(waking.schema)
         parameters = make_parameters(kind.info, waking.parameters)
         takes = with_needs(kind, waking, parameters, self.robot)
+        check_waking(kind, takes, parameters, self.robot)
         one = self.family.make(waking, parent, part_of, takes)
         if not hasattr(one.schema, "_link"):
             one.schema._link = self._bind(one, self)
@@ -139,6 +140,25 @@ class World:
             )
         )
         self.ledger.tell(StateChangedTo(tick=self.tick, path=one.path, state=one.state))
+
+
+def check_waking(
+    kind: SchemaClass, waking: Waking, parameters: Any, robot: Robot
+) -> None:
+    """Let a schema refuse how it is to be woken.
+
+    Raises:
+        UnknownName, BadInput: it does, or it cannot say.
+    """
+    try:
+        kind.check_waking(waking, parameters, robot)
+    except TestbedError:
+        raise
+    except Exception as error:  # whatever the schema of another package raises
+        raise BadInput(
+            f"schema {kind.info.name!r} cannot say whether it may be woken so: "
+            f"{type(error).__name__}: {error}."
+        ) from error
 
 
 def with_needs(

@@ -7,6 +7,7 @@ from controllers.schemas.library.needs import leaves_under
 from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.times import is_due
 from controllers.schemas.schema import ActuationSchema
+from controllers.schemas.waking import Waking
 from models import Robot
 
 
@@ -49,6 +50,18 @@ class Blink(ActuationSchema[BlinkParameters]):
     def needs_of(cls, parameters: BlinkParameters, robot: Robot) -> tuple[str, ...]:
         """Return the lights of the pattern."""
         return leaves_under(robot, robot.library.light(parameters.light).leds)
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: BlinkParameters, robot: Robot
+    ) -> None:
+        """Refuse a light pattern that there is not.
+
+        Raises:
+            UnknownName: the library has none of this name.
+        """
+        del waking
+        robot.library.light(parameters.light)
 
     def start(self) -> None:
         """Blink soon."""

@@ -20,6 +20,8 @@ from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.times import is_due
 from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.variables import Variable
+from controllers.schemas.waking import Waking
+from models import Robot
 
 GO = "go to posture"
 RETRY_S = 10.0
@@ -78,6 +80,19 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
             ),
         ),
     )
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: CoolDownParameters, robot: Robot
+    ) -> None:
+        """Refuse a posture that the robot has not.
+
+        Raises:
+            UnknownName: it has none of this name.
+        """
+        del waking
+        robot.posture(parameters.posture)
+
     _is_hot = False
     _again_s = 0.0
 

@@ -17,6 +17,7 @@ from controllers.schemas.library.needs import resources_of_joints, set_of_states
 from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.state_minded import StateMinded
 from controllers.schemas.library.times import is_due
+from controllers.schemas.waking import Waking
 from controllers.sync.orders.posture_way import find_way
 from models import Posture, Robot, TestbedError
 from models.library import Motion, Track, Transition
@@ -78,6 +79,18 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         """Return all motors: a posture is of the whole body."""
         del parameters
         return resources_of_joints(robot, robot.joint_names)
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: GoToPostureParameters, robot: Robot
+    ) -> None:
+        """Refuse a posture that the robot has not.
+
+        Raises:
+            UnknownName: it has none of this name.
+        """
+        del waking
+        robot.posture(parameters.posture)
 
     # -- the way ----------------------------------------------------------------------
 

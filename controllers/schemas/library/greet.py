@@ -13,6 +13,7 @@ from controllers.schemas.library.move import NotPlayed, needs_of_command
 from controllers.schemas.library.needs import leaves_under
 from controllers.schemas.library.state_minded import StateMinded
 from controllers.schemas.variables import Variable
+from controllers.schemas.waking import Waking
 from models import Robot
 
 
@@ -61,6 +62,19 @@ class Greet(StateMinded[GreetParameters]):
         return tuple(
             name for name in more if not needs & set(leaves_under(robot, (name,)))
         )
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: GreetParameters, robot: Robot
+    ) -> None:
+        """Refuse commands that there are not.
+
+        Raises:
+            UnknownName: the library has none of such a name.
+        """
+        del waking
+        cls.needs_of(parameters, robot)
+        cls.optional_of(parameters, robot)
 
     def ready(self) -> bool:
         """Whether the robot is where the command begins, or a way leads there."""

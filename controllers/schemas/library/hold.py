@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.ranges import check_between
 from controllers.schemas.schema import ActuationSchema
+from controllers.schemas.waking import Waking
+from models import BadInput, Robot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,21 @@ class Hold(ActuationSchema[HoldParameters]):
     )
     _left_ticks = 0
     _since = 0
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: HoldParameters, robot: Robot
+    ) -> None:
+        """Refuse to hold nothing.
+
+        Raises:
+            BadInput: it was given no resources.
+        """
+        del parameters, robot
+        if not (waking.needs or waking.optional or waking.rates):
+            raise BadInput(
+                f"{waking.name!r} has nothing to hold; name its resources as `needs`."
+            )
 
     def start(self) -> None:
         """Begin, or go on after a loss."""

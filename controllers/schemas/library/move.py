@@ -8,6 +8,7 @@ from controllers.schemas.library.needs import leaves_under, resources_of_joints
 from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.state_minded import StateMinded
 from controllers.schemas.library.times import is_due
+from controllers.schemas.waking import Waking
 from models import BadInput, Robot, TestbedError
 from models.library import Unit
 from models.resource_node import DeviceKind
@@ -72,30 +73,36 @@ class Move(StateMinded[MoveParameters]):
         """Return the resources that the motion or the command takes."""
         if parameters.command:
             return needs_of_command(robot, parameters.command)
-        if parameters.motion:
-            motion = robot.library.motion(parameters.motion)
-            return resources_of_joints(robot, motion.joints)
-        return ()
+        motion = robot.library.motion(parameters.motion) if parameters.motion else None
+        return () if motion is None else resources_of_joints(robot, motion.joints)
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: MoveParameters, robot: Robot
+    ) -> None:
+        """Refuse to play nothing, or what there is not.
+
+        Raises:
+            BadInput: neither a motion nor a command is named.
+            UnknownName: the library has none of this name.
+        """
+        if not (parameters.motion or parameters.command):
+            raise BadInput(
+                f"{waking.name!r} has nothing to play; give it a motion or a command."
+            )
+        cls.needs_of(parameters, robot)
+        if parameters.interrupt:
+            robot.library.order(parameters.interrupt)
 
     def ready(self) -> bool:
         """Whether the robot is where it begins, or is at it."""
         now = self.parameters
         if now.command:
             return self.can_follow(now.command)
-        if now.motion:
-            return self.is_in_state_of(self.robot.library.motion(now.motion).start)
-        return True
+        return self.is_in_state_of(self.robot.library.motion(now.motion).start)
 
     def start(self) -> None:
-        """Begin to play.
-
-        Raises:
-            BadInput: there is nothing to play.
-        """
-        if not (self.parameters.motion or self.parameters.command):
-            raise BadInput(
-                f"{self.path!r} has nothing to play; give a motion or a command."
-            )
+        """Begin to play."""
         self._playing: Playing | None = None
         self._next_s = self.time_s
         self._interrupts = False

@@ -8,6 +8,7 @@ from controllers.schemas.library.move import NotPlayed, speaker_of
 from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.task import TaskSchema
 from controllers.schemas.library.times import is_due
+from controllers.schemas.waking import Waking
 from models import BadInput, Robot
 
 
@@ -16,7 +17,7 @@ class SayParameters:
     """What is said, how loud and how often."""
 
     text: str = ""
-    """What is said; empty is refused when it starts."""
+    """What is said; without a letter or digit it is refused."""
     volume: float = 1.0
     """Fraction of full scale, in [0, 1]."""
     repeat: int = 1
@@ -52,14 +53,21 @@ class Say(TaskSchema[SayParameters]):
         del parameters
         return speaker_of(robot)
 
-    def start(self) -> None:
-        """Begin to speak.
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: SayParameters, robot: Robot
+    ) -> None:
+        """Refuse to say nothing.
 
         Raises:
-            BadInput: there is no text.
+            BadInput: no letter or digit is in the text.
         """
-        if not self.parameters.text:
-            raise BadInput(f"{self.path!r} has nothing to say; give a text.")
+        del robot
+        if not any(letter.isalnum() for letter in parameters.text):
+            raise BadInput(f"{waking.name!r} has nothing to say; give it a text.")
+
+    def start(self) -> None:
+        """Begin to speak."""
         self._speech: Playing | None = None
         self._next_s = self.time_s
         self.iterate()

@@ -8,7 +8,8 @@ from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.times import is_due
 from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.states import State
-from models import BadInput
+from controllers.schemas.waking import Waking
+from models import BadInput, Robot
 
 
 class SequenceFailed(BadInput):
@@ -50,20 +51,25 @@ class Sequence(ActuationSchema[SequenceParameters]):
         parameters=SequenceParameters,
     )
 
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: SequenceParameters, robot: Robot
+    ) -> None:
+        """Refuse to have nobody to wake.
+
+        Raises:
+            BadInput: it was given no children.
+        """
+        del parameters, robot
+        if not waking.children:
+            raise BadInput(f"{waking.name!r} has no children; give it at least one.")
+
     _place = 0
     """Number of the child whose turn it is."""
     _round = 0
 
     def start(self) -> None:
-        """Begin with the child whose turn it is.
-
-        Raises:
-            BadInput: it was given no children.
-        """
-        if not self.children_given:
-            raise BadInput(
-                f"sequence {self.path!r} has no children; give it at least one."
-            )
+        """Begin with the child whose turn it is."""
         self._next_s = self.time_s
         self._is_pausing = True
 

@@ -1,12 +1,14 @@
 """What the schemas of the library declare."""
 
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+from ruamel.yaml import YAML
 
-from controllers.schemas import SchemaInfo
+from controllers.schemas import SchemaInfo, State, Waking
 from controllers.schemas.registry import BUILT_IN, schema_class
 from models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.library.body import Body
@@ -36,8 +38,8 @@ def test_it_is_woken_in_any_state_and_ends_without_a_trace(
     body = Body.of(robot)
     try:
         body.begin(name)
-    except UnknownName:
-        return  # a motion or command by its default name, which this library has not
+    except (UnknownName, BadInput):
+        return  # what its defaults name is not in this library, or nothing is given
     body.slot(10)
     body.runtime.sleep(name, body.tick)
     body.slot(2)
@@ -68,3 +70,18 @@ def test_each_output_says_what_it_means_and_in_which_unit(name: str) -> None:
 def test_the_page_of_schemas_names_every_one() -> None:
     page = (ROOT / "docs" / "schemas.md").read_text(encoding="utf-8")
     assert not [name for name in BUILT_IN if f"`{name}`" not in page]
+
+
+def test_the_yaml_of_the_page_is_a_behaviour(nao: Robot) -> None:
+    page = (ROOT / "docs" / "schemas.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    data = YAML(typ="safe").load(block)
+    children = tuple(Waking(**child) for child in data["children"])
+    body = Body.of(nao)
+    body.begin(
+        data["schema"], name=data["name"], parameters=data["with"], children=children
+    )
+    body.runtime.modulate("mind", {"hears": "ball"}, 0)
+    body.slot(30)
+    assert body.state("mind/wave") is State.WINNER
+    assert not body.failures()

@@ -1,5 +1,6 @@
 """Schemas that compose others, hold, move, speak and blink."""
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -98,11 +99,12 @@ def test_a_sequence_fails_with_its_child_or_goes_on(
     robot: Robot, on_failure: str, ends: bool
 ) -> None:
     body = Body.of(robot)
-    broken = Waking(schema="say")  # it has nothing to say
+    broken = Waking(schema="say", parameters={"text": "Hello"}, timeout_s=0.1)
+    assert body.take("somebody else", "TTS") is not None
     hold = Waking(schema="hold", parameters={"for_s": 0.1}, needs=("Head",))
     body.begin("sequence", **sequence(broken, hold, on_failure=on_failure))
     body.until("sequence", State.SLEPT, 1.0)
-    assert ("nothing to say" in body.runtime.view("sequence").error) is ends
+    assert ("TTS by somebody else" in body.runtime.view("sequence").error) is ends
     started = [event.path for event in body.told(SchemaStarted)]
     assert ("sequence/hold" in started) is not ends
 
@@ -156,9 +158,6 @@ def test_what_is_to_be_played_must_be_there(robot: Robot) -> None:
         body.begin("move", parameters={"motion": "tset wave"})
     with pytest.raises(BadInput, match="give one of them"):
         body.begin("move", parameters={"motion": "a", "command": "b"})
-    body.begin("move", name="nothing")
-    body.slot()
-    assert "nothing to play" in body.runtime.view("nothing").error
 
 
 def test_what_is_said_is_heard_and_the_speaker_is_free_again(robot: Robot) -> None:
@@ -182,3 +181,28 @@ def test_the_same_seed_blinks_at_the_same_times(robot: Robot) -> None:
     assert blinks(1) == first != blinks(2)
     gaps = [b - a for a, b in pairwise(first)]
     assert 45 <= min(gaps) < max(gaps) <= 160
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "says"),
+    [
+        ("hold", {}, "nothing to hold; name its resources"),
+        ("say", {"parameters": {"text": " ?!"}}, "nothing to say"),
+        ("say", {}, "nothing to say"),
+        ("move", {"needs": ("Head",)}, "nothing to play"),
+        ("sequence", {}, "has no children"),
+        ("choose", {}, "has no children"),
+        ("blink", {"parameters": {"light": "blnik"}, "needs": ()}, "blnik"),
+        ("greet", {"parameters": {"command": "x"}, "needs": ()}, "'x'"),
+        ("dance", {"parameters": {"motion": "dnace"}, "needs": ()}, "dnace"),
+        ("stand", {"parameters": {"posture": "Stnad"}}, "Did you mean 'Stand'"),
+        ("cool down", {"parameters": {"posture": "Siit"}}, "Did you mean 'Sit'"),
+    ],
+)
+def test_what_could_not_do_anything_is_refused_when_it_is_woken(
+    robot: Robot, schema: str, given: dict[str, Any], says: str
+) -> None:
+    body = Body.of(robot)
+    with pytest.raises((BadInput, UnknownName), match=re.escape(says)):
+        body.begin(schema, **given)
+    assert not body.runtime.paths
