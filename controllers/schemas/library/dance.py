@@ -2,12 +2,14 @@
 
 The motion is played in parts, from one of its stable stops to the next. Asked to stop,
 by its modulation or because a motor gets hot, it goes on to the next stop, rests there,
-and resumes from there.
+and resumes from there. With the policy `callback` it answers so to those who ask for
+its resources: at the next stop it gives them back and has finished.
 """
 
 from dataclasses import dataclass
 from math import radians
 
+from controllers.resources.policies import Demand
 from controllers.schemas.actuators import Playing
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.move import NotPlayed
@@ -16,6 +18,7 @@ from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.stable_stops import angles_at_end, parts_between_stops
 from controllers.schemas.library.state_minded import StateMinded
 from controllers.schemas.variables import Variable
+from controllers.schemas.waking import Waking
 from models import Robot
 
 STILL_THERE_DEG = 8.0
@@ -74,12 +77,27 @@ class Dance(StateMinded[DanceParameters]):
     )
     _part = 0
     _count = 0
+    _is_asked = False
+    """Whether somebody wants its resources."""
 
     @classmethod
     def needs_of(cls, parameters: DanceParameters, robot: Robot) -> tuple[str, ...]:
         """Return what the motion moves."""
         motion = robot.library.motion(parameters.motion)
         return resources_of_joints(robot, motion.joints)
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: DanceParameters, robot: Robot
+    ) -> None:
+        """Refuse a motion that there is not, or that cannot be cut at its stops.
+
+        Raises:
+            UnknownName: the library has none of this name.
+            BadInput: nobody knows where a joint is at a stop.
+        """
+        del waking
+        parts_between_stops(robot.library.motion(parameters.motion), robot)
 
     def ready(self) -> bool:
         """Whether the robot is in the state in which the motion begins."""
@@ -100,6 +118,15 @@ class Dance(StateMinded[DanceParameters]):
         if not self._is_where_it_stopped():
             self._part = 0
         self.wake("hot joint watch", limit_degc=now.limit_degc, warn_s=now.warn_s)
+
+    def on_demand(self, demand: Demand) -> None:
+        """Note that somebody asks; the next stop is soon enough (RM-36)."""
+        del demand
+        self._is_asked = True
+
+    def stop(self) -> None:
+        """Forget who asked."""
+        self._is_asked = False
 
     def on_modulated(self) -> None:
         """Take over new limits at the next start; the wish to stop counts at once."""
@@ -128,6 +155,9 @@ class Dance(StateMinded[DanceParameters]):
                     self.finish()
                     return
         is_hot = bool(self.read("hot joint watch.is_warning"))
+        if self._is_asked:
+            self.finish()
+            return
         rests = self.parameters.stop or is_hot
         self.write("is_resting", rests)
         self.write("part", self._part)

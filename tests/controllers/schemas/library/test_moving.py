@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from controllers.resources.owner import Owner
+from controllers.resources.policies import CallbackOnDemand
+from controllers.resources.request import Request
 from controllers.schemas import State, Waking
 from controllers.schemas.library.attention import Attention
 from controllers.schemas.library.smooth_path import SmoothPath
@@ -298,3 +301,24 @@ def test_a_time_is_kept_to_the_slot_whenever_it_began(robot: Robot, began: int) 
     (start,) = (e.tick for e in body.told(SchemaStarted) if e.path == "look around")
     (stop,) = (e.tick for e in body.told(SchemaStopped) if e.path == "look around")
     assert stop - start == 20
+
+
+@pytest.mark.requirement("RM-36")
+def test_a_dance_that_is_asked_gives_back_at_its_next_stop(robot: Robot) -> None:
+    body = Body.of(robot)
+    given = {"motion": "test dance"}
+    body.begin("dance", parameters=given, policy=CallbackOnDemand())
+    body.slot(30)
+    body.ledger.add_owner(Owner(name="somebody"), body.tick)
+    request = Request(owner="somebody", resources=("HeadYaw",), timeout_s=5.0)
+    ticket = body.ledger.request(request, body.tick)
+    body.slot(10)
+    waits = ticket.outcome is None
+    assert waits  # not before the stop at 0.5 s
+    body.slot(20)
+    assert ticket.outcome is not None
+    assert ticket.outcome.is_granted
+    assert body.state("dance") is State.SLEPT
+    assert body.angle("RShoulderPitch") == pytest.approx(np.radians(40.0), abs=1e-3)
+    assert [label for _, label in body.started()] == ["test dance 1/3"]
+    assert not body.failures()
