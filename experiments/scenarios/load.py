@@ -19,7 +19,7 @@ from controllers.resources.body.virtual_owner import (
 from controllers.resources.resource_tree import ResourceTree
 from controllers.voice import make_voice
 from experiments.scenarios.contradictions import check_together
-from experiments.scenarios.events import ScenarioEvent
+from experiments.scenarios.events import ChangeBody, ScenarioEvent
 from experiments.scenarios.expectations import Expectation
 from experiments.scenarios.form import ScenarioFile
 from experiments.scenarios.form_events import SayEvent, StartEvent
@@ -41,6 +41,7 @@ from experiments.scenarios.read_settings import (
 from experiments.scenarios.repairs import check_repairs
 from experiments.scenarios.scene import Scene
 from experiments.scenarios.too_early import check_times
+from experiments.scenarios.wakings import check_grants, check_wakings
 from experiments.scenarios.way_needs import check_ways
 from experiments.stiffness_owner import NAME as STIFFNESS_OWNER
 from models import Robot
@@ -141,6 +142,7 @@ class _Loader:
         behaviours = self._behaviours()
         if not self._file.left_out:
             check_ways(behaviours, form.posture, scene)
+        check_wakings(behaviours, scene)
         commands = frozenset(form.commands)
         scene.groups = commands | frozenset(group_ids(library, behaviours))
         said = (event.say for event in form.events if isinstance(event, SayEvent))
@@ -148,6 +150,14 @@ class _Loader:
         scene.events = self._event_names()
         events = self._events()
         expectations = self._expectations()
+        if not self._file.left_out:
+            check_grants(
+                behaviours,
+                expectations,
+                self._ledger.preemption,
+                scene,
+                changes_body=any(isinstance(e.action, ChangeBody) for e in events),
+            )
         return Scenario(
             name=form.name,
             about=form.about,

@@ -18,7 +18,10 @@ from models.yaml_lines import Place
 class Asked:
     """Resources by their names."""
 
+    needed: tuple[str, ...]
+    """Without which it does not act."""
     names: tuple[str, ...]
+    """All of them."""
     is_certain: bool
     """Whether there are no others; not where something in the behaviour is wrong."""
 
@@ -62,7 +65,11 @@ def read_asked(
             optional=optional or (),
             rates=rates,
         )
-    return Asked(names=names, is_certain=is_certain and is_right)
+    return Asked(
+        needed=(*(needs or ()), *rates),
+        names=names,
+        is_certain=is_certain and is_right,
+    )
 
 
 class _Desk:

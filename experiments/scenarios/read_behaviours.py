@@ -143,6 +143,7 @@ class _Reader:
             path=path,
             is_owner=bool(names),
             leaves=self._scene.leaves(names),
+            needed=self._scene.leaves(asked.needed),
             first_tick=self._first_tick,
             is_top=is_top,
             schema=schema,

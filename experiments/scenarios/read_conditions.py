@@ -38,14 +38,17 @@ def read_holders(
             if role is None:
                 continue
             path, asks_for = role.path, role.leaves
-        for leaf in scene.tree.leaves(resource):
-            if asks_for is not None and leaf not in asks_for:
-                scene.notes.add(
-                    here,
-                    f"impossible: {name!r} never holds {leaf!r}, since it does not ask "
-                    "for it. Name another resource, or add it to its needs.",
-                )
-            elif holders.setdefault(leaf, path) != path:
+        leaves = scene.tree.leaves(resource)
+        others = [x for x in leaves if asks_for is not None and x not in asks_for]
+        if others:
+            scene.notes.add(
+                here,
+                f"impossible: {name!r} never holds {', '.join(others)}: it does not "
+                "ask for that. Name another resource, or add it to its needs.",
+            )
+            continue
+        for leaf in leaves:
+            if holders.setdefault(leaf, path) != path:
                 scene.notes.add(
                     here,
                     f"impossible: {leaf!r} would be held by {holders[leaf]!r} and by "

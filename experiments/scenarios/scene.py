@@ -24,6 +24,8 @@ class Role:
     """Whether it needs any resource."""
     leaves: frozenset[str]
     """All that it may hold."""
+    needed: frozenset[str]
+    """Without which it does not act."""
     first_tick: int | None
     """Slot before which nothing wakes it, or the one above it; None: nothing ever."""
     is_top: bool
@@ -127,6 +129,7 @@ class Scene:
             path="/".join((parent.path, *rest)),
             is_owner=True,
             leaves=frozenset(self.tree.all_leaves),
+            needed=frozenset(),
             first_tick=parent.first_tick,
             is_top=False,
         )

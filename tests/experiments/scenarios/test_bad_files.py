@@ -127,7 +127,7 @@ simulation: {start_degc: {HeadYaw: 60}}
 behaviours:
   - {name: a, schema: example, needs: [Head]}
   - {name: b, schema: example, needs: [Head]}
-  - {name: c, schema: choose}
+  - {name: c, schema: fall watch}
   - {name: d, schema: example, start: waits}
   - {name: late, schema: example, needs: [LHand], start_s: 5}
 events: [{at_s: 3, name: shove, say: Oh}]
@@ -139,7 +139,7 @@ expect:
   - {at_s: 1}  #! give what is so then
   - {at_s: 1, holds: {}}  #! at least 1 item
   - {at_s: 1, running: []}  #! at least 1 item
-  - {at_s: 1, holds: {Left arm: a}}  #! 'a' never holds 'LElbowRoll'
+  - {at_s: 1, holds: {Left arm: a}}  #! 'a' never holds LElbowRoll,
   - {at_s: 1, holds: {Head: c}}  #! needs no resource
   - {at_s: 1, holds: {Head: nobody}}  #! Behaviour 'nobody' is not in
   - {at_s: 2, holds: {Head: a, HeadYaw: b}}  #! held by 'a' and by 'b'
@@ -214,6 +214,22 @@ behaviours:
   - {name: b, schema: blink, needs: [Chest]}
 """
 
+VAIN = """
+body: T14
+behaviours:
+  - {name: a, schema: hold, needs: [Legs]}  #! which this body lacks
+  - {name: b, schema: hold, needs: [LKneePitch]}
+  - {name: c, schema: hold, needs: [Head], optional: [Legs]}
+  - {name: d, schema: hold, needs: [Head-stiffness]}  #! the stiffness controller
+  - {name: e, schema: hold}  #! e
+  - {name: f, schema: sequence}  #! f
+  - {name: g, schema: say}  #! g
+  - {name: h, schema: move}  #! h
+  - {name: i, schema: move, with: {motion: nd}}  #! Did you mean 'nod'?
+expect:
+  - {happens: {timed_out: b}}
+"""
+
 OWNERS = """
 behaviours:
   - {name: a, schema: example, needs: [Head], parent: c}  #! cycle of owners
@@ -222,7 +238,7 @@ behaviours:
   - {name: e, schema: choose, children: [{name: f, schema: example, needs: [Head]}]}
   - {name: g, schema: example, needs: [Head], parent: f}  #! 'f' is below another one
   - {name: h, schema: example, needs: [Head], parent: i}  #! 'i' comes later in the file
-  - {name: i, schema: choose}
+  - {name: i, schema: choose, children: [{name: j, schema: example}]}
   - {name: d, schema: example, needs: [Head], parent: d}  #! cycle of owners
 """
 
@@ -235,6 +251,7 @@ FILES = {
     "expectations": EXPECTATIONS,
     "library": LIBRARY,
     "way": WAY,
+    "vain": VAIN,
     "owners": OWNERS,
 }
 
