@@ -30,7 +30,7 @@ def run(
         Path, typer.Option(help="Run folder; an existing one is never overwritten.")
     ] = Path("runs/scenario"),
     seed: Annotated[
-        int | None, typer.Option(help="Seed of all noise; default: the file's.")
+        int | None, typer.Option(min=0, help="Seed of all noise; default: the file's.")
     ] = None,
     json_file: Annotated[
         str | None,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedBase
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.reader import ReaderError
 
 from models.errors import RobotDataError
 
@@ -168,6 +169,9 @@ def read_tree(path: Path) -> Any:
         if "another document" in problem:
             problem = "the file holds two documents; keep one, without a line of ---"
         raise RobotDataError(path, line, f"{problem}.") from error
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise RobotDataError(path, line, f"is no text: {error.reason}.") from error
     except YAMLError as error:
         raise RobotDataError(path, None, f"is no YAML: {error}.") from error
     except RecursionError as error:

@@ -29,7 +29,7 @@ from experiments.scenarios.notes import Notes
 from experiments.scenarios.owner_tree import check_owner_tree
 from experiments.scenarios.plan import DIRECTOR, Behaviour, Scenario
 from experiments.scenarios.read_behaviours import read_behaviours
-from experiments.scenarios.read_events import read_event
+from experiments.scenarios.read_events import event_names, read_event
 from experiments.scenarios.read_expectations import read_expectation
 from experiments.scenarios.read_settings import (
     read_controller,
@@ -40,7 +40,7 @@ from experiments.scenarios.read_settings import (
 )
 from experiments.scenarios.repairs import check_repairs
 from experiments.scenarios.scene import Scene
-from experiments.scenarios.too_early import check_times
+from experiments.scenarios.too_early import check_times, check_triggers
 from experiments.scenarios.wakings import check_grants, check_wakings
 from experiments.scenarios.way_needs import check_ways
 from experiments.stiffness_owner import NAME as STIFFNESS_OWNER
@@ -147,7 +147,7 @@ class _Loader:
         scene.groups = commands | frozenset(group_ids(library, behaviours))
         said = (event.say for event in form.events if isinstance(event, SayEvent))
         scene.spoken = frozenset((*spoken_texts(library, behaviours), *said))
-        scene.events = self._event_names()
+        scene.events = event_names(form.events, scene)
         events = self._events()
         expectations = self._expectations()
         if not self._file.left_out:
@@ -204,20 +204,6 @@ class _Loader:
         check_owner_tree(found, self._scene)
         return found
 
-    def _event_names(self) -> dict[str, float | None]:
-        names: dict[str, float | None] = {}
-        for i, event in enumerate(self._form.events):
-            if event.name is None:
-                continue
-            if event.name in names:
-                self._notes.add(
-                    ("events", i, "name"),
-                    f"a second event is called {event.name!r}; give each a name of "
-                    "its own.",
-                )
-            names[event.name] = event.at_s
-        return names
-
     def _events(self) -> tuple[ScenarioEvent, ...]:
         read = [
             read_event(
@@ -231,6 +217,7 @@ class _Loader:
         ]
         if not self._file.left_out:
             check_repairs(read, self._scene)
+            check_triggers(read, self._scene)
         return tuple(event for event in read if event is not None)
 
     def _expectations(self) -> tuple[Expectation, ...]:

@@ -1,6 +1,6 @@
 """The events of a scenario file, with every name looked up and every time a slot."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from experiments.scenarios import events as e
@@ -33,6 +33,21 @@ def read_event(
     return e.ScenarioEvent(
         trigger=trigger, action=action, name=form.name, text=text, line=line
     )
+
+
+def event_names(forms: Iterable[f.Triggered], scene: Scene) -> dict[str, float | None]:
+    """Return name to time in s, None of one on a condition; note names of two."""
+    names: dict[str, float | None] = {}
+    for i, form in enumerate(forms):
+        if form.name is None:
+            continue
+        if form.name in names:
+            scene.notes.add(
+                ("events", i, "name"),
+                f"a second event is called {form.name!r}; give each a name of its own.",
+            )
+        names[form.name] = form.at_s
+    return names
 
 
 def _trigger(form: f.Triggered, place: Place, scene: Scene) -> e.Trigger | None:

@@ -1,11 +1,12 @@
-"""Expectations of behaviours that nothing has woken by then, and of events not yet due.
+"""What is waited for or expected of behaviours that nothing has woken by then.
 
-Whatever the run does, they fail.
+Whatever the run does, it does not come. So with events that wait for each other.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from experiments.scenarios import conditions as c
+from experiments.scenarios.events import ScenarioEvent, WhenTrue
 from experiments.scenarios.expectations import (
     AtTime,
     Expectation,
@@ -44,6 +45,41 @@ def check_times(
                     _check_condition((*place, "order", i), condition, whole, scene)
             case _:
                 pass
+
+
+def check_triggers(events: Sequence[ScenarioEvent | None], scene: Scene) -> None:
+    """Note events that wait for what never comes true, or for each other.
+
+    Args:
+        events: in the order of the file; None where one is wrong.
+        scene: as of `check_times`.
+    """
+    whole = Window(first=0, last=scene.duration_ticks - 1)
+    waits_for: dict[str, str] = {}
+    for i, event in enumerate(events):
+        if event is None or not isinstance(event.trigger, WhenTrue):
+            continue
+        condition = event.trigger.condition
+        _check_condition(("events", i, "when"), condition, whole, scene)
+        if event.trigger.after_ticks >= scene.duration_ticks:
+            scene.notes.add(
+                ("events", i, "after_s"),
+                "after_s is longer than the scenario; give a shorter time.",
+            )
+        if event.name is not None and isinstance(condition, c.EventHappened):
+            waits_for[event.name] = condition.name
+    for i, event in enumerate(events):
+        if event is None or event.name not in waits_for:
+            continue
+        way = [event.name]
+        while way[-1] in waits_for and waits_for[way[-1]] not in way:
+            way.append(waits_for[way[-1]])
+        if waits_for.get(way[-1]) == event.name:
+            circle = " waits for ".join([*way, event.name])
+            scene.notes.add(
+                ("events", i, "when"),
+                f"cycle of events: {circle}; give one of them a time.",
+            )
 
 
 def _acting(item: AtTime) -> Iterator[tuple[str, str]]:

@@ -122,6 +122,20 @@ events:
   - {when: {fallen: true}, repair: [Left arm]}
 """
 
+TRIGGERS = """
+behaviours:
+  - {name: a, schema: example, start: waits}
+events:
+  - {when: {started: a}, say: Hello}  #! no event starts it
+  - {when: {fallen: true}, after_s: 10, say: Ouch}  #! longer than the scenario
+  - {when: {event: x}, name: x, say: Oh}  #! x waits for x
+  - {when: {event: z}, name: y, say: Oh}  #! y waits for z waits for y
+  - {when: {event: y}, name: z, say: Oh}  #! z waits for y waits for z
+  - {when: {event: y}, name: after y, say: Oh}
+  - {when: {fallen: true}, name: fall, say: Oh}
+  - {when: {event: fall}, say: Oh}
+"""
+
 EXPECTATIONS = """
 simulation: {start_degc: {HeadYaw: 60}}
 behaviours:
@@ -248,6 +262,7 @@ FILES = {
     "behaviours": BEHAVIOURS,
     "events": EVENTS,
     "repair": REPAIR,
+    "triggers": TRIGGERS,
     "expectations": EXPECTATIONS,
     "library": LIBRARY,
     "way": WAY,
@@ -299,6 +314,7 @@ def test_errors_are_lines_of_file_and_line_in_order(load: Load, name: str) -> No
         ("name: a\nexpect: &a [*a]\n", "expect.0 is None"),
         ("", "key 'name' is missing"),
         ("name: a\nabout: b\nduration_s: 0\n", "greater than 0"),
+        ("name: a\nabout: \0\n", "2: is no text"),
         ("name: a\n---\nname: b\n", "holds two documents; keep one"),
         ("name: a\nabout: b\nduration_s: soon\n", "is 'soon': give a number"),
         ("name: a\nabout: b\nduration_s: 1\nworld: 3\n", "give keys with values"),
