@@ -16,6 +16,8 @@ def act(action: e.Action, stage: Stage, tick: int) -> None:
             stage.schemas.wake(name, tick)
         case e.StopBehaviour(behaviour=name):
             stage.schemas.sleep(name, tick)
+        case e.Modulate(behaviour=path, parameters=values):
+            stage.modulate(path, values, tick)
         case e.Say(text=text):
             stage.say(text, tick)
         case e.Push(link=link, newton=newton, ticks=ticks):

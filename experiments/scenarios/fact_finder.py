@@ -1,15 +1,18 @@
 """Finds out what is so in a slot, as far as any condition of a scenario asks."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from controllers.resources.snapshot import take_snapshot
 from controllers.resources.words import Mode
+from controllers.schemas.states import State
 from experiments.scenarios import conditions as c
 from experiments.scenarios.events import WhenTrue
 from experiments.scenarios.expectations import After, Happens, InOrder
 from experiments.scenarios.facts import Facts
 from experiments.scenarios.plan import Scenario
 from experiments.scenarios.stage import Stage
+from models import UnknownName
 
 BODY_TICKS = 10
 """Slots between two looks at the body: temperatures, a fall, a shut-down."""
@@ -25,6 +28,9 @@ class FactFinder:
         self._leaves = frozenset(
             leaf for one in asked if isinstance(one, c.Holds) for leaf in one.holders
         )
+        self._outputs = frozenset(
+            (one.path, one.variable) for one in asked if isinstance(one, c.OutputIs)
+        )
         self._motor_of = {
             joint: stage.motor_of[joint]
             for one in asked
@@ -37,6 +43,8 @@ class FactFinder:
         stage = self._stage
         if self._leaves and (facts.has_moved or not facts.holders):
             facts.holders = self._holders()
+        if self._outputs:
+            facts.outputs = self._values()
         if facts.tick % BODY_TICKS:
             return
         sim = stage.body.sim
@@ -47,6 +55,14 @@ class FactFinder:
             facts.degc = {
                 joint: float(degc[motor]) for joint, motor in self._motor_of.items()
             }
+
+    def _values(self) -> dict[tuple[str, str], object]:
+        schemas, values = self._stage.schemas, {}
+        for path, variable in self._outputs:
+            with suppress(UnknownName):  # its parent has not woken it yet
+                if schemas.view(path).state is not State.SLEPT:
+                    values[path, variable] = schemas.value(path, variable)
+        return values
 
     def _holders(self) -> dict[str, str | None]:
         holders: dict[str, str | None] = dict.fromkeys(self._leaves)

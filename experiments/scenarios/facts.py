@@ -57,6 +57,8 @@ class Facts:
     """Set of states to its active one."""
     degc: Mapping[str, float] = field(default_factory=dict)
     """Joint to the temperature that its motor reports, in °C."""
+    outputs: Mapping[tuple[str, str], object] = field(default_factory=dict)
+    """Behaviour and output to its value; those that somebody asks about."""
     has_fallen: bool = False
     is_shut_down: bool = False
     # What happens.

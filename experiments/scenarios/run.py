@@ -17,6 +17,7 @@ from experiments.scenarios.plan import Scenario
 from experiments.scenarios.proof import Proof
 from experiments.scenarios.runner import ScenarioRunner
 from experiments.scenarios.scenario_run import RunStopped, ScenarioRun
+from experiments.scenarios.trace_file import TraceFile
 
 __all__ = ["RunStopped", "ScenarioRun", "run_scenario"]
 
@@ -61,15 +62,19 @@ def run_scenario(
         exact=True,
         with_leds=True,
     )
+    whole = TraceFile(folder) if proves and folder is not None else None
     try:
-        runner = ScenarioRunner(plan, recording, Proof() if proves else None)
-        return runner.play(folder, on_time)
+        proof = Proof() if proves else None
+        return ScenarioRunner(plan, recording, proof, whole).play(folder, on_time)
     except KeyboardInterrupt as stop:
         recording.close(f"failed: {str(stop) or 'stopped by the user (Ctrl-C)'}")
         raise
     except Exception as error:
         recording.close(f"failed: {error}")
         raise
+    finally:
+        if whole is not None:
+            whole.close()
 
 
 @dataclass(frozen=True, kw_only=True)

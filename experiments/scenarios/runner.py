@@ -21,7 +21,7 @@ from experiments.scenarios.proof import Proof
 from experiments.scenarios.result import ScenarioResult
 from experiments.scenarios.scenario_run import RunStopped, ScenarioRun
 from experiments.scenarios.stage import Stage
-from experiments.scenarios.trace_keeper import TraceKeeper
+from experiments.scenarios.trace_keeper import TraceKeeper, WholeTrace
 from experiments.slot_failures import SlotsFailed
 from models import TestbedError
 from sim.simulated_robot import SimulationDiverged
@@ -41,7 +41,11 @@ class ScenarioRunner:
     """One run: `slot` again and again, or `play` once; `close` at the end."""
 
     def __init__(
-        self, plan: Scenario, recording: RunRecording, proof: Proof | None
+        self,
+        plan: Scenario,
+        recording: RunRecording,
+        proof: Proof | None,
+        whole: WholeTrace | None = None,
     ) -> None:
         """Build the stage; nobody acts yet.
 
@@ -49,6 +53,7 @@ class ScenarioRunner:
             plan: the scenario.
             recording: gets rows and events.
             proof: judges the invariants; None leaves them.
+            whole: gets every line of the trace; None: nobody does.
 
         Raises:
             BadInput: a value of the scenario cannot be used.
@@ -56,7 +61,7 @@ class ScenarioRunner:
         self._plan = plan
         self._recording = recording
         self._proof = proof
-        self._keeper = TraceKeeper(self._write)
+        self._keeper = TraceKeeper(self._write, whole)
         self._facts = Facts()
         self._judges = make_judges(plan.expectations, plan.tick_s)
         self._mishaps = Mishaps(plan.tick_s)
@@ -207,6 +212,7 @@ class ScenarioRunner:
             sim_s=stage.body.time_s,
             wall_s=wall_s,
             trace_hash=self._keeper.hash,
+            whole_trace_hash=self._keeper.whole_hash if self._proof else None,
             n_events=self._keeper.count,
             max_degc=dict(zip(names, highest, strict=True)),
             folder=str(folder) if folder else None,

@@ -1,6 +1,7 @@
 """What a scenario plays on: robot, reservations, transmitter, schemas."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from controllers.resources.ledger import Ledger, Listener
 from controllers.resources.owner import HIGHEST, Owner
 from controllers.schemas.gate_actuators import GateActuators
 from controllers.schemas.runtime import SchemaRuntime
+from controllers.schemas.states import State
 from controllers.schemas.waking import Waking
 from controllers.sync.orders.delays import CONVERSION_S, DelayModel, ExpectedDelays
 from controllers.sync.orders.pipeline_cfg import CommandControllerCfg, Enable
@@ -21,6 +23,7 @@ from experiments.loop import CONTROL_PERIOD
 from experiments.scenarios.disturbance import Disturbance
 from experiments.scenarios.plan import Scenario, TransmitterPlan
 from experiments.stiffness_owner import StiffnessOwner
+from models import UnknownName
 from models.library.command import PRESET, Unit
 from sim.ticks import ticks_of
 
@@ -77,6 +80,12 @@ class Stage:
         )
         self.schemas.add(waking)
         self.schemas.wake(name, tick)
+
+    def modulate(self, path: str, values: Mapping[str, object], tick: int) -> None:
+        """Change parameters of a behaviour that is awake; another one stays asleep."""
+        with suppress(UnknownName):  # its parent has not woken it yet
+            if self.schemas.view(path).state is not State.SLEPT:
+                self.schemas.modulate(path, values, tick)
 
     def use_controller(self, spec: str) -> None:
         """Let another stiffness controller decide from now on."""

@@ -1,16 +1,26 @@
-"""Keeps the trace of a run: in memory for figures, in the run folder, and as a hash."""
+"""Keeps the trace of a run: in memory for figures, in the run folder, and as hashes."""
 
 import hashlib
 from collections.abc import Callable
+from typing import Protocol
 
 from controllers.resources.trace import Commanded, Event, Executed, Settled, Ticked
 from controllers.resources.trace_json import event_to_line, event_to_record
 from controllers.sync.transmitter.trace import Sent
 
 MANY = frozenset({Commanded, Executed, Sent})
-"""Events of which there are some in every slot: they are hashed, and not kept."""
+"""Events of which there are some in every slot, if they are told at all
+(`LedgerCfg.tells_commands`): they are hashed by themselves, and not kept."""
 MARKS = frozenset({Settled, Ticked})
 """Events that only say that a call, or a slot, is over: they are left out."""
+
+
+class WholeTrace(Protocol):
+    """Takes every line of a trace."""
+
+    def write(self, line: str) -> None:
+        """Take the next one, without its end."""
+
 
 Write = Callable[[str, int, dict[str, object]], None]
 """Takes the kind of an event, its tick, and its fields."""
@@ -19,28 +29,40 @@ Write = Callable[[str, int, dict[str, object]], None]
 class TraceKeeper:
     """A listener of the ledger."""
 
-    def __init__(self, write: Write | None = None) -> None:
+    def __init__(
+        self, write: Write | None = None, whole: WholeTrace | None = None
+    ) -> None:
         """Begin with nothing.
 
         Args:
-            write: takes every event that is kept, for a file; None writes none.
+            write: takes every event that is kept, for the run folder; None writes none.
+            whole: takes the line of every event, commands and items too; None: nobody.
         """
         self.kept: list[Event] = []
         """All but `MANY` and `MARKS`, in their order."""
         self.count = 0
         """Of all events but the marks."""
         self._digest = hashlib.sha256()
+        self._whole_digest = hashlib.sha256()
         self._write = write
+        self._whole = whole
 
     def hear(self, event: Event) -> None:
         """Take the next event."""
         kind = type(event)
         if kind in MARKS:
+            if self._whole is not None:
+                self._whole.write(event_to_line(event))
             return
         self.count += 1
-        self._digest.update(event_to_line(event).encode() + b"\n")
+        text = event_to_line(event)
+        line = text.encode() + b"\n"
+        self._whole_digest.update(line)
+        if self._whole is not None:
+            self._whole.write(text)
         if kind in MANY:
             return
+        self._digest.update(line)
         self.kept.append(event)
         if self._write is not None:
             record = event_to_record(event)
@@ -49,5 +71,10 @@ class TraceKeeper:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of all that was counted, in hexadecimal; without secrets."""
+        """SHA-256 of all that is kept, in hexadecimal; without secrets."""
         return self._digest.hexdigest()
+
+    @property
+    def whole_hash(self) -> str:
+        """SHA-256 of all that was counted, commands and items too."""
+        return self._whole_digest.hexdigest()

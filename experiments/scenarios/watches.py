@@ -41,7 +41,7 @@ class Watch:
         return any(begin <= last and end >= first for begin, end in spans)
 
 
-LASTING = (c.Holds, c.InState, c.Hot, c.Fallen, c.ShutDown)
+LASTING = (c.Holds, c.InState, c.Hot, c.Fallen, c.ShutDown, c.OutputIs)
 """Conditions that last; the others happen, and come true each time."""
 
 
@@ -80,6 +80,8 @@ def test_of(condition: c.Condition) -> Test:  # noqa: PLR0911, PLR0912 # a branc
             return lambda facts: text in facts.said
         case c.EventHappened(name=name):
             return lambda facts: name in facts.events
+        case c.OutputIs(path=path, variable=variable, value=value):
+            return lambda facts: facts.outputs.get((path, variable)) == value
 
 
 def _hot(limits: Mapping[str, float], is_above: bool) -> Test:

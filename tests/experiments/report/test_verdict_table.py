@@ -23,6 +23,7 @@ RESULT = ScenarioResult(
     sim_s=10.0,
     wall_s=2.0,
     trace_hash="0123456789abcdef",
+    whole_trace_hash=None,
     n_events=42,
     max_degc={"HeadYaw": 41.25, "LHand": 30.0},
 )

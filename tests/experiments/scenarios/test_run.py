@@ -8,7 +8,8 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from controllers.resources.trace import Frozen, Revoked, Thawed
+from controllers.resources.invariants import check
+from controllers.resources.trace import Frozen, Granted, Revoked, Thawed
 from controllers.resources.trace_json import event_from_record, event_to_line
 from controllers.sync.transmitter.trace import Sent, StreamEnded
 from controllers.sync.transmitter.words import EndReason
@@ -16,7 +17,9 @@ from experiments.scenarios import runner
 from experiments.scenarios.load import load_scenario
 from experiments.scenarios.run import RunStopped, ScenarioRun, run_scenario
 from experiments.scenarios.stage import Stage
+from experiments.scenarios.trace_file import read_trace
 from experiments.stop_signals import StoppedBySignal
+from models import BadInput
 from sim.run_folder import read_run
 from sim.simulated_robot import SimulatedRobot, SimulationDiverged
 
@@ -244,6 +247,25 @@ def test_without_proof_the_verdicts_are_the_same(tmp_path: Path) -> None:
     proved, fast = run_scenario(scenario), run_scenario(scenario, proves=False)
     assert proved.result.verdicts[:-1] == fast.result.verdicts
     assert np.array_equal(proved.degc, fast.degc)
+    scenario = load_scenario(write(tmp_path, HELLO))  # which counts no commands
+    proved, fast = run_scenario(scenario), run_scenario(scenario, proves=False)
+    assert proved.result.trace_hash == fast.result.trace_hash
+    assert proved.result.n_events > fast.result.n_events
+    assert proved.result.whole_trace_hash is not None
+    assert fast.result.whole_trace_hash is None
+
+
+def test_a_run_can_be_judged_again_from_its_file(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    run = run_scenario(load_scenario(write(tmp_path, HELLO)), folder)
+    events = list(read_trace(folder))
+    assert len(events) > run.result.n_events  # with the marks of calls and slots
+    assert not check(events)
+    lie = [event for event in events if not isinstance(event, Granted)]
+    assert check(lie), "a trace without a grant is judged too"
+    with pytest.raises(BadInput, match="--no-proof"):
+        list(read_trace(tmp_path))
 
 
 @pytest.mark.scenario

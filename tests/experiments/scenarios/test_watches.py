@@ -196,3 +196,23 @@ def test_events_that_never_came_are_known() -> None:
     cues = Cues([event(WhenTrue(condition=c.Fallen()), 7), event(AtTick(tick=99), 8)])
     cues.look(Facts())
     assert [one.line for one in cues.left] == [7, 8]
+
+
+def test_an_output_that_is_not_there_has_no_value() -> None:
+    """A parent has not woken the behaviour yet, or it sleeps again."""
+    facts = Facts()
+    watch = Watch(c.OutputIs(path="life/watch", variable="is_falling", value=True))
+    seen: list[dict[tuple[str, str], object]] = [
+        {},
+        {("life/watch", "is_falling"): False},
+        {("life/watch", "is_falling"): True},
+        {("life/watch", "is_falling"): True},
+        {},
+        {("life/watch", "is_falling"): True},
+    ]
+    for tick, outputs in enumerate(seen):
+        facts.clear(tick)
+        facts.outputs = outputs
+        watch.look(facts)
+    assert watch.ticks == [2, 5]
+    assert watch.last_ticks == [3, 5]

@@ -1,0 +1,54 @@
+"""The whole trace of a run as a file: `trace.jsonl.gz`, a line an event.
+
+    for event in read_trace(Path("runs/scenario")): ...
+
+With it a run can be judged again, by other invariants than those of its time. It is
+some hundred bytes for each command of a motor; `events.jsonl` has all but these.
+"""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+from controllers.resources.trace import Event
+from controllers.resources.trace_json import event_from_line
+from models import BadInput
+
+TRACE_FILE = "trace.jsonl.gz"
+
+
+class TraceFile:
+    """Writes lines; `close` at the end, or the last ones are lost."""
+
+    def __init__(self, folder: Path) -> None:
+        """Begin an empty file in a run folder."""
+        path = folder / TRACE_FILE
+        self._file = gzip.open(path, "wt", compresslevel=1, encoding="utf-8")  # noqa: SIM115  # closed by `close`
+
+    def write(self, line: str) -> None:
+        """Write a line."""
+        self._file.write(line + "\n")
+
+    def close(self) -> None:
+        """End the file; may be called twice."""
+        self._file.close()
+
+
+def read_trace(folder: Path) -> Iterator[Event]:
+    """Yield the events of a run, in their order.
+
+    Raises:
+        BadInput: the run has no whole trace, or a line of it is none.
+    """
+    path = folder / TRACE_FILE
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            for line in file:
+                yield event_from_line(line)
+    except FileNotFoundError:
+        raise BadInput(
+            f"{folder} has no {TRACE_FILE}: it is no scenario, or was run without "
+            "proof. Run it again, without --no-proof."
+        ) from None
+    except EOFError:
+        return  # killed: what was written until then is whole
