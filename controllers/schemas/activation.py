@@ -160,7 +160,7 @@ class Activation:
         self, parent: Instance, ready: list[Instance], present: Instance | None
     ) -> Instance | None:
         by_name = {one.name: one for one in ready}
-        now = present.name if present is not None and present in ready else None
+        now = None if present is None else present.name
 
         def choose() -> Instance | None:
             name = parent.acting.arbitrate(tuple(by_name), now)
@@ -248,7 +248,7 @@ class Activation:
         if one.is_acting:
             if one.newborn:
                 self.look_at_newborn(one.newborn)
-            if one.ranked or one.winner:
+            if one.ranked:
                 self.compete(one)
 
     def finish(self, one: Instance, why: str = "finished") -> None:

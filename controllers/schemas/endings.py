@@ -54,7 +54,6 @@ class Endings:
         parent = one.parent
         if parent is not None and parent.winner is one:
             parent.winner = None
-        one.has_acted = False
         if one.is_awake:
             self.change(one, State.READY if one.is_ready else State.CHECKING)
 
@@ -83,7 +82,6 @@ class Endings:
             self._ledger.give_up(owners, self.tick)
         for one in below:
             self._fall_asleep(one)
-        top.winner = None
 
     def _stop(self, one: Instance, why: str) -> None:
         """Call `stop` of an instance that has begun; nothing can be commanded in it."""
@@ -99,7 +97,7 @@ class Endings:
 
     def _fall_asleep(self, one: Instance) -> None:
         self._agenda.remove(one)
-        one.is_ready = one.has_acted = False
+        one.is_ready = False
         parent = one.parent
         if parent is not None:
             if parent.winner is one:
@@ -125,7 +123,6 @@ class Endings:
 
     def fail(self, one: Instance, name: str, error: Exception) -> None:
         """Put an instance to sleep whose method raised, with all below it."""
-        one.finishes = False
         self._note_failure(one, name, error)
         self.put_to_sleep(one, "failed")
 

@@ -7,7 +7,7 @@ import pytest
 from controllers.resources.trace import MadeSafe
 from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
 from controllers.schemas.invariants import check_schemas
-from controllers.schemas.trace import SchemaFailed
+from controllers.schemas.trace import Finished, SchemaFailed
 from models import BadInput, Robot
 from tests.controllers.schemas.stage import Stage, actuation, perceptive
 
@@ -182,3 +182,25 @@ def test_a_schema_that_cannot_say_what_it_needs_is_refused(nao: Robot) -> None:
     with pytest.raises(BadInput, match="'unsure' cannot say what it needs: KeyError"):
         stage.runtime.add(Waking(schema="unsure"))
     assert stage.runtime.paths == ()
+
+
+def test_one_that_raises_is_not_called_any_more(nao: Robot) -> None:
+    """Neither `stop`, nor as one that has finished: nobody knows how far it came."""
+    called: list[str] = []
+
+    def iterate(schema: Any) -> None:
+        schema.finish()
+        raise RuntimeError("broken by the test")
+
+    def parent_iterates(parent: Any) -> None:
+        if parent.tick < 2:
+            parent.wake("bad")
+
+    bad = actuation("bad", iterate=iterate, stop=lambda s: called.append("stop"))
+    stage = Stage.of(nao, bad, actuation("parent", iterate=parent_iterates))
+    stage.begin("parent")
+    stage.slot(4)
+    assert called == []
+    assert not stage.told(Finished)
+    assert not stage.runtime.view("parent/bad").is_done
+    assert [event.tick for event in stage.told(SchemaFailed)] == [0, 1]
