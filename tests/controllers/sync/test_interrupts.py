@@ -232,3 +232,17 @@ def test_what_a_broken_slot_left_at_the_gate_is_not_written_in_a_pause(
     assert stage.target(B) == second.angle(0)
     stage.slots(2)
     assert items(stage, 2) == [(1, 0), (5, 1), (6, 2)]
+
+
+def test_an_interrupt_in_the_slot_of_its_return_keeps_it_paused(
+    stage: Stage, token: Token
+) -> None:
+    """It is not told to go on for no item."""
+    stage.receive(Clip(token, [A], 3))
+    stage.slot()
+    stage.transmitter.interrupt(Clip(token, [A], 1), stage.tick)
+    stage.slot()
+    stage.transmitter.interrupt(Clip(token, [A], 1), stage.tick)
+    stage.slots(3)
+    assert items(stage, 1) == [(1, 0), (4, 1), (5, 2)]
+    assert len(stage.told(StreamPaused)) == len(stage.told(StreamResumed)) == 1
