@@ -27,8 +27,11 @@ FileArgument = Annotated[
 def run(
     file: FileArgument,
     out: Annotated[
-        Path, typer.Option(help="Run folder; an existing one is never overwritten.")
-    ] = Path("runs/scenario"),
+        Path | None,
+        typer.Option(
+            help="Run folder, never overwritten; default: runs/ and the file's name."
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of all noise; default: the file's.")
     ] = None,

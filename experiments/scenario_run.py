@@ -15,6 +15,7 @@ from experiments.scenarios.plan import Scenario
 from experiments.scenarios.run import RunStopped, ScenarioRun, run_scenario
 from experiments.scenarios.shipped import find_scenario
 from experiments.stop_signals import StoppedBySignal
+from models import BadInput
 from models.yaml_lines import FileErrors
 from sim.run_folder import create_run_folder
 from sim.world_cfg import check_display
@@ -28,8 +29,8 @@ class Asked:
 
     file: str
     """A YAML file, or the name of a scenario that ships."""
-    out: Path
-    """The run folder; where it exists, `out-2` and so on."""
+    out: Path | None = None
+    """The run folder; where it exists, `out-2` and so on. None: by the file's name."""
     seed: int | None = None
     """Of all noise; None: the file's."""
     json_file: str | None = None
@@ -46,8 +47,9 @@ def run_scenario_command(asked: Asked) -> int:
     Raises:
         BadInput: there is no such file, or something cannot be written.
     """
+    path = find_scenario(asked.file)
     try:
-        scenario = load_scenario(find_scenario(asked.file))
+        scenario = load_scenario(path)
     except FileErrors as error:  # a line each, as compilers have it
         print(error, file=sys.stderr)
         return BAD_INPUT
@@ -55,7 +57,7 @@ def run_scenario_command(asked: Asked) -> int:
     if asked.gui:
         check_display()
     scenario = _as_asked(scenario, asked)
-    folder = create_run_folder(asked.out.parent, asked.out.name)
+    folder = _make_folder(asked.out or Path("runs") / path.stem)
     try:
         run = _with_progress(scenario, folder, asked)
     except RunStopped as stop:
@@ -72,6 +74,16 @@ def _keep(scenario: Scenario, run: ScenarioRun, folder: Path, asked: Asked) -> N
     (folder / "scenario.json").write_text(text + "\n", encoding="utf-8")
     write_json(asked.json_file, text)
     _show(scenario, run, folder, asked.json_file)
+
+
+def _make_folder(out: Path) -> Path:
+    """Make the run folder, and say so if it has another name than was asked for."""
+    if out.exists() and not out.is_dir():
+        raise BadInput(f"--out {out} is no folder; give another name.")
+    folder = create_run_folder(out.parent, out.name)
+    if folder != out:
+        print(f"{out} is there already; this run goes to {folder}.", file=sys.stderr)
+    return folder
 
 
 def _as_asked(scenario: Scenario, asked: Asked) -> Scenario:

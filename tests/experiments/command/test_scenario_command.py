@@ -99,7 +99,7 @@ def test_run_says_by_its_status_that_an_expectation_is_broken(
     ran = nao_testbed("scenario run short.yaml")
     assert ran.status == 1
     assert "BROKEN" in ran.out
-    assert (here / "runs" / "scenario" / "timeline.png").exists()
+    assert (here / "runs" / "short" / "timeline.png").exists()
 
 
 @pytest.mark.scenario
@@ -108,6 +108,9 @@ def test_run_takes_another_seed(here: Path, nao_testbed: Run) -> None:
     ran = nao_testbed("scenario run short.yaml --seed 7 --no-proof --json -")
     result = json.loads(ran.out)
     assert result["seed"] == 7
+    assert result["folder"] == "runs/short"
+    again = nao_testbed("scenario run short.yaml --no-proof")
+    assert "runs/short is there already; this run goes to runs/short-2." in again.err
     assert len(result["verdicts"]) == 2  # those of the file alone
 
 
@@ -118,6 +121,10 @@ def test_run_takes_another_seed(here: Path, nao_testbed: Run) -> None:
         ("scenario run short.yaml", "short.yaml:5: Schema 'exmple'"),
         ("scenario run right.yaml --json none/x.json", "--json none/x.json"),
         ("scenario run right.yaml --gui", "--gui needs a display"),
+        ("scenario run right.yaml --out right.yaml", "is no folder"),
+        ("scenario run right.yaml --seed -1", "--seed"),
+        ("scenario run .", ". is a folder"),
+        ("scenario run far/away.yaml", "there is no file far/away.yaml"),
     ],
 )
 def test_bad_input_starts_nothing(
