@@ -1,4 +1,4 @@
-"""`nao-testbed scenario`: run, check, schema, list.
+"""`nao-testbed scenario`: run, check, schema, schemas, list.
 
 Exit status: 0 every expectation holds, or the file is right; 1 some do not hold, or the
 run failed; 2 bad input. Data goes to stdout or files, messages to stderr.
@@ -95,6 +95,16 @@ def schema() -> None:
     from experiments.scenarios.schema import scenario_schema  # noqa: PLC0415  # heavy
 
     print(json_text(scenario_schema()))
+
+
+@scenario_app.command()
+def schemas() -> None:
+    """List the schemas that behaviours may be, with their parameters and defaults."""
+    from rich.console import Console  # noqa: PLC0415  # heavy
+
+    from experiments.report.schema_table import schema_table  # noqa: PLC0415  # heavy
+
+    Console(width=None if sys.stdout.isatty() else 120).print(schema_table())
 
 
 @scenario_app.command(name="list")

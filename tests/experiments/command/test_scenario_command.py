@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from controllers.schemas.registry import schema_names
 from experiments.scenarios.shipped import scenario_about, scenario_names
 from sim.run_folder import read_run
 from tests.experiments.command.helpers import Run
@@ -64,6 +65,14 @@ def test_list_names_what_ships(nao_testbed: Run) -> None:
 def test_every_scenario_that_ships_is_right(name: str, nao_testbed: Run) -> None:
     ran = nao_testbed(f"scenario check {name}")
     assert ran.status == 0, ran.err
+
+
+def test_schemas_are_listed_with_their_parameters(nao_testbed: Run) -> None:
+    ran = nao_testbed("scenario schemas")
+    assert (ran.status, ran.err) == (0, "")
+    for name in schema_names():
+        assert any(line.startswith(f"{name} ") for line in ran.out.splitlines())
+    assert "arbitration: keep_winner" in ran.out
 
 
 def test_schema_is_json_on_stdout(nao_testbed: Run) -> None:
