@@ -12,6 +12,8 @@ OWNER_COLOURS = (
 """The first six are Okabe and Ito's; further ones repeat, names tell them apart."""
 BODY_COLOUR = SOFT_INK
 """Of what the body itself has: hot, broken, absent."""
+STATE_COLOURS = ("#57606a", "#a8b1ba", "#3d444d", "#8c959f")
+"""Of the robot's states, which are nobody's."""
 BROKEN = "#b3261e"
 """Of what went wrong."""
 Colour = tuple[float, float, float]

@@ -11,14 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.trace import Event, Frozen, Granted, Requested
+from controllers.resources.trace import (
+    Event,
+    Frozen,
+    Granted,
+    Requested,
+    StateChanged,
+)
 from experiments.report.action_words import action_words
 from experiments.report.figure_file import save_figure
 from experiments.report.figure_style import (
     new_figure,
 )
 from experiments.report.timeline_canvas import Canvas
-from experiments.report.timeline_colours import owner_colours
+from experiments.report.timeline_colours import STATE_COLOURS, owner_colours
 from experiments.report.timeline_frame import (
     frame_panels,
     write_head,
@@ -225,9 +231,13 @@ def _competing(
 def _colours(events: Iterable[Event], scenario: Scenario) -> dict[str, str]:
     names = [behaviour.path for behaviour in scenario.walk()]
     virtual = []
+    states: dict[str, str] = {}
     for event in events:
         if isinstance(event, Requested | Granted):
             names.append(event.owner)
         elif isinstance(event, Frozen):
             virtual.append(event.by)
-    return owner_colours(names, virtual)
+        elif isinstance(event, StateChanged) and event.active is not None:
+            grey = STATE_COLOURS[len(states) % len(STATE_COLOURS)]
+            states.setdefault(event.active, grey)
+    return states | owner_colours(names, virtual)
