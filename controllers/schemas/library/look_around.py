@@ -83,6 +83,9 @@ class LookAround(ActuationSchema[LookAroundParameters]):
         if is_due(self.time_s, self._leave_s):
             self._choose()
         since_s = self.time_s - self._path_s
+        if self._is_there:
+            return  # the last set-point stays in force
+        self._is_there = since_s > self._longest_s
         self.submit_all(
             {
                 joint: path.at(since_s)
@@ -113,5 +116,6 @@ class LookAround(ActuationSchema[LookAroundParameters]):
             for joint, goal in zip(HEAD, goals, strict=True)
         )
         self._path_s = self.time_s
-        longest_s = max(path.length_s for path in self._paths)
-        self._leave_s = self.time_s + longest_s + self.parameters.stay_s
+        self._longest_s = max(path.length_s for path in self._paths)
+        self._is_there = False
+        self._leave_s = self.time_s + self._longest_s + self.parameters.stay_s
