@@ -67,6 +67,8 @@ class LookAround(ActuationSchema[LookAroundParameters]):
         self._began_s = self.time_s
         self._paths: tuple[SmoothPath, ...] = ()
         self._leave_s = self.time_s
+        self._longest_s = 0.0
+        self._is_there = False
 
     def on_modulated(self) -> None:
         """Hand on to attention what is meant for it, at the next iteration."""
