@@ -58,7 +58,7 @@ class Breathe(ActuationSchema[BreatheParameters]):
     info = SchemaInfo(
         name="breathe",
         about="Lets arms or legs go to and fro a little.",
-        period_s=0.01,
+        period_s=0.02,  # a joint goes on by 0.13 degrees in it at most
         parameters=BreatheParameters,
     )
 
