@@ -98,7 +98,7 @@ def _as_asked(scenario: Scenario, asked: Asked) -> Scenario:
 def _show(
     scenario: Scenario, run: ScenarioRun, folder: Path, json_file: str | None
 ) -> None:
-    from experiments.report.timeline_figure import draw_timeline  # noqa: PLC0415  # matplotlib
+    from experiments.report.draw_timeline import draw_timeline  # noqa: PLC0415  # matplotlib
 
     # With --json - the JSON alone goes to stdout, the table beside it to stderr.
     is_terminal = sys.stdout.isatty()

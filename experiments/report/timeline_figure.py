@@ -7,7 +7,6 @@ temperatures of the hottest motors on the same time axis.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from controllers.resources.resource_tree import ResourceTree
@@ -18,8 +17,6 @@ from controllers.resources.trace import (
     Requested,
     StateChanged,
 )
-from experiments.report.action_words import action_words
-from experiments.report.figure_file import save_figure
 from experiments.report.figure_style import (
     new_figure,
 )
@@ -49,14 +46,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from experiments.scenarios.run import ScenarioRun
-
 WIDTH, LEFT, RIGHT = 12.0, 1.6, 1.55
 """Of the figure and of its margins, in inches."""
 TOP, MARK, FOOT, HEAT = 0.45, 0.17, 0.75, 1.9
 """Heights in inches: title, a line of event labels, foot, temperatures."""
-MOST_MISHAPS = 6
-"""That are marked; the table and the JSON have all."""
 LEAST = 0.4
 """Height of rows where nobody did anything, in inches."""
 
@@ -69,43 +62,6 @@ class Mark:
     text: str
     is_mishap: bool = False
     """Whether it went wrong, rather than was done on purpose."""
-
-
-def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[Path]:
-    """Write `timeline.png` and `.svg` into a folder; return the PNG's path.
-
-    Raises:
-        BadInput: a file cannot be written.
-    """
-    marks = [
-        Mark(time_s=tick * scenario.tick_s, text=action_words(event.action))
-        for tick, event in run.happened
-    ]
-    marks += [
-        Mark(time_s=mishap.time_s, text=f"✗ {mishap.what}", is_mishap=True)
-        for mishap in run.result.mishaps[:MOST_MISHAPS]
-    ]
-    fell = ", the robot fell" if run.result.fell else ""
-    figure = timeline_figure(
-        scenario,
-        run.events,
-        run_temperatures(run),
-        marks,
-        end_s=run.result.sim_s,
-        said=run.result.verdicts_in_words + fell,
-        all_hold=run.result.all_hold,
-    )
-    settings = {
-        "scenario": scenario.name,
-        "file": scenario.path.name,
-        "seed": scenario.seed,
-        "controller": scenario.controller,
-        "trace": run.result.trace_hash,
-    }
-    paths = [folder / "timeline.png", folder / "timeline.svg"]
-    for path in paths:
-        save_figure(figure, path, f"Scenario {scenario.name}", settings)
-    return paths[:1]
 
 
 def timeline_figure(
@@ -129,7 +85,22 @@ def timeline_figure(
         said: at the right of the title.
         all_hold: whether that is good news.
     """
+    from matplotlib import rc_context  # noqa: PLC0415  # heavy
+
     end = scenario.duration_s if end_s is None else end_s
+    with rc_context({"text.parse_math": False}):  # names may hold dollar signs
+        return _drawn(scenario, events, temperatures, marks, end, said, all_hold)
+
+
+def _drawn(
+    scenario: Scenario,
+    events: Sequence[Event],
+    temperatures: "pd.DataFrame | None",
+    marks: Sequence[Mark],
+    end: float,
+    said: str,
+    all_hold: bool,
+) -> "Figure":
     width = WIDTH - LEFT - RIGHT
     levels = level_marks(marks, end, width)
     figure = new_figure(WIDTH, 4.0)
@@ -158,15 +129,6 @@ def timeline_figure(
     write_scenario(figure, scenario, ends[0])
     canvas.legend(figure, 0.30 / height)
     return figure
-
-
-def run_temperatures(run: "ScenarioRun") -> "pd.DataFrame":
-    """Return a run's temperatures: index time in s, a column a joint, in °C."""
-    import pandas as pd  # noqa: PLC0415  # heavy
-
-    index = pd.Index(run.times_s, name="time_s")
-    joints = list(run.scenario.robot.joint_names)
-    return pd.DataFrame(run.degc, index=index, columns=joints)
 
 
 def _draw_rows(

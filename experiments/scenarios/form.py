@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, Strict
 
-from experiments.scenarios.form_base import Name
+from experiments.scenarios.form_base import Name, Prose
 from experiments.scenarios.form_behaviours import BehaviourForm
 from experiments.scenarios.form_events import AnyEvent
 from experiments.scenarios.form_expectations import AnyExpectation
@@ -27,7 +27,7 @@ class ScenarioFile(LibraryForm):
 
     name: Name
     """Short, for lists."""
-    about: Name
+    about: Prose
     """What it shows, in a sentence or two."""
     robot: Name = "nao"
     """`nao`, or the folder of another robot, seen from this file."""

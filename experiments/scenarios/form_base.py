@@ -7,11 +7,19 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 
-Name = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
-"""May hold blanks inside, as `look around` does."""
-BehaviourPath = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
+_PLAIN = r"[^\s\x00-\x1f\x7f]"
+_NAME = rf"^{_PLAIN}([^\x00-\x1f\x7f]*{_PLAIN})?$"
+Name = Annotated[str, Field(min_length=1, pattern=_NAME)]
+"""May hold blanks inside, as `look around` does, but nothing that a screen obeys."""
+Prose = Annotated[
+    str,
+    Field(min_length=1, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]+$"),
+    AfterValidator(str.strip),
+]
+"""A sentence or two, on several lines if need be."""
+BehaviourPath = Annotated[str, Field(min_length=1, pattern=_NAME)]
 """A name, or several with `/` from the top to what is meant: `life/dance`."""
 Real = Annotated[float, Field(allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]

@@ -1,5 +1,6 @@
 """The timeline: spans from a trace, rows that can be read, a figure of any run."""
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -380,6 +381,14 @@ def test_figure_of_a_run_without_events_is_drawn(
     figure = timeline_figure(scenario, events)
     figure.savefig(tmp_path / "empty.png")
     assert (tmp_path / "empty.png").stat().st_size > 1000
+
+
+def test_names_are_shown_as_they_are(scenario: Scenario, tmp_path: Path) -> None:
+    name = r"$\badcmd$ costs $5_x"
+    odd = dataclasses.replace(scenario, name=name)
+    figure = timeline_figure(odd, [], marks=[Mark(time_s=1.0, text=name)])
+    figure.savefig(tmp_path / "odd.png")
+    assert name in texts(figure)
 
 
 def test_ten_minutes_are_shown_in_minutes(scenario: Scenario) -> None:

@@ -319,7 +319,9 @@ def test_errors_are_lines_of_file_and_line_in_order(load: Load, name: str) -> No
         ("name: a\nabout: b\nduration_s: soon\n", "is 'soon': give a number"),
         ("name: a\nabout: b\nduration_s: 1\nworld: 3\n", "give keys with values"),
         ("name: a\nabout: b\nduration_s: 1\nevents: 3\n", "is 3: give a list"),
-        ("name: a\nabout: ' b'\nduration_s: 1\n", "without blanks at its ends"),
+        ("name: ' a'\nabout: b\nduration_s: 1\n", "without blanks at its ends"),
+        ('name: "a\\e[31m"\nabout: b\nduration_s: 1\n', "name is 'a\\x1b[31m'"),
+        ('name: a\nabout: "b\\0"\nduration_s: 1\n', "about is 'b\\x00'"),
         ("name: a\nabout: b\nduration_s: 5\nrobot: there\n", "is not a directory"),
     ],
 )

@@ -307,6 +307,12 @@ def test_another_robot_is_a_folder_seen_from_the_file(tmp_path: Path) -> None:
     assert warm.joints == ("right_knee",)
 
 
+def test_what_it_is_about_may_have_several_lines(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("name: s\nabout: >\n  One line,\n  and another.\nduration_s: 1\n")
+    assert load_scenario(path).about == "One line, and another."
+
+
 def test_the_plan_keeps_the_text_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text("name: s\nabout: Nothing.  # yet\nduration_s: 1e0\n")
