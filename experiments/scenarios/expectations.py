@@ -67,7 +67,9 @@ class AtTime(Expectation):
 class Happens(Expectation):
     """A condition is true in some slots, or comes true so often in them.
 
-    What lasts counts in every slot in which it is so, also if it came true before.
+    What lasts counts in every slot of a window in which it is so, also if it came true
+    before. After another condition something happens only if it comes true then; and
+    nothing does only if it is not so in any slot.
     """
 
     condition: Condition

@@ -43,8 +43,10 @@ class HappensJudge:
         is_true = self._watch.is_true_within(window.first, window.last)
         if expected:
             holds = len(inside) == expected
-        else:
-            holds = is_true if expected is None else not is_true
+        elif expected == 0:
+            holds = not is_true
+        else:  # after something else it has to come true, not to be so since before
+            holds = is_true if self._first is None else bool(inside)
         return say(
             self.expectation, holds=holds, seen=self._seen(inside, is_true, window)
         )

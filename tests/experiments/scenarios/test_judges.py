@@ -341,3 +341,33 @@ def test_every_start_of_a_group_is_judged() -> None:
     assert verdict(judge).seen == (
         "2 of 3 starts as expected; 2 of 2 streams started at 0.20 s, skew 2 slots"
     )
+
+
+@pytest.mark.parametrize(
+    ("true_in", "happens", "never"),
+    [
+        (range(2, 20), False, False),  # so since before
+        (range(2, 6), False, False),
+        (range(5, 8), True, False),  # in the very slot
+        (range(9, 12), True, False),
+        (range(2, 4), False, True),  # over before
+        (range(0), False, True),
+    ],
+)
+def test_after_something_what_lasts_has_to_come_true(
+    true_in: range, happens: bool, never: bool
+) -> None:
+    after = e.After(condition=c.EventHappened(name="push"), within_ticks=None)
+    judges = [
+        judge_of(e.Happens(condition=c.Fallen(), where=after, times=times, **SAID))
+        for times in (None, 0)
+    ]
+    facts = Facts()
+    for tick in range(20):
+        facts.clear(tick)
+        if tick == 5:
+            facts.note_event("push")
+        facts.has_fallen = tick in true_in
+        for judge in judges:
+            judge.look(facts, stage_with())
+    assert [verdict(judge).holds for judge in judges] == [happens, never]
