@@ -93,6 +93,11 @@ class MotorWriter:
         measured = float(observation.q[list(self.joints)].mean())
         self.put(hold(in_force, measured, self._lag, *self._bounds))
 
+    def follow(self, observation: Observation) -> None:
+        """Put where it is: a joint without stiffness takes its set-point along."""
+        measured = float(observation.q[list(self.joints)].mean())
+        self.put(hold(measured, measured, 0.0, *self._bounds))
+
 
 class StiffnessWriter:
     """Torque limits of joint groups: one stiffness in [0, 1], or one for each joint."""

@@ -26,6 +26,7 @@ from controllers.resources.gate.device_writers import (
     Value,
     make_writers,
 )
+from controllers.resources.gate.limp_motors import LimpMotors
 from controllers.resources.gate.outputs import Outputs
 from controllers.resources.gate.present import PresentTargets
 from controllers.resources.gate.safety import least_caps, without_authority
@@ -48,8 +49,8 @@ class Gate:
     In a slot each leaf takes one command: a later one of the same token replaces the
     earlier, which is then neither executed nor rejected. So a command leads to at most
     one write, and each value written has exactly one command (I-14). Beside those the
-    gate writes on its own: a safe set-point where authority was lost, and a stiffness
-    where an effort cap came or went.
+    gate writes on its own: a safe set-point where authority was lost, the encoder's
+    angle where a motor is limp, and a stiffness where an effort cap came or went.
 
     Single-threaded, as the ledger is: with real threads hold the ledger's lock around
     every call.
@@ -85,6 +86,7 @@ class Gate:
         motors = devices.of_kind(DeviceKind.MOTOR)
         self._motors = tuple(self._lines[leaf.name] for leaf in motors)
         self._leads = tuple(int(leaf.joints[0]) for leaf in motors)
+        self._limp = LimpMotors(self._motors, self._outputs, robot)
         self.present = PresentTargets(self._outputs, motors)
         """Leaf of a motor to its set-point in force, in rad; it follows each flush."""
         limits = devices.of_kind(DeviceKind.STIFFNESS)
@@ -218,7 +220,8 @@ class Gate:
 
         Then motors whose last commander lost them, and that nobody commands in this
         slot, get their safe set-point (`safe_set_points`); a stiffness stays as it was
-        commanded last. Effort caps bound the stiffness as long as they stand.
+        commanded last. Effort caps bound the stiffness as long as they stand. The
+        set-point of a motor without any stiffness follows its encoder (`limp_motors`).
 
         Args:
             tick: now, to which the ledger was advanced.
@@ -240,6 +243,7 @@ class Gate:
         written = self._slot.put(holding)
         changes = self._ledger.changes
         lost = self._put_safety(written) if changes != self._seen else ()
+        self._limp.follow(written)
         command = self._outputs.command()
         if command is not None:
             self._robot.write(command)

@@ -21,6 +21,7 @@ class Outputs:
 
     __slots__ = (
         "_cap",
+        "_limp",
         "_stiffness",
         "_target",
         "cap",
@@ -46,6 +47,7 @@ class Outputs:
         self._target = observation.target
         self._stiffness = observation.stiffness
         self._cap = np.ones(len(robot.joints))
+        self._limp = _limp_joints(self._stiffness)
         self.begin()
 
     def begin(self) -> None:
@@ -70,6 +72,12 @@ class Outputs:
         """(n_joints,) set-points that the robot obeys, in rad; not to be changed."""
         return self._target
 
+    def limp(self) -> tuple[int, ...]:
+        """Return the joints without any stiffness from this slot on."""
+        if self.stiffens:
+            self._limp = _limp_joints(np.minimum(self.stiffness, self.cap))
+        return self._limp
+
     def bound(self, cap: FloatArray) -> None:
         """Let these caps hold from this slot on, (n_joints,) in [0, 1]."""
         self.cap = cap
@@ -91,3 +99,8 @@ class Outputs:
         self._target = self.target
         self._stiffness = self.stiffness
         self._cap = self.cap
+
+
+def _limp_joints(stiffness: FloatArray) -> tuple[int, ...]:
+    """Return the places at which a stiffness is 0."""
+    return tuple(np.flatnonzero(stiffness == 0.0).tolist())
