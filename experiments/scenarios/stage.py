@@ -94,7 +94,7 @@ class Stage:
     def delete_group(self, group: str, tick: int) -> None:
         """Delete a synchronous group, whatever its preset."""
         for preset in self._presets:
-            self.body.transmitter.delete_group(GroupKey(preset, group), tick)
+            self.body.commands.delete_group(GroupKey(preset, group), tick)
 
     def close(self) -> None:
         """Release the engine."""

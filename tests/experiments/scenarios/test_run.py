@@ -276,3 +276,29 @@ def test_a_behaviour_that_fails_is_told_with_its_reason(tmp_path: Path) -> None:
     assert any(m.what.startswith("me failed: ") for m in run.result.mishaps)
     assert run.result.all_hold, "nothing was expected of it"
     assert run.result.as_json()["mishaps"][0]["time_s"] == 0.0
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-18")
+def test_a_group_is_deleted_during_its_initial_motion(tmp_path: Path) -> None:
+    """Standing up ends too: it led to nothing any more."""
+    text = """\
+name: deleted
+about: A greeting is taken back while the robot stands up for it.
+duration_s: 4
+posture: Crouch
+behaviours:
+  - name: greeting
+    schema: move
+    with: {command: say hello and wave}
+    needs: [All motors, Left eye, Right eye, TTS]
+events:
+  - {at_s: 1.0, delete_group: say hello and wave}
+expect:
+  - {never: {group_started: say hello and wave}}
+  - {never: {said: Hello}}
+  - {happens: {stopped: greeting}, from_s: 1.0, to_s: 1.1}
+  - {never: {fallen: true}}
+"""
+    run = run_scenario(load_scenario(write(tmp_path, text)))
+    assert run.result.all_hold, run.result.verdicts
