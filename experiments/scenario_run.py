@@ -1,6 +1,7 @@
 """`nao-testbed scenario run`: from a file to verdicts, a figure and a run folder."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -104,9 +105,14 @@ def _show(
     is_terminal = sys.stdout.isatty()
     console = Console(stderr=json_file == STDOUT, width=None if is_terminal else 120)
     console.print(verdict_table(run.result))
-    paths = draw_timeline(scenario, run, folder)
+    paths: Sequence[Path] = ()
+    try:
+        paths = draw_timeline(scenario, run, folder)
+    except Exception as error:  # noqa: BLE001  # verdicts do not depend on a picture
+        print(f"the figure could not be drawn: {error}", file=sys.stderr)
     # Paths are printed whole, however long, and whatever brackets they have.
-    lines = ["Figures:", *(f"  {path}" for path in paths), f"Run folder: {folder}"]
+    figures = ["Figures:", *(f"  {path}" for path in paths)] if paths else []
+    lines = [*figures, f"Run folder: {folder}"]
     console.print("\n".join(lines), soft_wrap=True, markup=False)
     if run.result.failure is not None:
         print(f"{scenario.name}: {run.result.failure}", file=sys.stderr)
