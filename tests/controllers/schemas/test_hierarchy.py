@@ -520,3 +520,20 @@ def test_a_rule_of_choosing_that_there_is_not_is_refused(nao: Robot) -> None:
     stage = Stage.of(nao)
     with pytest.raises(UnknownName, match="Did you mean 'keep_winner'"):
         stage.begin("choose", parameters={"arbitration": "keep_winer"})
+
+
+def test_a_perceptive_child_that_is_woken_twice_in_one_call_starts_once(
+    nao: Robot,
+) -> None:
+    called: list[int] = []
+
+    def start(parent: Any) -> None:
+        parent.wake("eye")
+        parent.sleep("eye")
+        parent.wake("eye")
+
+    eye = perceptive("eye", start=lambda s: called.append(s.tick))
+    stage = Stage.of(nao, eye, actuation("parent", start=start))
+    stage.begin("parent")
+    stage.slot(3)
+    assert called == [0]

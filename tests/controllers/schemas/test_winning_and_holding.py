@@ -427,3 +427,25 @@ def test_who_keeps_a_state_is_asked_before_it_is_left(nao: Robot) -> None:
     stage.runtime.wake("goes", 1)
     stage.slot()
     assert answers[-1] is True, "nobody keeps a state"
+
+
+@pytest.mark.requirement("RM-35")
+def test_an_old_promise_does_not_end_a_new_try(nao: Robot) -> None:
+    """It gave way once, for good; woken again it waits when a fault takes its joint."""
+    stage = Stage.of(nao, turner("turn"))
+    stage.begin("turn", policy="stop", timeout_s=50.0)
+    stage.slot(2)
+    stage.ledger.add_owner(Owner(name="asker"), 2)
+    ticket = stage.ledger.request(Request(owner="asker", resources=("HeadYaw",)), 2)
+    stage.slot(2)
+    assert ticket.outcome is not None
+    assert stage.told(SchemaStopped)[-1].why == "yielded"
+    stage.ledger.give_up(("asker",), 4)
+    stage.runtime.wake("turn", 4)
+    stage.slot(2)
+    stage.ledger.freeze(["HeadYaw"], "fault", 6)
+    stage.slot(2)
+    assert stage.told(SchemaStopped)[-1].why == "no token"
+    stage.ledger.thaw("fault", 8)
+    stage.slot()
+    assert stage.runtime.may_act("turn")

@@ -4,6 +4,7 @@ import pytest
 
 from controllers.resources.tokens import Token
 from controllers.sync.transmitter.receipt import Receipt
+from controllers.sync.transmitter.trace import GroupStarted
 from controllers.sync.transmitter.words import EndReason, NotReceived, StreamState
 from models import BadInput, Robot
 from tests.controllers.sync.sync_world import LEAVES, Clip, Stage, tag
@@ -195,3 +196,17 @@ def test_what_is_new_replaces_a_follower_that_would_start_in_its_slot(
     stage.slot()
     assert new.started_tick == 4
     assert (follower.reason, follower.sent) == (EndReason.REPLACED, 0)
+
+
+@pytest.mark.requirement("SY-1")
+def test_a_group_waits_for_the_last_of_several_streams(
+    stage: Stage, token: Token
+) -> None:
+    """Of which none has a leaf of the group."""
+    before = [stage.receive(Clip(token, [LEAVES[n]], 2 + 3 * n)) for n in (0, 1)]
+    for n, first in enumerate(before):
+        stage.receive(Clip(token, [LEAVES[2 + n]], 1), tag(50), after=first)
+    stage.slots(7)
+    (started,) = stage.told(GroupStarted)
+    assert (before[0].ended_tick, before[1].ended_tick) == (2, 5)
+    assert started.tick == 6
