@@ -96,13 +96,19 @@ class _Ordered:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it will happen any more."""
-        return self._handle.is_over
+        """Whether nothing of it will happen any more.
+
+        Deleted while the robot goes to where it begins, it ends when that motion does
+        (SY-18): half a way from sitting to standing is no place to be left in.
+        """
+        handle = self._handle
+        initial = handle.initial
+        return handle.is_over and (initial is None or initial.is_over)
 
     @property
     def has_failed(self) -> bool:
         """Whether it is over without having been played to its end."""
-        return self._handle.has_failed
+        return self.is_over and self._handle.has_failed
 
     @property
     def reason(self) -> str:

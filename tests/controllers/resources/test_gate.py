@@ -108,6 +108,7 @@ def test_a_token_that_dies_in_the_slot_never_actuates(
     assert not world.told(Executed)
 
 
+@pytest.mark.requirement("I-22")
 def test_a_frozen_joint_is_not_moved_by_a_command_that_was_before(
     world: World,
 ) -> None:

@@ -31,7 +31,7 @@ def stage(nao: Robot) -> Stage:
     return Stage(nao.resources)
 
 
-@pytest.mark.requirement("RM-43", "RM-40")
+@pytest.mark.requirement("RM-43", "RM-40", "I-22")
 def test_a_hot_motor_is_taken_from_a_holder_that_locks(
     nao: Robot, stage: Stage
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_virtual_owner_is_listed_and_commands_nothing(stage: Stage) -> None:
 
 @pytest.mark.requirement("RM-40", "RM-43")
 @pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.requirement("I-22")
 def test_a_fault_takes_even_from_who_locks_with_the_highest_priority(
     mode: Mode,
 ) -> None:

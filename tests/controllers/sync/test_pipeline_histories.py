@@ -45,6 +45,7 @@ STEPS = st.lists(
             [
                 "submit",
                 "submit",
+                "interrupt",
                 "submit",
                 "play",
                 "withdraw",
