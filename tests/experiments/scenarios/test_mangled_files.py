@@ -54,8 +54,8 @@ def mangle(tree: Any, place: Place, how: str, junk: Any) -> None:
         value = tree[place[-1]]
     except (KeyError, IndexError, TypeError):
         return
-    if not isinstance(tree, dict | list):
-        return  # a text, of which this was a letter
+    if isinstance(tree, str):
+        return  # this was a letter of it
     if how == "replace":
         tree[place[-1]] = junk
     elif how == "remove":
