@@ -79,6 +79,7 @@ class Engine:
         p.setPhysicsEngineParameter(
             fixedTimeStep=self.cfg.physics_dt,
             numSolverIterations=self.cfg.solver_iterations,
+            solverResidualThreshold=self.cfg.solver_residual,
             numSubSteps=0,
             deterministicOverlappingPairs=1,
             enableFileCaching=0,

@@ -21,7 +21,11 @@ class WorldCfg:
     friction: float = 0.7
     """Coulomb coefficient of soles on the ground (estimate: rubber, hard floor)."""
     solver_iterations: int = 50
-    """Sweeps of the contact solver; PyBullet's default."""
+    """Sweeps of the contact solver at most; PyBullet's default."""
+    solver_residual: float = 1e-7
+    """Squared residual at which the contact solver stops before that; PyBullet's
+    default. With 1e-5 a tick of a standing robot costs a tenth less; its legs' torques,
+    with an ankle 2 degrees off, stay the same to 1 in 4000 over two minutes."""
     gui: bool = False
     """Open PyBullet's window."""
 
@@ -42,6 +46,11 @@ class WorldCfg:
         if not (np.isfinite(self.gravity) and self.gravity >= 0.0):
             raise BadInput(
                 f"gravity is {self.gravity} m/s²; give a number >= 0, such as 9.81."
+            )
+        if not 0.0 <= self.solver_residual <= 1e-3:
+            raise BadInput(
+                f"solver_residual is {self.solver_residual}; give 0 (all sweeps) to "
+                "1e-3, such as 1e-7."
             )
         if self.solver_iterations < 1:
             raise BadInput(

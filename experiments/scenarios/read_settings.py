@@ -63,6 +63,7 @@ def read_world(form: ScenarioFile, notes: Notes) -> WorldCfg | None:
         friction=given.friction,
         slope_deg=given.slope_deg,
         gravity=given.gravity,
+        solver_residual=given.solver_residual,
     )
 
 

@@ -92,3 +92,20 @@ def test_a_push_at_the_centre_of_mass_gives_its_momentum(nao: Robot) -> None:
         np.testing.assert_allclose(momentum() - before, force * 0.1, atol=0.02)
     finally:
         sim.close()
+
+
+@pytest.mark.scenario
+def test_a_solver_that_stops_earlier_stands_alike(nao: Robot) -> None:
+    """Feet that press against each other, 20 s: as the setting's docstring says."""
+    worlds = (WorldCfg(), WorldCfg(solver_residual=1e-5))
+    tau2, angles = [], []
+    for world in worlds:
+        cfg = SimulationCfg(world=world, misalignment_deg={"LAnklePitch": 2.0})
+        sim = SimulatedRobot(nao, cfg, "PoseInit")
+        sim.step(20_000)
+        tau2.append(sim.mean_square.sum())
+        angles.append(sim.truth().q)
+        sim.close()
+    assert tau2[1] == pytest.approx(tau2[0], rel=1e-3)
+    assert not np.array_equal(angles[0], angles[1]), "the setting did nothing"
+    np.testing.assert_allclose(angles[1], angles[0], atol=np.deg2rad(0.002))

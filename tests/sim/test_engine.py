@@ -255,6 +255,8 @@ def test_the_ground_rises_ahead_by_the_slope(
         ({"friction": -0.1}, r"ground friction is -0.1; .* \[0, 5\]"),
         ({"gravity": float("nan")}, "gravity is nan m/s²"),
         ({"solver_iterations": 0}, "solver_iterations is 0; give 1 or more"),
+        ({"solver_residual": 0.1}, "solver_residual is 0.1; give 0"),
+        ({"solver_residual": float("nan")}, "solver_residual is nan; give 0"),
     ],
 )
 def test_a_world_that_cannot_be_is_refused(values: dict[str, float], said: str) -> None:
