@@ -51,7 +51,7 @@ class BalanceWatch(PerceptiveSchema[BalanceWatchParameters]):
     info = SchemaInfo(
         name="balance watch",
         about="Says how firmly the robot stands on its soles.",
-        period_s=0.02,
+        period_s=0.1,
         parameters=BalanceWatchParameters,
         outputs=(
             Variable(

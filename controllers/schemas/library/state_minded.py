@@ -4,7 +4,9 @@ A motion that begins standing must not begin in a robot that lies, however much 
 look like standing.
 """
 
+from collections.abc import Mapping
 from math import cos, radians
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -31,6 +33,8 @@ class StateMinded(TaskSchema[P]):
 
     _last_state: str | None = None
     _odd_checks = 0
+    _sought: Mapping[str | None, tuple[str | None, str | None]] = MappingProxyType({})
+    """Posture to its state, and the set of that; a search in the tree for each."""
     _is_lost = False
     """Whether it is overturned; over when a state is seen again."""
 
@@ -47,8 +51,11 @@ class StateMinded(TaskSchema[P]):
         Raises:
             UnknownName: the robot has no such posture.
         """
-        state = None if posture is None else self.robot.posture(posture).state
-        group = None if state is None else set_of_states(self.robot, state)
+        if posture not in self._sought:
+            state = None if posture is None else self.robot.posture(posture).state
+            group = None if state is None else set_of_states(self.robot, state)
+            self._sought = {**self._sought, posture: (state, group)}
+        state, group = self._sought[posture]
         if group is None:
             return True
         present = self._present_state(group)

@@ -157,15 +157,15 @@ def test_more_speed_never_means_less_unrest(
 def test_the_balance_watch_says_nothing_of_a_robot_in_the_air(robot: Robot) -> None:
     body = Body.of(robot)
     body.begin("balance watch")
-    body.slot(4)
+    body.seconds(0.2)
     assert body.runtime.value("balance watch", "is_on_soles") is True
     assert body.runtime.value("balance watch", "capture_margin_m") > 0.02
     assert body.runtime.value("balance watch", "is_unstable") is False
     body.sensors.gyro = np.array([0.0, 3.0, 0.0])
-    body.slot(4)
+    body.seconds(0.2)
     assert body.runtime.value("balance watch", "is_unstable") is True
     body.sensors.fsr[:] = 0.0
-    body.slot(4)
+    body.seconds(0.2)
     assert body.runtime.value("balance watch", "is_on_soles") is False
     assert body.runtime.value("balance watch", "is_unstable") is False
 
