@@ -68,7 +68,7 @@ def check(
     ],
 ) -> None:
     """Say all that is wrong in scenario files, each with file and line."""
-    from experiments.scenarios.load import load_scenario  # noqa: PLC0415  # heavy
+    from experiments.scenarios.reading.load import load_scenario  # noqa: PLC0415  # heavy
     from experiments.scenarios.shipped import find_scenario  # noqa: PLC0415  # beside it
 
     is_right = True
@@ -92,7 +92,7 @@ def check(
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors."""
     from experiments.json_file import json_text  # noqa: PLC0415  # beside the next
-    from experiments.scenarios.schema import scenario_schema  # noqa: PLC0415  # heavy
+    from experiments.scenarios.form.json_schema import scenario_schema  # noqa: PLC0415  # heavy
 
     print(json_text(scenario_schema()))
 

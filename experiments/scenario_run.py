@@ -11,9 +11,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from experiments.heat_command import INTERRUPTED
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.report.verdict_table import verdict_table
-from experiments.scenarios.load import load_scenario
-from experiments.scenarios.plan import Scenario
-from experiments.scenarios.run import RunStopped, ScenarioRun, run_scenario
+from experiments.scenarios.plan.scenario import Scenario
+from experiments.scenarios.playing.run import RunStopped, ScenarioRun, run_scenario
+from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.shipped import find_scenario
 from experiments.stop_signals import StoppedBySignal
 from models import BadInput
@@ -99,7 +99,7 @@ def _as_asked(scenario: Scenario, asked: Asked) -> Scenario:
 def _show(
     scenario: Scenario, run: ScenarioRun, folder: Path, json_file: str | None
 ) -> None:
-    from experiments.report.draw_timeline import draw_timeline  # noqa: PLC0415  # matplotlib
+    from experiments.report.timeline.draw import draw_timeline  # noqa: PLC0415  # matplotlib
 
     # With --json - the JSON alone goes to stdout, the table beside it to stderr.
     is_terminal = sys.stdout.isatty()

@@ -12,8 +12,8 @@ from time import perf_counter
 from experiments.bench.figures import Figure, figure, median_us, ratio
 from experiments.bench.loop import repeat_bare
 from experiments.recording import RunRecording
-from experiments.scenarios.load import load_scenario
-from experiments.scenarios.runner import ScenarioRunner
+from experiments.scenarios.playing.runner import ScenarioRunner
+from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.shipped import find_scenario
 from sim.ticks import ticks_of
 

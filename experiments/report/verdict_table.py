@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from experiments.scenarios.result import ScenarioResult
+from experiments.scenarios.playing.result import ScenarioResult
 
 MOST_MISHAPS = 10
 """Things that went wrong that are printed; the JSON has them all."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from experiments.scenarios.form import ScenarioFile
+from experiments.scenarios.form.scenario_file import ScenarioFile
 from models import BadInput, UnknownName
 from models.yaml_lines import read_file
 

@@ -23,8 +23,8 @@ from experiments.robot_source import (
     SimulatorSource,
     robot_source,
 )
-from experiments.scenarios.load import load_scenario
-from experiments.scenarios.run import run_scenario
+from experiments.scenarios.playing.run import run_scenario
+from experiments.scenarios.reading.load import load_scenario
 from models import BadInput, Robot, TestbedError, UnknownName, load_robot
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg

@@ -30,23 +30,23 @@ from controllers.sync.transmitter.trace import (
     StreamStarted,
 )
 from controllers.sync.transmitter.words import EndReason
-from experiments.report.action_words import action_words
-from experiments.report.timeline_canvas import LETTER
-from experiments.report.timeline_colours import owner_colours, pattern_colour
-from experiments.report.timeline_figure import Mark, timeline_figure
-from experiments.report.timeline_marks import SIZE, level_marks
-from experiments.report.timeline_rows import cover, resource_rows, row_of
-from experiments.report.timeline_spans import (
+from experiments.report.timeline.action_words import action_words
+from experiments.report.timeline.canvas import LETTER
+from experiments.report.timeline.colours import owner_colours, pattern_colour
+from experiments.report.timeline.figure import Mark, timeline_figure
+from experiments.report.timeline.marks import SIZE, level_marks
+from experiments.report.timeline.rows import cover, resource_rows, row_of
+from experiments.report.timeline.spans import (
     Span,
     SpanKind,
     acting_spans,
     holding_spans,
     state_spans,
 )
-from experiments.report.timeline_streams import stream_spans
-from experiments.scenarios import events as e
-from experiments.scenarios.load import load_scenario
-from experiments.scenarios.plan import Scenario
+from experiments.report.timeline.streams import stream_spans
+from experiments.scenarios.plan import events as e
+from experiments.scenarios.plan.scenario import Scenario
+from experiments.scenarios.reading.load import load_scenario
 from models import load_robot
 from models.library import LightPattern, LightStep, Unit
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from experiments.report.verdict_table import verdict_table
-from experiments.scenarios.result import ScenarioResult, Verdict
+from experiments.scenarios.playing.result import ScenarioResult, Verdict
 
 GOOD = Verdict(expectation="never: {fallen: true}", holds=True, seen="never", line=9)
 BAD = Verdict(expectation="holds: {[x]: a}", holds=False, seen="[b] held", line=12)

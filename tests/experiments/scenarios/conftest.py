@@ -6,9 +6,9 @@ from textwrap import dedent
 
 import pytest
 
-from experiments.scenarios import read_settings
-from experiments.scenarios.load import load_scenario
-from experiments.scenarios.plan import Scenario
+from experiments.scenarios.plan.scenario import Scenario
+from experiments.scenarios.reading import read_settings
+from experiments.scenarios.reading.load import load_scenario
 from models import load_robot
 from tests.experiments.scenarios.helpers import HEAD, Load
 

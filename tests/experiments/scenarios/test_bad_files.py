@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from experiments.scenarios.load import load_scenario
+from experiments.scenarios.reading.load import load_scenario
 from models import BadInput, load_robot
 from models.yaml_lines import FileErrors
 from tests.experiments.scenarios.helpers import HEAD, Load

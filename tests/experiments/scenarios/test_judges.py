@@ -16,13 +16,13 @@ from controllers.resources.words import Refusal
 from controllers.sync.orders.pipeline_trace import Converted, PrepSent
 from controllers.sync.transmitter.trace import GroupStarted, StreamEnded, StreamStarted
 from controllers.sync.transmitter.words import EndReason
-from experiments.scenarios import conditions as c
-from experiments.scenarios import expectations as e
-from experiments.scenarios.facts import Facts
-from experiments.scenarios.judges import make_judges
-from experiments.scenarios.judges.seam import Judge
-from experiments.scenarios.result import Verdict
-from experiments.scenarios.stage import Stage
+from experiments.scenarios.plan import conditions as c
+from experiments.scenarios.plan import expectations as e
+from experiments.scenarios.playing.facts import Facts
+from experiments.scenarios.playing.judges import make_judges
+from experiments.scenarios.playing.judges.seam import Judge
+from experiments.scenarios.playing.result import Verdict
+from experiments.scenarios.playing.stage import Stage
 from models import load_robot
 from models.library import Unit
 

@@ -6,10 +6,10 @@ import pytest
 
 from controllers.resources.policies import PauseOnDemand, StopOnDemand
 from controllers.resources.words import Mode, OutcomeKind, Preemption
-from experiments.scenarios import conditions as c
-from experiments.scenarios import events as e
-from experiments.scenarios import expectations as x
-from experiments.scenarios.load import load_scenario
+from experiments.scenarios.plan import conditions as c
+from experiments.scenarios.plan import events as e
+from experiments.scenarios.plan import expectations as x
+from experiments.scenarios.reading.load import load_scenario
 from models.library import Unit
 from models.yaml_lines import FileErrors
 from tests.experiments.scenarios.helpers import Load

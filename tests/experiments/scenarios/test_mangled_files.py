@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from experiments.scenarios.load import load_scenario
-from experiments.scenarios.one_line import plain
+from experiments.scenarios.reading.load import load_scenario
+from experiments.scenarios.reading.one_line import plain
 from experiments.scenarios.shipped import FOLDER
 from models import BadInput
 from models.yaml_lines import FileErrors

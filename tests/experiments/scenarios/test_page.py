@@ -9,18 +9,18 @@ from pydantic import BaseModel
 from ruamel.yaml import YAML
 
 from controllers.resources.policies import policy_classes
-from experiments.scenarios.form import ScenarioFile
-from experiments.scenarios.form_behaviours import BehaviourForm
-from experiments.scenarios.form_condition import CONDITIONS
-from experiments.scenarios.form_events import ACTIONS
-from experiments.scenarios.form_expectations import EXPECTATIONS
-from experiments.scenarios.form_settings import (
+from experiments.scenarios.form.behaviours import BehaviourForm
+from experiments.scenarios.form.condition import CONDITIONS
+from experiments.scenarios.form.events import ACTIONS
+from experiments.scenarios.form.expectations import EXPECTATIONS
+from experiments.scenarios.form.scenario_file import ScenarioFile
+from experiments.scenarios.form.settings import (
     ReservationsForm,
     SimulationForm,
     TransmitterForm,
     WorldForm,
 )
-from experiments.scenarios.load import load_scenario
+from experiments.scenarios.reading.load import load_scenario
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "scenarios.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.scenarios.load import load_scenario
-from experiments.scenarios.run import run_scenario
+from experiments.scenarios.playing.run import run_scenario
+from experiments.scenarios.reading.load import load_scenario
 
 ROOT = Path(__file__).resolve().parents[3]
 

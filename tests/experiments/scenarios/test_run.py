@@ -13,11 +13,11 @@ from controllers.resources.trace import Frozen, Granted, Revoked, Thawed
 from controllers.resources.trace_json import event_from_record, event_to_line
 from controllers.sync.transmitter.trace import Sent, StreamEnded
 from controllers.sync.transmitter.words import EndReason
-from experiments.scenarios import runner
-from experiments.scenarios.load import load_scenario
-from experiments.scenarios.run import RunStopped, ScenarioRun, run_scenario
-from experiments.scenarios.stage import Stage
-from experiments.scenarios.trace_file import read_trace
+from experiments.scenarios.playing import runner
+from experiments.scenarios.playing.run import RunStopped, ScenarioRun, run_scenario
+from experiments.scenarios.playing.stage import Stage
+from experiments.scenarios.playing.trace_file import read_trace
+from experiments.scenarios.reading.load import load_scenario
 from experiments.stop_signals import StoppedBySignal
 from models import BadInput
 from sim.run_folder import read_run

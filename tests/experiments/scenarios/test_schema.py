@@ -6,9 +6,9 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped] # ships no types
 import pytest
 
-from experiments.scenarios.form import ScenarioFile
-from experiments.scenarios.one_line import plain
-from experiments.scenarios.schema import scenario_schema
+from experiments.scenarios.form.json_schema import scenario_schema
+from experiments.scenarios.form.scenario_file import ScenarioFile
+from experiments.scenarios.reading.one_line import plain
 from experiments.scenarios.shipped import FOLDER
 from models.tables import read_tree
 from models.yaml_lines import read_file

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.scenarios.load import load_scenario
-from experiments.scenarios.run import run_scenario
+from experiments.scenarios.playing.run import run_scenario
+from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.shipped import find_scenario, scenario_names
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -18,8 +18,8 @@ MINUTE_TICKS = 6000
 TWICE = """
 from pathlib import Path
 import sys
-from experiments.scenarios.load import load_scenario
-from experiments.scenarios.run import run_scenario
+from experiments.scenarios.reading.load import load_scenario
+from experiments.scenarios.playing.run import run_scenario
 from experiments.scenarios.shipped import find_scenario
 for name in sys.argv[1:]:
     result = run_scenario(load_scenario(find_scenario(name))).result

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.scenarios.run import run_scenario
+from experiments.scenarios.playing.run import run_scenario
 from tests.experiments.scenarios.helpers import Load
 
 SCENARIO = """

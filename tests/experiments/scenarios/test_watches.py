@@ -12,17 +12,17 @@ from controllers.sync.transmitter.trace import (
     StreamStarted,
 )
 from controllers.sync.transmitter.words import EndReason
-from experiments.scenarios import conditions as c
-from experiments.scenarios.cues import Cues
-from experiments.scenarios.events import (
+from experiments.scenarios.plan import conditions as c
+from experiments.scenarios.plan.events import (
     AtTick,
     BreakParts,
     ScenarioEvent,
     Trigger,
     WhenTrue,
 )
-from experiments.scenarios.facts import Facts
-from experiments.scenarios.watches import Watch
+from experiments.scenarios.playing.cues import Cues
+from experiments.scenarios.playing.facts import Facts
+from experiments.scenarios.playing.watches import Watch
 from models.library import Unit
 
 

@@ -1,0 +1,228 @@
+"""One run of a scenario: slot by slot, with what records it and who judges it."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.coupled_robot import CoupledRobot
+from experiments.recording import RunRecording
+from experiments.scenarios.plan.events import ScenarioEvent
+from experiments.scenarios.plan.scenario import Scenario
+from experiments.scenarios.playing.actions import act
+from experiments.scenarios.playing.cues import Cues
+from experiments.scenarios.playing.fact_finder import FactFinder
+from experiments.scenarios.playing.facts import Facts
+from experiments.scenarios.playing.judges import make_judges
+from experiments.scenarios.playing.mishaps import Mishaps
+from experiments.scenarios.playing.proof import Proof
+from experiments.scenarios.playing.result import ScenarioResult
+from experiments.scenarios.playing.scenario_run import RunStopped, ScenarioRun
+from experiments.scenarios.playing.stage import Stage
+from experiments.scenarios.playing.trace_keeper import TraceKeeper, WholeTrace
+from experiments.slot_failures import SlotsFailed
+from models import TestbedError
+from sim.simulated_robot import SimulationDiverged
+from sim.wav import write_wav
+
+FloatArray = NDArray[np.float64]
+
+SAMPLE_TICKS = 50
+"""Slots between two samples of the temperatures for the figure."""
+PROGRESS_S = 0.2
+"""Wall time between two reports of progress, in s."""
+SOUND_FILE, RATE_HZ = "sound.wav", 16_000
+"""What was heard in the run, and its samples in a second."""
+
+
+class ScenarioRunner:
+    """One run: `slot` again and again, or `play` once; `close` at the end."""
+
+    def __init__(
+        self,
+        plan: Scenario,
+        recording: RunRecording,
+        proof: Proof | None,
+        whole: WholeTrace | None = None,
+    ) -> None:
+        """Build the stage; nobody acts yet.
+
+        Args:
+            plan: the scenario.
+            recording: gets rows and events.
+            proof: judges the invariants; None leaves them.
+            whole: gets every line of the trace; None: nobody does.
+
+        Raises:
+            BadInput: a value of the scenario cannot be used.
+        """
+        self._plan = plan
+        self._recording = recording
+        self._proof = proof
+        self._keeper = TraceKeeper(self._write, whole)
+        self._facts = Facts()
+        self._judges = make_judges(plan.expectations, plan.tick_s)
+        self._mishaps = Mishaps(plan.tick_s)
+        listeners = [self._keeper.hear, self._facts.hear, self._mishaps.hear]
+        listeners += [judge.hear for judge in self._judges if judge.hears]
+        if proof is not None:
+            listeners.append(proof.hear)
+        self._stage = Stage(plan, listeners=listeners)
+        self._finder = FactFinder(plan, self._stage)
+        self._cues = Cues(plan.events)
+        self._starts: dict[int, list[str]] = {}
+        """Slot to the behaviours that are woken in it, in the order of the file."""
+        for behaviour in plan.behaviours:
+            if behaviour.start_tick is not None:
+                self._starts.setdefault(behaviour.start_tick, []).append(behaviour.name)
+        self._failure: str | None = None
+        self._fell = False
+        self._samples: list[tuple[float, FloatArray]] = []
+        self.happened: list[tuple[int, ScenarioEvent]] = []
+        self._highest = self._stage.true_degc().copy()
+
+    def play(
+        self, folder: Path | None, on_time: Callable[[float], None] | None
+    ) -> ScenarioRun:
+        """Run to the end, or until something stops it, and release the engine.
+
+        Raises:
+            RunStopped: somebody stopped it; what was done so far is kept and judged.
+        """
+        begin = time.perf_counter()
+        stopped: KeyboardInterrupt | None = None
+        try:
+            try:
+                self._play_slots(on_time)
+            except SimulationDiverged as error:
+                self._fail(str(error))
+                self._recording.save_last_second(self._stage.body.sim)
+            except KeyboardInterrupt as stop:
+                stopped = stop
+                self._fail(str(stop) or "stopped by the user (Ctrl-C)")
+            self._sample()
+            self._recording.close(
+                f"failed: {self._failure}" if self._failure else "done"
+            )
+            self._save_sound(folder)
+            run = self._result(folder, time.perf_counter() - begin)
+        finally:
+            self.close()
+        if stopped is not None:
+            raise RunStopped(str(self._failure), run) from stopped
+        return run
+
+    def _play_slots(self, on_time: Callable[[float], None] | None) -> None:
+        reported = time.perf_counter()
+        for tick in range(self._plan.duration_ticks):
+            self.slot(tick)
+            now = time.perf_counter()
+            if on_time is not None and now - reported > PROGRESS_S:
+                reported = now
+                on_time(self._stage.body.time_s)
+
+    def close(self) -> None:
+        """Release the engine."""
+        self._stage.close()
+
+    @property
+    def body(self) -> CoupledRobot:
+        """The robot that the scenario is played on."""
+        return self._stage.body
+
+    def _save_sound(self, folder: Path | None) -> None:
+        """Write what was heard, if anything was."""
+        speaker = self._stage.body.sim.speaker
+        if folder is not None and speaker.utterances:
+            samples = speaker.recording(self._stage.body.time_s, RATE_HZ)
+            write_wav(folder / SOUND_FILE, samples, RATE_HZ)
+
+    def slot(self, tick: int) -> None:
+        """Let the events of a slot take place, run it, and look at it."""
+        stage, facts = self._stage, self._facts
+        facts.clear(tick)
+        for name in self._starts.get(tick, ()):
+            stage.schemas.wake(name, tick)
+        for event in self._cues.due(tick):
+            self._happen(event, tick)
+        stage.disturbance.begin(tick)
+        try:
+            stage.body.slot()
+        except SlotsFailed as error:
+            self._fail(str(error))
+        self._finder.find(facts)
+        self._cues.look(facts)
+        for judge in self._judges:
+            judge.look(facts, stage)
+        self._fell = self._fell or facts.has_fallen
+        if tick % stage.control_ticks == 0:
+            self._row()
+        if tick % SAMPLE_TICKS == 0:
+            self._sample()
+
+    def _happen(self, event: ScenarioEvent, tick: int) -> None:
+        """Let an event take place; one that cannot is a failure of the run."""
+        time_s = round(tick * self._plan.tick_s, 6)
+        self._recording.event("scenario event", time_s, text=event.text)
+        self.happened.append((tick, event))
+        if event.name is not None:
+            self._facts.note_event(event.name)
+        try:
+            act(event.action, self._stage, tick)
+        except TestbedError as error:
+            self._fail(f"event of line {event.line} at {time_s:.2f} s: {error}")
+
+    def _fail(self, why: str) -> None:
+        """Keep the first failure; the run goes on where it can."""
+        self._recording.event("failed", self._stage.body.time_s, why=why)
+        self._failure = self._failure or why
+
+    def _write(self, kind: str, tick: int, fields: dict[str, object]) -> None:
+        self._recording.event(kind, round(tick * self._plan.tick_s, 6), **fields)
+
+    def _row(self) -> None:
+        stiffness = self._stage.stiffness
+        if stiffness.seen is not None:
+            self._recording.row(self._stage.body.sim, stiffness.seen, stiffness.limits)
+
+    def _sample(self) -> None:
+        degc = self._stage.true_degc()
+        np.maximum(self._highest, degc, out=self._highest)
+        self._samples.append((self._stage.body.time_s, degc.copy()))
+
+    def _result(self, folder: Path | None, wall_s: float) -> ScenarioRun:
+        plan, stage = self._plan, self._stage
+        verdicts = [judge.verdict() for judge in self._judges]
+        if self._proof is not None:
+            verdicts.append(self._proof.verdict())
+        motor_of = plan.robot.motor_of_joint
+        names = plan.robot.joint_names
+        highest = self._highest[motor_of].tolist()
+        result = ScenarioResult(
+            name=plan.name,
+            file=str(plan.path),
+            seed=plan.seed,
+            controller=plan.controller,
+            verdicts=tuple(verdicts),
+            mishaps=tuple(self._mishaps.kept),
+            fell=self._fell,
+            failure=self._failure,
+            sim_s=stage.body.time_s,
+            wall_s=wall_s,
+            trace_hash=self._keeper.hash,
+            whole_trace_hash=self._keeper.whole_hash if self._proof else None,
+            n_events=self._keeper.count,
+            max_degc=dict(zip(names, highest, strict=True)),
+            folder=str(folder) if folder else None,
+        )
+        times, degc = zip(*self._samples, strict=True)
+        return ScenarioRun(
+            scenario=plan,
+            result=result,
+            events=tuple(self._keeper.kept),
+            happened=tuple(self.happened),
+            times_s=np.array(times),
+            degc=np.array(degc)[:, motor_of],
+        )
