@@ -22,9 +22,13 @@ class StoppedBySignal(KeyboardInterrupt):
 
 
 def heed_stop_signals() -> None:
-    """Let the signals raise `StoppedBySignal` in the main thread from now on."""
+    """Let the signals raise `StoppedBySignal` in the main thread from now on.
+
+    One that this process was started to ignore, as by `nohup`, it goes on to ignore.
+    """
     for number in ENDING:
-        signal.signal(number, _stop)
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stop)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

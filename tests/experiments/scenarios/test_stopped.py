@@ -23,6 +23,15 @@ expect:
   - {at_s: 3000, state: Stand}
 """
 
+MAIN = """
+import signal
+# A job in the background of a shell ignores these, and so do its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+from experiments.cli import main
+main()
+"""
+
 
 @pytest.mark.scenario
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
@@ -30,20 +39,26 @@ def test_a_signal_ends_a_run_and_nothing_is_lost(
     number: signal.Signals, tmp_path: Path
 ) -> None:
     (tmp_path / "long.yaml").write_text(LONG, encoding="utf-8")
-    main = "from experiments.cli import main; main()"
-    command = [sys.executable, "-c", main, "scenario", "run", "long.yaml"]
+    command = [sys.executable, "-c", MAIN, "scenario", "run", "long.yaml"]
     environment = {"PYTHONPATH": str(ROOT), "PATH": "", "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, env=environment, text=True
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        env=environment,
+        text=True,
     ) as process:
-        events = tmp_path / "runs" / "scenario" / "events.jsonl"
+        events = tmp_path / "runs" / "long" / "events.jsonl"
         deadline = time.monotonic() + 60.0
-        while not events.exists() or "SchemaStarted" not in events.read_text("utf-8"):
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            time.sleep(0.05)
-        process.send_signal(number)
-        printed, _ = process.communicate(timeout=60)
+        try:
+            while "SchemaStarted" not in _text(events):
+                assert time.monotonic() < deadline
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.send_signal(number)
+            printed, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
     name = "the user (Ctrl-C)" if number is signal.SIGINT else number.name
     assert process.returncode == 128 + number
     assert f"ended early: stopped by {name}" in printed
@@ -52,3 +67,7 @@ def test_a_signal_ends_a_run_and_nothing_is_lost(
     result = json.loads((folder / "scenario.json").read_text("utf-8"))
     assert [verdict["holds"] for verdict in result["verdicts"]] == [True, False, True]
     assert (folder / "timeline.png").exists()
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8") if path.exists() else ""
