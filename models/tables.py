@@ -51,7 +51,14 @@ def read_text(path: Path) -> str:
         raise RobotDataError(
             path, None, "file is missing; a robot folder must hold it."
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        byte = error.object[error.start]
+        problem = (
+            f"is no text in UTF-8: it holds the byte {byte:#04x}; give a text file."
+        )
+        raise RobotDataError(path, line, problem) from error
+    except OSError as error:
         raise RobotDataError(path, None, f"cannot be read: {error}.") from error
 
 
@@ -168,6 +175,8 @@ def read_tree(path: Path) -> Any:
         problem = str(error.problem).strip().splitlines()[0]
         if "another document" in problem:
             problem = "the file holds two documents; keep one, without a line of ---"
+        elif "duplicate key" not in problem:
+            problem = f"is no YAML: {problem}; mend this line, or what is before it"
         raise RobotDataError(path, line, f"{problem}.") from error
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1

@@ -39,9 +39,10 @@ def run_bench_command(
 
 
 def _part(name: str | None) -> Part | None:
-    if name is None or name in set(Part):
+    known = [part.value for part in Part]
+    if name is None or name in known:
         return None if name is None else Part(name)
-    raise UnknownName("Part", name, list(Part), "nao-testbed bench")
+    raise UnknownName("Part", name, known, "what can be measured")
 
 
 def bench_table(result: BenchResult) -> Table:

@@ -322,7 +322,8 @@ def test_no_measured_group_comes_apart(result: BenchResult) -> None:
 
 
 def test_an_unknown_part_is_refused_by_name() -> None:
-    with pytest.raises(UnknownName, match=r"'reservation' is not in .*'reservations'"):
+    asked = r"'reservation' is not in .*\. Did you mean 'reservations'\?"
+    with pytest.raises(UnknownName, match=asked):
         run_bench_command(5.0, None, "reservation")
 
 

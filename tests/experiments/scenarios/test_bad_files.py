@@ -307,7 +307,8 @@ def test_errors_are_lines_of_file_and_line_in_order(load: Load, name: str) -> No
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("name: [", "expected the node content"),
+        ("name: [", "1: is no YAML: expected the node content"),
+        ("name: a\nabout: \xff\n", "2: is no text in UTF-8: it holds the byte 0xff"),
         ("name: a\nname: b\n", 'found duplicate key "name"'),
         ("- 1\n", "the file is [1]"),
         ("[" * 1000, "nested too deeply"),
@@ -329,7 +330,7 @@ def test_what_is_no_scenario_is_told_so(
     tmp_path: Path, text: str, problem: str
 ) -> None:
     path = tmp_path / "scenario.yaml"
-    path.write_text(text)
+    path.write_text(text, encoding="latin-1")
     with pytest.raises(BadInput, match=re.escape(problem)) as told:
         load_scenario(path)
     assert str(told.value).startswith(f"{path}:")
