@@ -1,8 +1,9 @@
 """The seam between controllers and a robot, simulated or real (ST-22).
 
 `Observation` is what the shared memory of the robot holds; `Command` is what its
-device manager accepts; a `Controller` turns the one into torque limits. Ground truth
-(the engine's state) is no part of it.
+device manager accepts; a `Controller` turns the one into torque limits and, if it is of
+those that may, small shifts of the set-points. Ground truth (the engine's state) is no
+part of it.
 """
 
 from collections.abc import Mapping
@@ -64,10 +65,15 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """What a stiffness controller decides: never set-points, only limits."""
+    """What a controller decides: limits, and for some a shift of the set-points.
+
+    Which posture is held is never its matter.
+    """
 
     stiffness: FloatArray
     """(n_joints,) fraction of the effort limit that a joint may use, in [0, 1]."""
+    shift: FloatArray | None = None
+    """(n_joints,) added to the set-points of the posture, in rad; None: no shift."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,7 +120,7 @@ class RobotInterface(Protocol):
 
 
 class Controller(Protocol):
-    """Turns observations into torque limits, every 20 ms."""
+    """Turns observations into torque limits and shifts, every 20 ms."""
 
     name: str
 

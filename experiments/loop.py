@@ -3,8 +3,8 @@
     observation -> controller -> limits -> gate -> robot
 
 The loop owns nothing but the order of these steps and the set-points of the posture,
-which are approached from wherever the robot is. It commands the robot as its sole
-owner.
+which are approached from wherever the robot is, with the controller's shift on top. It
+commands the robot as its sole owner.
 """
 
 from collections.abc import Callable
@@ -79,30 +79,52 @@ class Loop(Generic[AnyRobot]):
         self._ticks = ticks_of("control period", control_period, sim.dt)
         self._start = sim.read().target
         self._goal = goal
+        self._posture = self._start
         self._begin_s = sim.time_s
         self._holds = goal is None
         self.limits = np.full(len(sim.robot.joints), np.nan)
-        """(n_joints,) what the controller decided in the last cycle."""
+        """(n_joints,) stiffness that the controller decided in the last cycle."""
+        self.shift: FloatArray | None = None
+        """(n_joints,) shift that it decided then, in rad; None: none."""
+        self.disturb: Callable[[AnyRobot], None] | None = None
+        """Called before every tick: somebody who pushes the robot."""
         self._owner = SoleOwner(sim)
         controller.reset(sim.robot)
 
     def cycle(self) -> Observation:
         """Run one control period and return the observation it began with."""
         observation = self.sim.read()
-        self.limits = self.controller.step(observation).stiffness
-        self._owner.command(self._target(), self.limits)
-        self.sim.step(self._ticks)
+        decided = self.controller.step(observation)
+        self.limits = decided.stiffness
+        self._owner.command(self._target(decided.shift), self.limits)
+        self.shift = decided.shift
+        self._run()
         return observation
 
-    def _target(self) -> FloatArray | None:
-        if self._holds or self._goal is None:
-            return None
-        time_s = self.sim.time_s - self._begin_s + self.period
-        self._holds = time_s >= APPROACH_TIME
+    def _run(self) -> None:
+        """Let the physics run for a period."""
+        if self.disturb is None:
+            self.sim.step(self._ticks)
+            return
+        for _ in range(self._ticks):
+            self.disturb(self.sim)
+            self.sim.step(1)
+
+    def _target(self, shift: FloatArray | None) -> FloatArray | None:
+        """Return the set-points to write, (n_joints,); None leaves those in force."""
         robot = self.sim.robot
-        way = approach(self._start, self._goal, time_s)
-        # A joint at its stop may read a little beyond it at the start.
-        return np.clip(way, robot.lower, robot.upper)
+        if self._holds:
+            if shift is None and self.shift is None:
+                return None
+        elif self._goal is not None:
+            time_s = self.sim.time_s - self._begin_s + self.period
+            self._holds = time_s >= APPROACH_TIME
+            way = approach(self._start, self._goal, time_s)
+            # A joint at its stop may read a little beyond it at the start.
+            self._posture = np.clip(way, robot.lower, robot.upper)
+        if shift is None:
+            return self._posture
+        return np.clip(self._posture + shift, robot.lower, robot.upper)
 
 
 def run_for(

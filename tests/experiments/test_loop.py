@@ -121,3 +121,37 @@ def test_a_period_that_is_no_multiple_is_refused(stand: SimulatedRobot) -> None:
         r"0\.001 s \(12\.5 steps\); choose 0\.012 s or 0\.013 s\.",
     ):
         Loop(stand, ConstantStiffness(1.0), goal, control_period=0.0125)
+
+
+class Shifting(Counting):
+    """Asks for a shift between two times."""
+
+    def __init__(self, shift: NDArray[np.float64]) -> None:
+        super().__init__()
+        self.wanted = shift
+
+    def step(self, observation: Observation) -> Limits:
+        limits = super().step(observation)
+        on = 2.1 <= observation.time_s < 2.2
+        return Limits(stiffness=limits.stiffness, shift=self.wanted if on else None)
+
+
+def test_a_shift_is_added_to_the_posture_and_taken_back(stand: SimulatedRobot) -> None:
+    robot = stand.robot
+    shift = np.deg2rad(np.linspace(-1.0, 1.0, len(robot.joints)))
+    controller = Shifting(shift)
+    goal = stand.read().target
+    loop = Loop(stand, controller, goal)
+    run_for(loop, 2.4)
+    seen = dict(zip(np.round(controller.times, 2), controller.targets, strict=True))
+    with_shift = np.clip(goal + shift, robot.lower, robot.upper)
+    assert_allclose(seen[2.1], np.clip(goal, robot.lower, robot.upper), atol=1e-12)
+    assert_allclose(seen[2.14], with_shift, atol=1e-12)
+    assert_allclose(seen[2.3], np.clip(goal, robot.lower, robot.upper), atol=1e-12)
+
+
+def test_a_shift_that_is_not_finite_is_refused(stand: SimulatedRobot) -> None:
+    controller = Shifting(np.full(len(stand.robot.joints), np.nan))
+    loop = Loop(stand, controller, stand.read().target)
+    with pytest.raises(BadInput, match="nan"):
+        run_for(loop, 2.4)
