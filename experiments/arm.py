@@ -21,6 +21,7 @@ from controllers.robot_interface import Controller, Observation
 from experiments.fast_forward import FastForwardCfg, Steadiness
 from experiments.heat_meter import HeatMeter
 from experiments.loop import CONTROL_PERIOD, Loop
+from experiments.pushes import Push, check_pushes, pusher
 from experiments.recording import RunRecording
 from experiments.results import ArmResult, leg_rise
 from models import BadInput, Robot, load_robot
@@ -31,6 +32,8 @@ FloatArray = NDArray[np.float64]
 
 PROGRESS_PERIOD_S = 0.2
 """Wall time between two reports of progress, in s."""
+RECOVERY_S = 3.0
+"""Time after a push before which nothing is fast-forwarded, in s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,8 @@ class ArmCfg:
     fast_forward: FastForwardCfg | None
     """None steps the physics all the time."""
     control_period: float = CONTROL_PERIOD
+    pushes: tuple[Push, ...] = ()
+    """What disturbs it; fast-forward waits until it has recovered."""
     folder: Path | None = None
     """The run folder; None records nothing."""
     command: tuple[str, ...] = ()
@@ -60,19 +65,30 @@ class ArmCfg:
         return load_robot(self.robot_folder).with_effort_limits(self.effort_limits)
 
 
-def run_arm(cfg: ArmCfg, on_progress: Callable[[float], None]) -> ArmResult:
+def _tell_nobody(_time_s: float) -> None:
+    pass
+
+
+def run_arm(
+    cfg: ArmCfg,
+    on_progress: Callable[[float], None] = _tell_nobody,
+    controller: Controller | None = None,
+) -> ArmResult:
     """Run one arm to its end, its fall or its failure, and keep its data.
 
     Args:
         cfg: the arm.
         on_progress: told the simulated time in s now and then.
+        controller: takes the place of the one that `cfg.controller` names.
 
     Raises:
         BadInput: a value of the configuration cannot be used.
         KeyboardInterrupt: after the run folder was closed.
     """
     robot = cfg.load_robot()
-    controller = make_controller(cfg.controller)
+    check_pushes(cfg.pushes, robot)
+    if controller is None:
+        controller = make_controller(cfg.controller)
     sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
     recording = RunRecording.open(
         cfg.folder,
@@ -113,10 +129,16 @@ class Arm:
         self._on_progress = on_progress
         goal = sim.robot.posture(cfg.posture).angles
         self._loop = Loop(sim, controller, goal, cfg.control_period)
+        self._loop.disturb = pusher(cfg.pushes, sim.robot)
         self._meter = HeatMeter(sim)
         self._fast = cfg.fast_forward
         self._steadiness = Steadiness(cfg.fast_forward or FastForwardCfg())
         self._mean_square = np.zeros(len(sim.robot.motors))
+        self._calm_s = max(
+            (push.end_s + RECOVERY_S for push in cfg.pushes), default=0.0
+        )
+        if cfg.fast_forward is not None:
+            self._calm_s = max(self._calm_s, cfg.fast_forward.not_before_s)
         self._physics_s = 0.0
         self._shut_down_s: float | None = None
         self._reported = 0.0
@@ -191,7 +213,7 @@ class Arm:
         fast = self._fast
         return (
             fast is not None
-            and self._sim.time_s >= fast.not_before_s
+            and self._sim.time_s >= self._calm_s
             and self._steadiness.is_steady()
         )
 
