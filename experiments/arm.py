@@ -20,6 +20,7 @@ from controllers.registry import make_controller
 from controllers.robot_interface import Controller, Observation
 from experiments.fast_forward import FastForwardCfg, Steadiness
 from experiments.heat_meter import HeatMeter
+from experiments.legs_power import LegsPower, least_power
 from experiments.loop import CONTROL_PERIOD, Loop
 from experiments.pushes import Push, check_pushes, pusher
 from experiments.recording import RunRecording
@@ -131,6 +132,8 @@ class Arm:
         self._loop = Loop(sim, controller, goal, cfg.control_period)
         self._loop.disturb = pusher(cfg.pushes, sim.robot)
         self._meter = HeatMeter(sim)
+        self._legs = LegsPower(sim.robot)
+        self._largest_shift = 0.0
         self._fast = cfg.fast_forward
         self._steadiness = Steadiness(cfg.fast_forward or FastForwardCfg())
         self._mean_square = np.zeros(len(sim.robot.motors))
@@ -165,6 +168,9 @@ class Arm:
         self._recording.counts("controller flags", self._sim.time_s, flags)
         self._recording.close(f"failed: {failure}" if failure else "done")
         joints = self._meter.results(self._mean_square)
+        robot = self._sim.robot
+        has_legs = bool(robot.leg_joints) and robot.has_legs
+        stands = has_legs and failure is None
         return ArmResult(
             controller=self._cfg.controller,
             joints=joints,
@@ -178,6 +184,11 @@ class Arm:
             shut_down_s=self._shut_down_s,
             flags=flags,
             folder=str(self._cfg.folder) if self._cfg.folder else None,
+            legs_joule_loss_j=self._meter.energy_of(robot.leg_joints),
+            legs_power_w=self._legs.last_w if has_legs else None,
+            least_power_w=least_power(self._sim) if stands else None,
+            largest_shift_deg=float(np.rad2deg(self._largest_shift)),
+            settled_s=self._legs.settled_s(),
         )
 
     def _fall(self) -> str:
@@ -204,10 +215,14 @@ class Arm:
             observation = self._loop.cycle()
             total += sim.mean_square
             self._note(observation, np.abs(sim.motor_torque), self._loop.limits)
+            if self._loop.shift is not None:
+                largest = float(np.abs(self._loop.shift).max())
+                self._largest_shift = max(self._largest_shift, largest)
             n += 1
         self._physics_s += n * period
         self._mean_square = total / n
         self._steadiness.add(self._mean_square)
+        self._legs.add(sim.time_s, self._mean_square)
 
     def _may_jump(self) -> bool:
         fast = self._fast

@@ -1,5 +1,7 @@
 """What one robot's motors went through: efforts, heat, first time at 80 °C."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,6 +47,14 @@ class HeatMeter:
             reached = [sim.robot.motor_names[m] for m in np.flatnonzero(crossing)]
         self._last, self._last_s = temperature, time_s
         return reached
+
+    def energy_of(self, joints: Sequence[str]) -> float | None:
+        """Return the heat made in the motors of joints in J; None: they are none."""
+        robot = self._sim.robot
+        motors = {robot.motor_of_joint[robot.joint_index(name)] for name in joints}
+        if not motors:
+            return None
+        return float(self._sim.heating.joule_energy[sorted(motors)].sum())
 
     def results(self, mean_square: FloatArray) -> dict[str, JointResult]:
         """Return the outcome of every joint; coupled joints share their motor's.

@@ -46,6 +46,17 @@ class ArmResult:
     flags: dict[str, int] = field(default_factory=dict)
     """Cycles in which the controller raised a flag, such as a fall-back, by flag."""
     folder: str | None = None
+    legs_joule_loss_j: float | None = None
+    """Heat made in all leg motors over the run; None for a robot without legs."""
+    legs_power_w: float | None = None
+    """That of the last physics in W, with the resistance of the data."""
+    least_power_w: float | None = None
+    """The least that the posture at the end allows (`experiments.legs_power`); None
+    where it does not stand."""
+    largest_shift_deg: float = 0.0
+    """Largest shift of a set-point by the controller."""
+    settled_s: float | None = None
+    """From when on the legs' power stayed near its last value; None for never."""
 
 
 @dataclass(frozen=True, kw_only=True)

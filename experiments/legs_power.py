@@ -1,0 +1,91 @@
+"""What the legs of a standing robot turn into heat, and the least that they must.
+
+The joule loss of a motor is c T², c = R / K² with the winding's resistance as it was
+identified, whatever heating model runs: powers of different runs can be compared.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.cooling.least_loss import solve_least_loss
+from controllers.cooling.standing_problem import (
+    build_standing_problem,
+    joule_loss,
+    sole_points,
+)
+from controllers.stiffness.dynamics import Dynamics
+from models import Robot
+from sim.engine import rotation_from_quaternion
+from sim.simulated_robot import SimulatedRobot
+
+FloatArray = NDArray[np.float64]
+
+SETTLED_SHARE = 0.05
+"""Share of its final value within which a power has settled."""
+SETTLED_W = 0.05
+"""And in W, whichever is larger."""
+
+
+def least_power(sim: SimulatedRobot, friction: float | None = None) -> float | None:
+    """Return the least joule loss of the legs that the true posture allows, in W.
+
+    From the engine's own angles and base, with both soles on the ground: no contact
+    forces within the friction cones cost less. Gear friction, which could bear a part
+    of the load, is left out.
+
+    Args:
+        sim: the robot, standing.
+        friction: coefficient of the ground; None: that of its world.
+
+    Returns:
+        The power; None where no forces at the soles balance the robot.
+    """
+    robot, truth = sim.robot, sim.truth()
+    points = sole_points(robot)
+    dynamics = Dynamics(robot, points)
+    dynamics.update(truth.q)
+    problem = build_standing_problem(
+        dynamics,
+        robot,
+        rotation_from_quaternion(truth.base_quaternion)[2],
+        np.arange(len(points)),
+        loss=joule_loss(robot),
+        friction=sim.engine.cfg.friction if friction is None else friction,
+    )
+    least = solve_least_loss(problem)
+    return least.loss_w if least.is_balanced else None
+
+
+class LegsPower:
+    """The legs' joule loss over a run; `add` after every stretch of physics."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Take the motors of `robot`."""
+        self._loss = joule_loss(robot)
+        self._times: list[float] = []
+        self._powers: list[float] = []
+
+    def add(self, time_s: float, mean_square: FloatArray) -> None:
+        """Take a stretch that ended at `time_s`.
+
+        Args:
+            time_s: in s.
+            mean_square: (n_motors,) mean squared torques over it, in N²m².
+        """
+        self._times.append(time_s)
+        self._powers.append(float(self._loss @ mean_square))
+
+    @property
+    def last_w(self) -> float | None:
+        """That of the last stretch in W; None before the first."""
+        return self._powers[-1] if self._powers else None
+
+    def settled_s(self) -> float | None:
+        """Return from when on it stayed near its last value; None: it never did."""
+        if len(self._powers) < 2:
+            return None
+        powers = np.array(self._powers)
+        bound = max(SETTLED_SHARE * powers[-1], SETTLED_W)
+        (outside,) = np.nonzero(np.abs(powers - powers[-1]) > bound)
+        first = int(outside[-1]) + 1 if len(outside) else 0
+        return None if first == len(powers) - 1 else self._times[first]
