@@ -1,0 +1,1 @@
+"""Sweeps: one experiment over many robots, settings and controllers."""

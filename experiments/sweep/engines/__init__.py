@@ -1,0 +1,1 @@
+"""Who runs the trials of a sweep: this process, others of this machine, a cluster."""
