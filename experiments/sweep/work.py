@@ -1,4 +1,4 @@
-"""What a worker does with a trial: run it, and turn whatever happens into an outcome."""
+"""What a worker does with a trial: run it, and tell whatever happens."""
 
 import dataclasses
 from typing import Any
