@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import cast
 
+from controllers.cooling.nudge import Nudge
 from controllers.plain import ConstantStiffness, FixedStiffness
 from controllers.robot_interface import Controller
 from controllers.stiffness import ProductPolicy, SmartStiffness, SmartStiffnessCfg
@@ -53,15 +54,21 @@ def _smart_product(argument: str | None) -> Controller:
     )
 
 
+def _nudge(argument: str | None) -> Controller:
+    _no_argument("nudge", argument)
+    return Nudge()
+
+
 BUILT_IN: Mapping[str, ControllerFactory] = {
     "fixed": _fixed,
     "constant": _constant,
     "smart": _smart,
     "smart-full": _smart_full,
     "smart-product": _smart_product,
+    "nudge": _nudge,
 }
 """Our controllers: no limit but the motor's; one value; the document's simplified and
-full models; the simplified model under the product's rules."""
+full models; the simplified model under the product's rules; the nudges of teams."""
 
 
 def controller_names() -> tuple[str, ...]:

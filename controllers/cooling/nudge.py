@@ -1,0 +1,219 @@
+"""`nudge`: the joint with the highest current has its set-point moved a little.
+
+What teams of the RoboCup do on real robots that stand: Berlin United began with knees
+and ankles [naoth], B-Human moves joints towards the angles that they measure [bhuman],
+others followed. With a servo of gain k_p, T = k_p (q* - q); so a step of the set-point
+q* against the sign of the current lowers that current. No model of the robot is used,
+and nobody knows whether another joint pays for it.
+
+    every half second:  m = argmax |i|;   if |i_m| > threshold:  q*_m -= sign(i_m) step
+
+While somebody pushes the robot nothing is changed; when the posture is changed, or a
+foot lifted, the shifts go back. We leave out three things of theirs: arms, since legs
+are what we compare; the restart of all shifts when several have come to their bound,
+which would heat the robot anew (here such a joint is passed over); and the larger steps
+with signs from a table after ten steps in vain.
+"""
+
+from collections import Counter
+from math import exp, isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.cooling.nudge_cfg import NudgeCfg
+from controllers.errors import SensorError
+from controllers.robot_interface import Limits, Observation
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+_FIELDS = ("q", "v", "target", "current", "gyro", "fsr")
+
+
+class Nudge:
+    """Moves the set-point of the leg joint with the highest current, again and again.
+
+    `reset(robot)` once, then `step(observation)` every 20 ms. Stiffness is 1. `enabled`
+    may be set at any time: off, the shifts go back to zero.
+    """
+
+    def __init__(self, cfg: NudgeCfg | None = None) -> None:
+        """Keep the configuration; nothing is known of a robot yet."""
+        self.cfg = cfg or NudgeCfg()
+        self.name = self.cfg.name
+        self.enabled = True
+        """Switch; off, the shifts go back."""
+        self.flag_counts: Counter[str] = Counter()
+        """Nudges by motor, and the cycles in which nothing was nudged, by reason."""
+        self._robot: Robot | None = None
+
+    def reset(self, robot: Robot) -> None:
+        """Prepare for `robot` and forget the past; the switch stays as it is."""
+        self._robot = robot
+        n, motors = len(robot.joints), len(robot.motors)
+        legs = {
+            robot.joints[robot.joint_index(name)].motor for name in robot.leg_joints
+        }
+        self._is_leg: BoolArray = np.array([name in legs for name in robot.motor_names])
+        self._lead = np.array(
+            [robot.joint_index(motor.joints[0]) for motor in robot.motors]
+        )
+        self._joints = tuple(
+            np.flatnonzero(robot.motor_of_joint == m) for m in range(motors)
+        )
+        self._names = tuple(f"nudged {name}" for name in robot.motor_names)
+        self._foot = _sensors_of_feet(robot)  # (n_feet, n_force_sensors)
+        self._stiffness = np.ones(n)
+        self._shift: FloatArray = np.zeros(n)
+        self._current: FloatArray = np.zeros(motors)
+        self._velocity: FloatArray = np.zeros(n)
+        self._gyro: FloatArray = np.zeros(3)
+        self._request: FloatArray | None = None
+        self._time = 0.0
+        self._calm_since = 0.0
+        self._next = 0.0
+        self._is_returning = False
+        self._is_lifted = False
+        self.flag_counts = Counter()
+
+    @property
+    def shift(self) -> FloatArray:
+        """(n_joints,) the present shift of the set-points in rad; a copy."""
+        return self._shift.copy()
+
+    def step(self, observation: Observation) -> Limits:
+        """Return stiffness 1 and the shift that holds until the next call.
+
+        Raises:
+            SensorError: a sensor value is not finite.
+            BadInput: `reset` was not called.
+        """
+        if self._robot is None:
+            raise BadInput("The controller has no robot yet; call reset(robot) first.")
+        _check(observation)
+        dt = self._filter(observation)
+        request = observation.target - self._shift
+        is_new_posture = self._has_new_request(request)
+        is_lifted = self._feel_feet(observation.fsr)
+        is_moving = self._is_moving() or is_new_posture
+        if is_moving:
+            self._calm_since = observation.time_s
+        if is_new_posture or is_lifted:
+            self._is_returning = True
+
+        if not self.enabled or self._is_returning:
+            self._go_back(dt)
+            self._is_returning = self._is_returning and (
+                is_lifted or is_new_posture or bool(self._shift.any())
+            )
+            self._next = observation.time_s + self.cfg.calm_s
+            why = "lifted" if is_lifted else "new posture"
+            self.flag_counts[why if self.enabled else "switched off"] += 1
+        elif observation.time_s - self._calm_since < self.cfg.calm_s:
+            self.flag_counts["moving"] += 1
+        elif observation.time_s >= self._next - 1e-9:
+            self._nudge(observation.target - observation.q, request)
+            self._next = observation.time_s + self.cfg.period_s
+        return Limits(stiffness=self._stiffness.copy(), shift=self._shift.copy())
+
+    def _filter(self, observation: Observation) -> float:
+        """Take currents and velocities through their low passes; return dt in s."""
+        if self._request is None:  # the first: nothing to filter with
+            dt, k_current, k_motion = 0.0, 1.0, 1.0
+            self._calm_since = observation.time_s
+        else:
+            dt = max(0.0, observation.time_s - self._time)
+            k_current = 1.0 - exp(-dt / self.cfg.current_time_constant_s)
+            k_motion = 1.0 - exp(-dt / self.cfg.motion_time_constant_s)
+        self._time = observation.time_s
+        self._current += k_current * (observation.current - self._current)
+        self._velocity += k_motion * (observation.v - self._velocity)
+        self._gyro += k_motion * (observation.gyro - self._gyro)
+        return dt
+
+    def _has_new_request(self, request: FloatArray) -> bool:
+        """Whether others moved the set-points since the last motion."""
+        if self._request is None:
+            self._request = request
+            return False
+        moved = float(np.abs(request - self._request).max())
+        if moved <= self.cfg.request_threshold_rad:
+            return False
+        self._request = request
+        return True
+
+    def _is_moving(self) -> bool:
+        return bool(
+            np.abs(self._gyro).max() > self.cfg.gyro_threshold
+            or np.abs(self._velocity).max() > self.cfg.velocity_threshold
+        )
+
+    def _feel_feet(self, fsr: FloatArray) -> bool:
+        """Whether a foot carries nothing; without sensors nobody knows, so False."""
+        if len(self._foot):
+            least = float((self._foot @ fsr).min())
+            cfg = self.cfg
+            bound = cfg.pressed_newton if self._is_lifted else cfg.lifted_newton
+            self._is_lifted = least < bound
+        return self._is_lifted
+
+    def _go_back(self, dt: float) -> None:
+        step = self.cfg.bound_rad * dt / self.cfg.return_s
+        self._shift -= np.clip(self._shift, -step, step)
+
+    def _nudge(self, error: FloatArray, request: FloatArray) -> None:
+        """Move one motor's set-points by a step.
+
+        Args:
+            error: (n_joints,) set-point minus measured angle, in rad.
+            request: (n_joints,) set-points without the shift, in rad.
+        """
+        cfg, robot = self.cfg, self._robot
+        assert robot is not None  # step has looked
+        amps = np.abs(self._current)
+        shift = self._shift[self._lead]
+        is_high = np.abs(shift) >= cfg.high_shift_rad
+        wants = self._is_leg & (
+            amps > np.where(is_high, cfg.high_threshold_a, cfg.threshold_a)
+        )
+        for m in np.argsort(np.where(wants, -amps, np.inf), kind="stable"):
+            if not wants[m]:
+                break
+            lead, joints = self._lead[m], self._joints[m]
+            is_far = abs(error[lead]) > cfg.large_step_rad
+            step = cfg.large_step_rad if is_far else cfg.small_step_rad
+            moved = shift[m] - np.copysign(step, self._current[m])
+            # The bound, and for no joint of the motor beyond its range.
+            lower = max(-cfg.bound_rad, float((robot.lower - request)[joints].max()))
+            upper = min(cfg.bound_rad, float((robot.upper - request)[joints].min()))
+            moved = min(max(moved, min(lower, 0.0)), max(upper, 0.0))
+            if moved != shift[m]:
+                self._shift[joints] = moved
+                self.flag_counts[self._names[m]] += 1
+                return
+        self.flag_counts["nothing to do"] += 1
+
+
+def _sensors_of_feet(robot: Robot) -> FloatArray:
+    """Return (n_feet, n_force_sensors), 1 where a sensor is of a foot, else 0.
+
+    Feet without sensors have no row.
+    """
+    rows = []
+    for foot in robot.feet:
+        of_foot = {p.fsr for p in robot.contact_points if p.effector == foot}
+        rows.append([float(s.name in of_foot) for s in robot.force_sensors])
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
+    return np.asarray(table[table.any(axis=1)] if table.size else table[:0])
+
+
+def _check(observation: Observation) -> None:
+    """Raise `SensorError` for the first value that is not finite, if there is one."""
+    if isfinite(sum(float(getattr(observation, name).sum()) for name in _FIELDS)):
+        return
+    for name in _FIELDS:
+        value = getattr(observation, name)
+        for index in np.flatnonzero(~np.isfinite(value)):
+            raise SensorError(name, int(index), float(value[index]), observation.time_s)
