@@ -121,6 +121,8 @@ class TrialOutcome:
     """The fields of `ArmResult`, as JSON can hold them; None where it raised."""
     error: str | None = None
     """Why there is no result; such a trial is run again by the next sweep."""
+    wall_s: float | None = None
+    """What it took its worker, with all that comes before the physics."""
 
     @classmethod
     def lost(cls, reason: str) -> "TrialOutcome":

@@ -1,34 +1,50 @@
 """What a worker does with a trial: run it, and tell whatever happens."""
 
 import dataclasses
+import time
 from typing import Any
 
 from experiments.arm import run_arm
 from experiments.results import ArmResult
+from experiments.sweep.identity import robot_digest
 from experiments.sweep.trial import Trial, TrialOutcome
-from models import TestbedError
+from models import BadInput, TestbedError
 from sim.run_meta import plain
 
 
 def run_trial(trial: Trial) -> TrialOutcome:
     """Run a trial; a fall is a result, an exception an error with its reason."""
+    begin = time.perf_counter()
     try:
-        return TrialOutcome(result=result_fields(run_arm(trial.arm())))
+        _check_robot(trial)
+        result = result_fields(run_arm(trial.arm()))
+        return TrialOutcome(result=result, wall_s=time.perf_counter() - begin)
     except TestbedError as error:
         return TrialOutcome.lost(str(error))
     except Exception as error:  # noqa: BLE001  # a sweep goes on whatever one trial does
         return TrialOutcome.lost(f"{type(error).__name__}: {error}")
 
 
+def _check_robot(trial: Trial) -> None:
+    """Refuse to run another robot than the one that was meant."""
+    digest = robot_digest(trial.robot_folder)
+    if trial.robot_digest and digest != trial.robot_digest:
+        raise BadInput(
+            f"the robot {trial.robot_folder or 'NAO'} of this worker has other data "
+            f"({digest}) than that of the sweep ({trial.robot_digest}); give all "
+            "machines the same files."
+        )
+
+
 def result_fields(result: ArmResult) -> dict[str, Any]:
     """Return a result as JSON can hold it; numbers that are not finite become None."""
     return {
-        field.name: _without_infinity(plain(getattr(result, field.name)))
+        field.name: _finite(plain(getattr(result, field.name)))
         for field in dataclasses.fields(result)
     }
 
 
-def _without_infinity(value: Any) -> Any:
+def _finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_infinity(item) for key, item in value.items()}
+        return {key: _finite(item) for key, item in value.items()}
     return None if value in ("inf", "-inf", "nan") else value
