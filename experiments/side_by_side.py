@@ -101,7 +101,7 @@ def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmR
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_start_worker, initargs=(reports, stop)
     ) as pool:
-        with _surroundings_of_workers():
+        with surroundings_of_workers():
             futures = [pool.submit(_work, i, arm) for i, arm in enumerate(arms)]
         try:
             _follow(futures, reports, on_progress)
@@ -124,7 +124,7 @@ def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmR
 
 
 @contextlib.contextmanager
-def _surroundings_of_workers() -> Iterator[None]:
+def surroundings_of_workers() -> Iterator[None]:
     """Let processes that start meanwhile use one thread each and ignore signals.
 
     Both must be so before they import anything: numpy asks for its threads only then,
