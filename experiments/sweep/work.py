@@ -2,13 +2,16 @@
 
 import dataclasses
 import time
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from experiments.arm import run_arm
+from experiments.arm import ArmCfg, run_arm
 from experiments.results import ArmResult
 from experiments.sweep.identity import robot_digest
 from experiments.sweep.trial import Trial, TrialOutcome
-from models import BadInput, TestbedError
+from models import BadInput, Robot, TestbedError, load_robot
 from sim.run_meta import plain
 
 
@@ -17,12 +20,30 @@ def run_trial(trial: Trial) -> TrialOutcome:
     begin = time.perf_counter()
     try:
         _check_robot(trial)
-        result = result_fields(run_arm(trial.arm()))
-        return TrialOutcome(result=result, wall_s=time.perf_counter() - begin)
+        result = run_arm(_KeptRobotArm(**vars(trial.arm())))
+        wall_s = time.perf_counter() - begin
+        return TrialOutcome(result=result_fields(result), wall_s=wall_s)
     except TestbedError as error:
         return TrialOutcome.lost(str(error))
     except Exception as error:  # noqa: BLE001  # a sweep goes on whatever one trial does
         return TrialOutcome.lost(f"{type(error).__name__}: {error}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _KeptRobotArm(ArmCfg):
+    """An arm whose robot is read once a process: that takes as long as 1 s of physics.
+
+    The files of a robot do not change under a sweep: `robot_digest` is kept likewise.
+    """
+
+    def load_robot(self) -> Robot:
+        """See `ArmCfg.load_robot`."""
+        return _robot(self.robot_folder).with_effort_limits(self.effort_limits)
+
+
+@lru_cache(maxsize=8)
+def _robot(folder: Path) -> Robot:
+    return load_robot(folder)
 
 
 def _check_robot(trial: Trial) -> None:
