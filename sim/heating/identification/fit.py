@@ -1,0 +1,259 @@
+"""Fits the one-node model to records of one kind of motor.
+
+    build_start -> least squares -> covariance -> intervals
+
+All records share R/C, λ/C and Tₑ; each has its own start temperature. The model is
+linear in all but λ/C: a search over that one number starts the least squares.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import least_squares
+from scipy.stats import t as student
+
+from models import BadInput
+from sim.heating.exponentials import FloatArray
+from sim.heating.identification.estimate import CONFIDENCE, Estimate
+from sim.heating.identification.heat_record import HeatRecord
+from sim.heating.identification.likeness import rows_per_error
+from sim.heating.identification.one_node_fit import OneNodeFit
+from sim.heating.identification.response import respond
+
+TRIED_RATES = 60
+"""Values of λ/C among which the least squares begins."""
+SHORTEST_TIME_CONSTANT_S = 5.0
+"""No motor with a gear cools faster."""
+ALIKE = 1e-5
+"""Below this smallest singular value (of columns of length 1) effects are the same."""
+
+
+def fit_one_node(
+    records: Sequence[HeatRecord], *, ambient_degc: float | None = None
+) -> OneNodeFit:
+    """Fit the model dT/dt = (R/C) i² - (λ/C) (T - Tₑ) to measured temperatures.
+
+    Intervals hold what noise and the sensor's steps leave open: residuals that stay
+    alike from row to row count as one error. They take the model for right; what it is
+    worth where it is not, only rows that the fit has not seen can tell.
+
+    Args:
+        records: stretches of one motor, or of motors of one kind in the same air.
+        ambient_degc: Tₑ in °C, where it is known; None fits it too, for which the
+            current must change, or differ between records.
+
+    Raises:
+        BadInput: there are no records, the temperature never changes, or the records
+            cannot tell heat from warm air.
+    """
+    problem = _build(records, ambient_degc)
+    start = min(
+        (problem.linear_start(rate) for rate in _rates(records)), key=lambda s: s[0]
+    )[1]
+    lower = np.full(start.size, -np.inf)
+    lower[0] = 0.0
+    solution = least_squares(
+        problem.residual,
+        start,
+        problem.jacobian,
+        bounds=(lower, np.inf),
+        x_scale=np.maximum(np.abs(start), 1e-6),
+        xtol=1e-12,
+        ftol=1e-12,
+        gtol=1e-12,
+    )
+    return _conclude(problem, solution.x)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Problem:
+    """x = (b, a, T₀ of each record, and Tₑ unless it is given)."""
+
+    records: tuple[HeatRecord, ...]
+    known: tuple[np.ndarray, ...]
+    measured: FloatArray
+    ambient_degc: float | None
+
+    def design(self, rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return A, c of T = A (a, T₀..., Tₑ) + c at this rate, and d, g by b."""
+        n = len(self.records)
+        is_free = self.ambient_degc is None
+        blocks, constants, slopes = [], [], []
+        for i, (record, known) in enumerate(zip(self.records, self.known, strict=True)):
+            decay, gain, decay_slope, gain_slope = (
+                column[known] for column in respond(record, rate)
+            )
+            block = np.zeros((decay.size, 1 + n + is_free))
+            block[:, 0] = gain
+            block[:, 1 + i] = decay
+            if is_free:
+                block[:, -1] = 1.0 - decay
+                constants.append(np.zeros(decay.size))
+            else:
+                constants.append(self.ambient_degc * (1.0 - decay))
+            blocks.append(block)
+            slopes.append(np.column_stack((decay_slope, gain_slope)))
+        return np.vstack(blocks), np.concatenate(constants), np.vstack(slopes)
+
+    def linear_start(self, rate: float) -> tuple[float, FloatArray]:
+        """Return the squared error and x of the best fit at this rate."""
+        A, c, _ = self.design(rate)
+        linear, *_ = np.linalg.lstsq(A, self.measured - c)
+        error = self.measured - c - A @ linear
+        return float(error @ error), np.concatenate(([rate], linear))
+
+    def residual(self, x: FloatArray) -> FloatArray:
+        """Return fitted less measured at every known row, in K."""
+        A, c, _ = self.design(x[0])
+        return A @ x[1:] + c - self.measured
+
+    def jacobian(self, x: FloatArray) -> FloatArray:
+        """Return the derivatives of the residual by x."""
+        A, _, slopes = self.design(x[0])
+        ambient = self.ambient_degc if self.ambient_degc is not None else x[-1]
+        sizes = [int(known.sum()) for known in self.known]
+        start = np.repeat(x[2 : 2 + len(sizes)], sizes)
+        by_rate = (start - ambient) * slopes[:, 0] + x[1] * slopes[:, 1]
+        return np.column_stack((by_rate, A))
+
+    def split(self, rows: FloatArray) -> tuple[FloatArray, ...]:
+        """Return values of the known rows by record, NaN at the others."""
+        out, begin = [], 0
+        for known in self.known:
+            values = np.full(known.size, np.nan)
+            n = int(known.sum())
+            values[known] = rows[begin : begin + n]
+            begin += n
+            out.append(values)
+        return tuple(out)
+
+
+def _build(records: Sequence[HeatRecord], ambient_degc: float | None) -> _Problem:
+    if not records:
+        raise BadInput("there is no record to fit; give at least one.")
+    if ambient_degc is not None and not -50.0 < ambient_degc < 100.0:
+        raise BadInput(
+            f"ambient temperature is {ambient_degc} °C; give one from -50 to 100."
+        )
+    known = tuple(record.is_known for record in records)
+    measured = np.concatenate(
+        [record.degc[k] for record, k in zip(records, known, strict=True)]
+    )
+    if np.ptp(measured) == 0.0:
+        raise BadInput(
+            f"the temperature is {measured[0]:g} °C all the time: it says nothing of "
+            f"the motor. Record one that warms or cools by some kelvins."
+        )
+    return _Problem(
+        records=tuple(records),
+        known=known,
+        measured=measured,
+        ambient_degc=ambient_degc,
+    )
+
+
+def _rates(records: Sequence[HeatRecord]) -> FloatArray:
+    """Return rates from far too slow for the longest record to very fast, in 1/s."""
+    longest = max(record.duration_s for record in records)
+    slowest = min(1e-2 / longest, 0.1 / SHORTEST_TIME_CONSTANT_S)
+    return np.geomspace(slowest, 1.0 / SHORTEST_TIME_CONSTANT_S, TRIED_RATES)
+
+
+def _conclude(problem: _Problem, x: FloatArray) -> OneNodeFit:
+    """Return the fit with its intervals.
+
+    Raises:
+        BadInput: two parameters have the same effect.
+    """
+    J = problem.jacobian(x)
+    _refuse_if_alike(J, problem)
+    residual = -problem.residual(x)
+    residuals = problem.split(residual)
+    resolution = max(record.resolution_k for record in problem.records)
+    rms = float(np.sqrt(np.mean(residual**2)))
+    alike = rows_per_error(residuals)
+    variance = max(rms**2, resolution**2 / 12.0) * alike
+    freedom = max(residual.size / alike - x.size, 1.0)
+    scale = np.linalg.norm(J, axis=0)
+    covariance = np.linalg.inv((J / scale).T @ (J / scale)) / np.outer(scale, scale)
+    half = student.ppf(0.5 + CONFIDENCE / 2.0, freedom) * np.sqrt(
+        variance * np.diag(covariance)
+    )
+    n = len(problem.records)
+    is_given = problem.ambient_degc is not None
+    ambient = (
+        Estimate(
+            value=float(problem.ambient_degc),
+            low=float(problem.ambient_degc),
+            high=float(problem.ambient_degc),
+            unit="°C",
+        )
+        if problem.ambient_degc is not None
+        else _estimate(x[-1], half[-1], "°C")
+    )
+    rate = _estimate(x[0], half[0], "1/s")
+    heating = _estimate(x[1], half[1], "K/(s A²)")
+    return OneNodeFit(
+        heating=heating,
+        rate=rate,
+        ambient=ambient,
+        is_ambient_given=is_given,
+        start_degc=x[2 : 2 + n].copy(),
+        residuals=residuals,
+        rms_k=rms,
+        resolution_k=resolution,
+        rows_per_error=alike,
+        remarks=_remarks(problem, rate, heating, rms, resolution),
+    )
+
+
+def _estimate(value: float, half: float, unit: str) -> Estimate:
+    return Estimate(
+        value=float(value), low=float(value - half), high=float(value + half), unit=unit
+    )
+
+
+def _refuse_if_alike(J: FloatArray, problem: _Problem) -> None:
+    """Refuse records in which two parameters have the same effect."""
+    length = np.linalg.norm(J, axis=0)
+    if length[1] == 0.0:
+        raise BadInput(
+            "no current flows in any record: cooling alone does not tell how a current "
+            "heats. Add a record with a current."
+        )
+    smallest = np.linalg.svd(J / np.where(length > 0, length, 1.0), compute_uv=False)[
+        -1
+    ]
+    if length.min() > 0.0 and smallest > ALIKE:
+        return
+    if problem.ambient_degc is None:
+        raise BadInput(
+            "the current is the same all the time: a stronger heater and warmer air "
+            "then look alike. Give the ambient temperature, or records with different "
+            "currents."
+        )
+    raise BadInput(
+        "the records do not tell heating from cooling; give a longer one, or one in "
+        "which the current changes."
+    )
+
+
+def _remarks(
+    problem: _Problem, rate: Estimate, heating: Estimate, rms: float, step: float
+) -> tuple[str, ...]:
+    remarks = []
+    longest = max(record.duration_s for record in problem.records)
+    if rate.low <= 0.0:
+        remarks.append(
+            f"λ/C may be 0: within {longest:.0f} s the temperature does not bend "
+            f"enough to tell how fast the motor cools."
+        )
+    if heating.low <= 0.0:
+        remarks.append("R/C may be 0: the current does not explain the temperature.")
+    if step > 0.0 and rms > 2.0 * step / np.sqrt(12.0):
+        remarks.append(
+            f"residuals of {rms:.2f} K rms are more than the steps of {step:g} K make "
+            f"({step / np.sqrt(12.0):.2f} K): noise, or more than one node."
+        )
+    return tuple(remarks)
