@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import cast
 
+from controllers.cooling.minheat import MinHeat, MinHeatCfg
 from controllers.cooling.nudge import Nudge
+from controllers.cooling.set_point_shift import SetPointShiftCfg
 from controllers.plain import ConstantStiffness, FixedStiffness
 from controllers.robot_interface import Controller
 from controllers.stiffness import ProductPolicy, SmartStiffness, SmartStiffnessCfg
@@ -54,6 +56,17 @@ def _smart_product(argument: str | None) -> Controller:
     )
 
 
+def _minheat(argument: str | None) -> Controller:
+    _no_argument("minheat", argument)
+    return MinHeat()
+
+
+def _minheat_no_gear(argument: str | None) -> Controller:
+    _no_argument("minheat-no-gear", argument)
+    shift = SetPointShiftCfg(gear_share=0.0)
+    return MinHeat(MinHeatCfg(name="minheat-no-gear", shift=shift))
+
+
 def _nudge(argument: str | None) -> Controller:
     _no_argument("nudge", argument)
     return Nudge()
@@ -66,9 +79,12 @@ BUILT_IN: Mapping[str, ControllerFactory] = {
     "smart-full": _smart_full,
     "smart-product": _smart_product,
     "nudge": _nudge,
+    "minheat": _minheat,
+    "minheat-no-gear": _minheat_no_gear,
 }
 """Our controllers: no limit but the motor's; one value; the document's simplified and
-full models; the simplified model under the product's rules; the nudges of teams."""
+full models; the simplified model under the product's rules; the nudges of teams;
+set-points shifted to the least heat, with and without the help of stuck gears."""
 
 
 def controller_names() -> tuple[str, ...]:

@@ -69,8 +69,8 @@ def solve_least_loss(problem: StandingProblem) -> LeastLoss:
     """Solve for the forces of least loss; never raises on finite input."""
     counts = problem.loss > 0.0
     root = np.sqrt(problem.loss[counts])
-    SC = _sum_motors(problem, problem.contact_map)[counts]
-    Sg = _sum_motors(problem, problem.gravity[:, None])[counts, 0]
+    SC = problem.over_motors(problem.contact_map)[counts]
+    Sg = problem.motor_effort(problem.gravity)[counts]
     rays = friction_rays(problem.friction)
     n = problem.n_points
     A = np.vstack(
@@ -106,10 +106,3 @@ def solve_nnls(A: FloatArray, b: FloatArray) -> FloatArray:
         return np.zeros(0)
     strength, _ = nnls(A, b, maxiter=30 * A.shape[1])
     return np.asarray(strength, dtype=np.float64)
-
-
-def _sum_motors(problem: StandingProblem, rows: FloatArray) -> FloatArray:
-    """Return S · rows: the rows of joints on one motor added up."""
-    total = np.zeros((len(problem.loss), rows.shape[1]))
-    np.add.at(total, problem.motor_of_joint, rows)
-    return total

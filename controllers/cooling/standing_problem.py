@@ -67,9 +67,13 @@ class StandingProblem:
 
     def motor_effort(self, effort: FloatArray) -> FloatArray:
         """Return T = S τ, (n_motors,), of (n_joints,) joint torques."""
-        T = np.zeros(len(self.loss))
-        np.add.at(T, self.motor_of_joint, effort)
-        return T
+        return self.over_motors(effort)
+
+    def over_motors(self, rows: FloatArray) -> FloatArray:
+        """Return S · rows, (n_motors, ...): those of joints on one motor added up."""
+        total = np.zeros((len(self.loss), *rows.shape[1:]))
+        np.add.at(total, self.motor_of_joint, rows)
+        return total
 
 
 def sole_points(robot: Robot) -> tuple[ContactPoint, ...]:

@@ -15,6 +15,7 @@ from controllers.robot_interface import Limits, Observation
 from controllers.stiffness.config import SmartStiffnessCfg
 from controllers.stiffness.equilibrium import Equilibrium, EquilibriumLogic
 from controllers.stiffness.flags import StiffnessFlag, flag_names
+from controllers.stiffness.ground_plane import GroundPlane
 from controllers.stiffness.loads import ExternalLoad
 from controllers.stiffness.offset import Offset, OffsetContext
 from controllers.stiffness.policy import PostureTuning
@@ -155,6 +156,11 @@ class SmartStiffness:
         self._last = balance, offset, computed, stiffness, flags
         self._report = None
         return Limits(stiffness=stiffness.copy())
+
+    @property
+    def plane(self) -> GroundPlane | None:
+        """The virtual ground plane of the last step; None before the first."""
+        return None if self._last is None else self._last[0].plane
 
     @property
     def report(self) -> StiffnessReport | None:

@@ -1,0 +1,290 @@
+"""`minheat`: set-points are shifted until the legs make the least heat they can.
+
+    currents -> present forces -> forces of least joule loss -> change of torques
+             -> shift of the set-points, slow and bounded
+
+A torque limit caps the fight of two misaligned legs; it does not end it, since each
+set-point still pulls its own way. Here the set-points give way: ten times a second the
+forces at the soles are found that carry the same robot at the least joule loss
+(`least_loss`), and the shift follows the torques that go with them. Hot motors weigh
+more (`temperature_weights`). The document's limit stays in force as a safety net.
+
+Nothing is shifted while the robot moves or is pushed, or rests on more than its feet.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from math import exp, isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.cooling.least_loss import LeastLoss, solve_least_loss
+from controllers.cooling.present_forces import PresentForces, find_present_forces
+from controllers.cooling.set_point_shift import SetPointShift, SetPointShiftCfg
+from controllers.cooling.standing_problem import (
+    FRICTION,
+    build_standing_problem,
+    joule_loss,
+    sole_points,
+)
+from controllers.cooling.stillness import Stillness, StillnessCfg
+from controllers.cooling.temperature_weights import (
+    TemperatureWeightsCfg,
+    temperature_weights,
+)
+from controllers.errors import SensorError
+from controllers.robot_interface import Limits, Observation
+from controllers.stiffness import SmartStiffness, SmartStiffnessCfg
+from controllers.stiffness.dynamics import GRAVITY, Dynamics
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinHeatCfg:
+    """Choices of the controller."""
+
+    name: str = "minheat"
+    """Name of the controller in tables and run folders."""
+    period_s: float = 0.1
+    """Time between two solutions, in s."""
+    current_time_constant_s: float = 0.3
+    """Low pass of the currents, in s."""
+    calm_s: float = 0.5
+    """Time without motion before the shift goes on, in s."""
+    friction: float = FRICTION
+    """Friction coefficient of the ground that is counted on."""
+    least_on_feet: float = 0.7
+    """Share of the weight that the force sensors must feel; with less the robot also
+    rests on something else, or is held."""
+    shift: SetPointShiftCfg = field(default_factory=SetPointShiftCfg)
+    weights: TemperatureWeightsCfg = field(default_factory=TemperatureWeightsCfg)
+    stillness: StillnessCfg = field(default_factory=StillnessCfg)
+    limits: SmartStiffnessCfg = field(default_factory=SmartStiffnessCfg)
+    """The safety net."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning."""
+        for name in ("period_s", "current_time_constant_s", "friction"):
+            value = getattr(self, name)
+            if not 0.0 < value < float("inf"):
+                raise BadInput(f"{name} = {value}; give a finite number above 0.")
+        if not 0.0 <= self.calm_s < float("inf"):
+            raise BadInput(f"calm_s = {self.calm_s} s; give 0 or more.")
+        if not 0.0 <= self.least_on_feet <= 1.0:
+            raise BadInput(f"least_on_feet = {self.least_on_feet}; give 0 to 1.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MinHeatState:
+    """Where the controller stands: how far the legs are from the least heat."""
+
+    time_s: float
+    """When this was found."""
+    loss_w: float
+    """Joule loss of the legs now, from the currents, in W."""
+    least_w: float
+    """The least that contact forces allow with this load and posture, in W."""
+    shift: FloatArray
+    """(n_joints,) in rad."""
+    feet: tuple[str, ...]
+    """Those that carry."""
+
+    @property
+    def above_least_w(self) -> float:
+        """The distance to the limit: heat that is made for nothing, in W."""
+        return self.loss_w - self.least_w
+
+
+class MinHeat:
+    """Shifts set-points towards the least joule loss, under the document's limit.
+
+    `reset(robot)` once, then `step(observation)` every 20 ms. `limits` is the safety
+    net, with switches of its own; `enabled` switches both.
+    """
+
+    signal_names = ("loss_w", "least_w")
+    """What `signals` holds, for recorders."""
+
+    def __init__(self, cfg: MinHeatCfg | None = None) -> None:
+        """Keep the configuration; nothing is known of a robot yet."""
+        self.cfg = cfg or MinHeatCfg()
+        self.name = self.cfg.name
+        self.limits = SmartStiffness(self.cfg.limits)
+        """The document's controller, which sets the limits."""
+        self._is_enabled = True
+        self._robot: Robot | None = None
+        self._counts: Counter[str] = Counter()
+
+    def reset(self, robot: Robot) -> None:
+        """Build everything that depends on `robot` and forget the past.
+
+        Raises:
+            BadInput: the robot has no soles, or the configuration does not fit it.
+        """
+        cfg = self.cfg
+        self.limits.reset(robot)
+        self._robot = robot
+        points = sole_points(robot)
+        self._dynamics = Dynamics(robot, points)
+        self._foot_of_point = np.array([robot.feet.index(p.effector) for p in points])
+        self._senses_feet = bool(robot.force_sensors)
+        self._loss = joule_loss(robot)
+        self._torque_constant = np.array(
+            [motor.one_node.torque_constant for motor in robot.motors]
+        )
+        self._stillness = Stillness(robot, cfg.stillness)
+        self._shift = SetPointShift(robot, cfg.shift)
+        self._effort: FloatArray = np.zeros(len(robot.motors))
+        self._time: float | None = None
+        self._next = -np.inf
+        self._present: PresentForces | None = None
+        self._seen: tuple[float, FloatArray, tuple[str, ...]] | None = None
+        self._state: MinHeatState | None = None
+        self._counts = Counter()
+
+    @property
+    def enabled(self) -> bool:
+        """Switch; off, the shift goes back and the user's stiffness is in force."""
+        return self._is_enabled
+
+    @enabled.setter
+    def enabled(self, on: bool) -> None:
+        self._is_enabled = on
+        self.limits.enabled = on
+
+    @property
+    def shift(self) -> FloatArray:
+        """(n_joints,) the present shift of the set-points in rad; a copy."""
+        self._require_robot()
+        return self._shift.value
+
+    @property
+    def flag_counts(self) -> Counter[str]:
+        """Steps since `reset` with a flag of the limits, or in which nothing was done.
+
+        The latter by reason.
+        """
+        return self.limits.flag_counts + self._counts
+
+    @property
+    def state(self) -> MinHeatState | None:
+        """Where the last solution left the legs; None before the first.
+
+        It is computed when first asked for.
+        """
+        if self._state is None and self._present is not None and self._seen is not None:
+            problem = self._present.problem
+            T = problem.motor_effort(problem.effort(self._present.forces))
+            time_s, shift, feet = self._seen
+            self._state = MinHeatState(
+                time_s=time_s,
+                loss_w=float(problem.loss @ (T * T)),
+                least_w=solve_least_loss(problem).loss_w,
+                shift=shift,
+                feet=feet,
+            )
+        return self._state
+
+    @property
+    def signals(self) -> tuple[float, float]:
+        """Joule loss of the legs and the least possible, in W; NaN before the first."""
+        state = self.state
+        return (state.loss_w, state.least_w) if state else (np.nan, np.nan)
+
+    def step(self, observation: Observation) -> Limits:
+        """Return the limit and the shift that hold until the next call.
+
+        Raises:
+            SensorError: a sensor value is not finite.
+            BadInput: `reset` was not called.
+        """
+        self._require_robot()
+        limits = self.limits.step(observation)  # looks whether values are finite
+        dt = self._filter(observation)
+        self._stillness.step(observation, observation.target - self._shift.value)
+        if not self._is_enabled:
+            self._shift.go_back(dt)
+        elif observation.time_s >= self._next - 1e-9:
+            self._next = observation.time_s + self.cfg.period_s
+            why_not = self._why_not()
+            if why_not is None:
+                self._relieve(observation)
+            else:
+                self._counts[why_not] += 1
+        return Limits(stiffness=limits.stiffness, shift=self._shift.value)
+
+    def _filter(self, observation: Observation) -> float:
+        """Take the currents through their low pass; return the time passed in s."""
+        if not isfinite(float(observation.current.sum())):
+            _refuse(observation)
+        effort = observation.current * self._torque_constant
+        if self._time is None:
+            dt, k = 0.0, 1.0
+        else:
+            dt = max(0.0, observation.time_s - self._time)
+            k = 1.0 - exp(-dt / self.cfg.current_time_constant_s)
+        self._time = observation.time_s
+        self._effort += k * (effort - self._effort)
+        return dt
+
+    def _why_not(self) -> str | None:
+        """Return why the shift is left as it is; None: it may go on."""
+        still = self._stillness
+        if still.calm_s < self.cfg.calm_s:
+            return "moving"
+        if self._senses_feet:
+            weight = self._dynamics.mass * GRAVITY
+            if still.foot_loads.sum() < self.cfg.least_on_feet * weight:
+                return "not on its feet"
+        return None
+
+    def _relieve(self, observation: Observation) -> None:
+        """Solve for the least loss and let the shift follow."""
+        robot = self._require_robot()
+        plane = self.limits.plane
+        if plane is None:
+            return
+        self._dynamics.update(observation.q)
+        pressed = self._stillness.is_pressed
+        (points,) = np.nonzero(pressed[self._foot_of_point])
+        model = build_standing_problem(
+            self._dynamics,
+            robot,
+            plane.up,
+            points,
+            loss=self._loss,
+            friction=self.cfg.friction,
+        )
+        present = find_present_forces(model, self._effort)
+        weights = temperature_weights(observation.temperature, self.cfg.weights)
+        weighted = replace(present.problem, loss=self._loss * weights)
+        least = solve_least_loss(weighted)
+        self._follow(least)
+        self._present, self._state = present, None
+        feet = tuple(f for f, on in zip(robot.feet, pressed, strict=True) if on)
+        self._seen = observation.time_s, self._shift.value, feet
+
+    def _follow(self, least: LeastLoss) -> None:
+        """Move the shift towards the torques of `least`, in the legs alone."""
+        counts = self._loss > 0.0
+        change = np.where(counts, least.motor_effort - self._effort, 0.0)
+        remaining = np.where(counts, least.motor_effort, 0.0)
+        self._shift.follow(change, remaining, self.cfg.period_s)
+        if self._shift.is_at_bound:
+            self._counts["shift at its bound"] += 1
+
+    def _require_robot(self) -> Robot:
+        if self._robot is None:
+            raise BadInput("The controller has no robot yet; call reset(robot) first.")
+        return self._robot
+
+
+def _refuse(observation: Observation) -> None:
+    """Raise `SensorError` for the first current that is not finite."""
+    for index in np.flatnonzero(~np.isfinite(observation.current)):
+        value = float(observation.current[index])
+        raise SensorError("current", int(index), value, observation.time_s)

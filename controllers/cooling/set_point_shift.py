@@ -1,0 +1,121 @@
+"""The shift of the set-points, moved slowly and within bounds.
+
+A servo gives T = k_p (q* - q). To get from T to T' while nothing moves, its set-point
+has to go by (T' - T) / k_p; the shift goes there with a time constant t_s,
+
+    ds/dt = (T' - T) / (k_p t_s),    |ds/dt| <= v_max,    |s| <= s_max.
+
+T' - T is a change of internal forces alone, so the shift turns no joint of a robot
+whose soles stick.
+
+A second, small part uses the gear. Stuck friction bears up to ± f on either side of a
+joint; which side it is, is left from how the robot came to stand. Moving a set-point
+against the motor's remaining torque by at most
+
+    b = share · 2 f (1 / k_p + 1 / k_g),
+
+k_g being the stiffness of the stuck gear, brings it to the side that helps and turns
+the joint by 2 f / k_g at most: 0.17° on a NAO.
+"""
+
+from dataclasses import dataclass
+from math import radians
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetPointShiftCfg:
+    """How fast and how far."""
+
+    time_constant_s: float = 1.5
+    """t_s: some five times that of the low pass of the currents."""
+    rate_rad_s: float = radians(0.6)
+    """v_max: 3° in 5 s, a fifth of the speed at which a robot counts as moving."""
+    bound_rad: float = radians(3.0)
+    """s_max of a motor: what calibration errors of 2° ask for, and some play."""
+    gear_share: float = 1.0
+    """Part of the gear friction that may bear a load; 0: none, as if friction could
+    vanish."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning."""
+        for field in ("time_constant_s", "rate_rad_s", "bound_rad"):
+            value = getattr(self, field)
+            if not 0.0 < value < float("inf"):
+                raise BadInput(f"{field} = {value}; give a finite number above 0.")
+        if not 0.0 <= self.gear_share <= 1.0:
+            raise BadInput(f"gear_share = {self.gear_share}; give 0 to 1.")
+
+
+class SetPointShift:
+    """The shift of one robot's motors; zero at first."""
+
+    def __init__(self, robot: Robot, cfg: SetPointShiftCfg) -> None:
+        """Take the servos' gains and the gears' friction of `robot`."""
+        self._cfg = cfg
+        self._motor_of_joint = robot.motor_of_joint
+        lead = [robot.joints[robot.joint_index(m.joints[0])] for m in robot.motors]
+        self._kp = np.array([joint.kp for joint in lead])
+        self._gear_bound = np.array(
+            [
+                cfg.gear_share
+                * 2.0
+                * joint.friction
+                * (1.0 / joint.kp + 1.0 / joint.presliding_stiffness)
+                if joint.presliding_stiffness > 0.0
+                else 0.0
+                for joint in lead
+            ]
+        )
+        self._internal: FloatArray = np.zeros(len(lead))
+        self._gear: FloatArray = np.zeros(len(lead))
+        self._value: FloatArray = np.zeros(len(robot.joints))
+
+    @property
+    def value(self) -> FloatArray:
+        """(n_joints,) the shift in rad; a copy."""
+        return self._value.copy()
+
+    @property
+    def is_at_bound(self) -> bool:
+        """Whether a motor's shift is as large as it may be."""
+        return bool(np.abs(self._value).max(initial=0.0) >= self._cfg.bound_rad)
+
+    def follow(self, change: FloatArray, remaining: FloatArray, dt: float) -> None:
+        """Go a step towards other torques.
+
+        Args:
+            change: (n_motors,) T' - T in N·m; 0 where the shift shall stay.
+            remaining: (n_motors,) T' in N·m, which the gear may help with.
+            dt: time since the last step in s.
+        """
+        cfg = self._cfg
+        part = dt / cfg.time_constant_s / self._kp
+        step = part * change
+        largest = float(np.abs(step).max(initial=0.0))
+        if largest > cfg.rate_rad_s * dt:  # all slower: the direction stays
+            step *= cfg.rate_rad_s * dt / largest
+        bound = cfg.bound_rad
+        self._internal = np.clip(self._internal + step, -bound, bound)
+        self._gear = np.clip(
+            self._gear - part * remaining, -self._gear_bound, self._gear_bound
+        )
+        self._sum_up()
+
+    def go_back(self, dt: float) -> None:
+        """Go a step back towards no shift."""
+        step = self._cfg.rate_rad_s * dt
+        self._internal -= np.clip(self._internal, -step, step)
+        self._gear -= np.clip(self._gear, -step, step)
+        self._sum_up()
+
+    def _sum_up(self) -> None:
+        bound = self._cfg.bound_rad
+        of_motor = np.clip(self._internal + self._gear, -bound, bound)
+        self._value = of_motor[self._motor_of_joint]
