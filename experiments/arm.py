@@ -221,7 +221,7 @@ class Arm:
             n += 1
         self._physics_s += n * period
         self._mean_square = total / n
-        self._steadiness.add(self._mean_square)
+        self._steadiness.add(self._mean_square, self._loop.shift)
         self._legs.add(sim.time_s, self._mean_square)
 
     def _may_jump(self) -> bool:

@@ -38,6 +38,9 @@ class FastForwardCfg:
     """Largest spread of a motor's mean squared torque over these blocks, in N²m²."""
     relative_bound: float = 0.02
     """And as a fraction of its mean, whichever is larger."""
+    shift_bound: float = 0.001
+    """Largest change over these blocks of a set-point that the controller shifts, in
+    rad: torques may look steady while it slowly goes on."""
     not_before_s: float = 5.0
     """Time for taking the posture and settling, in s."""
     longest_jump_s: float = 60.0
@@ -52,10 +55,17 @@ class Steadiness:
         self._cfg = cfg
         self.block_s = cfg.block_s
         self._blocks: deque[FloatArray] = deque(maxlen=cfg.blocks)
+        self._shifts: deque[FloatArray | float] = deque(maxlen=cfg.blocks)
 
-    def add(self, mean_square: FloatArray) -> None:
-        """Take the mean squared torques (n_motors,) of a block, in N²m²."""
+    def add(self, mean_square: FloatArray, shift: FloatArray | None = None) -> None:
+        """Take a block.
+
+        Args:
+            mean_square: (n_motors,) mean squared torques over it, in N²m².
+            shift: (n_joints,) of the set-points at its end, in rad; None: none.
+        """
         self._blocks.append(mean_square.copy())
+        self._shifts.append(0.0 if shift is None else shift.copy())
 
     def mean(self) -> FloatArray:
         """Return the mean over the last blocks, (n_motors,) in N²m²."""
@@ -71,8 +81,9 @@ class Steadiness:
         bound = np.maximum(
             self._cfg.bound, self._cfg.relative_bound * blocks.mean(axis=0)
         )
-        return float((spread / bound).max())
+        shifted = np.ptp(np.stack(np.broadcast_arrays(*self._shifts)), axis=0).max()
+        return float(max((spread / bound).max(), shifted / self._cfg.shift_bound))
 
     def is_steady(self) -> bool:
-        """Are all motors within the bound?"""
+        """Are all motors and shifts within their bounds?"""
         return self.worst() <= 1.0

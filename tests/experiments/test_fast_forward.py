@@ -237,3 +237,15 @@ def begin_of(jump: Event) -> float:
     begin_s = jump.data["begin_s"]
     assert isinstance(begin_s, float)
     return begin_s
+
+
+def test_a_shift_that_goes_on_is_not_steady() -> None:
+    cfg = FastForwardCfg()
+    steadiness = Steadiness(cfg)
+    torques = np.full(3, 0.5)
+    for k in range(cfg.blocks):
+        steadiness.add(torques, np.array((0.0, k * cfg.shift_bound)))
+    assert not steadiness.is_steady()
+    for _ in range(cfg.blocks):
+        steadiness.add(torques, np.array((0.0, 0.1)))
+    assert steadiness.is_steady()
