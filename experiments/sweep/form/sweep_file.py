@@ -40,6 +40,8 @@ class FastForwardForm(Part):
     """Largest spread of a motor's mean squared torque over these blocks, in N²m²."""
     relative_bound: Annotated[Real, Field(ge=0.0)] | None = None
     """And as a fraction of its mean, whichever is larger."""
+    shift_bound: Positive | None = None
+    """Largest change over these blocks of a set-point that is shifted, in rad."""
     not_before_s: Seconds | None = None
     """Time for taking the posture and settling, in s."""
     longest_jump_s: Positive | None = None

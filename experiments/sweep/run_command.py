@@ -1,0 +1,175 @@
+"""`nao-testbed sweep`: from a file to a table, over all cores or many machines."""
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from experiments.stop_signals import StoppedBySignal
+from experiments.sweep.engines.joblib_engine import JoblibEngine
+from experiments.sweep.engines.seam import SweepEngine
+from experiments.sweep.load import load_spec
+from experiments.sweep.plan_tables import parameter_table, trial_table
+from experiments.sweep.progress import duration_words, shown_progress
+from experiments.sweep.run import Tally, run_sweep
+from experiments.sweep.shipped import find_sweep
+from experiments.sweep.spec import SweepSpec
+from experiments.sweep.store import TrialStore
+from experiments.sweep.table import TABLE_FILE, Sweep
+from models import BadInput
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+MOST_UNASKED = 10_000
+"""Trials that are started without a question."""
+PHYSICS_S = 15.0
+"""Simulated time with physics that a trial with fast-forward takes, in s, about."""
+WALL_PER_PHYSICS = 0.1
+"""Wall time of 1 s of physics, in s, about."""
+MOST_ERRORS = 5
+"""That are printed; the table has all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What the command line asks for."""
+
+    file: str
+    out: Path | None
+    jobs: int | None
+    scheduler: str | None
+    is_sure: bool
+    is_dry: bool
+
+
+def run_sweep_command(asked: Asked) -> int:
+    """Run a sweep, write its table, say what came of it; return the exit status.
+
+    Raises:
+        BadInput: the file, the folder, or the address cannot be used; nothing has
+            been started.
+    """
+    path = find_sweep(asked.file)
+    spec = load_spec(path)
+    console = Console(width=None if sys.stdout.isatty() else 100)
+    if asked.is_dry:
+        console.print(parameter_table(spec), trial_table(spec))
+        console.print(_size(spec, asked.jobs), highlight=False)
+        return 0
+    out = asked.out or Path("runs", "sweeps", path.stem)
+    TrialStore(out, spec).check()
+    _ask(spec, asked)
+    last = Tally(total=spec.n_trials)
+    begin = time.monotonic()
+    try:
+        with _engine(asked) as engine, shown_progress(spec.name) as show:
+
+            def on_tally(tally: Tally) -> None:
+                nonlocal last
+                last = tally
+                show(tally)
+
+            sweep = run_sweep(spec, out, engine, on_tally)
+    except KeyboardInterrupt as stop:
+        print(
+            f"stopped; {out / TABLE_FILE} holds the {last.done} trials that are done. "
+            "The same command goes on with the rest.",
+            file=sys.stderr,
+        )
+        return stop.exit_status if isinstance(stop, StoppedBySignal) else INTERRUPTED
+    _say(console, last, time.monotonic() - begin, engine.workers)
+    console.print(
+        f"Table: {out / TABLE_FILE}   (in Python: read_sweep({str(out)!r}).frame)",
+        soft_wrap=True,
+        markup=False,
+        highlight=False,
+    )
+    return _tell_errors(sweep)
+
+
+@contextlib.contextmanager
+def _engine(asked: Asked) -> Iterator[SweepEngine]:
+    if asked.scheduler is None:
+        with JoblibEngine(asked.jobs) as here:
+            yield here
+        return
+    if asked.jobs is not None:
+        raise BadInput(
+            "--jobs is for this machine alone; with --scheduler, the workers that "
+            "have joined it are used."
+        )
+    from experiments.sweep.engines.dask_engine import DaskEngine  # noqa: PLC0415  # an extra
+
+    with DaskEngine(asked.scheduler) as cluster:
+        yield cluster
+
+
+def _ask(spec: SweepSpec, asked: Asked) -> None:
+    """Let a person confirm what takes long.
+
+    Raises:
+        BadInput: there is nobody to ask, or the answer is no.
+    """
+    if asked.is_sure or spec.n_trials <= MOST_UNASKED:
+        return
+    size = _size(spec, asked.jobs)
+    if not sys.stdin.isatty():
+        raise BadInput(
+            f"{size} Give --yes to start so many, or make the sweep smaller."
+        )
+    if not typer.confirm(f"{size} Start?", err=True):
+        raise BadInput("nothing was started.")
+
+
+def _size(spec: SweepSpec, jobs: int | None) -> str:
+    """Say how many trials there are, and how long they take."""
+    with JoblibEngine(jobs) as engine:
+        workers = engine.workers
+    minutes = [p for p in spec.parameters if p.name == "minutes"]
+    physics_s = PHYSICS_S
+    if spec.fast_forward is None and minutes:
+        first = next(spec.trials())
+        physics_s = 60.0 * float(first.parameters["minutes"])
+    wall_s = spec.n_trials * physics_s * WALL_PER_PHYSICS / workers
+    count = f"{spec.n_trials:,}".replace(",", " ")
+    return (
+        f"{count} trials: {spec.robots} robots at {spec.points} points of the grid; "
+        f"about {duration_words(wall_s)} with {workers} processes."
+    )
+
+
+def _say(console: Console, tally: Tally, elapsed_s: float, workers: int) -> None:
+    words = [f"{tally.done} of {tally.total} trials done"]
+    if tally.skipped:
+        words.append(f"{tally.skipped} of them before")
+    if tally.fell:
+        words.append(f"{tally.fell} fell or stopped early")
+    if tally.failed:
+        words.append(f"{tally.failed} failed")
+    line = ", ".join(words) + "."
+    if tally.done + tally.failed > tally.skipped:
+        busy = tally.worked_s / max(elapsed_s * workers, 1e-9)
+        line += (
+            f" {duration_words(elapsed_s)} with {workers} workers, "
+            f"{100.0 * busy:.0f} % of it in trials."
+        )
+    console.print(line, highlight=False)
+
+
+def _tell_errors(sweep: Sweep) -> int:
+    failed = sweep.frame[sweep.frame["error"].notna()]
+    for trial, error in (
+        failed[["trial", "error"]].head(MOST_ERRORS).itertuples(index=False)
+    ):
+        print(f"{trial} failed: {error}", file=sys.stderr)
+    if len(failed) > MOST_ERRORS:
+        more = len(failed) - MOST_ERRORS
+        print(f"and {more} more: column `error` of the table.", file=sys.stderr)
+    if len(failed):
+        print("The same command runs these trials again.", file=sys.stderr)
+    return 1 if len(failed) else 0
