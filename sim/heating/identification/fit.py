@@ -21,7 +21,7 @@ from sim.heating.identification.likeness import rows_per_error
 from sim.heating.identification.one_node_fit import OneNodeFit
 from sim.heating.identification.response import respond
 
-TRIED_RATES = 60
+TRIED_RATES = 25
 """Values of λ/C among which the least squares begins."""
 SHORTEST_TIME_CONSTANT_S = 5.0
 """No motor with a gear cools faster."""
@@ -199,6 +199,9 @@ def _conclude(problem: _Problem, x: FloatArray) -> OneNodeFit:
         rate=rate,
         ambient=ambient,
         is_ambient_given=is_given,
+        correlation=float(
+            covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
+        ),
         start_degc=x[2 : 2 + n].copy(),
         residuals=residuals,
         rms_k=rms,

@@ -37,6 +37,8 @@ class OneNodeFit:
     ambient: Estimate
     """Tₑ in °C; of no width where it was given."""
     is_ambient_given: bool
+    correlation: float
+    """Of the errors of R/C and λ/C, from -1 to 1."""
     start_degc: FloatArray
     """(n_records,) fitted temperature at the first row of each record, in °C."""
     residuals: tuple[FloatArray, ...] = field(repr=False)
@@ -67,8 +69,9 @@ class OneNodeFit:
         if not 0.0 < resistance < np.inf:
             raise BadInput(f"resistance is {resistance} Ω; give a number above 0.")
         capacity = self.heating.inverse(resistance, "J/K")
-        # λ = R (λ/C) / (R/C): both errors, as if they were independent.
-        relative = np.hypot(_relative(self.rate), _relative(self.heating))
+        # λ = R (λ/C) / (R/C): relative errors add as they are correlated.
+        r, h = _relative(self.rate), _relative(self.heating)
+        relative = np.sqrt(max(r**2 + h**2 - 2.0 * self.correlation * r * h, 0.0))
         value = resistance * self.rate.value / self.heating.value
         return KnownResistance(
             resistance=resistance,
