@@ -13,8 +13,10 @@ from typing import Annotated
 
 import typer
 
+from experiments.identify_heating.command import identify_command
 from experiments.reservations.commands import resources_app
 from experiments.scenario_commands import scenario_app
+from experiments.sweep.command import sweep_command
 from models import BadInput, TestbedError
 
 app = typer.Typer(
@@ -27,6 +29,7 @@ app = typer.Typer(
 
 app.add_typer(resources_app, name="resources")
 app.add_typer(scenario_app, name="scenario")
+app.command(name="sweep")(sweep_command)
 
 RobotOption = Annotated[
     Path | None,
@@ -274,3 +277,6 @@ def preset_search(
     from experiments.preset_command import run_preset_search  # noqa: PLC0415  # heavy
 
     raise typer.Exit(run_preset_search(out, generations, seed))
+
+
+app.command(name="identify")(identify_command)
