@@ -1,0 +1,196 @@
+"""The pytest plug-in: a mark, five fixtures, an option.
+
+Every pytest of the environment loads this module, so it imports nothing of weight; what
+a fixture needs is imported when the fixture is first used.
+"""
+
+from collections.abc import Generator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from experiments.regression.controller_choice import ControllerChoice
+    from experiments.regression.golden import GoldenRun
+    from experiments.regression.setting import StandingCfg
+    from experiments.regression.trial import Trial
+    from experiments.regression.trial_store import TrialStore
+
+_MARK = "standing"
+_OPTION = "--nao-testbed-regenerate"
+_WRITTEN = pytest.StashKey[list[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that writes golden runs anew."""
+    parser.getgroup("nao-testbed").addoption(
+        _OPTION,
+        action="store_true",
+        default=False,
+        help="write the golden runs of golden_run.check anew instead of comparing; "
+        "such tests are skipped with the name of what they wrote",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the mark."""
+    config.addinivalue_line(
+        "markers",
+        f"{_MARK}(controller, **setting): the trial of the fixture standing_trial, and "
+        "the setting of fixed_trial and smart_trial; see "
+        "experiments.regression.StandingCfg",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test whose trial broke off; skip one that wrote a golden run."""
+    given: Mapping[str, Any] = getattr(item, "funcargs", {})
+    broken = getattr(given.get("standing_trial"), "breach", None)
+    if broken is not None:
+        pytest.fail(broken, pytrace=False)
+    outcome = yield
+    written = getattr(given.get("golden_run"), "written", None)
+    if written:
+        names = ", ".join(str(path) for path in written)
+        pytest.skip(f"golden run written: {names}; review its diff")
+    return outcome
+
+
+class RunStanding:
+    """Runs trials within a test; the fixture `run_standing`."""
+
+    def __init__(self, request: pytest.FixtureRequest, store: "TrialStore") -> None:
+        """Take the test, whose mark lies under what a call gives."""
+        self._node = request.node
+        self._store = store
+
+    def __call__(self, controller: "ControllerChoice", **setting: Any) -> "Trial":
+        """Run a controller, or return an equal trial of this session.
+
+        Args:
+            controller: a name, a class or function that makes one, or an instance.
+            **setting: fields of `StandingCfg`, on top of those of the test's mark.
+
+        Raises:
+            BadInput: the controller or a value cannot be used.
+            AssertionError: the controller broke its contract.
+        """
+        __tracebackhide__ = True
+        from experiments.regression.setting import make_setting  # noqa: PLC0415
+
+        values = _of_marks(self._node) | setting
+        values.pop("controller", None)
+        trial = self.trial(controller, make_setting(values, "run_standing"))
+        trial.keeps_its_contract()
+        return trial
+
+    def trial(self, controller: "ControllerChoice", setting: "StandingCfg") -> "Trial":
+        """Run a trial and note its properties with the test."""
+        from experiments.regression.properties import properties_of  # noqa: PLC0415
+
+        __tracebackhide__ = True
+        trial = self._store.get(controller, setting)
+        noted = {name for name, _ in self._node.user_properties}
+        self._node.user_properties += [
+            (name, value)
+            for name, value in properties_of(trial).items()
+            if name not in noted
+        ]
+        return trial
+
+
+@pytest.fixture(scope="session")
+def _nao_testbed_trials(tmp_path_factory: pytest.TempPathFactory) -> "TrialStore":
+    from experiments.regression.trial_store import TrialStore  # noqa: PLC0415
+
+    return TrialStore(tmp_path_factory.mktemp("standing"))
+
+
+@pytest.fixture
+def run_standing(
+    request: pytest.FixtureRequest, _nao_testbed_trials: "TrialStore"
+) -> RunStanding:
+    """Run a controller: `run_standing(controller, **setting)`."""
+    return RunStanding(request, _nao_testbed_trials)
+
+
+@pytest.fixture
+def standing_trial(
+    request: pytest.FixtureRequest, run_standing: RunStanding
+) -> "Trial":
+    """The trial of the mark's controller in the mark's setting."""
+    values = _marked(request.node, "standing_trial")
+    if "controller" not in values:
+        pytest.fail(
+            f"pytest.mark.{_MARK} of {request.node.name} has no controller; give one, "
+            'as in controller="smart".',
+            pytrace=False,
+        )
+    return _run(run_standing, values["controller"], values)
+
+
+@pytest.fixture
+def fixed_trial(request: pytest.FixtureRequest, run_standing: RunStanding) -> "Trial":
+    """The same setting under `fixed`: stiffness 1 all the time."""
+    return _run(run_standing, "fixed", _marked(request.node, "fixed_trial"))
+
+
+@pytest.fixture
+def smart_trial(request: pytest.FixtureRequest, run_standing: RunStanding) -> "Trial":
+    """The same setting under `smart`: the document's limit."""
+    return _run(run_standing, "smart", _marked(request.node, "smart_trial"))
+
+
+@pytest.fixture
+def golden_run(request: pytest.FixtureRequest) -> "GoldenRun":
+    """The golden runs of this test: `golden_run.check(trial)`."""
+    from experiments.regression.golden import GoldenRun  # noqa: PLC0415
+
+    here = request.path
+    return GoldenRun(
+        here.parent / "golden" / here.stem,
+        request.node.name,
+        regenerate=request.config.getoption(_OPTION),
+    )
+
+
+def _of_marks(node: Any) -> dict[str, Any]:
+    """Return the values of all marks; the one nearest to the test goes first."""
+    values: dict[str, Any] = {}
+    for mark in reversed(list(node.iter_markers(_MARK))):
+        if mark.args:
+            pytest.fail(
+                f"pytest.mark.{_MARK} of {node.name} takes names and values only, as "
+                f'in controller="smart"; got {mark.args[0]!r}.',
+                pytrace=False,
+            )
+        values |= mark.kwargs
+    return values
+
+
+def _marked(node: Any, fixture: str) -> dict[str, Any]:
+    values = _of_marks(node)
+    if not values:
+        pytest.fail(
+            f"{node.name} takes the fixture {fixture} but has no setting; mark it by "
+            f'@pytest.mark.{_MARK}(controller="smart", seconds=20.0).',
+            pytrace=False,
+        )
+    return values
+
+
+def _run(
+    run_standing: RunStanding, controller: "ControllerChoice", values: dict[str, Any]
+) -> "Trial":
+    """Run the trial of a mark; what is wrong with the mark is told in a sentence."""
+    from experiments.regression.setting import make_setting  # noqa: PLC0415
+    from models import TestbedError  # noqa: PLC0415
+
+    setting = {name: value for name, value in values.items() if name != "controller"}
+    where = f"pytest.mark.{_MARK}"
+    try:
+        return run_standing.trial(controller, make_setting(setting, where))
+    except TestbedError as error:
+        sentence = f"{where}: {error}"
+    pytest.fail(sentence, pytrace=False)

@@ -1,0 +1,133 @@
+"""A controller that is watched: held to its contract, timed, its answers kept."""
+
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter, thread_time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.robot_interface import Controller, Limits, Observation
+from experiments.regression.contract import breach_of
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+
+
+class ControllerBreach(BadInput):
+    """A controller broke its contract; the trial ends."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Decisions:
+    """What a controller answered, step by step; m steps."""
+
+    time_s: FloatArray
+    """(m,) times of the observations in s."""
+    stiffness: FloatArray
+    """(m, n_joints)"""
+    shift: FloatArray
+    """(m, n_joints) in rad; zero where it gave none."""
+    joint_names: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StepTimes:
+    """What its steps took; m steps."""
+
+    wall_s: FloatArray
+    """(m,) from call to return, in s."""
+    cpu_s: FloatArray
+    """(m,) of that, what the calling thread computed, in s."""
+
+
+class WatchedController:
+    """Another controller; every answer is checked and copied.
+
+    `breach` is the sentence about what it did wrong, None while it did nothing.
+    """
+
+    def __init__(self, controller: Controller, name: str) -> None:
+        """Wrap a controller under the name that sentences use."""
+        self._controller = controller
+        self.name = name
+        self.breach: str | None = None
+        self._time_s: list[float] = []
+        self._stiffness: list[FloatArray] = []
+        self._shift: list[FloatArray] = []
+        self._wall_s: list[float] = []
+        self._cpu_s: list[float] = []
+
+    @property
+    def flag_counts(self) -> dict[str, int]:
+        """Those of the controller, if it counts any."""
+        return dict(getattr(self._controller, "flag_counts", {}))
+
+    def reset(self, robot: Robot) -> None:
+        """Pass it on.
+
+        Raises:
+            ControllerBreach: the controller raised something.
+        """
+        self._robot = robot
+        self._no_shift = np.zeros(len(robot.joints))
+        try:
+            self._controller.reset(robot)
+        except Exception as error:  # whatever a foreign controller raises
+            raise self._break(_raised(error, "reset")) from error
+
+    def step(self, observation: Observation) -> Limits:
+        """Pass it on, note the time and look at the answer.
+
+        Raises:
+            ControllerBreach: the controller raised something, or the answer is none.
+        """
+        time_s = observation.time_s
+        try:
+            wall, cpu = perf_counter(), thread_time()
+            answer = self._controller.step(observation)
+            cpu, wall = thread_time() - cpu, perf_counter() - wall
+        except Exception as error:  # likewise
+            what = _raised(error, "step")
+            raise self._break(f"{what} at {time_s:.2f} s") from error
+        wrong = breach_of(answer, self._robot)
+        if wrong is not None:
+            raise self._break(f"{wrong.what} at {time_s:.2f} s; {wrong.rule}")
+        shift = self._no_shift if answer.shift is None else answer.shift.copy()
+        self._time_s.append(time_s)
+        self._stiffness.append(answer.stiffness.copy())
+        self._shift.append(shift)
+        self._wall_s.append(wall)
+        self._cpu_s.append(cpu)
+        return answer
+
+    def decisions(self) -> Decisions:
+        """Return what it has answered so far."""
+        shape = (len(self._time_s), len(self._robot.joints))
+        return Decisions(
+            time_s=np.array(self._time_s),
+            stiffness=np.array(self._stiffness).reshape(shape),
+            shift=np.array(self._shift).reshape(shape),
+            joint_names=self._robot.joint_names,
+        )
+
+    def step_times(self) -> StepTimes:
+        """Return what its steps have taken so far."""
+        return StepTimes(wall_s=np.array(self._wall_s), cpu_s=np.array(self._cpu_s))
+
+    def _break(self, what: str) -> ControllerBreach:
+        self.breach = f"{self.name} {what}."
+        return ControllerBreach(self.breach)
+
+
+def _raised(error: Exception, method: str) -> str:
+    """Say what was raised, and in which line of the controller's own code."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is ours
+    text = str(error).rstrip(".")
+    what = f"raised {type(error).__name__}{f': {text}' if text else ''} in {method}"
+    if not frames:  # it could not even be called
+        return what
+    home = Path(frames[0].filename).parent
+    own = [f for f in frames if Path(f.filename).is_relative_to(home)]
+    return f"{what} ({Path(own[-1].filename).name}:{own[-1].lineno})"
