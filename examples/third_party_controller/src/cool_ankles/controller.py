@@ -1,0 +1,64 @@
+"""Lower the torque limit of an ankle as its motor gets hot."""
+
+import numpy as np
+
+from controllers import Limits, Observation
+from models import BadInput, Robot
+
+ANKLES = ("LAnklePitch", "LAnkleRoll", "RAnklePitch", "RAnkleRoll")
+WARM_DEGC = 40.0
+"""Up to here an ankle may use all of its torque."""
+HOT_DEGC = 50.0
+"""From here on it may use the least that it is left."""
+LEAST = 0.3
+"""At 0.2 a NAO with an ankle 2 degrees off falls over a push of 5 N."""
+CHANGE_PER_S = 0.5
+"""A limit that jumps would let the robot jerk, 1/s."""
+
+
+class CoolAnkles:
+    """Stiffness 1, but that of an ankle falls with its temperature."""
+
+    name = "cool_ankles"
+
+    def __init__(self, least: float = LEAST) -> None:
+        """Say what stiffness a hot ankle is left, from 0 to 1."""
+        if not 0.0 <= least <= 1.0:
+            raise BadInput(f"least stiffness is {least}; give a number from 0 to 1.")
+        self._least = least
+
+    def reset(self, robot: Robot) -> None:
+        """Look up the ankles of the robot and forget the past."""
+        self._ankles = [robot.joint_index(name) for name in ANKLES]
+        self._motors = robot.motor_of_joint[self._ankles]
+        self._stiffness = np.ones(len(robot.joints))
+        self._time_s: float | None = None
+
+    def step(self, observation: Observation) -> Limits:
+        """Return the limits that hold for the next 20 ms."""
+        before = self._time_s
+        passed_s = 0.0 if before is None else observation.time_s - before
+        self._time_s = observation.time_s
+        goal = np.interp(
+            observation.temperature[self._motors],
+            [WARM_DEGC, HOT_DEGC],
+            [1.0, self._least],
+        )
+        most = CHANGE_PER_S * passed_s
+        now = self._stiffness[self._ankles]
+        self._stiffness[self._ankles] = now + np.clip(goal - now, -most, most)
+        return Limits(stiffness=self._stiffness.copy())
+
+
+def make_controller(argument: str | None) -> CoolAnkles:
+    """Make the controller of `cool_ankles` or, say, `cool_ankles:0.4`."""
+    if argument is None:
+        return CoolAnkles()
+    try:
+        least = float(argument)
+    except ValueError:
+        raise BadInput(
+            f"cool_ankles:{argument} has no number; give the stiffness that a hot "
+            "ankle is left, as in cool_ankles:0.4."
+        ) from None
+    return CoolAnkles(least)

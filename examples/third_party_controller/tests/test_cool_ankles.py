@@ -1,0 +1,60 @@
+"""What `cool_ankles` promises, on a robot with an ankle 2 degrees off, on a slope."""
+
+import pytest
+from cool_ankles import ANKLES, CoolAnkles, make_controller
+
+from experiments.regression import GoldenRun, Push, RunStanding, Trial
+from models import BadInput
+
+HOT_ANKLES = dict.fromkeys(ANKLES, 55.0)
+
+hot_ankles = pytest.mark.standing(
+    controller="cool_ankles",
+    misalignment_deg={"LAnklePitch": 2.0},
+    slope_deg=1.0,
+    start_degc=HOT_ANKLES,
+    pushes=Push(at_s=3.0, duration_s=0.2, force_n=(5.0, 0.0, 0.0)),
+    seconds=9.0,
+)
+
+
+@hot_ankles
+def test_robot_stands_and_is_cooler(standing_trial: Trial, fixed_trial: Trial) -> None:
+    standing_trial.stays_up()
+    standing_trial.is_cooler_than(fixed_trial, by=0.3)
+    standing_trial.never_above(60.0)
+
+
+@hot_ankles
+def test_commands_are_sound(standing_trial: Trial) -> None:
+    standing_trial.respects_limit(0.35, joints=ANKLES, after_s=2.0)
+    standing_trial.shifts_at_most(0.0)
+    standing_trial.does_not_chatter()
+    standing_trial.ticks_under(2e-3)
+
+
+@hot_ankles
+def test_run_is_the_golden_one(standing_trial: Trial, golden_run: GoldenRun) -> None:
+    golden_run.check(standing_trial, tolerances={"true_temperature": 0.2})
+
+
+@pytest.mark.standing(seconds=2.0)
+def test_cold_ankles_are_left_alone(
+    run_standing: RunStanding, fixed_trial: Trial
+) -> None:
+    cold = run_standing(CoolAnkles)
+    assert (cold.decisions.stiffness == 1.0).all()
+    assert cold.result.legs_joule_loss_j == fixed_trial.result.legs_joule_loss_j
+
+
+@pytest.mark.parametrize("least", [0.3, 0.6])
+def test_an_ankle_keeps_its_least(run_standing: RunStanding, least: float) -> None:
+    trial = run_standing(CoolAnkles(least), seconds=2.0, start_degc=HOT_ANKLES)
+    trial.stays_up()
+    assert trial.decisions.stiffness.min() == pytest.approx(least)
+
+
+@pytest.mark.parametrize("argument", ["much", "1.5", "-0.1", "nan"])
+def test_an_argument_without_meaning_is_refused(argument: str) -> None:
+    with pytest.raises(BadInput, match="stiffness"):
+        make_controller(argument)
