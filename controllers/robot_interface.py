@@ -8,7 +8,7 @@ part of it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ __all__ = [
     "Observation",
     "RobotInterface",
     "SoundChunk",
+    "TellsSignals",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -129,3 +130,15 @@ class Controller(Protocol):
 
     def step(self, observation: Observation) -> Limits:
         """Return the limits that hold until the next call."""
+
+
+@runtime_checkable
+class TellsSignals(Protocol):
+    """A controller that says numbers of itself, for recorders and screens."""
+
+    signal_names: tuple[str, ...]
+    """Each with its unit, such as `loss_w`."""
+
+    @property
+    def signals(self) -> tuple[float, ...]:
+        """One a name, as of the last step; NaN where it cannot tell."""

@@ -8,7 +8,7 @@ line, and whether the torques are steady enough to leave the physics alone for a
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from controllers.errors import SensorError
 from controllers.registry import make_controller
-from controllers.robot_interface import Controller, Observation
-from experiments.fast_forward import FastForwardCfg, Steadiness
+from controllers.robot_interface import Controller, Observation, TellsSignals
+from experiments.fast_forward import FastForwardCfg, JumpLength, Steadiness
 from experiments.heat_meter import HeatMeter
 from experiments.legs_power import LegsPower, least_power
 from experiments.loop import CONTROL_PERIOD, Loop
@@ -98,6 +98,7 @@ def run_arm(
         config=cfg,
         command=cfg.command,
         exact=cfg.exact,
+        signals=controller.signal_names if isinstance(controller, TellsSignals) else (),
     )
     try:
         return Arm(cfg, sim, controller, recording, on_progress).run()
@@ -126,6 +127,7 @@ class Arm:
         self._cfg = cfg
         self._sim = sim
         self._controller = controller
+        self._teller = controller if isinstance(controller, TellsSignals) else None
         self._recording = recording
         self._on_progress = on_progress
         goal = sim.robot.posture(cfg.posture).angles
@@ -136,6 +138,7 @@ class Arm:
         self._largest_shift = 0.0
         self._fast = cfg.fast_forward
         self._steadiness = Steadiness(cfg.fast_forward or FastForwardCfg())
+        self._jump_length = JumpLength(cfg.fast_forward or FastForwardCfg())
         self._mean_square = np.zeros(len(sim.robot.motors))
         self._calm_s = max(
             (push.end_s + RECOVERY_S for push in cfg.pushes), default=0.0
@@ -158,6 +161,8 @@ class Arm:
                     failure, fell = self._fall(), True
                 elif self._may_jump():
                     self._jump()
+                else:
+                    self._jump_length.restart()
         except (SimulationDiverged, SensorError) as error:
             failure = str(error)
         except BadInput as error:  # a limit that no robot accepts, such as NaN
@@ -214,7 +219,9 @@ class Arm:
         while n < cycles and not (n and sim.has_fallen()):
             observation = self._loop.cycle()
             total += sim.mean_square
-            self._note(observation, np.abs(sim.motor_torque), self._loop.limits)
+            signals = self._teller.signals if self._teller is not None else None
+            effort = np.abs(sim.motor_torque)
+            self._note(observation, effort, self._loop.limits, signals)
             if self._loop.shift is not None:
                 largest = float(np.abs(self._loop.shift).max())
                 self._largest_shift = max(self._largest_shift, largest)
@@ -239,11 +246,12 @@ class Arm:
         sim = self._sim
         mean_square = self._steadiness.mean()
         mean_abs = np.sqrt(mean_square)
-        end = min(sim.time_s + self._fast.longest_jump_s, self._cfg.duration_s)
         begin = sim.time_s
+        end = min(begin + self._jump_length.take(), self._cfg.duration_s)
         while end - sim.time_s >= 1.0 - 1e-9:
             sim.advance_heat(mean_square, 1.0)
             if self._note(sim.read(), mean_abs):
+                self._jump_length.restart()
                 break
         self._recording.event("fast-forward", sim.time_s, begin_s=begin)
 
@@ -252,10 +260,11 @@ class Arm:
         observation: Observation,
         mean_abs: FloatArray,
         limits: FloatArray | None = None,
+        signals: Sequence[float] | None = None,
     ) -> bool:
         """Record and measure; True when a line was crossed."""
         sim = self._sim
-        self._recording.row(sim, observation, limits)
+        self._recording.row(sim, observation, limits, signals)
         reached = self._meter.add(mean_abs)
         for name in reached:
             self._recording.event("reached 80 °C", sim.time_s, motor=name)

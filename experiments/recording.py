@@ -25,13 +25,18 @@ FloatArray = NDArray[np.float64]
 
 
 def channels(
-    robot: Robot, *, exact: bool = False, with_leds: bool = False
+    robot: Robot,
+    *,
+    exact: bool = False,
+    with_leds: bool = False,
+    signals: Sequence[str] = (),
 ) -> tuple[Channel, ...]:
     """Return what a row holds: the observation, and the truth that a report needs.
 
     `effort` is the motor's share on each joint, gear friction taken off;
     `true_temperature` is that of the heating model, without the sensor's steps; `leds`,
-    if asked for, the mean brightness of each group of LEDs and colour.
+    if asked for, the mean brightness of each group of LEDs and colour; `signal`, what
+    the controller says of itself, each with its unit in its name.
     """
     leds = Channel(name="leds", unit="1", members=colour_names(robot.leds))
     return (
@@ -40,6 +45,7 @@ def channels(
         Channel(name="true_temperature", unit="degC", members=robot.motor_names),
         Channel(name="motor_torque", unit="N·m", members=robot.motor_names),
         *((leds,) if with_leds else ()),
+        *((Channel(name="signal", unit="1", members=tuple(signals)),) * bool(signals)),
     )
 
 
@@ -47,12 +53,18 @@ class RunRecording:
     """Writes a run's rows and events; without a folder it does nothing."""
 
     def __init__(
-        self, recorder: Recorder | None, n_joints: int = 0, *, with_leds: bool = False
+        self,
+        recorder: Recorder | None,
+        n_joints: int = 0,
+        *,
+        with_leds: bool = False,
+        signals: Sequence[str] = (),
     ) -> None:
         """Take a recorder, or None to record nothing."""
         self._recorder = recorder
         self._with_leds = with_leds
         self._no_limits = np.full(n_joints, np.nan)
+        self._no_signals = (np.nan,) * len(signals)
 
     @classmethod
     def open(
@@ -66,6 +78,7 @@ class RunRecording:
         experiment: str = "heat",
         exact: bool = False,
         with_leds: bool = False,
+        signals: Sequence[str] = (),
     ) -> "RunRecording":
         """Start recording into an empty folder.
 
@@ -79,6 +92,8 @@ class RunRecording:
             exact: keep every digit of what the controller sees; see
                 `sim.channels.observation_channels`.
             with_leds: record the LEDs too.
+            signals: names of what the controller says of itself
+                (`controllers.robot_interface.TellsSignals`).
         """
         if folder is None:
             return cls(None)
@@ -91,15 +106,16 @@ class RunRecording:
             robot_data=robot_data(robot),
         )
         with_leds = with_leds and bool(robot.leds)
-        columns = channels(robot, exact=exact, with_leds=with_leds)
+        columns = channels(robot, exact=exact, with_leds=with_leds, signals=signals)
         recorder = Recorder(folder, columns, meta)
-        return cls(recorder, len(robot.joints), with_leds=with_leds)
+        return cls(recorder, len(robot.joints), with_leds=with_leds, signals=signals)
 
     def row(
         self,
         sim: SimulatedRobot,
         seen: Observation,
         limits: FloatArray | None = None,
+        signals: Sequence[float] | None = None,
     ) -> None:
         """Record the present moment and what the sensors last said.
 
@@ -108,6 +124,7 @@ class RunRecording:
             seen: what was read at the period's begin.
             limits: (n_joints,) what the stiffness controller answered to `seen`, before
                 anything cut it; None where it was not asked.
+            signals: what it said of itself then; None likewise.
         """
         if self._recorder is None:
             return
@@ -128,6 +145,11 @@ class RunRecording:
             sim.heating.temperature,
             sim.motor_torque,
             *((sim.leds.means(),) if self._with_leds else ()),
+            *(
+                (self._no_signals if signals is None else signals,)
+                if self._no_signals
+                else ()
+            ),
         )
 
     def event(self, kind: str, time_s: float, /, **data: object) -> None:

@@ -117,6 +117,15 @@ class MinHeat:
         """The document's controller, which sets the limits."""
         self._is_enabled = True
         self._robot: Robot | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Nothing has been seen yet."""
+        self._time: float | None = None
+        self._next = -np.inf
+        self._present: PresentForces | None = None
+        self._seen: tuple[float, FloatArray, tuple[str, ...]] | None = None
+        self._state: MinHeatState | None = None
         self._counts: Counter[str] = Counter()
 
     def reset(self, robot: Robot) -> None:
@@ -139,12 +148,7 @@ class MinHeat:
         self._stillness = Stillness(robot, cfg.stillness)
         self._shift = SetPointShift(robot, cfg.shift)
         self._effort: FloatArray = np.zeros(len(robot.motors))
-        self._time: float | None = None
-        self._next = -np.inf
-        self._present: PresentForces | None = None
-        self._seen: tuple[float, FloatArray, tuple[str, ...]] | None = None
-        self._state: MinHeatState | None = None
-        self._counts = Counter()
+        self._forget()
 
     @property
     def enabled(self) -> bool:
