@@ -6,7 +6,7 @@ that functions return may be views of `data` too: copy what has to last.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Generic, TypeVar, overload
+from typing import ClassVar, Final, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,3 +198,41 @@ def crba(model: Model, data: Data, q: _Array) -> _Array: ...
 def skew(u: _Array) -> _Array: ...
 def exp3(w: _Array) -> _Array: ...
 def log3(R: _Array) -> _Array: ...
+
+class GeometryType:
+    COLLISION: ClassVar[GeometryType]
+    VISUAL: ClassVar[GeometryType]
+
+class GeometryObject:
+    name: str
+    parentJoint: int
+    parentFrame: int
+
+class CollisionPair:
+    def __init__(self, first: int, second: int) -> None: ...
+
+class DistanceResult:
+    min_distance: float
+
+class GeometryData:
+    distanceResults: _StdVec[DistanceResult]
+
+class GeometryModel:
+    geometryObjects: _StdVec[GeometryObject]
+    def addCollisionPair(self, pair: CollisionPair) -> None: ...
+    def removeAllCollisionPairs(self) -> None: ...
+    def createData(self) -> GeometryData: ...
+
+def buildGeomFromUrdf(
+    model: Model, filename: str, geom_type: GeometryType
+) -> GeometryModel: ...
+def updateGeometryPlacements(
+    model: Model,
+    data: Data,
+    geometry_model: GeometryModel,
+    geometry_data: GeometryData,
+    q: _Array,
+) -> None: ...
+def computeDistances(
+    geometry_model: GeometryModel, geometry_data: GeometryData
+) -> int: ...

@@ -1,0 +1,155 @@
+"""How the soles of a posture stand to each other, and the body above them.
+
+Each sole has a frame of its own: the mean of its contact points, z off the ground, x as
+that of its link as near as may be. Everything is told in the frame of the first sole,
+which is the ground where all soles lie flat.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull
+
+from controllers.cooling.standing_problem import sole_points
+from controllers.stiffness.dynamics import Dynamics
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SolePlace:
+    """Where another sole is, seen from the first one."""
+
+    position: FloatArray
+    """(3,) in m; the last is its height above the ground."""
+    tilt: FloatArray
+    """(2,) parts of its normal along the ground: 0 where it is flat."""
+    turn: float
+    """About the normal, in rad."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StandingBody:
+    """A posture on its soles."""
+
+    soles: tuple[SolePlace, ...]
+    """All soles but the first."""
+    up: FloatArray
+    """(3,) unit vector against gravity, base frame."""
+    corners: FloatArray
+    """(n_points, 2) contact points on the ground, in m."""
+    com: FloatArray
+    """(2,) where a plumb line from the centre of mass meets the ground."""
+
+
+class Stance:
+    """Soles of one robot; `at` answers for the configuration of `dynamics`."""
+
+    def __init__(self, robot: Robot, dynamics: Dynamics, slope_deg: float) -> None:
+        """Lay a frame into each sole.
+
+        Args:
+            robot: with feet.
+            dynamics: its points are the robot's `sole_points`, in their order.
+            slope_deg: the ground rises by this towards the front of the robot.
+
+        Raises:
+            BadInput: the contact points of a foot do not span a sole.
+        """
+        self._dynamics = dynamics
+        points = sole_points(robot)
+        feet = [foot for foot in robot.feet if any(p.effector == foot for p in points)]
+        self._members = [
+            np.array([k for k, p in enumerate(points) if p.effector == foot])
+            for foot in feet
+        ]
+        self._links = [points[of_foot[0]].link for of_foot in self._members]
+        self._local = [
+            _sole_axes(foot, np.array([points[k].position for k in of_foot]))
+            for foot, of_foot in zip(feet, self._members, strict=True)
+        ]
+        slope = np.deg2rad(slope_deg)
+        self._forward, self._off = np.sin(slope), np.cos(slope)
+
+    def at(self) -> StandingBody:
+        """Return how the body stands at the configuration of the dynamics."""
+        dynamics = self._dynamics
+        position = dynamics.point_positions
+        frames = [
+            (position[of_foot].mean(axis=0), dynamics.link_rotation(link) @ axes)
+            for of_foot, link, axes in zip(
+                self._members, self._links, self._local, strict=True
+            )
+        ]
+        origin, R = frames[0]  # R has the axes of the ground as columns
+        soles = []
+        for centre, R_other in frames[1:]:
+            turn = R.T @ R_other
+            soles.append(
+                SolePlace(
+                    position=R.T @ (centre - origin),
+                    tilt=turn[:2, 2],
+                    turn=float(np.arctan2(turn[1, 0], turn[0, 0])),
+                )
+            )
+        normal = R[:, 2]
+        ahead = np.array((1.0, 0.0, 0.0)) - normal[0] * normal
+        length = float(np.linalg.norm(ahead))
+        if length > 1e-6:  # a base that lies on its back has no front
+            ahead /= length
+        up = self._forward * ahead + self._off * normal
+        up /= np.linalg.norm(up)
+        from_ground = dynamics.com - origin
+        fallen = from_ground - (normal @ from_ground) / (normal @ up) * up
+        return StandingBody(
+            soles=tuple(soles),
+            up=up,
+            corners=(position - origin) @ R[:, :2],
+            com=fallen @ R[:, :2],
+        )
+
+
+def hull_order(corners: FloatArray) -> IndexArray:
+    """Return the corners of the convex hull of (n, 2) points, counter-clockwise."""
+    return np.asarray(ConvexHull(corners).vertices, dtype=np.intp)
+
+
+def distances_to_edges(
+    corners: FloatArray, order: IndexArray, point: FloatArray
+) -> FloatArray:
+    """Return how far a point is inside each edge of a polygon, in m.
+
+    Args:
+        corners: (n, 2) in m.
+        order: (m,) the polygon, counter-clockwise.
+        point: (2,) in m.
+
+    Returns:
+        (m,) positive inside.
+    """
+    a = corners[order]
+    edge = np.roll(a, -1, axis=0) - a
+    edge /= np.linalg.norm(edge, axis=1, keepdims=True)
+    to = point - a
+    return np.asarray(edge[:, 0] * to[:, 1] - edge[:, 1] * to[:, 0])
+
+
+def _sole_axes(foot: str, points: FloatArray) -> FloatArray:
+    """Return the axes of a sole as columns, (3, 3), in its link's frame.
+
+    The link's own z tells which side of the sole is off the ground.
+    """
+    spread = points - points.mean(axis=0)
+    _, widths, directions = np.linalg.svd(spread)
+    if len(points) < 3 or widths[1] < 1e-3:
+        raise BadInput(
+            f"the contact points of {foot} lie on a line or are fewer than three; a "
+            "sole needs three that span it."
+        )
+    z = directions[2] * (1.0 if directions[2, 2] >= 0.0 else -1.0)
+    x = np.array((1.0, 0.0, 0.0)) - z[0] * z
+    x /= np.linalg.norm(x)
+    return np.column_stack((x, np.cross(z, x), z))

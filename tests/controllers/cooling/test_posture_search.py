@@ -1,0 +1,233 @@
+"""The coolest posture near a wanted one: cooler, balanced, and no other is cooler."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull
+
+from controllers.cooling.posture_search import search_posture
+from controllers.cooling.posture_search_cfg import PostureSearchCfg
+from controllers.cooling.posture_search_mirror import find_mirror_pairs
+from controllers.cooling.posture_search_problem import PostureProblem
+from controllers.cooling.posture_search_result import FoundPosture, NoPostureFound
+from models import BadInput, Robot, UnknownName
+from tests.sim.oracle import Oracle
+
+FloatArray = NDArray[np.float64]
+ATOL_TORQUE = 1e-4  # N·m, the balance is held to 1e-6 N by a weight
+ATOL_FLAT = 1e-3  # m and rad, what a search may miss
+
+
+def search(robot: Robot, posture: str, **cfg: Any) -> FoundPosture:
+    cfg = {"starts": 2, **cfg}
+    if "within_deg" in cfg:
+        cfg["within_rad"] = np.deg2rad(cfg.pop("within_deg"))
+    return search_posture(robot, robot.posture(posture), PostureSearchCfg(**cfg))
+
+
+@pytest.fixture(scope="module")
+def found(nao: Robot) -> FoundPosture:
+    return search(nao, "PoseInit", starts=5)
+
+
+def test_what_is_found_is_cooler_and_near(nao: Robot, found: FoundPosture) -> None:
+    assert found.found.least.loss_w < 0.8 * found.wanted.least.loss_w
+    change = found.found.angles - nao.posture("PoseInit").angles
+    assert np.abs(change).max() <= np.deg2rad(5.0) + 1e-12
+    moved = {n for n, x in zip(nao.joint_names, change, strict=True) if x}
+    assert moved <= set(nao.leg_joints)
+    assert not found.found.missed
+    assert found.starts == 5, "every start leads to a posture that keeps everything"
+
+
+def test_pinocchio_agrees_that_it_stands(nao: Robot, found: FoundPosture) -> None:
+    """Soles flat, and the centre of mass inside the hull of the contact points."""
+    oracle = Oracle(nao)
+    upright = np.array((0.0, 0.0, 0.0, 1.0))  # x y z w
+    q = oracle.configuration(found.found.angles, np.zeros(3), upright)
+    oracle.place(q)
+    turns = [oracle.link_pose(foot)[1] for foot in ("l_ankle", "r_ankle")]
+    np.testing.assert_allclose(turns[0][:, 2], turns[1][:, 2], atol=ATOL_FLAT)
+    points = np.array(
+        [
+            oracle.link_pose(p.link)[0] + oracle.link_pose(p.link)[1] @ p.position
+            for p in nao.contact_points
+            if p.effector in nao.feet
+        ]
+    )
+    in_sole = points @ turns[0]
+    assert np.ptp(in_sole[:, 2]) < ATOL_FLAT
+    com = pin.centerOfMass(oracle.model, oracle.data, q) @ turns[0]
+    edges = ConvexHull(in_sole[:, :2]).equations
+    margin = -np.max(edges[:, :2] @ com[:2] + edges[:, 2])
+    assert margin == pytest.approx(found.found.com_margin_m, abs=ATOL_FLAT)
+    assert margin >= 0.02 - ATOL_FLAT
+
+
+@pytest.mark.parametrize("name", ["wanted", "found"])
+def test_pinocchio_agrees_on_the_torques(
+    nao: Robot, found: FoundPosture, name: str
+) -> None:
+    """τ = g - Jᵀ f with the contact forces of the answer leaves the base at rest."""
+    balanced = getattr(found, name)
+    oracle = Oracle(nao)
+    upright = np.array((0.0, 0.0, 0.0, 1.0))  # x y z w
+    q = oracle.configuration(balanced.angles, np.zeros(3), upright)
+    oracle.place(q)
+    R = oracle.link_pose("l_ankle")[1]  # flat: its z is up
+    ahead = np.array((1.0, 0.0, 0.0)) - R[0, 2] * R[:, 2]
+    ahead /= np.linalg.norm(ahead)
+    axes = np.array((ahead, np.cross(R[:, 2], ahead), R[:, 2]))  # rows
+    points = [p for p in nao.contact_points if p.effector in nao.feet]
+    contacts = []
+    for point, force in zip(points, balanced.least.forces @ axes, strict=True):
+        place, turn = oracle.link_pose(point.link)
+        contacts.append((point.link, place + turn @ np.array(point.position), force))
+    down = -9.81 * R[:, 2]
+    oracle.model.gravity.linear = down
+    missing, torques = oracle.static_torques(q, contacts)
+    np.testing.assert_allclose(missing, 0.0, atol=ATOL_TORQUE)
+    np.testing.assert_allclose(torques, balanced.least.effort, atol=ATOL_TORQUE)
+    tau = np.bincount(nao.motor_of_joint, torques)
+    loss = [m.one_node.resistance / m.one_node.torque_constant**2 for m in nao.motors]
+    legs = [name in nao.leg_joints for name in nao.motor_names]
+    np.testing.assert_allclose(
+        (np.array(loss) * tau**2)[legs].sum(), balanced.least.loss_w, rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("posture", "cfg"),
+    [
+        ("PoseInit", {}),
+        ("PoseInit", {"com_margin_m": 0.042}),
+        ("StandZero", {"within_deg": 3.0}),
+        ("PoseInit", {"slope_deg": 4.0}),
+    ],
+)
+def test_no_posture_on_a_grid_is_cooler(
+    nao: Robot, posture: str, cfg: dict[str, Any]
+) -> None:
+    """Pitch joints alone: 9³ points of the box, all whose constraints hold."""
+    rolls = ("HipYawPitch", "HipRoll", "AnkleRoll")
+    keep = tuple(side + name for side in "LR" for name in rolls)
+    best = search(nao, posture, keep=keep, **cfg).found.least.loss_w
+    if "within_deg" in cfg:
+        cfg = {"within_rad": np.deg2rad(cfg["within_deg"])}
+    whole = PostureSearchCfg(keep=keep, **cfg)
+    problem = PostureProblem(nao, nao.posture(posture), whole)
+    box = problem.variables
+    assert len(box.names) == 3
+    grid = product(*np.linspace(box.lower, box.upper, 9).T)
+    cooler = []
+    for x in grid:
+        value = problem.at(np.array(x))
+        keeps = np.abs(value.equal).max() < 1e-6 and value.atleast.min() >= 0.0
+        if keeps and value.least.loss_w < best - 1e-5:
+            cooler.append((x, value.least.loss_w))
+    assert not cooler
+
+
+def test_a_wider_search_is_never_hotter(nao: Robot) -> None:
+    losses = [
+        search(nao, "PoseInit", within_deg=n).found.least.loss_w for n in (1, 3, 10)
+    ]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < 0.6 * losses[0]
+
+
+def test_a_larger_margin_is_kept_and_costs(nao: Robot, found: FoundPosture) -> None:
+    careful = search(nao, "PoseInit", com_margin_m=0.043).found
+    assert careful.com_margin_m >= 0.043 - 1e-4
+    assert careful.least.loss_w > found.found.least.loss_w
+
+
+def test_symmetric_postures_stay_symmetric(nao: Robot, found: FoundPosture) -> None:
+    q = found.found.angles
+    for pair in find_mirror_pairs(nao):
+        assert q[pair.other] == pytest.approx(pair.sign * q[pair.joint], abs=1e-9)
+    free = search(nao, "PoseInit", may_be_asymmetric=True).found
+    assert free.least.loss_w <= found.found.least.loss_w + 1e-5
+    left, right = map(nao.joint_index, ("LHipYawPitch", "RHipYawPitch"))
+    assert free.angles[left] == free.angles[right], "one motor drives both"
+
+
+def test_feet_stay_where_they_stand_unless_they_may_move(nao: Robot) -> None:
+    """In StandZero wider feet would be cooler or not, but the distance is kept."""
+    oracle = Oracle(nao)
+
+    def between_feet(q: FloatArray) -> FloatArray:
+        oracle.place(oracle.configuration(q, np.zeros(3), np.array((0, 0, 0, 1.0))))
+        (a, R), (b, _) = oracle.link_pose("l_ankle"), oracle.link_pose("r_ankle")
+        return np.asarray(R.T @ (b - a))
+
+    wanted = nao.posture("Stand").angles
+    kept = search(nao, "Stand").found.angles
+    np.testing.assert_allclose(between_feet(kept), between_feet(wanted), atol=3e-4)
+
+
+def test_a_wanted_posture_that_is_not_flat_is_made_flat(nao: Robot) -> None:
+    crouch = search(nao, "Crouch")
+    assert any("flat" in text for text in crouch.wanted.missed)
+    assert not crouch.found.missed
+
+
+def test_arms_move_when_asked_and_kept_joints_never(nao: Robot) -> None:
+    found = search(nao, "PoseInit", moves_arms=True, keep=("LArm", "LKneePitch"))
+    change = found.found.angles - found.wanted.angles
+    moved = {n for n, x in zip(nao.joint_names, change, strict=True) if abs(x) > 1e-6}
+    assert not moved & {*nao.groups["LArm"], *nao.groups["RArm"], "LKneePitch"}
+    free = search(nao, "PoseInit", moves_arms=True).found
+    change = free.angles - found.wanted.angles
+    assert change[nao.joint_index("LShoulderPitch")] != 0.0
+
+
+def test_any_robot_with_two_feet_will_do(two_leg: Robot) -> None:
+    found = search(two_leg, "Stand", com_margin_m=0.01)
+    assert found.found.least.loss_w < 0.9 * found.wanted.least.loss_w
+    assert not found.found.missed
+
+
+@pytest.mark.parametrize(
+    ("cfg", "words"),
+    [
+        ({"com_margin_m": 0.06}, "centre of mass 60 mm inside its support .by"),
+        ({"torque_share": 0.02}, "torque within 0.02 of the limit of LKneePitch"),
+    ],
+)
+def test_what_cannot_be_kept_is_named(
+    nao: Robot, cfg: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(NoPostureFound, match=words):
+        search(nao, "PoseInit", starts=1, **cfg)
+
+
+def test_bad_requests_are_refused(nao: Robot) -> None:
+    with pytest.raises(BadInput, match="rests on LButtock"):
+        search(nao, "Sit")
+    with pytest.raises(BadInput, match="nothing is left"):
+        search(nao, "PoseInit", keep=("Legs",))
+    with pytest.raises(UnknownName, match="LKneePitch"):
+        search(nao, "PoseInit", keep=("LKneePich",))
+    with pytest.raises(BadInput, match="no legs"):
+        search(nao.with_body("T14"), "PoseInit")
+
+
+@pytest.mark.parametrize(
+    ("cfg", "words"),
+    [
+        ({"within_rad": 0.0}, "within 0 degrees"),
+        ({"com_margin_m": -0.01}, "com_margin_m"),
+        ({"torque_share": 1.5}, "torque_share"),
+        ({"slope_deg": 40.0}, "at most"),
+        ({"starts": 0}, "starts"),
+        ({"friction": float("nan")}, "friction"),
+    ],
+)
+def test_numbers_without_meaning_are_refused(cfg: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        PostureSearchCfg(**cfg)
