@@ -1,0 +1,169 @@
+"""A cluster of dask.distributed: is it there, and would it run what this machine runs?
+
+The scheduler has no log-in: whoever reaches its port runs code as its user. Keep it on
+loopback or in a closed network, reach it through an SSH tunnel, or use `tls://` with
+certificates, which dask takes from its own configuration.
+"""
+
+import asyncio
+import functools
+import platform
+import re
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from models import BadInput
+from sim.run_meta import describe_run
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+ANSWER_S = 5.0
+"""How long a scheduler may take to answer, in s."""
+_ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^\s/:\[\]]+):(\d{1,5})")
+_OF_THE_MACHINE = frozenset({"machine"})
+"""What may differ between machines that give the same results."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installation:
+    """What of a process decides the numbers that it finds."""
+
+    versions: Mapping[str, str]
+    """Of Python and of the packages."""
+    commit: str | None
+    """Of our source; None where it is installed from a wheel."""
+
+
+@functools.lru_cache(maxsize=1)
+def own_installation() -> Installation:
+    """Return that of this process; read once."""
+    run = describe_run(experiment="", robot="", seed=0, config={})
+    versions = {k: v for k, v in run.versions.items() if k not in _OF_THE_MACHINE}
+    return Installation(versions=versions, commit=run.commit)
+
+
+def differing(worker: Installation, wanted: Installation) -> list[str]:
+    """Return what differs, in words; an unknown commit differs from none."""
+    names = dict.fromkeys([*wanted.versions, *worker.versions])
+    found = [
+        f"{name} is {worker.versions.get(name, 'missing')}, "
+        f"here {wanted.versions.get(name, 'missing')}"
+        for name in names
+        if worker.versions.get(name) != wanted.versions.get(name)
+    ]
+    commits = (worker.commit, wanted.commit)
+    if None not in commits and worker.commit != wanted.commit:
+        found.append(f"its commit is {worker.commit}, here {wanted.commit}")
+    return found
+
+
+def connect(address: str) -> "Client":
+    """Return a client of the scheduler at an address.
+
+    Args:
+        address: such as `tcp://127.0.0.1:8786`, or `tls://` with the certificates of
+            dask's configuration.
+
+    Raises:
+        BadInput: it is no address, nothing listens there, or something else does; or
+            the extra is not installed.
+    """
+    try:
+        from distributed import Client  # noqa: PLC0415  # optional and heavy
+    except ImportError as error:
+        raise BadInput(
+            "--scheduler needs dask.distributed; install it: pip install "
+            "'nao-testbed[cluster]'."
+        ) from error
+    _check_port(address)
+    kind = _who_listens(address)
+    if kind != "Scheduler":
+        raise BadInput(
+            f"at {address} listens a {kind.lower()} of dask, not a scheduler; give the "
+            "address that 'dask scheduler' prints."
+        )
+    return Client(address, timeout=ANSWER_S, set_as_default=False)
+
+
+def _check_port(address: str) -> None:
+    """Look whether anything listens, which a refused connection tells at once."""
+    parts = _ADDRESS.fullmatch(address)
+    if parts is None or int(parts[3]) > 65535:
+        raise BadInput(
+            f"scheduler {address!r} is no address; give one such as "
+            "tcp://127.0.0.1:8786, as 'dask scheduler' prints it."
+        )
+    host, port = parts[2].strip("[]"), int(parts[3])
+    try:
+        socket.create_connection((host, port), timeout=ANSWER_S).close()
+    except OSError as error:
+        raise BadInput(
+            f"nothing listens at {address}: {error.strerror or error}. Start a "
+            f"scheduler with 'dask scheduler --host {host} --port {port}', or give the "
+            "address of one."
+        ) from error
+
+
+def _who_listens(address: str) -> str:
+    """Return what of dask listens: `Scheduler`, `Worker`, `Nanny`."""
+    try:
+        identity = asyncio.run(asyncio.wait_for(_identity(address), ANSWER_S))
+    except TimeoutError:
+        why = f"no answer within {ANSWER_S:g} s"
+    except Exception as error:  # noqa: BLE001  # whatever a stranger's answer does to it
+        why = str(error) or type(error).__name__
+    else:
+        return str(identity.get("type", "stranger"))
+    raise BadInput(
+        f"what listens at {address} is no dask scheduler that we can talk to ({why}); "
+        "give the address that 'dask scheduler' prints, tls:// where it has "
+        "certificates."
+    )
+
+
+async def _identity(address: str) -> Mapping[str, Any]:
+    from distributed.core import rpc  # noqa: PLC0415  # optional and heavy
+    from distributed.security import Security  # noqa: PLC0415  # beside it
+
+    arguments = Security().get_connection_args("client")
+    async with rpc(address, connection_args=arguments, timeout=ANSWER_S) as scheduler:
+        identity: Mapping[str, Any] = await scheduler.identity()
+        return identity
+
+
+def check_workers(client: "Client", wanted: Installation) -> None:
+    """Look whether the workers that are there would find what this machine finds.
+
+    Args:
+        client: of their scheduler.
+        wanted: what they must have.
+
+    Raises:
+        BadInput: one lacks the package, has other versions, or several threads.
+    """
+    answers = client.run(own_installation, on_error="return")
+    threads: Mapping[str, int] = client.nthreads()
+    for worker, answer in answers.items():
+        if isinstance(answer, Installation):
+            wrong = differing(answer, wanted) + thread_fault(threads.get(worker, 1))
+        else:
+            wrong = [f"nao-testbed cannot be imported: {answer}"]
+        if wrong:
+            raise BadInput(unfit(worker, wrong))
+
+
+def thread_fault(threads: int) -> list[str]:
+    """Return what is wrong with a worker's number of threads, if anything is."""
+    return [] if threads == 1 else [f"it runs {threads} trials in one process"]
+
+
+def unfit(worker: str, wrong: list[str]) -> str:
+    """Return what to say of a worker that may not take part."""
+    return (
+        f"the worker {worker} cannot take part: {'; '.join(wrong)}. Install the same "
+        f"nao-testbed and lock there (Python {platform.python_version()}), and start "
+        "it with 'dask worker ADDRESS --nthreads 1'."
+    )

@@ -1,0 +1,59 @@
+"""A dask cluster of real processes on loopback."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+DASK = Path(sys.executable).with_name("dask")
+BARE = ("--no-dashboard",)
+MOST_FAILURES = 1
+SETTINGS = {
+    "OMP_NUM_THREADS": "1",
+    "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(MOST_FAILURES),
+}
+
+
+class Cluster:
+    """A scheduler and its workers; `close` ends them all."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{port}"
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", str(port)
+        )
+
+    def add_worker(self, *options: str) -> subprocess.Popen[bytes]:
+        place = ("--local-directory", str(self.folder), "--memory-limit", "0")
+        threads = () if "--nthreads" in options else ("--nthreads", "1")
+        arguments = ("--no-nanny", *place, *threads, *options)
+        worker = self._start("worker", self.address, *arguments)
+        self.workers.append(worker)
+        return worker
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [str(DASK), *arguments, *BARE],
+            env=os.environ | SETTINGS,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def wait(self, workers: int) -> None:
+        """Return when the scheduler knows so many workers."""
+        from distributed import Client
+
+        with Client(self.address, timeout=20, set_as_default=False) as client:
+            client.wait_for_workers(workers, timeout=20)
+
+    def close(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+        for process in (*self.workers, self.scheduler):
+            process.wait()

@@ -1,0 +1,253 @@
+"""The engine of many machines, on real workers of this one."""
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments.sweep.engines import dask_cluster, dask_engine
+from experiments.sweep.engines.dask_cluster import (
+    Installation,
+    differing,
+    own_installation,
+)
+from experiments.sweep.engines.dask_engine import DaskEngine, UnfitWorker
+from experiments.sweep.engines.seam import Work
+from experiments.sweep.trial import Trial, TrialOutcome
+from models import BadInput, TestbedError
+
+from .cluster import MOST_FAILURES, Cluster
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path_factory.mktemp("dask"))
+    for _ in range(2):
+        cluster.add_worker()
+    try:
+        cluster.wait(2)
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def trials(count: int, **parameters: str) -> list[Trial]:
+    return [
+        Trial(number=i, robot=i, seed=0, parameters={"controller": "x", **parameters})
+        for i in range(count)
+    ]
+
+
+def say_pid(trial: Trial) -> TrialOutcome:
+    time.sleep(0.05)
+    return TrialOutcome(result={"pid": os.getpid()})
+
+
+def die_once(trial: Trial) -> TrialOutcome:
+    """Kill the worker at the first try of trial 3."""
+    mark = Path(str(trial.parameters["marks"])) / "died"
+    if trial.number == 3 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return say_pid(trial)
+
+
+def die_always(trial: Trial) -> TrialOutcome:
+    if trial.number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return say_pid(trial)
+
+
+def raise_something(trial: Trial) -> TrialOutcome:
+    raise ValueError(f"trial {trial.number} is odd")
+
+
+def run_all(
+    engine: DaskEngine, todo: list[Trial], work: Work
+) -> dict[int, TrialOutcome]:
+    found: dict[int, TrialOutcome] = {}
+    times: Counter[int] = Counter()
+
+    def keep(trial: Trial, outcome: TrialOutcome) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        found[trial.number] = outcome
+        times[trial.number] += 1
+
+    engine.run(todo, work, keep)
+    assert set(times.values()) == {1}
+    return found
+
+
+def test_both_workers_run_trials_and_each_trial_ends_once(cluster: Cluster) -> None:
+    with DaskEngine(cluster.address) as engine:
+        assert engine.workers == 2
+        found = run_all(engine, trials(12), say_pid)
+    assert sorted(found) == list(range(12))
+    pids = {outcome.result["pid"] for outcome in found.values() if outcome.result}
+    assert pids == {worker.pid for worker in cluster.workers}
+
+
+def test_trials_are_drawn_as_workers_ask_for_them(cluster: Cluster) -> None:
+    drawn: list[int] = []
+    ahead: list[int] = []
+
+    def draw() -> Iterator[Trial]:
+        for trial in trials(10):
+            drawn.append(trial.number)
+            yield trial
+
+    with DaskEngine(cluster.address) as engine:
+        done: list[int] = []
+
+        def on_result(trial: Trial, outcome: TrialOutcome) -> None:
+            done.append(trial.number)
+            ahead.append(len(drawn) - len(done))
+
+        engine.run(draw(), say_pid, on_result)
+    assert max(ahead) <= 2  # one a worker
+
+
+def test_work_that_raises_is_an_outcome_with_the_reason(cluster: Cluster) -> None:
+    with DaskEngine(cluster.address) as engine:
+        found = run_all(engine, trials(2), raise_something)
+    assert found[1].error == "ValueError: trial 1 is odd"
+
+
+def test_ctrl_c_is_passed_on_and_leaves_no_trial_behind(cluster: Cluster) -> None:
+    kept: list[int] = []
+
+    def stop(trial: Trial, outcome: TrialOutcome) -> None:
+        kept.append(trial.number)
+        if len(kept) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with DaskEngine(cluster.address) as engine:
+        with pytest.raises(KeyboardInterrupt):
+            engine.run(trials(100), say_pid, stop)
+        assert len(kept) == 3
+        end = time.monotonic() + 10.0
+        while any(engine._client.processing().values()):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+
+def test_other_versions_are_refused_before_anything_runs(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Installation(versions={"numpy": "1.0"}, commit="abc")
+    monkeypatch.setattr(dask_engine, "own_installation", lambda: other)
+    with (
+        pytest.raises(BadInput, match=r"cannot take part: numpy is .*, here 1\.0;"),
+        DaskEngine(cluster.address),
+    ):
+        pass
+
+
+def test_a_worker_that_joins_later_is_looked_at_too(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with DaskEngine(cluster.address) as engine:
+        other = Installation(versions={"numpy": "1.0"}, commit=None)
+        monkeypatch.setattr(dask_engine, "own_installation", lambda: other)
+        with pytest.raises(UnfitWorker, match=r"numpy is .*, here 1\.0"):
+            run_all(engine, trials(2), say_pid)
+
+
+def test_the_trial_of_a_killed_worker_goes_to_another(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    with DaskEngine(cluster.address) as engine:
+        found = run_all(engine, trials(10, marks=str(tmp_path)), die_once)
+        assert engine.workers == 1
+    assert (tmp_path / "died").exists()
+    assert sorted(found) == list(range(10))
+    assert all(outcome.result for outcome in found.values())
+
+
+def test_a_trial_that_kills_every_worker_is_given_up(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deaths = MOST_FAILURES + 1
+    monkeypatch.setattr(dask_engine, "MOST_DEATHS", deaths)
+    for _ in range(deaths):
+        cluster.add_worker()
+    cluster.wait(1 + deaths)
+    with DaskEngine(cluster.address) as engine:
+        found = run_all(engine, trials(4), die_always)
+    assert found[1].result is None
+    assert f"killed {deaths} times" in str(found[1].error)
+    assert all(found[i].result for i in (0, 2, 3))
+
+
+def test_a_worker_with_threads_is_refused(cluster: Cluster) -> None:
+    worker = cluster.add_worker("--nthreads", "2")
+    cluster.wait(2)
+    with (
+        pytest.raises(BadInput, match=r"2 trials in one process.*--nthreads 1"),
+        DaskEngine(cluster.address),
+    ):
+        pass
+    worker.kill()
+
+
+def test_a_scheduler_that_goes_away_is_said(cluster: Cluster) -> None:
+    def end_it(trial: Trial, outcome: TrialOutcome) -> None:
+        cluster.scheduler.kill()
+
+    with (
+        DaskEngine(cluster.address) as engine,
+        pytest.raises(TestbedError, match=r"went away.*the same command goes on"),
+    ):
+        engine.run(trials(5), say_pid, end_it)
+
+
+def test_where_nothing_listens_is_said_at_once() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    begin = time.monotonic()
+    with (
+        pytest.raises(BadInput, match=f"nothing listens at tcp://127.0.0.1:{port}"),
+        DaskEngine(f"tcp://127.0.0.1:{port}"),
+    ):
+        pass
+    assert time.monotonic() - begin < 5.0
+
+
+def test_a_listener_that_is_no_scheduler_is_said_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dask_cluster, "ANSWER_S", 0.5)
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        address = f"tcp://127.0.0.1:{mute.getsockname()[1]}"
+        with (
+            pytest.raises(BadInput, match=r"no dask scheduler .* within 0\.5 s"),
+            DaskEngine(address),
+        ):
+            pass
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "localhost", "tcp://localhost", "http://a:1", "tcp://a:b", "tcp://a:99999"],
+)
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(BadInput, match="is no address"), DaskEngine(address):
+        pass
+
+
+def test_an_unknown_commit_differs_from_none() -> None:
+    mine = own_installation()
+    wheel = Installation(versions=mine.versions, commit=None)
+    assert differing(wheel, mine) == []
+    other = Installation(versions=mine.versions, commit="another")
+    here = Installation(versions=mine.versions, commit="one")
+    assert differing(other, here) == ["its commit is another, here one"]
