@@ -157,7 +157,6 @@ def test_symmetric_postures_stay_symmetric(nao: Robot, found: FoundPosture) -> N
 
 
 def test_feet_stay_where_they_stand_unless_they_may_move(nao: Robot) -> None:
-    """In StandZero wider feet would be cooler or not, but the distance is kept."""
     oracle = Oracle(nao)
 
     def between_feet(q: FloatArray) -> FloatArray:
@@ -168,6 +167,14 @@ def test_feet_stay_where_they_stand_unless_they_may_move(nao: Robot) -> None:
     wanted = nao.posture("Stand").angles
     kept = search(nao, "Stand").found.angles
     np.testing.assert_allclose(between_feet(kept), between_feet(wanted), atol=3e-4)
+
+
+def test_legs_that_are_columns_make_no_heat(nao: Robot) -> None:
+    """Near Stand all joints of a leg can lie on the line of its force."""
+    stand = search(nao, "Stand")
+    assert stand.wanted.least.loss_w == pytest.approx(0.029, abs=0.002)
+    assert stand.found.least.loss_w < 1e-3
+    assert stand.starts == 2
 
 
 def test_a_wanted_posture_that_is_not_flat_is_made_flat(nao: Robot) -> None:
