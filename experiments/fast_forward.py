@@ -43,8 +43,31 @@ class FastForwardCfg:
     rad: torques may look steady while it slowly goes on."""
     not_before_s: float = 5.0
     """Time for taking the posture and settling, in s."""
-    longest_jump_s: float = 60.0
-    """Longest time without physics, in s."""
+    first_jump_s: float = 60.0
+    """Longest time without physics at first, in s."""
+    growth: float = 2.0
+    """Factor on it each time that the physics in between was as steady as before."""
+    longest_jump_s: float = 480.0
+    """Up to this, in s."""
+
+
+class JumpLength:
+    """How long the physics may be left alone: longer as nothing changes."""
+
+    def __init__(self, cfg: FastForwardCfg) -> None:
+        """Begin with the first length."""
+        self._cfg = cfg
+        self._next_s = cfg.first_jump_s
+
+    def take(self) -> float:
+        """Return the length of a jump in s; the next one may be longer."""
+        length_s = min(self._next_s, self._cfg.longest_jump_s)
+        self._next_s = length_s * self._cfg.growth
+        return length_s
+
+    def restart(self) -> None:
+        """Begin anew: something changed."""
+        self._next_s = self._cfg.first_jump_s
 
 
 class Steadiness:
