@@ -78,9 +78,15 @@ class RobotView:
 
 def colour_of(degc: float) -> tuple[float, float, float]:
     """Return red, green, blue of a temperature on the scale."""
-    scale = (degc - COLDEST_DEGC) / (HOTTEST_DEGC - COLDEST_DEGC)
-    red, green, blue, _ = colour_map()(float(np.clip(scale, 0.0, 1.0)))
+    red, green, blue = colours_of(np.array(degc)).tolist()
     return red, green, blue
+
+
+def colours_of(degc: FloatArray) -> FloatArray:
+    """Return red, green, blue (..., 3) of temperatures (...), each from 0 to 1."""
+    scale = (degc - COLDEST_DEGC) / (HOTTEST_DEGC - COLDEST_DEGC)
+    colours: FloatArray = np.asarray(colour_map()(np.clip(scale, 0.0, 1.0)))
+    return colours[..., :3]
 
 
 def colour_map() -> "Colormap":
