@@ -1,0 +1,151 @@
+"""Reads a run folder for a page: a heat experiment, one robot, or a scenario.
+
+A run that was killed, or lost files later, is read as far as it goes; what is missing
+is told in `warnings`, in words for the reader of the page.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from experiments.report.page.heat_json import read_heat_result
+from experiments.report.page.rows_file import read_rows
+from experiments.results import HeatResult
+from models import BadInput
+from sim.run_folder import Run, read_run
+from sim.run_meta import META_FILE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HEAT_FILE, SCENARIO_FILE = "heat.json", "scenario.json"
+Kind = Literal["heat", "scenario", "other"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArmSource:
+    """One robot of a run, as its folder has it."""
+
+    name: str
+    """Its controller."""
+    run: Run
+    frame: "pd.DataFrame"
+    """Its rows, as far as they can be read; index simulated time in s."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunSource:
+    """A run folder."""
+
+    folder: Path
+    kind: Kind
+    arms: tuple[ArmSource, ...]
+    heat: HeatResult | None = None
+    """What `heat.json` says, where there is one."""
+    scenario: Mapping[str, Any] | None = None
+    """What `scenario.json` says, likewise."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the folder."""
+        return self.folder.resolve().name
+
+
+def read_source(folder: Path) -> RunSource:
+    """Read a folder.
+
+    Raises:
+        BadInput: it is no run folder, is empty, or tells nothing about its run.
+    """
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "does not exist"
+        raise BadInput(f"{folder} {what}; give a folder that a run has written.")
+    if (folder / META_FILE).exists():
+        return _read_single(folder)
+    arms = sorted(path.parent for path in folder.glob(f"*/{META_FILE}"))
+    if arms or (folder / HEAT_FILE).exists():
+        return _read_heat(folder, arms)
+    state = "is empty" if not any(folder.iterdir()) else "is no run folder"
+    raise BadInput(
+        f"{folder} {state}: it has neither {META_FILE} nor {HEAT_FILE}, nor folders of "
+        "robots in it. Give a folder that nao-testbed heat or scenario run has written."
+    )
+
+
+def _read_single(folder: Path) -> RunSource:
+    run = read_run(folder)
+    warnings: list[str] = []
+    arm = _read_arm(run, warnings)
+    kinds: dict[str, Kind] = {"heat": "heat", "scenario": "scenario"}
+    kind = kinds.get(run.meta.experiment, "other")
+    scenario = None
+    if kind == "scenario":
+        scenario = _read_json(folder / SCENARIO_FILE, warnings)
+    return RunSource(
+        folder=folder,
+        kind=kind,
+        arms=(arm,),
+        scenario=scenario,
+        warnings=tuple(warnings),
+    )
+
+
+def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
+    warnings: list[str] = []
+    arms: list[ArmSource] = []
+    for path in arm_folders:
+        try:
+            arms.append(_read_arm(read_run(path), warnings))
+        except BadInput as error:
+            warnings.append(f"{path.name} is left out: {error}")
+    data = _read_json(folder / HEAT_FILE, warnings)
+    heat = None if data is None else read_heat_result(data)
+    if data is not None and heat is None:
+        warnings.append(f"{HEAT_FILE} is not the result of a heat experiment.")
+    if heat is not None:
+        known = list(heat.arms)
+        arms.sort(key=lambda arm: known.index(arm.name) if arm.name in known else 99)
+        without = [name for name in known if name not in {arm.name for arm in arms}]
+        warnings += [
+            f"{name}: its folder is missing, with its rows." for name in without
+        ]
+    elif not arms:
+        raise BadInput(f"{folder} has nothing that can be read: {'; '.join(warnings)}")
+    if heat is None:
+        warnings.append(
+            "There is no result of the experiment, so it did not come to its end: "
+            "all numbers are computed from the rows that were recorded."
+        )
+    return RunSource(
+        folder=folder,
+        kind="heat",
+        arms=tuple(arms),
+        heat=heat,
+        warnings=tuple(warnings),
+    )
+
+
+def _read_arm(run: Run, warnings: list[str]) -> ArmSource:
+    name = str(run.meta.config.get("controller", run.folder.name))
+    frame, problems = read_rows(run)
+    warnings += [f"{name}: {problem}" for problem in problems]
+    return ArmSource(name=name, run=run, frame=frame)
+
+
+def _read_json(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:
+    """Read a mapping; None, and a warning, where there is none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        warnings.append(f"{path.name} is missing.")
+        return None
+    except (OSError, ValueError) as error:
+        warnings.append(f"{path.name} cannot be read: {error}.")
+        return None
+    if not isinstance(data, dict):
+        warnings.append(f"{path.name} holds no result.")
+        return None
+    return data
