@@ -1,0 +1,90 @@
+"""How far a controller has shifted set-points from the posture, over time."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.loop import APPROACH_TIME
+from experiments.report.figure_style import (
+    COLOURS,
+    SOFT_INK,
+    new_figure,
+    panel_title,
+    plain_frame,
+)
+from models import Robot
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+FloatArray = NDArray[np.float64]
+
+LEAST_DEG = 0.02
+"""Shifts below this are not drawn: rounding of a recorded set-point is far less."""
+MOST_JOINTS = len(COLOURS)
+MOST_POINTS = 600
+
+
+def shift_figure(
+    frames: "Mapping[str, pd.DataFrame]", robot: Robot, posture: FloatArray
+) -> "Figure | None":
+    """Draw the joints that were shifted most, a panel a controller.
+
+    Args:
+        frames: controller to the rows of its run.
+        robot: that ran.
+        posture: (n_joints,) set-points of the posture held, in rad.
+
+    Returns:
+        The figure; None where no controller shifted anything.
+    """
+    shifts = {
+        name: shift
+        for name, frame in frames.items()
+        if (shift := shifts_deg(frame, robot, posture)) is not None
+        and np.abs(shift).max(initial=0.0) >= LEAST_DEG
+    }
+    if not shifts:
+        return None
+    figure = new_figure(7.6, 2.6 * len(shifts) + 0.3)
+    panels = figure.subplots(len(shifts), 1, sharex=True, sharey=True, squeeze=False)
+    for axes, (name, shift) in zip(panels[:, 0], shifts.items(), strict=True):
+        minutes = frames[name].index.to_numpy(float) / 60.0
+        keep = np.arange(0, len(minutes), max(1, len(minutes) // MOST_POINTS))
+        largest = np.abs(shift).max(axis=0)
+        order = np.argsort(-largest)[:MOST_JOINTS]
+        axes.axhline(0.0, color=SOFT_INK, lw=0.6)
+        for i, j in enumerate(j for j in order if largest[j] >= LEAST_DEG):
+            axes.plot(
+                minutes[keep],
+                shift[keep, j],
+                color=COLOURS[i],
+                lw=1.6,
+                label=robot.joint_names[j],
+            )
+        axes.set_ylabel("shift in degrees", fontsize=9)
+        axes.legend(
+            frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5)
+        )
+        panel_title(axes, name)
+        plain_frame(axes)
+    panels[-1, 0].set_xlabel("time in minutes", fontsize=9)
+    return figure
+
+
+def shifts_deg(
+    frame: "pd.DataFrame", robot: Robot, posture: FloatArray
+) -> FloatArray | None:
+    """Return set-points less the posture, (n_rows, n_joints) in degrees.
+
+    The way into the posture counts as none. None where the rows hold no set-points.
+    """
+    columns = [f"target.{joint}" for joint in robot.joint_names]
+    if not len(frame) or any(column not in frame.columns for column in columns):
+        return None
+    shift: FloatArray = np.rad2deg(frame[columns].to_numpy(float) - posture)
+    shift[frame.index.to_numpy(float) <= frame.index[0] + APPROACH_TIME] = 0.0
+    return shift

@@ -1,0 +1,107 @@
+"""Writes the page: checks first what would fail at the end."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from experiments.report.page.render import render_page
+from experiments.report.page.run_source import RunSource, read_source
+from experiments.report.page.section import section_of
+from models import BadInput
+
+FILE = "report.html"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportCfg:
+    """What is asked of a report."""
+
+    runs: tuple[Path, ...]
+    """Run folders, in the order of the page."""
+    out: Path | None = None
+    """The file; None: `report.html` in the run folder, where there is one run."""
+    with_replay: bool = True
+
+
+def write_report(
+    cfg: ReportCfg, on_progress: Callable[[str], None] = lambda _what: None
+) -> Path:
+    """Write the page and return its path; a page that is there already is replaced.
+
+    Args:
+        cfg: what is asked for.
+        on_progress: told what is done next.
+
+    Raises:
+        BadInput: a folder is no run, two runs have one name, or the file cannot be
+            written.
+    """
+    sources = _read(cfg)
+    out = cfg.out or sources[0].folder / FILE
+    _check_writable(out)
+    sections = []
+    for i, source in enumerate(sources):
+        on_progress(source.name)
+        sections.append(section_of(source, f"run{i + 1}", with_replay=cfg.with_replay))
+    title = sections[0].title if len(sections) == 1 else f"{len(sections)} runs"
+    names = ", ".join(section.name for section in sections)
+    html = render_page(f"{title}: {names}", sections, _made_by())
+    unfinished = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        unfinished.write_text(html, encoding="utf-8")
+        unfinished.replace(out)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise _unwritable(out, error) from error
+    return out
+
+
+def _read(cfg: ReportCfg) -> list[RunSource]:
+    if not cfg.runs:
+        raise BadInput("no run folder is given; give at least one.")
+    if len(cfg.runs) > 1 and cfg.out is None:
+        raise BadInput(
+            f"{len(cfg.runs)} runs make one page; say by --out where it goes, such as "
+            f"--out {FILE}."
+        )
+    sources = [read_source(folder) for folder in cfg.runs]
+    by_name: dict[str, Path] = {}
+    for source in sources:
+        other = by_name.setdefault(source.name, source.folder)
+        if other is not source.folder:
+            raise BadInput(
+                f"two runs are called {source.name!r}: {other} and {source.folder}. On "
+                "a page nobody could tell them apart; give each once, or rename one."
+            )
+    return sources
+
+
+def _check_writable(out: Path) -> None:
+    if out.is_dir():
+        raise BadInput(f"--out {out} is a folder; give a file, such as {out / FILE}.")
+    try:
+        probe = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+        probe.touch()
+        probe.unlink()
+        if out.exists():
+            out.open("a").close()
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def _unwritable(out: Path, error: OSError) -> BadInput:
+    return BadInput(
+        f"--out {out} cannot be written: {error.strerror or error}. Give another file."
+    )
+
+
+def _made_by() -> str:
+    try:
+        version = metadata.version("nao-testbed")
+    except metadata.PackageNotFoundError:
+        version = "from a source tree"
+    now = datetime.now(UTC).isoformat(timespec="minutes")
+    return f"nao-testbed {version}, {now.removesuffix('+00:00')} UTC"
