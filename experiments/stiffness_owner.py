@@ -1,10 +1,13 @@
 """A stiffness controller as one owner among others: it holds the torque limits alone.
 
-Set-points are not its matter. It takes every stiffness of the robot that is free and
-submits limits at its own period; another controller may take its place at any slot.
+It takes every stiffness of the robot that is free and submits limits at its own period;
+another controller may take its place at any slot. Which posture is held is not its
+matter; a controller that shifts set-points a little has its shift put on top of them,
+never faster than `SHIFT_RATE`, also when another controller takes over.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controllers.resources.gate import Gate
 from controllers.resources.gate.device_map import map_devices
@@ -18,9 +21,13 @@ from controllers.robot_interface import Controller, Observation
 from models import Robot
 from models.resource_node import DeviceKind
 
+FloatArray = NDArray[np.float64]
+
 NAME = "stiffness controller"
 PRIORITY = 5
 """Above what behaviours usually have, below an emergency that makes the robot limp."""
+SHIFT_RATE = np.deg2rad(2.0)
+"""Largest speed of a shift, in rad/s: three times that of `minheat`."""
 
 
 class StiffnessOwner:
@@ -61,6 +68,9 @@ class StiffnessOwner:
         self._tickets = dict.fromkeys(self._leaves, first)
         self.controller = controller
         controller.reset(robot)
+        self.shift = np.zeros(len(robot.joints))
+        """(n_joints,) on top of the set-points, in rad."""
+        self._largest_step = SHIFT_RATE * period_ticks * ledger.cfg.tick_s
         self.limits = np.full(len(robot.joints), np.nan)
         """(n_joints,) what the controller decided last, before anything cut it."""
         self.seen: Observation | None = None
@@ -76,9 +86,13 @@ class StiffnessOwner:
         if tick % self._period:
             return
         self.seen = observation
-        self.limits = limits = self.controller.step(observation).stiffness
+        decided = self.controller.step(observation)
+        self.limits = limits = decided.stiffness
+        moves = self._move_shift(decided.shift)
         if self._has_all():
             self._gate.submit_stiffness(self._whole, limits)
+            if moves:
+                self._gate.submit_shift(self._whole, self.shift)
             return
         for name, joints in self._parts:
             outcome = self._tickets[name].outcome
@@ -86,8 +100,23 @@ class StiffnessOwner:
                 continue  # somebody else has it
             if self._ledger.authorise(outcome.token, name) is None:
                 self._gate.submit(outcome.token, name, limits[joints])
+                if moves:
+                    self._gate.submit_shift(outcome.token, self.shift)
             else:
                 self._tickets[name] = self._ask(name)
+
+    def _move_shift(self, wanted: FloatArray | None) -> bool:
+        """Go towards the shift that the controller wants; None: towards none.
+
+        Returns:
+            Whether there is one to be put on the set-points.
+        """
+        if wanted is None and not self.shift.any():
+            return False
+        most = self._largest_step
+        step = np.clip((0.0 if wanted is None else wanted) - self.shift, -most, most)
+        self.shift = self.shift + step
+        return True
 
     def _has_all(self) -> bool:
         """Whether one token covers every leaf: the usual case, and the quick one."""

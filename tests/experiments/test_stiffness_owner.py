@@ -16,7 +16,12 @@ from controllers.resources.words import Preemption
 from controllers.robot_interface import Limits, Observation
 from experiments.coupled_cfg import CoupledCfg
 from experiments.coupled_robot import CoupledRobot
-from experiments.stiffness_owner import NAME, PRIORITY, StiffnessOwner
+from experiments.stiffness_owner import (
+    NAME,
+    PRIORITY,
+    SHIFT_RATE,
+    StiffnessOwner,
+)
 from models import Robot, load_robot
 from models.resource_node import DeviceKind
 
@@ -135,3 +140,77 @@ def test_a_body_that_lacks_parts_is_limited_in_the_others(
     head = body.sim.robot.joint_index("HeadYaw")
     assert in_force(body)[head] == owner.limits[head] == 0.52
     assert not [event for event in told if isinstance(event, Rejected)]
+
+
+class Shifting(ConstantStiffness):
+    """Wants all set-points 0.02 rad higher."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+
+    def step(self, observation: Observation) -> Limits:
+        limits = super().step(observation)
+        shift = np.full(len(limits.stiffness), 0.02)
+        return Limits(stiffness=limits.stiffness, shift=shift)
+
+
+def test_a_shift_comes_and_goes_no_faster_than_its_rate(
+    staged: Callable[[Robot], Staged],
+) -> None:
+    nao = load_robot()
+    body, owner, _ = staged(nao)
+    posture = body.sim.read().target
+    owner.change(Shifting())
+    last = posture
+    reached = 0.0
+    for slot in range(160):
+        if slot == 80:
+            owner.change(Counting())
+        body.slot()
+        target = body.sim.read().target
+        assert np.abs(target - last).max() <= SHIFT_RATE * PERIOD * 0.01 + 1e-12
+        last, reached = target, max(reached, float((target - posture).max()))
+    assert np.isclose(reached, 0.02)
+    assert_array_equal(last, posture)
+
+
+def test_joints_whose_stiffness_another_holds_keep_their_shift(
+    staged: Callable[[Robot], Staged],
+) -> None:
+    nao = load_robot()
+    body, owner, _ = staged(nao)
+    head = next(name for name in LEAVES if "Head" in name)
+    joints = [nao.joint_index(n) for n in nao.joint_names if n.startswith("Head")]
+    body.ledger.request(Request(owner="masseur", resources=(head,)), body.tick)
+    owner.change(Shifting())
+    before = body.sim.read().target
+    for _ in range(80):
+        body.slot()
+    moved = body.sim.read().target - before
+    assert_array_equal(moved[joints], 0.0)
+    knee = nao.joint_index("LKneePitch")
+    assert np.isclose(moved[knee], 0.02)
+
+
+def test_set_points_of_behaviours_stay_what_they_are_under_a_shift(
+    staged: Callable[[Robot], Staged],
+) -> None:
+    """What holds a joint that lost its owner adds no shift a second time."""
+    nao = load_robot()
+    body, owner, _ = staged(nao)
+    owner.change(Shifting())
+    for _ in range(80):
+        body.slot()
+    leaf = "LElbowRoll"
+    in_force = body.gate.present[leaf]
+    body.ledger.add_owner(Owner(name="waver", priority=1), body.tick)
+    ticket = body.ledger.request(Request(owner="waver", resources=(leaf,)), body.tick)
+    assert ticket.outcome is not None
+    token = ticket.outcome.token
+    body.gate.submit(token, leaf, in_force)
+    body.slot()
+    assert token is not None
+    body.ledger.release(token, body.tick)
+    body.slot()
+    target = body.sim.read().target[nao.joint_index(leaf)]
+    assert np.isclose(target, in_force + 0.02, atol=1e-9)

@@ -90,13 +90,18 @@ class MotorWriter:
     def make_safe(self, observation: Observation) -> None:
         """Hold where it is; joints on one motor by the mean of their angles."""
         in_force = float(self._outputs.target[self.joints[0]])
-        measured = float(observation.q[list(self.joints)].mean())
+        measured = self._measured(observation)
         self.put(hold(in_force, measured, self._lag, *self._bounds))
 
     def follow(self, observation: Observation) -> None:
         """Put where it is: a joint without stiffness takes its set-point along."""
-        measured = float(observation.q[list(self.joints)].mean())
+        measured = self._measured(observation)
         self.put(hold(measured, measured, 0.0, *self._bounds))
+
+    def _measured(self, observation: Observation) -> float:
+        """Return the set-point that with the shift is where the joints are, in rad."""
+        joints = list(self.joints)
+        return float((observation.q - self._outputs.shift)[joints].mean())
 
 
 class StiffnessWriter:

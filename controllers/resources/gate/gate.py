@@ -88,7 +88,8 @@ class Gate:
         self._leads = tuple(int(leaf.joints[0]) for leaf in motors)
         self._limp = LimpMotors(self._motors, self._outputs, robot)
         self.present = PresentTargets(self._outputs, motors)
-        """Leaf of a motor to its set-point in force, in rad; it follows each flush."""
+        """Leaf of a motor to its set-point in force, without shift, in rad; it follows
+        each flush."""
         limits = devices.of_kind(DeviceKind.STIFFNESS)
         self._limits = tuple(self._lines[leaf.name] for leaf in limits)
         self._limited = tuple(leaf.joints for leaf in limits)
@@ -97,6 +98,8 @@ class Gate:
         """Count of the ledger's changes at the last flush: while it stays, nobody loses
         anything and no cap changes."""
         self._slot = Slot(ledger, self._trace)
+        self._trims: list[tuple[Token | None, FloatArray]] = []
+        """Shifts that were submitted for this slot."""
 
     # -- the slot fills ---------------------------------------------------------------
 
@@ -213,6 +216,29 @@ class Gate:
         values = [stiffness[joints] for joints in self._limited]
         return self._submit_all(token, self._limits, values)
 
+    def submit_shift(self, token: Token | None, shift: FloatArray) -> None:
+        """Accept a shift of all set-points from who holds the stiffness.
+
+        It is no command: what behaviours commanded stays in force, and goes out with
+        the shift on top. Joints whose stiffness the token does not cover in `flush`
+        keep the shift that they have.
+
+        Args:
+            token: proof of a reservation that covers stiffness leaves.
+            shift: (n_joints,) in rad. Joints on one motor obey the leading one.
+
+        Raises:
+            BadInput: it is of the wrong shape, or not finite.
+        """
+        joints = len(self._outputs.shift)
+        values = np.array(shift, dtype=np.float64)
+        if values.shape != (joints,) or not np.isfinite(values).all():
+            raise BadInput(
+                f"shift of the set-points is {shift}; give ({joints},) finite angles "
+                "in rad."
+            )
+        self._trims.append((token, values))
+
     # -- the slot goes out ------------------------------------------------------------
 
     def flush(self, tick: int) -> tuple[Rejected, ...]:
@@ -222,6 +248,7 @@ class Gate:
         slot, get their safe set-point (`safe_set_points`); a stiffness stays as it was
         commanded last. Effort caps bound the stiffness as long as they stand. The
         set-point of a motor without any stiffness follows its encoder (`limp_motors`).
+        A shift of the set-points is put on top (`submit_shift`).
 
         Args:
             tick: now, to which the ledger was advanced.
@@ -243,6 +270,7 @@ class Gate:
         written = self._slot.put(holding)
         changes = self._ledger.changes
         lost = self._put_safety(written) if changes != self._seen else ()
+        self._put_shift()
         self._limp.follow(written)
         command = self._outputs.command()
         if command is not None:
@@ -258,6 +286,18 @@ class Gate:
         return tuple(rejected)
 
     # -- inside -----------------------------------------------------------------------
+
+    def _put_shift(self) -> None:
+        """Put the shift of joints whose stiffness its token covers."""
+        if not self._trims:
+            return
+        shift = self._outputs.shift.copy()
+        for token, wanted in self._trims:
+            for line, joints in zip(self._limits, self._limited, strict=True):
+                if self._authorise(token, line.name) is None:
+                    shift[joints] = wanted[joints]
+        self._trims.clear()
+        self._outputs.move_shift(shift)
 
     def _put_safety(self, written: Container[Line]) -> Sequence[Line]:
         """Put safe values and effort caps; return the lines that were made safe."""

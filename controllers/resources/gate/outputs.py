@@ -17,6 +17,9 @@ class Outputs:
     The gate is the robot's only writer, so it need not read back. `begin`, then the
     writers change `target`, `stiffness`, `leds` and `sound`, then `command`; `keep`
     once that is written. Arrays that went to a robot are never changed afterwards.
+
+    Set-points here are those of the posture. What goes out has the `shift` of the
+    stiffness controller on top.
     """
 
     __slots__ = (
@@ -29,6 +32,8 @@ class Outputs:
         "leds",
         "moves",
         "robot",
+        "shift",
+        "shifts",
         "sound",
         "stiffens",
         "stiffness",
@@ -48,6 +53,10 @@ class Outputs:
         self._stiffness = observation.stiffness
         self._cap = np.ones(len(robot.joints))
         self._limp = _limp_joints(self._stiffness)
+        self.shift: FloatArray = np.zeros(len(robot.joints))
+        """(n_joints,) added to the set-points that go out, in rad."""
+        self.shifts = False
+        """Whether it has changed since the last command."""
         self.begin()
 
     def begin(self) -> None:
@@ -69,7 +78,7 @@ class Outputs:
 
     @property
     def in_force(self) -> FloatArray:
-        """(n_joints,) set-points that the robot obeys, in rad; not to be changed."""
+        """(n_joints,) set-points of the posture, in rad; not to be changed."""
         return self._target
 
     def limp(self) -> tuple[int, ...]:
@@ -85,17 +94,32 @@ class Outputs:
 
     def command(self) -> Command | None:
         """Return what goes out, None if nothing does."""
-        if not (self.moves or self.stiffens or self.leds or self.sound):
+        moves = self.moves or self.shifts
+        if not (moves or self.stiffens or self.leds or self.sound):
             return None
         return Command(
-            target=self.target if self.moves else None,
+            target=self._shifted() if moves else None,
             stiffness=np.minimum(self.stiffness, self.cap) if self.stiffens else None,
             leds=self.leds,
             sound=self.sound,
         )
 
+    def move_shift(self, shift: FloatArray) -> None:
+        """Let this shift hold from this slot on, (n_joints,) in rad."""
+        if not np.array_equal(shift, self.shift):
+            self.shift = shift
+            self.shifts = True
+
+    def _shifted(self) -> FloatArray:
+        """Return the set-points that go out, (n_joints,), within the joints' ranges."""
+        if not self.shift.any():
+            return self.target
+        robot = self.robot
+        return np.clip(self.target + self.shift, robot.lower, robot.upper)
+
     def keep(self) -> None:
         """Note that the command is in force."""
+        self.shifts = False
         self._target = self.target
         self._stiffness = self.stiffness
         self._cap = self.cap
