@@ -42,6 +42,7 @@ def identity(spec: SweepSpec) -> dict[str, Any]:
         **{name: _words(p.values) for p in spec.parameters for name in p.columns},
         "pushes": plain(spec.pushes),
         "fast_forward": plain(spec.fast_forward),
+        "keep": plain(spec.keep),
     }
 
 

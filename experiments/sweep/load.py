@@ -19,6 +19,7 @@ from experiments.sweep.form.sweep_file import FastForwardForm, PushForm, SweepFi
 from experiments.sweep.form.values import read_values
 from experiments.sweep.identity import robot_digest
 from experiments.sweep.joint_columns import Entry, joint_parameters, joints_of
+from experiments.sweep.read_keep import read_keep
 from experiments.sweep.spec import Parameter, SweepSpec
 from experiments.sweep.trial import EFFORT_LIMIT, JOINT_PARAMETERS, MISALIGNMENT, START
 from experiments.sweep.values import Fixed, Grid, Normal, Values, draw
@@ -126,6 +127,7 @@ class _Loader:
             parameters=tuple(p for p in parameters if p is not None),
             pushes=self._pushes(robot),
             fast_forward=_fast_forward(form.fast_forward),
+            keep=read_keep(form.keep, form.controller, robot, self._notes),
         )
 
     def _plain(

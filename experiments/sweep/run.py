@@ -7,9 +7,11 @@ with JoblibEngine(2) as engine:
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from experiments.sweep.engines.seam import SweepEngine, Work
 from experiments.sweep.engines.serial import SerialEngine
+from experiments.sweep.keep import kept_robots
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.store import TrialStore
 from experiments.sweep.table import Sweep, frame_of, read_sweep, row_of, write_table
@@ -88,7 +90,7 @@ def run_sweep(
         try:
             _run_stages(spec, store, engine or SerialEngine(), on_tally, work)
         finally:
-            rows = [row_of(record) for record in store.records()]
+            rows = marked(spec, [row_of(record) for record in store.records()])
             write_table(out, frame_of(rows, spec.columns), store.meta)
     return read_sweep(out)
 
@@ -100,8 +102,29 @@ def _run_stages(
     on_tally: OnTally,
     work: Work,
 ) -> None:
-    tally = Tally(total=spec.n_trials)
-    _run_stage(spec.trials(), store, engine, tally, on_tally, work)
+    if spec.keep is None:
+        tally = Tally(total=spec.n_trials)
+        _run_stage(spec.trials(), store, engine, tally, on_tally, work)
+        return
+    first = spec.keep.controller
+    of_one = spec.points // len(spec.controllers)  # trials of a robot and controller
+    tally = Tally(total=spec.robots * of_one)
+    trials = spec.trials(wanted=lambda controller: controller == first)
+    _run_stage(trials, store, engine, tally, on_tally, work)
+    kept = kept_robots(spec.keep, map(row_of, store.records()))
+    tally.total += len(kept) * (spec.points - of_one)
+    trials = spec.trials(sorted(kept), lambda controller: controller != first)
+    _run_stage(trials, store, engine, tally, on_tally, work)
+
+
+def marked(spec: SweepSpec, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows that say whether their robot is kept, and whether as a mirror."""
+    kept = None if spec.keep is None else kept_robots(spec.keep, rows)
+    for row in rows:
+        fit = None if kept is None else kept.get(int(row["robot"]))
+        row["kept"] = kept is None or fit is not None
+        row["mirrored"] = fit is not None and fit.is_mirrored
+    return rows
 
 
 def _run_stage(

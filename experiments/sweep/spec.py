@@ -9,6 +9,7 @@ from pathlib import Path
 
 from experiments.fast_forward import FastForwardCfg
 from experiments.pushes import Push
+from experiments.sweep.keep import Keep
 from experiments.sweep.trial import Trial, Value
 from experiments.sweep.values import Fixed, Grid, Values, draw, seeds_of
 
@@ -53,6 +54,8 @@ class SweepSpec:
     """All of them; the controller last, so that a robot's trials follow each other."""
     pushes: tuple[Push, ...]
     fast_forward: FastForwardCfg | None
+    keep: Keep | None = None
+    """Which robots run with all controllers; None: all."""
 
     @cached_property
     def grids(self) -> tuple[Parameter, ...]:
@@ -70,9 +73,21 @@ class SweepSpec:
         """Points of the grid: trials of each robot."""
         return math.prod(len(_grid(p).values) for p in self.grids)
 
+    @cached_property
+    def controllers(self) -> tuple[Value, ...]:
+        """Those that every robot runs with; none where each draws its own."""
+        for parameter in self.parameters:
+            if parameter.name == "controller":
+                match parameter.values:
+                    case Fixed(value):
+                        return (value,)
+                    case Grid(values):
+                        return values
+        return ()
+
     @property
     def n_trials(self) -> int:
-        """How many trials there are."""
+        """How many trials there are, at the most where only some robots are kept."""
         return self.robots * self.points
 
     @cached_property

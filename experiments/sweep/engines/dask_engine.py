@@ -75,6 +75,7 @@ class DaskEngine:
         """
         self.address = address
         self._connected: Client | None = None
+        self._workers = 0
         self._log_level = logging.NOTSET
 
     def __enter__(self) -> Self:
@@ -114,8 +115,13 @@ class DaskEngine:
 
     @property
     def workers(self) -> int:
-        """Those that are there now; none is no fault, they may still come."""
-        return len(self._client.nthreads())
+        """Those that are there now; none is no fault, they may still come.
+
+        Once the engine has ended, those that were there at last.
+        """
+        if self._connected is not None:
+            self._workers = len(self._connected.nthreads())
+        return self._workers
 
     def run(self, trials: Iterable[Trial], work: Work, on_result: OnResult) -> None:
         """See `SweepEngine.run`.

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from experiments.scenarios.form.base import Name, Part, Prose, Real, Seconds
+from experiments.sweep.form.keep import KeepForm
 from experiments.sweep.form.values import Number, Text
 
 Joints = dict[Name, Number]
@@ -44,8 +45,12 @@ class FastForwardForm(Part):
     """Largest change over these blocks of a set-point that is shifted, in rad."""
     not_before_s: Seconds | None = None
     """Time for taking the posture and settling, in s."""
+    first_jump_s: Positive | None = None
+    """Longest time without physics at first, in s."""
+    growth: Annotated[Real, Field(ge=1.0)] | None = None
+    """Factor on it each time that the physics in between was as steady as before."""
     longest_jump_s: Positive | None = None
-    """Longest time without physics, in s."""
+    """Up to this, in s."""
 
 
 class SweepFile(Part):
@@ -95,5 +100,7 @@ class SweepFile(Part):
     """Cycle of the controllers, in s."""
     pushes: list[PushForm] = Field(default_factory=list)
     """What disturbs every robot."""
+    keep: KeepForm | None = None
+    """Which robots run with all controllers; absent: all."""
     fast_forward: FastForwardForm = Field(default_factory=FastForwardForm)
     """When to leave the physics alone; absent: as in `nao-testbed heat`."""
