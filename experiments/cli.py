@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from experiments.identify_heating.command import identify_command
+from experiments.posture_search.command import posture_search_command
 from experiments.report.page.command import report
 from experiments.reservations.commands import resources_app
 from experiments.scenario_commands import scenario_app
@@ -30,6 +31,7 @@ app = typer.Typer(
 
 app.add_typer(resources_app, name="resources")
 app.add_typer(scenario_app, name="scenario")
+app.command(name="posture-search")(posture_search_command)
 app.command()(report)
 app.command(name="sweep")(sweep_command)
 

@@ -1,0 +1,62 @@
+"""Stand postures in the simulation, to compare their power with what was foretold."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.arm import ArmCfg, run_arm
+from experiments.fast_forward import FastForwardCfg
+from sim.simulation_cfg import SimulationCfg
+from sim.world_cfg import WorldCfg
+
+CONTROLLERS = ("fixed", "smart")
+DURATION_S = 20.0
+"""Two seconds to take the posture, the rest to settle."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostureTrial:
+    """One posture under one controller, without misalignment."""
+
+    posture: str
+    controller: str
+    legs_power_w: float | None
+    """Joule loss of the legs at the end, gear friction in play."""
+    least_power_w: float | None
+    """The least that the true posture at the end allows."""
+    failure: str | None
+    """Why it ended early: it fell, or its numbers did."""
+
+
+def stand_postures(
+    folder: Path, postures: tuple[str, ...], slope_deg: float
+) -> tuple[PostureTrial, ...]:
+    """Let a robot stand in each posture under each controller.
+
+    Args:
+        folder: of a robot that knows the postures.
+        postures: their names.
+        slope_deg: of the ground.
+    """
+    trials = []
+    for posture in postures:
+        for controller in CONTROLLERS:
+            result = run_arm(
+                ArmCfg(
+                    controller=controller,
+                    robot_folder=folder,
+                    posture=posture,
+                    duration_s=DURATION_S,
+                    simulation=SimulationCfg(world=WorldCfg(slope_deg=slope_deg)),
+                    fast_forward=FastForwardCfg(),
+                )
+            )
+            trials.append(
+                PostureTrial(
+                    posture=posture,
+                    controller=controller,
+                    legs_power_w=result.legs_power_w,
+                    least_power_w=result.least_power_w,
+                    failure=result.failure,
+                )
+            )
+    return tuple(trials)
