@@ -6,15 +6,19 @@ squared torque of every motor has stayed within a bound over three blocks in a r
 the heating model alone is advanced with their mean, until something may change:
 
 - a temperature reaches a threshold of the protection (or 80 °C, to be reported),
-- the longest jump is over: then the physics runs for one block, and the fast-forward
-  goes on only if that block still lies within the bound of the last ones (a limit
-  that drifts with its sensors shows up here).
+- the jump is over: then the physics runs for one block, and the fast-forward goes on
+  only if that block still lies within the bound of the last ones (a limit that drifts
+  with its sensors shows up here). Then the next jump may be twice as long; after
+  anything else the first length holds again.
 
 The bound is on heat, not on torque: a motor whose mean square changes by less than
 `bound` N²m² a block would end, if all of it were wrong, off by bound · 14 K after
 15 minutes (NAO's pitch joints). It bounds three blocks, not a drift over many: measured
 against `--full`, 15 minutes of preset `document`, the joint that is furthest off ends
-0.001 K from it with `fixed` and 0.28 K with `smart`, in 20 and 42 s of physics.
+0.001 K from it with `fixed` and 0.07 K with `smart`, in 9 and 10 s of physics; with
+jumps of 60 s throughout it is 0.001 and 0.20 K, in 20 and 33 s. On three robots with
+errors of up to 2° at every leg joint and slopes of up to 2° the two ways end within
+0.004 K of each other with `fixed` and 0.16 K with `smart`.
 """
 
 from collections import deque

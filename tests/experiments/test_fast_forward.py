@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.arm import ArmCfg, run_arm
-from experiments.fast_forward import FastForwardCfg, Steadiness
+from experiments.fast_forward import FastForwardCfg, JumpLength, Steadiness
 from experiments.heat_cfg import HeatCfg
 from experiments.heat_plan import plan_arms
 from experiments.loop import APPROACH_TIME
@@ -86,6 +86,13 @@ def test_a_smaller_spread_is_never_less_steady(
     mean = float(np.mean(blocks))
     closer = [mean + shrink * (block - mean) for block in blocks]
     assert steadiness(*closer).worst() <= steadiness(*blocks).worst() + 1e-9
+
+
+def test_jumps_grow_while_nothing_changes_and_begin_anew() -> None:
+    length = JumpLength(CFG)
+    assert [length.take() for _ in range(5)] == [60.0, 120.0, 240.0, 480.0, 480.0]
+    length.restart()
+    assert length.take() == 60.0
 
 
 # -- against full physics ---------------------------------------------------------
