@@ -73,5 +73,5 @@ def _said(value: Any) -> str:
             (value,) = inside.values()
         else:
             value = {kind: list(inside.values())}
-    text = str(value)
+    text = str(list(value) if isinstance(value, tuple) else value)
     return text if len(text) <= 100 else f"{text[:97]}..."

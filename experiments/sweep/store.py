@@ -62,18 +62,21 @@ class TrialStore:
         self.check()
         try:
             (self.folder / TRIALS).mkdir(parents=True, exist_ok=True)
-            self._lock = (self.folder / LOCK_FILE).open("w")
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BadInput(
-                f"another sweep is running in {self.folder}; wait for it, or give "
-                "another folder by --out."
-            ) from None
+            lock = (self.folder / LOCK_FILE).open("w")
         except OSError as error:
             raise BadInput(
                 f"{self.folder} cannot be written: {error.strerror}. Give another "
                 "folder by --out."
             ) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            raise BadInput(
+                f"another sweep is running in {self.folder}; wait for it, or give "
+                "another folder by --out."
+            ) from None
+        self._lock = lock
         self._write_meta()
         return self
 

@@ -1,0 +1,150 @@
+"""`nao-testbed sweep`: what it asks, prints and writes; its exit status."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.sweep.engines.joblib_engine import JoblibEngine
+from experiments.sweep.engines.serial import SerialEngine
+from experiments.sweep.progress import duration_words, progress_words
+from experiments.sweep.run import Tally
+from experiments.sweep.table import read_sweep
+from experiments.sweep.trial import Trial, TrialOutcome
+from tests.experiments.command.helpers import Launch, Run
+from tests.experiments.sweep.files import SHORT
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def file(here: Path) -> Path:
+    path = here / "short.yaml"
+    path.write_text(SHORT)
+    return path
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the workers' imports, and the physics."""
+
+    def work(trial: Trial) -> TrialOutcome:
+        if trial.number == 4:
+            return TrialOutcome.lost("it was told to fail")
+        return TrialOutcome(result={"failure": "fell at 0.50 s", "fell": True})
+
+    def run(self: JoblibEngine, trials: object, _: object, on_result: object) -> None:
+        SerialEngine().run(trials, work, on_result)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(JoblibEngine, "run", run)
+
+
+def test_a_dry_run_shows_and_starts_nothing(
+    file: Path, here: Path, nao_testbed: Run
+) -> None:
+    ran = nao_testbed("sweep short.yaml --dry-run")
+    assert (ran.status, ran.err) == (0, "")
+    assert "each of 0, 1, 2" in ran.out
+    assert "6 trials: 1 robots at 6 points of the grid" in ran.out
+    assert [path.name for path in here.iterdir()] == ["short.yaml"]
+
+
+def test_a_trial_without_a_result_is_a_failure_and_a_fall_is_none(
+    file: Path, in_this_process: None, nao_testbed: Run
+) -> None:
+    ran = nao_testbed("sweep short.yaml --jobs 1")
+    assert ran.status == 1
+    assert "5 of 6 trials done, 5 fell or stopped early, 1 failed." in ran.out
+    assert "Table: runs/sweeps/short/table.parquet" in ran.out
+    assert "failed: it was told to fail" in ran.err
+    assert "runs these trials again" in ran.err
+    assert len(read_sweep(Path("runs/sweeps/short")).frame) == 6
+
+
+@pytest.mark.parametrize("robots", [5_000, 1_000_000_000])
+def test_very_many_trials_are_asked_about_before_anything_starts(
+    here: Path, nao_testbed: Run, robots: int
+) -> None:
+    (here / "many.yaml").write_text(f"{SHORT}robots: {robots}\n")
+    begin = time.monotonic()
+    ran = nao_testbed("sweep many.yaml")
+    assert time.monotonic() - begin < PATIENCE_S
+    assert ran.status == 2
+    assert f"{6 * robots:,}".replace(",", " ") + " trials" in ran.err
+    assert "Give --yes" in ran.err
+    assert not (here / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("sweep nothing", "Sweep 'nothing' is not in this folder"),
+        ("sweep nothing.yaml", "there is no file nothing.yaml"),
+        ("sweep .", ". is a folder"),
+        ("sweep short.yaml --scheduler tcp://localhost:1 --jobs 2", "--jobs is for"),
+        ("sweep short.yaml --out short.yaml", "short.yaml is a file; give a folder"),
+    ],
+)
+def test_a_wrong_line_is_told(
+    file: Path, nao_testbed: Run, line: str, words: str
+) -> None:
+    ran = nao_testbed(line)
+    assert ran.status == 2
+    assert words in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_a_stopped_sweep_has_its_table_and_no_process_stays(
+    here: Path, launch: Launch, number: signal.Signals, status: int
+) -> None:
+    (here / "long.yaml").write_text(f"{SHORT}robots: 500\n")
+    process = launch("sweep long.yaml --out out --jobs 1")
+    end = time.monotonic() + PATIENCE_S
+    while not list((here / "out" / "trials").glob("*.json")):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    os.killpg(process.pid, number)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == status
+    assert out == ""
+    (line,) = err.splitlines()
+    assert line.startswith("stopped; out/table.parquet holds the ")
+    done = len(read_sweep(here / "out").frame)
+    assert 0 < done < 3000
+    listed = subprocess.run(
+        ["ps", "-o", "stat=", "-g", str(process.pid)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert all(state.startswith("Z") for state in listed.stdout.split())
+
+
+# -- words --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (40.0, "40 s"),
+        (600.0, "10 min"),
+        (3.5 * 3600.0, "3.5 hours"),
+        (3.0 * 86400.0, "3 days"),
+        (1e9, "32 years"),
+    ],
+)
+def test_times_are_said_as_people_say_them(seconds: float, words: str) -> None:
+    assert duration_words(seconds) == words
+
+
+def test_progress_counts_what_ran_now_for_its_rate() -> None:
+    tally = Tally(total=100, done=60, skipped=40, fell=3, failed=0)
+    assert progress_words(tally, 120.0) == "10.0/min, 4 min left, 3 fell or stopped"
+    assert progress_words(Tally(total=100), 0.0) == ""
