@@ -8,6 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from controllers.cooling.nudge import Nudge
+    from controllers.cooling.nudge_cfg import NudgeCfg
+    from controllers.cooling.posture_search import search_posture
+    from controllers.cooling.posture_search_cfg import PostureSearchCfg
+    from controllers.cooling.posture_search_result import FoundPosture, NoPostureFound
     from controllers.effectors import LedSetting, SoundChunk
     from controllers.errors import SensorError
     from controllers.plain import ConstantStiffness, FixedStiffness
@@ -37,9 +42,14 @@ else:
         "Controller": "controllers.robot_interface",
         "ENTRY_POINT_GROUP": "controllers.registry",
         "FixedStiffness": "controllers.plain",
+        "FoundPosture": "controllers.cooling.posture_search_result",
         "LedSetting": "controllers.effectors",
         "Limits": "controllers.robot_interface",
+        "NoPostureFound": "controllers.cooling.posture_search_result",
+        "Nudge": "controllers.cooling.nudge",
+        "NudgeCfg": "controllers.cooling.nudge_cfg",
         "Observation": "controllers.robot_interface",
+        "PostureSearchCfg": "controllers.cooling.posture_search_cfg",
         "RobotInterface": "controllers.robot_interface",
         "SensorError": "controllers.errors",
         "SmartStiffness": "controllers.stiffness",
@@ -50,6 +60,7 @@ else:
         "controller_names": "controllers.registry",
         "flag_names": "controllers.stiffness",
         "make_controller": "controllers.registry",
+        "search_posture": "controllers.cooling.posture_search",
     }
 
     def __getattr__(name: str) -> object:
@@ -69,9 +80,14 @@ __all__ = [
     "ConstantStiffness",
     "Controller",
     "FixedStiffness",
+    "FoundPosture",
     "LedSetting",
     "Limits",
+    "NoPostureFound",
+    "Nudge",
+    "NudgeCfg",
     "Observation",
+    "PostureSearchCfg",
     "RobotInterface",
     "SensorError",
     "SmartStiffness",
@@ -82,4 +98,5 @@ __all__ = [
     "controller_names",
     "flag_names",
     "make_controller",
+    "search_posture",
 ]

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.cooling.nudge_cfg import NudgeCfg
+from controllers.cooling.stillness import Stillness
 from controllers.errors import SensorError
 from controllers.robot_interface import Limits, Observation
 from models import BadInput, Robot
@@ -64,18 +65,13 @@ class Nudge:
             np.flatnonzero(robot.motor_of_joint == m) for m in range(motors)
         )
         self._names = tuple(f"nudged {name}" for name in robot.motor_names)
-        self._foot = _sensors_of_feet(robot)  # (n_feet, n_force_sensors)
+        self._still = Stillness(robot, self.cfg.stillness)
         self._stiffness = np.ones(n)
         self._shift: FloatArray = np.zeros(n)
         self._current: FloatArray = np.zeros(motors)
-        self._velocity: FloatArray = np.zeros(n)
-        self._gyro: FloatArray = np.zeros(3)
-        self._request: FloatArray | None = None
-        self._time = 0.0
-        self._calm_since = 0.0
+        self._time: float | None = None
         self._next = 0.0
         self._is_returning = False
-        self._is_lifted = False
         self.flag_counts = Counter()
 
     @property
@@ -93,71 +89,40 @@ class Nudge:
         if self._robot is None:
             raise BadInput("The controller has no robot yet; call reset(robot) first.")
         _check(observation)
-        dt = self._filter(observation)
+        dt = self._filter_currents(observation)
         request = observation.target - self._shift
-        is_new_posture = self._has_new_request(request)
-        is_lifted = self._feel_feet(observation.fsr)
-        is_moving = self._is_moving() or is_new_posture
-        if is_moving:
-            self._calm_since = observation.time_s
-        if is_new_posture or is_lifted:
+        still = self._still
+        still.step(observation, request)
+        is_lifted = not still.is_pressed.all()
+        if still.is_new_posture or is_lifted:
             self._is_returning = True
 
         if not self.enabled or self._is_returning:
             self._go_back(dt)
             self._is_returning = self._is_returning and (
-                is_lifted or is_new_posture or bool(self._shift.any())
+                is_lifted or still.is_new_posture or bool(self._shift.any())
             )
             self._next = observation.time_s + self.cfg.calm_s
             why = "lifted" if is_lifted else "new posture"
             self.flag_counts[why if self.enabled else "switched off"] += 1
-        elif observation.time_s - self._calm_since < self.cfg.calm_s:
+        elif still.calm_s < self.cfg.calm_s:
             self.flag_counts["moving"] += 1
         elif observation.time_s >= self._next - 1e-9:
             self._nudge(observation.target - observation.q, request)
             self._next = observation.time_s + self.cfg.period_s
         return Limits(stiffness=self._stiffness.copy(), shift=self._shift.copy())
 
-    def _filter(self, observation: Observation) -> float:
-        """Take currents and velocities through their low passes; return dt in s."""
-        if self._request is None:  # the first: nothing to filter with
-            dt, k_current, k_motion = 0.0, 1.0, 1.0
-            self._calm_since = observation.time_s
+    def _filter_currents(self, observation: Observation) -> float:
+        """Take the currents through their low pass; return the time passed, in s."""
+        now = observation.time_s
+        if self._time is None:  # the first: nothing to filter with
+            dt, k = 0.0, 1.0
         else:
-            dt = max(0.0, observation.time_s - self._time)
-            k_current = 1.0 - exp(-dt / self.cfg.current_time_constant_s)
-            k_motion = 1.0 - exp(-dt / self.cfg.motion_time_constant_s)
-        self._time = observation.time_s
-        self._current += k_current * (observation.current - self._current)
-        self._velocity += k_motion * (observation.v - self._velocity)
-        self._gyro += k_motion * (observation.gyro - self._gyro)
+            dt = max(0.0, now - self._time)
+            k = 1.0 - exp(-dt / self.cfg.current_time_constant_s)
+        self._time = now
+        self._current += k * (observation.current - self._current)
         return dt
-
-    def _has_new_request(self, request: FloatArray) -> bool:
-        """Whether others moved the set-points since the last motion."""
-        if self._request is None:
-            self._request = request
-            return False
-        moved = float(np.abs(request - self._request).max())
-        if moved <= self.cfg.request_threshold_rad:
-            return False
-        self._request = request
-        return True
-
-    def _is_moving(self) -> bool:
-        return bool(
-            np.abs(self._gyro).max() > self.cfg.gyro_threshold
-            or np.abs(self._velocity).max() > self.cfg.velocity_threshold
-        )
-
-    def _feel_feet(self, fsr: FloatArray) -> bool:
-        """Whether a foot carries nothing; without sensors nobody knows, so False."""
-        if len(self._foot):
-            least = float((self._foot @ fsr).min())
-            cfg = self.cfg
-            bound = cfg.pressed_newton if self._is_lifted else cfg.lifted_newton
-            self._is_lifted = least < bound
-        return self._is_lifted
 
     def _go_back(self, dt: float) -> None:
         step = self.cfg.bound_rad * dt / self.cfg.return_s
@@ -194,19 +159,6 @@ class Nudge:
                 self.flag_counts[self._names[m]] += 1
                 return
         self.flag_counts["nothing to do"] += 1
-
-
-def _sensors_of_feet(robot: Robot) -> FloatArray:
-    """Return (n_feet, n_force_sensors), 1 where a sensor is of a foot, else 0.
-
-    Feet without sensors have no row.
-    """
-    rows = []
-    for foot in robot.feet:
-        of_foot = {p.fsr for p in robot.contact_points if p.effector == foot}
-        rows.append([float(s.name in of_foot) for s in robot.force_sensors])
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
-    return np.asarray(table[table.any(axis=1)] if table.size else table[:0])
 
 
 def _check(observation: Observation) -> None:

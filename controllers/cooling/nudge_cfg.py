@@ -1,8 +1,9 @@
 """Numbers of the controller `nudge`, those of teams that play with real robots."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import radians
 
+from controllers.cooling.stillness import StillnessCfg
 from models import BadInput
 
 _POSITIVE = (
@@ -12,10 +13,6 @@ _POSITIVE = (
     "bound_rad",
     "current_time_constant_s",
     "return_s",
-    "request_threshold_rad",
-    "gyro_threshold",
-    "velocity_threshold",
-    "motion_time_constant_s",
 )
 
 
@@ -49,34 +46,22 @@ class NudgeCfg:
     """Time in which a shift of `bound_rad` goes back to zero, in s."""
     current_time_constant_s: float = 0.2
     """Low pass of the currents, in s: a fraction of the period. Ours."""
-    request_threshold_rad: float = 0.01
-    """A set-point that was moved farther by others is a motion, in rad [bembelbots]."""
-    gyro_threshold: float = 0.05
-    """Angular velocity of the body above which it moves, in rad/s: 10 times the noise
-    of the gyroscope. Ours."""
-    velocity_threshold: float = 0.03
-    """Joint velocity above which it moves, in rad/s: after the low pass 4 times that of
-    one step of the encoder. Ours."""
-    motion_time_constant_s: float = 0.2
-    """Low pass of both velocities, in s. Ours."""
     calm_s: float = 1.0
     """Time without motion before the first nudge, in s. Ours; theirs waits 0.1 s, but
     knows when a motion has ended."""
-    lifted_newton: float = 0.8
-    """A foot that carries less is lifted, in N: 2 steps of its sensors."""
-    pressed_newton: float = 1.5
-    """A lifted foot that carries more is on the ground again, in N."""
+    stillness: StillnessCfg = field(default_factory=StillnessCfg)
+    """From when on the robot moves, or is lifted."""
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""
-        for field in _POSITIVE:
-            value = getattr(self, field)
+        for name in _POSITIVE:
+            value = getattr(self, name)
             if not 0.0 < value < float("inf"):
-                raise BadInput(f"{field} = {value}; give a finite number above 0.")
-        for field in ("threshold_a", "high_shift_rad", "calm_s"):
-            value = getattr(self, field)
+                raise BadInput(f"{name} = {value}; give a finite number above 0.")
+        for name in ("threshold_a", "high_shift_rad", "calm_s"):
+            value = getattr(self, name)
             if not 0.0 <= value < float("inf"):
-                raise BadInput(f"{field} = {value}; give a finite number from 0 up.")
+                raise BadInput(f"{name} = {value}; give a finite number from 0 up.")
         if not self.threshold_a <= self.high_threshold_a:
             raise BadInput(
                 f"threshold_a = {self.threshold_a} A and high_threshold_a = "
@@ -87,9 +72,4 @@ class NudgeCfg:
                 f"small_step_rad = {self.small_step_rad}, large_step_rad = "
                 f"{self.large_step_rad}, bound_rad = {self.bound_rad}; give them in "
                 "rising order."
-            )
-        if not 0.0 <= self.lifted_newton <= self.pressed_newton:
-            raise BadInput(
-                f"lifted_newton = {self.lifted_newton} N and pressed_newton = "
-                f"{self.pressed_newton} N; give 0 <= lifted <= pressed."
             )

@@ -232,7 +232,6 @@ def test_without_a_robot_it_says_so(stand: Stand) -> None:
         ({"threshold_a": -0.1}, "threshold_a"),
         ({"high_threshold_a": 0.05}, "high_threshold_a"),
         ({"small_step_rad": 0.01}, "rising order"),
-        ({"lifted_newton": 2.0}, "pressed_newton"),
     ],
 )
 def test_numbers_without_meaning_are_refused(
