@@ -17,6 +17,7 @@ def bound(name: str, value: float, unit: str = "", most: float = np.inf) -> floa
     Raises:
         BadInput: it is no finite number from 0 to `most`.
     """
+    __tracebackhide__ = True
     is_number = isinstance(value, int | float | np.number)
     if isinstance(value, bool) or not is_number or not 0.0 <= float(value) <= most:
         upper = f" to {most:g}" if np.isfinite(most) else " up"

@@ -91,8 +91,8 @@ def read_table(path: Path, units: Mapping[str, str]) -> GoldenTable:
         BadInput: it is damaged, or has other columns than its description says.
     """
     try:
-        header, *_ = path.read_text(encoding="utf-8").splitlines()
-        rows = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2, encoding="utf-8")
+        header, *lines = path.read_text(encoding="utf-8").splitlines()
+        rows = np.array([[float(x) for x in line.split(",")] for line in lines])
     except (OSError, ValueError) as error:
         raise BadInput(f"{path} cannot be read: {error}. Make it anew.") from error
     columns = tuple(header.split(","))[1:]

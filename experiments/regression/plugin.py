@@ -78,10 +78,14 @@ class RunStanding:
         """
         __tracebackhide__ = True
         from experiments.regression.setting import make_setting  # noqa: PLC0415
+        from models import TestbedError  # noqa: PLC0415
 
         values = _of_marks(self._node) | setting
         values.pop("controller", None)
-        trial = self.trial(controller, make_setting(values, "run_standing"))
+        try:
+            trial = self.trial(controller, make_setting(values, "run_standing"))
+        except TestbedError as error:  # the test's own line is enough to find it
+            raise error.with_traceback(None) from None
         trial.keeps_its_contract()
         return trial
 
@@ -121,13 +125,7 @@ def standing_trial(
 ) -> "Trial":
     """The trial of the mark's controller in the mark's setting."""
     values = _marked(request.node, "standing_trial")
-    if "controller" not in values:
-        pytest.fail(
-            f"pytest.mark.{_MARK} of {request.node.name} has no controller; give one, "
-            'as in controller="smart".',
-            pytrace=False,
-        )
-    return _run(run_standing, values["controller"], values)
+    return _run(run_standing, values.get("controller"), values)
 
 
 @pytest.fixture
@@ -181,7 +179,9 @@ def _marked(node: Any, fixture: str) -> dict[str, Any]:
 
 
 def _run(
-    run_standing: RunStanding, controller: "ControllerChoice", values: dict[str, Any]
+    run_standing: RunStanding,
+    controller: "ControllerChoice | None",
+    values: dict[str, Any],
 ) -> "Trial":
     """Run the trial of a mark; what is wrong with the mark is told in a sentence."""
     from experiments.regression.setting import make_setting  # noqa: PLC0415
@@ -190,7 +190,10 @@ def _run(
     setting = {name: value for name, value in values.items() if name != "controller"}
     where = f"pytest.mark.{_MARK}"
     try:
-        return run_standing.trial(controller, make_setting(setting, where))
+        made = make_setting(setting, where)
+        if controller is not None:
+            return run_standing.trial(controller, made)
+        sentence = f'{where}: it has no controller; give one, as in controller="smart".'
     except TestbedError as error:
         sentence = f"{where}: {error}"
     pytest.fail(sentence, pytrace=False)

@@ -1,0 +1,124 @@
+"""Controllers that are each bad in one way, as a package of others brings them."""
+
+import time
+from typing import Self
+
+import numpy as np
+
+from controllers import Limits, Observation
+from models import Robot
+
+
+class Bad:
+    """Stiffness 1 and no shift; each of its kind does one thing otherwise."""
+
+    name = "bad"
+
+    @classmethod
+    def make(cls, argument: str | None) -> Self:
+        return cls()
+
+    def reset(self, robot: Robot) -> None:
+        self.robot = robot
+        self.steps = 0
+
+    def step(self, observation: Observation) -> Limits:
+        self.steps += 1
+        return Limits(stiffness=self.stiffness())
+
+    def stiffness(self) -> np.ndarray:
+        return np.ones(len(self.robot.joints))
+
+
+class Chatterbox(Bad):
+    """Its left knee goes up and down every 40 ms."""
+
+    def stiffness(self) -> np.ndarray:
+        stiffness = super().stiffness()
+        if self.steps % 4 < 2:
+            stiffness[self.robot.joint_index("LKneePitch")] = 0.8
+        return stiffness
+
+
+class Limitless(Bad):
+    """Knows no limit below 1."""
+
+
+class Sluggish(Bad):
+    """Computes for 5 ms."""
+
+    def stiffness(self) -> np.ndarray:
+        end = time.thread_time() + 5e-3
+        while time.thread_time() < end:
+            pass
+        return super().stiffness()
+
+
+class NotANumber(Bad):
+    """Divides by zero after half a second."""
+
+    def stiffness(self) -> np.ndarray:
+        stiffness = super().stiffness()
+        if self.steps > 25:
+            stiffness[self.robot.joint_index("RAnkleRoll")] = np.nan
+        return stiffness
+
+
+class Toppler(Bad):
+    """Lets the knees go limp after one second."""
+
+    def stiffness(self) -> np.ndarray:
+        stiffness = super().stiffness()
+        if self.steps > 50:
+            for side in "LR":
+                stiffness[self.robot.joint_index(f"{side}KneePitch")] = 0.0
+        return stiffness
+
+
+class Overreacher(Bad):
+    """Shifts the head by six degrees, slowly."""
+
+    def step(self, observation: Observation) -> Limits:
+        limits = super().step(observation)
+        shift = np.zeros(len(self.robot.joints))
+        shift[self.robot.joint_index("HeadYaw")] = np.deg2rad(
+            min(6.0, 0.1 * self.steps)
+        )
+        return Limits(stiffness=limits.stiffness, shift=shift)
+
+
+class Generous(Bad):
+    """Gives one joint more than there is."""
+
+    def stiffness(self) -> np.ndarray:
+        stiffness = super().stiffness()
+        stiffness[self.robot.joint_index("LHipRoll")] = 1.2
+        return stiffness
+
+
+class Silent(Bad):
+    """Forgets to answer."""
+
+    def step(self, observation: Observation) -> None:  # type: ignore[override]
+        """Return nothing."""
+
+
+class Short(Bad):
+    """Answers for ten joints."""
+
+    def stiffness(self) -> np.ndarray:
+        return np.ones(10)
+
+
+class Fumbler(Bad):
+    """Raises what it likes."""
+
+    def stiffness(self) -> np.ndarray:
+        raise KeyError("LKneePich")
+
+
+class Unready(Bad):
+    """Raises when it is reset."""
+
+    def reset(self, robot: Robot) -> None:
+        raise RuntimeError("no licence")

@@ -1,0 +1,27 @@
+"""A small robot that stands, and trials of it that are run once."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.regression import StandingCfg, Trial, run_trial
+
+ROOT = Path(__file__).resolve().parents[3]
+TWO_LEG = ROOT / "tests" / "data" / "two_leg"
+
+
+@pytest.fixture(scope="session")
+def short() -> StandingCfg:
+    """Two seconds of the small robot."""
+    return StandingCfg(seconds=2.0, robot=TWO_LEG)
+
+
+@pytest.fixture(scope="session")
+def fixed(short: StandingCfg, tmp_path_factory: pytest.TempPathFactory) -> Trial:
+    return run_trial("fixed", short, tmp_path_factory.mktemp("fixed"))
+
+
+@pytest.fixture(scope="session")
+def weak(short: StandingCfg, tmp_path_factory: pytest.TempPathFactory) -> Trial:
+    """Under a stiffness of 0.01 it falls."""
+    return run_trial("constant:0.01", short, tmp_path_factory.mktemp("weak"))

@@ -1,0 +1,133 @@
+"""Answers that a controller must not give, each told in a sentence."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from controllers import Limits, Observation
+from experiments.regression import StandingCfg, run_trial
+from experiments.regression.contract import breach_of
+from models import Robot
+
+
+def ones(robot: Robot, **changed: float) -> np.ndarray:
+    array = np.ones(len(robot.joints))
+    for name, value in changed.items():
+        array[robot.joint_index(name)] = value
+    return array
+
+
+def test_limits_with_and_without_a_shift_are_sound(two_leg: Robot) -> None:
+    sound = Limits(stiffness=ones(two_leg, left_knee=0.0))
+    assert breach_of(sound, two_leg) is None
+    assert breach_of(replace(sound, shift=-0.1 * ones(two_leg)), two_leg) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "what"),
+    [
+        (lambda r: None, "returned None from step"),
+        (lambda r: {"stiffness": 1.0}, "returned a dict from step"),
+        (ones, "returned a ndarray from step"),
+        (lambda r: Limits(stiffness=cast(Any, [1.0])), "a stiffness that is a list"),
+        (lambda r: Limits(stiffness=ones(r)[:-1]), "a stiffness of shape (5,)"),
+        (lambda r: Limits(stiffness=ones(r)[None]), "a stiffness of shape (1, 6)"),
+        (lambda r: Limits(stiffness=ones(r).astype(int)), "of dtype int64"),
+        (lambda r: Limits(stiffness=ones(r).astype("f4")), "of dtype float32"),
+        (
+            lambda r: Limits(stiffness=ones(r, left_knee=np.nan)),
+            "returned a stiffness of NaN for left_knee",
+        ),
+        (
+            lambda r: Limits(stiffness=np.inf * ones(r)),
+            "returned a stiffness of inf for left_hip and 5 more",
+        ),
+        (
+            lambda r: Limits(stiffness=ones(r, right_hip=1.001)),
+            "returned a stiffness of 1.001 for right_hip",
+        ),
+        (
+            lambda r: Limits(stiffness=ones(r, right_hip=-0.2)),
+            "returned a stiffness of -0.2 for right_hip",
+        ),
+        (
+            lambda r: Limits(stiffness=ones(r), shift=ones(r, left_knee=np.nan)),
+            "returned a shift of NaN for left_knee",
+        ),
+        (
+            lambda r: Limits(stiffness=ones(r), shift=np.zeros(2)),
+            "returned a shift of shape (2,)",
+        ),
+    ],
+)
+def test_what_is_no_answer_is_named(answer: Any, what: str, two_leg: Robot) -> None:
+    breach = breach_of(answer(two_leg), two_leg)
+    assert breach is not None
+    assert what in breach.what
+    assert breach.rule.startswith("it must be") or "from 0 to 1" in breach.rule
+
+
+class Late:
+    """Answers well for a while, and then as it is told."""
+
+    name = "late"
+
+    def __init__(self, then: Any, steps: int = 25) -> None:
+        self.then, self.left = then, steps
+
+    def reset(self, robot: Robot) -> None:
+        self.robot = robot
+
+    def step(self, observation: Observation) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            return self.then(self.robot)
+        return Limits(stiffness=ones(self.robot))
+
+
+def test_a_breach_ends_the_trial_with_its_time(
+    short: StandingCfg, tmp_path: Any
+) -> None:
+    trial = run_trial(Late(lambda robot: None), short, tmp_path)
+    assert trial.breach is not None
+    assert trial.breach.startswith("late returned None from step at 0.5")
+    assert trial.result.sim_s < 0.6
+    assert len(trial.decisions.time_s) == 25
+    assert trial.run.state.startswith("failed: ")
+    for judge in (trial.stays_up, trial.does_not_chatter, trial.keeps_its_contract):
+        with pytest.raises(AssertionError, match="late returned None"):
+            judge()
+    with pytest.raises(AssertionError, match="late returned None"):
+        trial.never_above(200.0)
+
+
+def test_the_line_of_the_controllers_own_code_is_told(
+    short: StandingCfg, tmp_path: Any
+) -> None:
+    def divide(robot: Robot) -> Limits:
+        return Limits(stiffness=np.ones(len(robot.joints) // 0))
+
+    trial = run_trial(Late(divide, steps=0), short, tmp_path)
+    assert trial.breach is not None
+    here = divide.__code__.co_firstlineno + 1
+    assert trial.breach.startswith("late raised ZeroDivisionError: ")
+    assert trial.breach.endswith(f" in step (test_contract.py:{here}) at 0.00 s.")
+
+
+def test_an_answer_that_is_changed_afterwards_is_kept_as_it_was(
+    short: StandingCfg, tmp_path: Any
+) -> None:
+    class Reuses:
+        name = "reuses"
+
+        def reset(self, robot: Robot) -> None:
+            self.stiffness = ones(robot)
+
+        def step(self, observation: Observation) -> Limits:
+            self.stiffness -= 1e-3
+            return Limits(stiffness=self.stiffness)
+
+    made = run_trial(Reuses, short, tmp_path).decisions
+    assert (np.diff(made.stiffness, axis=0) < 0.0).all()

@@ -1,0 +1,123 @@
+"""A setting says all that a trial needs; what has no meaning is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.regression import Push, StandingCfg, run_trial
+from experiments.regression.controller_choice import choose_controller
+from experiments.regression.setting import make_setting
+from models import BadInput, Robot
+
+
+def test_every_value_reaches_the_arm() -> None:
+    setting = make_setting(
+        {
+            "seconds": 30,
+            "posture": "Stand",
+            "misalignment_deg": {"LAnklePitch": 2},
+            "start_degc": {"LAnklePitch": 50.0},
+            "slope_deg": 1,
+            "friction": 0.5,
+            "pushes": Push(at_s=7.0),
+            "seed": 3,
+            "fast_forward": False,
+        },
+        "here",
+    )
+    arm = setting.plan("smart")
+    simulation = arm.simulation
+    assert arm.controller == "smart"
+    assert arm.duration_s == 30.0
+    assert arm.posture == "Stand"
+    assert arm.pushes == (Push(at_s=7.0),)
+    assert arm.fast_forward is None
+    assert arm.exact
+    assert simulation.misalignment_deg == {"LAnklePitch": 2.0}
+    assert simulation.start_degc == {"LAnklePitch": 50.0}
+    assert simulation.seed == 3
+    assert (simulation.world.slope_deg, simulation.world.friction) == (1.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"second": 3.0}, "Setting 'second' is not in here. Did you mean 'seconds'"),
+        ({"seconds": 0.0}, "seconds is 0.0"),
+        ({"seconds": float("nan")}, "seconds is nan"),
+        ({"seconds": 1e9}, "at most|3600"),
+        ({"seconds": "20"}, "seconds is '20'; give a number"),
+        ({"slope_deg": True}, "slope_deg is True"),
+        ({"slope_deg": 80.0}, "slope is 80"),
+        ({"friction": -1.0}, "friction is -1"),
+        ({"misalignment_deg": 2.0}, "misalignment_deg is 2.0; give joints"),
+        ({"misalignment_deg": {"LAnkelPitch": 2.0}}, "Did you mean 'LAnklePitch'"),
+        ({"misalignment_deg": {"LAnklePitch": 900.0}}, "allows at most"),
+        ({"start_degc": {"LAnklePitch": 900.0}}, "start temperature"),
+        ({"posture": "PoseZeroo"}, "PoseZeroo"),
+        ({"preset": "documnet"}, "documnet"),
+        ({"seed": -1}, "seed is -1"),
+        ({"pushes": 5.0}, "pushes is 5.0"),
+        ({"pushes": Push(at_s=19.9)}, "a push ends at 20.1 s, but the trial lasts"),
+        ({"pushes": Push(link="Torso")}, "Link 'Torso'"),
+        ({"robot": "/nowhere"}, "/nowhere"),
+    ],
+)
+def test_a_value_without_meaning_is_refused(
+    values: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        make_setting(values, "here").plan()
+
+
+def test_settings_are_equal_by_their_values() -> None:
+    same = [
+        make_setting({"slope_deg": slope, "misalignment_deg": joints}, "here").key
+        for slope, joints in (
+            (1, {"LHipRoll": 1.0, "RHipRoll": 2.0}),
+            (1.0, {"RHipRoll": 2, "LHipRoll": 1}),
+        )
+    ]
+    assert same[0] == same[1]
+    assert make_setting({"slope_deg": 1.5}, "here").key != same[0]
+
+
+class Nameless:
+    name = ""
+
+    def reset(self, robot: Robot) -> None: ...
+
+    def step(self, observation: object) -> None: ...
+
+
+def fails() -> Any:
+    raise ValueError("no gains")
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ("smrt", "Did you mean 'smart'"),
+        ("constant:much", "has no number"),
+        (3, "controller is 3; give a name such as 'smart'"),
+        (Nameless, "controller Nameless has name ''"),
+        (fails, "fails makes no controller: ValueError: no gains"),
+        (dict, "dict makes {}, which is no controller"),
+    ],
+)
+def test_what_is_no_controller_is_refused(
+    choice: Any, message: str, short: StandingCfg, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        run_trial(choice, short, tmp_path)
+    assert not list(tmp_path.iterdir()), "nothing was started"
+
+
+def test_a_factory_and_a_name_are_fresh_and_an_instance_is_not() -> None:
+    instance = choose_controller("smart").controller
+    assert choose_controller("smart").is_fresh
+    assert choose_controller(type(instance)).is_fresh
+    chosen = choose_controller(instance)
+    assert not chosen.is_fresh
+    assert chosen.controller is instance

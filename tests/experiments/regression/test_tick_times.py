@@ -1,0 +1,52 @@
+"""Times of steps that a busy machine does not spoil, and that waiting does not hide."""
+
+import numpy as np
+import pytest
+
+from experiments.regression.command_verdicts import too_slow
+from experiments.regression.tick_times import WARM_UP_STEPS, tick_times
+from experiments.regression.watched_controller import StepTimes
+
+N = 200
+
+
+def judged(wall_s: np.ndarray, cpu_s: np.ndarray) -> str | None:
+    ticks = tick_times(StepTimes(wall_s=wall_s, cpu_s=cpu_s))
+    assert ticks is not None
+    return too_slow("it", ticks, 2e-3)
+
+
+def test_steps_that_another_program_interrupts_count_as_what_they_are() -> None:
+    cpu = np.full(N, 1e-3)
+    wall = cpu.copy()
+    wall[::3] += 20e-3
+    assert judged(wall, cpu) is None
+
+
+def test_steps_that_compile_first_are_left_out() -> None:
+    cpu = np.full(N, 1e-3)
+    cpu[:WARM_UP_STEPS] = 1.0
+    assert judged(cpu, cpu) is None
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_who_sleeps_is_as_slow_as_who_computes(waits: bool) -> None:
+    wall = np.full(N, 5e-3)
+    sentence = judged(wall, np.full(N, 1e-5) if waits else wall)
+    assert sentence is not None
+    assert sentence.startswith("it is too slow: its step takes 5 ms")
+
+
+def test_one_slow_step_in_ten_is_seen() -> None:
+    cpu = np.full(N, 1e-3)
+    cpu[::10] = 10e-3
+    assert "computes for 10 ms (95th percentile)" in (judged(cpu, cpu) or "")
+
+
+def test_a_bound_is_no_time_under_itself() -> None:
+    assert judged(np.full(N, 2e-3), np.full(N, 1e-3)) is not None
+
+
+def test_the_warm_up_alone_says_nothing() -> None:
+    few = np.full(WARM_UP_STEPS, 1e-3)
+    assert tick_times(StepTimes(wall_s=few, cpu_s=few)) is None
