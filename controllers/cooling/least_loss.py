@@ -1,30 +1,27 @@
-"""The contact forces of least joule loss, as one nonnegative least squares problem.
+"""The contact forces of least joule loss, as one least squares problem.
 
     min_f Σ_m c_m T_m²,   T = S (g - C f),   B f = h,   f_k in its friction cone.
 
-Each cone is replaced by the pyramid of `RAYS` rays on it, f = ρ λ with λ >= 0, which
-lies inside the cone. With B f = h as heavy rows the problem is
+With B f = h as heavy rows that is
 
-    min_{λ >= 0} ‖ [√c S C ρ; W B ρ; ε I] λ - [√c S g; W h; 0] ‖²,
+    min_f ‖ [√c S C; W B; ε I] f - [√c S g; W h; 0] ‖²,   f_k in its friction cone,
 
-solved by the method of Lawson and Hanson [lawson1974]. ε only chooses among forces that
-cost the same: four corners of a sole share its wrench in many ways. Where no forces can
-balance the robot, its weight is carried as well as can be, and `is_balanced` says so.
-`least_loss_reference` solves the same with round cones.
+solved by `cone_least_squares`. ε only chooses among forces that cost the same: four
+corners of a sole share its wrench in many ways. Where no forces can balance the robot,
+its weight is carried as well as can be, and `is_balanced` says so.
+`least_loss_reference` solves the same as a cone programme.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
+from controllers.cooling.cone_least_squares import solve_in_cones
 from controllers.cooling.standing_problem import StandingProblem
 
 FloatArray = NDArray[np.float64]
 
-RAYS = 8
-"""Rays of a pyramid: it holds 0.97 of a cone's section on average."""
 HEAVY = 300.0
 """W in √W/N and √W/(N·m): the multipliers of B f = h are some 0.1 W/N, so that it is
 held to 1e-6 N."""
@@ -50,39 +47,16 @@ class LeastLoss:
     """Whether B f = h holds; else no forces of these contacts carry the robot."""
 
 
-def friction_rays(friction: float) -> FloatArray:
-    """Return the rays of one pyramid, (RAYS, 3), each with a normal force of 1."""
-    angle = 2.0 * np.pi * np.arange(RAYS) / RAYS
-    return np.column_stack(
-        (friction * np.cos(angle), friction * np.sin(angle), np.ones(RAYS))
-    )
-
-
-def on_rays(matrix: FloatArray, rays: FloatArray) -> FloatArray:
-    """Return matrix · ρ, (rows, n RAYS), of a (rows, 3 n) matrix on forces."""
-    rows, columns = matrix.shape
-    n = columns // 3
-    return np.asarray((matrix.reshape(rows * n, 3) @ rays.T).reshape(rows, -1))
-
-
 def solve_least_loss(problem: StandingProblem) -> LeastLoss:
     """Solve for the forces of least loss; never raises on finite input."""
     counts = problem.loss > 0.0
     root = np.sqrt(problem.loss[counts])
     SC = problem.over_motors(problem.contact_map)[counts]
     Sg = problem.motor_effort(problem.gravity)[counts]
-    rays = friction_rays(problem.friction)
     n = problem.n_points
-    A = np.vstack(
-        (
-            on_rays(root[:, None] * SC, rays),
-            on_rays(HEAVY * problem.base_map, rays),
-            EVEN * np.eye(n * RAYS),
-        )
-    )
-    b = np.concatenate((root * Sg, HEAVY * problem.weight, np.zeros(n * RAYS)))
-    strength = solve_nnls(A, b)
-    forces = strength.reshape(n, RAYS) @ rays
+    A = np.vstack((root[:, None] * SC, HEAVY * problem.base_map, EVEN * np.eye(3 * n)))
+    b = np.concatenate((root * Sg, HEAVY * problem.weight, np.zeros(3 * n)))
+    forces = solve_in_cones(A, b, problem.friction)
     return finish(problem, forces)
 
 
@@ -98,11 +72,3 @@ def finish(problem: StandingProblem, forces: FloatArray) -> LeastLoss:
         loss_w=float(problem.loss @ (T * T)),
         is_balanced=bool(np.abs(residual).max() <= BALANCED_NM),
     )
-
-
-def solve_nnls(A: FloatArray, b: FloatArray) -> FloatArray:
-    """Return λ >= 0 with least ‖A λ - b‖."""
-    if A.shape[1] == 0:
-        return np.zeros(0)
-    strength, _ = nnls(A, b, maxiter=30 * A.shape[1])
-    return np.asarray(strength, dtype=np.float64)

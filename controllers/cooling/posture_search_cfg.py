@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import atan, cos, degrees, isfinite, pi, radians
 
-from controllers.cooling.least_loss import RAYS
+from controllers.cooling.cone_least_squares import RAYS
 from controllers.cooling.standing_problem import FRICTION
 from models import BadInput, Robot
 

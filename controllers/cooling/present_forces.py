@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.cooling.least_loss import RAYS, friction_rays, on_rays, solve_nnls
+from controllers.cooling.cone_least_squares import solve_in_cones
 from controllers.cooling.standing_problem import StandingProblem
 
 FloatArray = NDArray[np.float64]
@@ -57,22 +57,22 @@ def find_present_forces(
     counts = problem.loss > 0.0
     SC = problem.over_motors(problem.contact_map)[counts]
     model = problem.motor_effort(problem.gravity)  # S g
-    rays, n = friction_rays(problem.friction), problem.n_points
+    n = problem.n_points
     A = np.vstack(
         (
-            on_rays(SC / TORQUE_SIGMA, rays),
-            on_rays(problem.base_map / BASE_SIGMA[:, None], rays),
-            EVEN * np.eye(n * RAYS),
+            SC / TORQUE_SIGMA,
+            problem.base_map / BASE_SIGMA[:, None],
+            EVEN * np.eye(3 * n),
         )
     )
     b = np.concatenate(
         (
             (model - motor_effort)[counts] / TORQUE_SIGMA,
             problem.weight / BASE_SIGMA,
-            np.zeros(n * RAYS),
+            np.zeros(3 * n),
         )
     )
-    forces = solve_nnls(A, b).reshape(n, RAYS) @ rays
+    forces = solve_in_cones(A, b, problem.friction)
     return PresentForces(
         forces=forces, problem=_corrected(problem, forces, motor_effort)
     )

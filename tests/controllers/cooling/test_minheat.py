@@ -1,0 +1,213 @@
+"""`minheat` on a robot of springs: it ends the fight of the legs, and keeps its hands
+off a robot that moves.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from controllers import SensorError
+from controllers.cooling.least_loss import solve_least_loss
+from controllers.cooling.least_loss_reference import solve_least_loss_reference
+from controllers.cooling.minheat import MinHeat, MinHeatCfg
+from controllers.cooling.present_forces import find_present_forces
+from controllers.cooling.set_point_shift import SetPointShiftCfg
+from controllers.cooling.standing_problem import joule_loss
+from models import BadInput, load_robot
+from tests.controllers.conftest import make_observation
+from tests.controllers.cooling.standing import SpringRobot, standing_problem
+
+FloatArray = NDArray[np.float64]
+NAO = load_robot()
+LOSS = joule_loss(NAO)
+CYCLE_S = 0.02
+NO_GEAR = SetPointShiftCfg(gear_share=0.0)
+
+
+def misaligned(seed: int, largest_deg: float = 1.5) -> SpringRobot:
+    rng = np.random.default_rng(seed)
+    delta = np.zeros(len(NAO.joints))
+    for name in NAO.leg_joints:
+        delta[NAO.joint_index(name)] = np.deg2rad(
+            rng.uniform(-largest_deg, largest_deg)
+        )
+    left, right = (NAO.joint_index(f"{side}HipYawPitch") for side in "LR")
+    delta[right] = delta[left]  # one motor
+    return SpringRobot(NAO, delta)
+
+
+def minheat(**cfg: object) -> MinHeat:
+    controller = MinHeat(MinHeatCfg(**cfg))  # type: ignore[arg-type]  # of a test
+    controller.reset(NAO)
+    return controller
+
+
+class Run:
+    """A controller on a robot of springs."""
+
+    def __init__(self, robot: SpringRobot, controller: MinHeat) -> None:
+        self.robot, self.controller = robot, controller
+        self.shift: FloatArray = np.zeros(len(NAO.joints))
+        self.time_s = 0.0
+
+    @property
+    def loss_w(self) -> float:
+        T = self.robot.motor_effort(self.shift)
+        return float(LOSS @ (T * T))
+
+    def run(self, duration_s: float, **changes: object) -> None:
+        for _ in range(round(duration_s / CYCLE_S)):
+            seen = self.robot.observe(self.time_s, self.shift, **changes)
+            decided = self.controller.step(seen)
+            assert decided.shift is not None
+            self.shift = decided.shift
+            self.time_s += CYCLE_S
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_it_reaches_the_least_heat_within_20_seconds(seed: int) -> None:
+    robot = misaligned(seed)
+    run = Run(robot, minheat(shift=NO_GEAR))
+    before = run.loss_w
+    run.run(20.0)
+    least = solve_least_loss_reference(robot.problem)
+    assert before > 5.0 * least.loss_w, "no fight: the test shows nothing"
+    assert run.loss_w <= 1.02 * least.loss_w
+    assert np.rad2deg(np.abs(run.shift).max()) <= 3.0
+
+
+def test_its_state_tells_the_distance_to_the_limit() -> None:
+    robot = misaligned(1)
+    controller = minheat(shift=NO_GEAR)
+    assert np.isnan(controller.signals).all()
+    run = Run(robot, controller)
+    before = run.loss_w
+    run.run(0.52)  # 0.5 s of calm, then the first look
+    first = controller.state
+    assert first is not None
+    least = solve_least_loss_reference(robot.problem)
+    assert_allclose(first.least_w, least.loss_w, rtol=0.05)
+    assert_allclose(first.above_least_w, before - least.loss_w, rtol=0.01)
+    assert controller.signals == (first.loss_w, first.least_w)
+    assert first.feet == ("LFoot", "RFoot")
+    run.run(19.0)
+    last = controller.state
+    assert last is not None
+    assert 0.0 <= last.above_least_w < 0.02 * least.loss_w
+
+
+def test_a_hot_motor_is_relieved_first() -> None:
+    ankle = NAO.motor_names.index("LAnklePitch")
+    hot = np.full(len(NAO.motors), 35.0)
+    cool, hot_run = (Run(misaligned(2), minheat(shift=NO_GEAR)) for _ in range(2))
+    cool.run(20.0)
+    hot[ankle] = 75.0
+    hot_run.run(20.0, temperature=hot)
+    T = [run.robot.motor_effort(run.shift)[ankle] for run in (cool, hot_run)]
+    assert abs(T[1]) < 0.6 * abs(T[0])
+    assert hot_run.loss_w > cool.loss_w  # and others pay for it
+
+
+def test_present_forces_explain_the_motors() -> None:
+    """A robot whose model is off: the torques of the motors are kept all the same."""
+    problem = standing_problem(NAO)
+    robot = misaligned(4)
+    T = robot.motor_effort(np.zeros(len(NAO.joints)))
+    wrong = dataclasses.replace(problem, gravity=problem.gravity + 0.1)
+    present = find_present_forces(wrong, T)
+    corrected = present.problem
+    legs = LOSS > 0.0
+    told = corrected.motor_effort(corrected.effort(present.forces))
+    assert_allclose(told[legs], T[legs], atol=1e-9)
+    carried = corrected.base_map @ present.forces.ravel()
+    assert_allclose(carried, corrected.weight, atol=1e-9)
+    assert solve_least_loss(corrected).is_balanced
+
+
+def test_nothing_is_shifted_while_it_is_pushed() -> None:
+    run = Run(misaligned(1), minheat())
+    run.run(2.0)
+    pushed = np.array((0.0, 0.3, 0.0))
+    run.run(0.1, gyro=pushed)  # until the low pass has seen it
+    kept = run.shift
+    run.run(1.0, gyro=pushed)
+    assert_array_equal(run.shift, kept)
+    assert run.controller.flag_counts["moving"] > 0
+    run.run(2.0)
+    assert np.abs(run.shift - kept).max() > 0.0
+
+
+@pytest.mark.parametrize("load", [0.0, 3.0])
+def test_nothing_is_shifted_unless_its_feet_carry_it(load: float) -> None:
+    """In the air, or leaning on something: 8 x 3 N are less than half of its weight."""
+    run = Run(misaligned(1), minheat())
+    run.run(3.0, fsr=np.full(len(NAO.force_sensors), load))
+    assert not run.shift.any()
+    assert run.controller.flag_counts["not on its feet"] > 0
+
+
+def test_on_one_foot_no_fight_is_seen() -> None:
+    """What the sensors of one foot carry leaves nothing to choose."""
+    fsr = np.array([13.0 if s.name.startswith("L") else 0.0 for s in NAO.force_sensors])
+    run = Run(misaligned(1), minheat(shift=NO_GEAR))
+    run.run(3.0, fsr=fsr)
+    assert run.controller.state is not None
+    assert run.controller.state.feet == ("LFoot",)
+    assert np.rad2deg(np.abs(run.shift).max()) < 0.05
+
+
+def test_switched_off_the_shift_goes_back_and_the_user_decides() -> None:
+    run = Run(misaligned(1), minheat())
+    run.run(5.0)
+    assert run.shift.any()
+    run.controller.enabled = False
+    run.controller.limits.user_stiffness = 0.8
+    run.run(6.0)
+    assert not run.shift.any()
+    stiffness = run.controller.step(run.robot.observe(run.time_s, run.shift)).stiffness
+    assert_array_equal(stiffness, 0.8)
+    run.controller.enabled = True
+    run.run(2.0)
+    assert run.shift.any()
+
+
+def test_its_limits_are_those_of_the_document() -> None:
+    from controllers import SmartStiffness
+
+    smart = SmartStiffness()
+    smart.reset(NAO)
+    seen = make_observation(NAO)
+    assert_array_equal(minheat().step(seen).stiffness, smart.step(seen).stiffness)
+
+
+def test_a_current_that_is_not_finite_is_told() -> None:
+    controller = minheat()
+    current = np.zeros(len(NAO.motors))
+    current[3] = np.nan
+    with pytest.raises(SensorError, match="current"):
+        controller.step(make_observation(NAO, current=current))
+
+
+def test_reset_forgets_everything() -> None:
+    run = Run(misaligned(1), minheat())
+    run.run(3.0)
+    run.controller.reset(NAO)
+    assert not run.controller.shift.any()
+    assert run.controller.state is None
+    assert not run.controller.flag_counts
+
+
+def test_without_reset_it_says_what_to_do() -> None:
+    with pytest.raises(BadInput, match="reset"):
+        MinHeat().step(make_observation(NAO))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"period_s": 0.0}, {"calm_s": -1.0}, {"least_on_feet": 2.0}]
+)
+def test_numbers_without_meaning_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(BadInput, match=next(iter(wrong))):
+        MinHeatCfg(**wrong)  # type: ignore[arg-type]  # of a test
