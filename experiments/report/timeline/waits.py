@@ -1,0 +1,152 @@
+"""Who waited how long, behind whom, and what came of it: numbers of a trace.
+
+Pure functions of the events; times in s.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from controllers.resources.trace import (
+    Event,
+    Expired,
+    Failed,
+    Granted,
+    Names,
+    Released,
+    Requested,
+    Revoked,
+)
+from experiments.report.timeline.spans import Span, SpanKind, holding_spans
+
+STILL_WAITS = "still waits"
+"""Outcome of a request that the run's end found waiting."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """A request, from asking to its answer."""
+
+    request: int
+    """Its number in the trace."""
+    owner: str
+    leaves: Names
+    """The essential ones that it asked for."""
+    asked_s: float
+    answered_s: float
+    """The run's end, where nobody answered."""
+    outcome: str
+    """`granted`, `denied`, `timed_out`, `cancelled` or `still waits`."""
+    behind: Names
+    """Owners that had one of the leaves when it was asked, sorted."""
+
+    @property
+    def waited_s(self) -> float:
+        """From asking to the answer."""
+        return self.answered_s - self.asked_s
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafUse:
+    """How much of a run a leaf was somebody's."""
+
+    leaf: str
+    held_s: float
+    """Time in which an owner had it."""
+    wanted_s: float
+    """Time in which somebody waited for it; of two who wait, both count."""
+    share: float
+    """Of the run in which an owner had it: its utilisation, from 0 to 1."""
+
+
+def find_waits(
+    events: Iterable[Event], tick_s: float, end_tick: int
+) -> tuple[Wait, ...]:
+    """Return every request of a trace, in the order of asking.
+
+    Args:
+        events: the trace.
+        tick_s: length of a tick in s.
+        end_tick: who waits then has waited until there.
+    """
+    asked: dict[int, tuple[Requested, Names]] = {}
+    holders: dict[str, str] = {}
+    waits: list[Wait] = []
+
+    def answer(number: int, tick: int, outcome: str) -> None:
+        request, behind = asked.pop(number)
+        waits.append(
+            Wait(
+                request=number,
+                owner=request.owner,
+                leaves=tuple(sorted(request.shares)),
+                asked_s=request.tick * tick_s,
+                answered_s=tick * tick_s,
+                outcome=outcome,
+                behind=behind,
+            )
+        )
+
+    for event in events:
+        match event:
+            case Requested(request=number, owner=owner, shares=shares):
+                had = {holders[leaf] for leaf in shares if leaf in holders}
+                asked[number] = (event, tuple(sorted(had - {owner})))
+            case Granted(request=number, owner=owner, shares=shares):
+                holders.update(dict.fromkeys(shares, owner))
+                if number in asked:
+                    answer(number, event.tick, "granted")
+            case Failed(request=number, kind=kind) if number in asked:
+                answer(number, event.tick, str(kind))
+            case (
+                Released(owner=owner, leaves=leaves)
+                | Expired(owner=owner, leaves=leaves)
+            ):
+                _let_go(holders, owner, leaves)
+            case Revoked(owner=owner, lost=lost, freed=freed):
+                _let_go(holders, owner, (*lost, *freed))
+            case _:
+                pass
+    for number in tuple(asked):
+        answer(number, end_tick, STILL_WAITS)
+    return tuple(sorted(waits, key=lambda wait: wait.request))
+
+
+def leaf_uses(
+    events: Iterable[Event],
+    tick_s: float,
+    end_tick: int,
+    owners: Sequence[str] | None = None,
+) -> tuple[LeafUse, ...]:
+    """Return the use of each leaf that anybody had or wanted, the busiest first.
+
+    Args:
+        events: the trace.
+        tick_s: length of a tick in s.
+        end_tick: of the run; not 0.
+        owners: who counts; None: all.
+    """
+    uses = []
+    for leaf, spans in holding_spans(events, tick_s, end_tick).items():
+        mine = [s for s in spans if owners is None or s.name in owners]
+        held = _covered(s for s in mine if s.kind in {SpanKind.HOLDS, SpanKind.KEEPS})
+        wanted = sum(s.end_s - s.start_s for s in mine if s.kind is SpanKind.WAITS)
+        if held > 0.0 or wanted > 0.0:
+            share = held / (end_tick * tick_s)
+            uses.append(LeafUse(leaf=leaf, held_s=held, wanted_s=wanted, share=share))
+    return tuple(sorted(uses, key=lambda use: (-use.held_s, -use.wanted_s, use.leaf)))
+
+
+def _covered(spans: Iterable[Span]) -> float:
+    """Return the time that at least one span covers."""
+    total, until = 0.0, -1.0
+    for span in sorted(spans, key=lambda s: s.start_s):
+        begin = max(span.start_s, until)
+        total += max(0.0, span.end_s - begin)
+        until = max(until, span.end_s)
+    return total
+
+
+def _let_go(holders: dict[str, str], owner: str, leaves: Iterable[str]) -> None:
+    for leaf in leaves:
+        if holders.get(leaf) == owner:
+            del holders[leaf]
