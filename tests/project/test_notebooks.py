@@ -1,36 +1,97 @@
 """Notebooks are kept without outputs; nbmake runs them (see the Makefile)."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
+import jupytext
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+TAG = "parameters"
+
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def read(path: Path) -> dict[str, Any]:
+    notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return notebook
+
+
+def code_cells(path: Path) -> list[dict[str, Any]]:
+    return [cell for cell in read(path)["cells"] if cell["cell_type"] == "code"]
 
 
 def test_there_are_notebooks() -> None:
     assert NOTEBOOKS, "nothing was found: the laws below hold for naught"
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@each_notebook
 def test_notebook_is_stripped(path: Path) -> None:
     """Outputs make every diff unreadable, and show numbers of some older commit."""
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    code = code_cells(path)
     assert code
     for cell in code:
         assert cell["outputs"] == [], cell["id"]
         assert cell["execution_count"] is None, cell["id"]
-        assert cell["metadata"] == {}, cell["id"]
+        assert set(cell["metadata"]) <= {"tags"}, cell["id"]
+    notebook = read(path)
     assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
     assert notebook["metadata"]["kernelspec"]["name"] == "python3"
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@each_notebook
 def test_notebook_tells_a_story(path: Path) -> None:
     """It begins with a title, and no three cells of code go without a word."""
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    kinds = "".join(cell["cell_type"][0] for cell in notebook["cells"])
-    assert "".join(notebook["cells"][0]["source"]).startswith("# ")
+    cells = read(path)["cells"]
+    kinds = "".join(cell["cell_type"][0] for cell in cells)
+    assert "".join(cells[0]["source"]).startswith("# ")
     assert "ccc" not in kinds
+
+
+@each_notebook
+def test_parameters_stand_in_the_first_cell_and_are_checked_in_the_next(
+    path: Path,
+) -> None:
+    """Only names and plain values; the package says what they may be."""
+    first, second, *others = code_cells(path)
+    assert first["metadata"] == {"tags": [TAG]}
+    assert all(cell["metadata"] == {} for cell in (second, *others))
+    values: dict[str, Any] = {}
+    exec("".join(first["source"]), {}, values)
+    assert values
+    text = "".join(second["source"])
+    assert "experiments.notebook_parameters import" in text
+    for name in values:
+        assert name in text, f"{name} is not checked"
+
+
+@each_notebook
+def test_notebook_and_script_agree(path: Path) -> None:
+    """By jupytext itself: the same cells, in the same order, with the same tags."""
+    script = jupytext.read(path.with_suffix(".py"), fmt="py:percent")
+    notebook = jupytext.read(path)
+
+    def plain(cells: list[Any]) -> list[tuple[str, str, Any]]:
+        return [(c.cell_type, c.source, c.metadata.get("tags", [])) for c in cells]
+
+    assert plain(script.cells) == plain(notebook.cells)
+
+
+def test_every_script_has_its_notebook() -> None:
+    scripts = sorted(path.stem for path in (ROOT / "notebooks").glob("*.py"))
+    assert scripts == [path.stem for path in NOTEBOOKS]
+
+
+def test_notebooks_are_as_their_maker_writes_them() -> None:
+    maker = ROOT / "docs" / "make_notebooks.py"
+    ran = subprocess.run(
+        [sys.executable, str(maker), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr

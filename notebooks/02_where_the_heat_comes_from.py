@@ -1,0 +1,218 @@
+# %% [markdown]
+# # 2 · Where the heat comes from
+#
+# Notebook 1 ends with a robot whose legs make far more heat than its posture needs. Where does the rest come from, and what ends it?
+#
+# 1. One joint is misaligned. Why do joints of the *other* leg get hot?
+# 2. How many ways are there to fight? Six.
+# 3. The limit caps the fight. Set-points that give way end it: `nudge` and `minheat`.
+# 4. How close to the least possible is that, and what does it cost in posture?
+
+# %% tags=["parameters"]
+joint = "LAnklePitch"  # the one that is misaligned
+misalignment_deg = 2.0
+minutes = 0.35  # simulated time of each robot; they settle within it
+seed = 0  # of the sensor noise
+
+# %%
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+from IPython.display import Markdown
+
+from experiments import HeatCfg, run_heat
+from experiments.internal_forces import find_internal_forces
+from experiments.notebook_parameters import ForceStory
+from experiments.report.figure_view import FigureView
+from experiments.report.internal_figure import internal_figure
+from experiments.report.power_figure import legs_power_of, power_figure
+from experiments.report.shift_figure import shift_figure
+from models import load_robot
+from sim import read_run
+
+story = ForceStory(
+    joint=joint, misalignment_deg=misalignment_deg, minutes=minutes, seed=seed
+)
+robot = load_robot()
+names = list(robot.joint_names)
+
+# %% [markdown]
+# ## Four robots, one bad joint
+#
+# All alike but for the controller: `fixed` holds its set-points with all its torque; `smart` is the document's limit; `nudge` does what teams
+# do, it moves the set-point of the joint with the highest current by a small step, again and again; `minheat` computes the contact
+# forces that cost the least, and moves set-points until the legs have them.
+
+# %%
+controllers = ("fixed", "smart", "nudge", "minheat")
+with TemporaryDirectory() as temporary:
+    result = run_heat(
+        HeatCfg(
+            minutes=story.minutes,
+            controllers=controllers,
+            misalignment_deg={story.joint: story.misalignment_deg},
+            seed=story.seed,
+        ),
+        Path(temporary) / "bad-joint",
+    )
+    run = {name: read_run(arm.folder) for name, arm in result.arms.items()}
+    rows_read = {name: len(one.frame) for name, one in run.items()}
+assert not any(arm.fell for arm in result.arms.values())
+pd.DataFrame(
+    {
+        name: {
+            "stepped with physics, s": arm.physics_s,
+            "settled after, s": arm.settled_s,
+            "rows": rows_read[name],
+        }
+        for name, arm in result.arms.items()
+    }
+)
+
+# %% [markdown]
+# ## 1. Who works?
+#
+# The true angles are those of the encoders plus their errors. With them, the contact forces that cost the least heat are known, and so
+# are the torques that carry the robot (dotted). What the motors give beyond that, they give for nothing.
+
+
+# %%
+def forces_at_the_end(name):
+    """Return the torques of a run's last second, split."""
+    last = run[name].frame.index[-1] - 1.0
+    q, effort = (
+        run[name].channel(channel)[names].loc[last:].astype(float).mean()
+        for channel in ("q", "effort")
+    )
+    q[story.joint] += np.deg2rad(story.misalignment_deg)
+    return find_internal_forces(robot, q.to_numpy(), effort.to_numpy())
+
+
+split = {name: forces_at_the_end(name) for name in controllers}
+fixed = split["fixed"]
+beyond = pd.Series(fixed.measured - fixed.least, fixed.motors)
+other = [name for name in fixed.motors if name[0] != story.joint[0]]
+busiest = beyond[other].abs().idxmax()
+FigureView(
+    internal_figure(
+        fixed,
+        f"{story.joint} is {story.misalignment_deg:g}° off, and {busiest} fights it "
+        f"with {abs(beyond[busiest]):.2f} N·m",
+    )
+)
+
+# %% [markdown]
+# ## 2. Six ways to fight
+#
+# Both legs, the pelvis and the ground are one closed chain. From outside there is only the weight, so whatever more the ground does to
+# one foot it does **equal and opposite** to the other. In the letters of `controllers.cooling.standing_problem`, contact forces $f$ obey
+#
+# $$B f = h, \qquad \tau = g - C f,$$
+#
+# and what is free in them is the null space of $B$. Eight corners of two soles have 24 force components, 18 of them free; but rigid
+# soles pass on only a force and a moment. The rank of $C$ on that null space is the number of ways to fight.
+
+# %%
+n_motors, n_patterns = fixed.patterns.shape
+lines = [
+    f"- `{name}`: at most {np.abs(s.measured - s.least).max():.2f} N·m beyond the "
+    f"least, of which {np.abs(s.unexplained).max():.3f} N·m are no internal force"
+    for name, s in split.items()
+]
+total = np.sum((fixed.measured - fixed.least) ** 2)
+explained = 1.0 - np.sum(fixed.unexplained**2) / total
+assert explained > 0.95, "this is no internal force"
+Markdown(
+    f"{n_motors} leg motors, **{n_patterns} patterns**. They explain {explained:.1%} "
+    f"of the squared torques that `fixed` gives beyond the least:\n\n"
+    + "\n".join(lines)
+)
+
+# %% [markdown]
+# So a hot joint need not be the bad one, and no misalignment, of whatever joints, adds a pattern outside these six.
+#
+# ## 3. What ends it
+#
+# A limit only caps the fight: it stands where each motor is allowed to push. A set-point that gives way ends it, since the fight is
+# a spring: the position error times the servo's gain.
+
+# %%
+least = result.arms["minheat"].least_power_w
+power = {name: arm.legs_power_w for name, arm in result.arms.items()}
+FigureView(
+    power_figure(
+        {name: legs_power_of(one, robot) for name, one in run.items()},
+        least,
+        f"The limit leaves {power['smart'] / power['fixed']:.0%} of the heat, "
+        f"giving way {power['minheat'] / power['fixed']:.0%}",
+    )
+)
+
+# %% [markdown]
+# The same as numbers. *Gears apart* is what the torques on the links would cost, without what stuck gears bear or add.
+
+# %%
+rows = {
+    name: {
+        "legs, W": arm.legs_power_w,
+        "× fixed": arm.legs_power_w / power["fixed"],
+        "× least": arm.legs_power_w / arm.least_power_w,
+        "gears apart, W": split[name].measured_w,
+        "gears apart, × least": split[name].measured_w / split[name].least_w,
+        "largest shift, °": arm.largest_shift_deg,
+    }
+    for name, arm in result.arms.items()
+}
+pd.DataFrame(rows).T.round(2)
+
+# %%
+below = [f"`{name}`" for name in controllers if rows[name]["× least"] < 1.0]
+reason = ""
+if below:
+    apart = min(row["gears apart, × least"] for row in rows.values())
+    reason = (
+        f" Below 1: {', '.join(below)}. A gear that sticks bears a part of the load "
+        f"without any current, and the least possible does not count on that. Without "
+        f"the gears' share (*gears apart*) the smallest multiple is {apart:.2f}."
+    )
+Markdown(
+    f"In this posture no contact forces cost less than {least:.2f} W. Multiples of it: "
+    + ", ".join(f"`{name}` {row['× least']:.1f}" for name, row in rows.items())
+    + f".{reason}"
+)
+
+# %% [markdown]
+# ## 4. What it costs
+#
+# How far do set-points move for that, and how far do the joints? A shift may take the error back where it is, or share it among all
+# joints of the loop: for the heat that is the same.
+
+# %%
+shifts = {
+    name: np.rad2deg(
+        run[name].channel("target").iloc[-1] - robot.posture(result.posture).angles
+    )
+    for name in ("nudge", "minheat")
+}
+angles = {name: one.channel("q").iloc[-1] for name, one in run.items()}
+moved = {
+    name: np.rad2deg((angles[name] - angles["fixed"]).abs().max()) for name in shifts
+}
+legs = list(robot.leg_joints)
+FigureView(
+    shift_figure(
+        {name: shift[legs] for name, shift in shifts.items()},
+        {story.joint: story.misalignment_deg},
+        f"Set-points move by up to {shifts['minheat'].abs().max():.1f}° (minheat), "
+        f"joints by {moved['minheat']:.1f}°",
+    )
+)
+
+# %% [markdown]
+# ## Go on from here
+#
+# - Another bad joint, or two: `misalignment_deg` of `HeatCfg` takes any number of them.
+# - Over many robots, drawn at random: `nao-testbed sweep`.
+# - The same problem with round friction cones, as a cone programme: `controllers.cooling.least_loss_reference`.

@@ -1,0 +1,165 @@
+# %% [markdown]
+# # 4 · Who held what
+#
+# Behaviours that do not know each other share one robot. Each asks for what it needs and is granted all of it or waits, behind
+# whoever has it, for as long as it has patience [ES2535273T3]. Everything that happens is in the trace. This notebook runs a scenario
+# that ships, and asks its trace:
+#
+# 1. Who had what, and when?
+# 2. Who waited, how long, and behind whom? Who was denied?
+# 3. How busy was each resource?
+
+# %% tags=["parameters"]
+scenario = "head_queue"  # a name of `nao-testbed scenario list`
+seed = 0  # of all noise
+
+# %%
+from dataclasses import replace
+
+import pandas as pd
+from IPython.display import Markdown
+
+from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.trace import Granted, Notified
+from experiments.notebook_parameters import HoldingStory
+from experiments.report.figure_view import FigureView
+from experiments.report.timeline.draw import run_temperatures
+from experiments.report.timeline.figure import timeline_figure
+from experiments.report.timeline.rows import cover
+from experiments.report.timeline.waits import find_waits, leaf_uses
+from experiments.report.timeline.waits_figure import held_times, waits_figure
+from experiments.scenarios.playing.run import run_scenario
+from experiments.scenarios.reading.load import load_scenario
+from experiments.scenarios.shipped import find_scenario
+
+story = HoldingStory(scenario=scenario, seed=seed)
+plan = load_scenario(find_scenario(story.scenario))
+plan = replace(
+    plan, seed=story.seed, simulation=replace(plan.simulation, seed=story.seed)
+)
+
+# %% [markdown]
+# ## The scenario
+#
+# A scenario is a file: who wants what, when, with what patience, and what is expected of all that.
+
+# %%
+print(plan.text)
+
+# %% [markdown]
+# ## 1. Who had what, and when?
+#
+# Solid bars hold, hatched ones wait. (With `proves=True` the invariants are judged at every event, too.)
+
+# %%
+run = run_scenario(plan, proves=False)
+temperatures = run_temperatures(run)  # drawn where they change by more than 1 K
+FigureView(
+    timeline_figure(
+        plan,
+        run.events,
+        temperatures
+        if temperatures.max().max() - temperatures.min().min() > 1.0
+        else None,
+        end_s=run.result.sim_s,
+        said=run.result.verdicts_in_words,
+        all_hold=run.result.all_hold,
+    )
+)
+
+# %% [markdown]
+# ## 2. Who waited?
+#
+# A trace is a list of events, one frozen record each. `find_waits` pairs each request with its answer and notes who was in the way.
+# (The stiffness controller is an owner like any other: it reserves the right to limit torques once, at the start, and is left out here.)
+
+# %%
+end = round(run.result.sim_s / plan.tick_s)
+behaviours = [behaviour.name for behaviour in plan.walk()]
+tree = ResourceTree(plan.robot.resources)
+waits = [
+    wait
+    for wait in find_waits(run.events, plan.tick_s, end)
+    if wait.owner in behaviours
+]
+pd.DataFrame(
+    [
+        {
+            "behaviour": wait.owner,
+            "asks for": cover(wait.leaves, tree),
+            "at, s": wait.asked_s,
+            "waited, s": wait.waited_s,
+            "behind": ", ".join(wait.behind) or "–",
+            "outcome": wait.outcome.replace("_", " "),
+        }
+        for wait in waits
+    ]
+).round(2)
+
+# %% [markdown]
+# The same, a bar a request: how long each waited, and how long it had what it asked for.
+
+# %%
+held = held_times(run.events, plan.tick_s, end)
+granted = [wait for wait in waits if wait.outcome == "granted"]
+denied = [wait for wait in waits if wait.outcome != "granted"]
+longest = max(waits, key=lambda wait: wait.waited_s)
+FigureView(
+    waits_figure(
+        waits,
+        held,
+        f"{len(granted)} of {len(waits)} requests were granted; the longest wait was "
+        f"{longest.waited_s:.1f} s ({longest.owner})",
+    )
+)
+
+# %%
+names = {wait.owner for wait in denied}
+without = f": {', '.join(sorted(names))}" if names else ""
+told = sum(isinstance(e, Notified) and e.kind == "demanded" for e in run.events)
+tokens = sum(isinstance(e, Granted) and e.owner in behaviours for e in run.events)
+Markdown(
+    f"{len(denied)} of {len(waits)} requests got nothing{without}. Together the "
+    f"behaviours waited {sum(wait.waited_s for wait in waits):.1f} s and had what they "
+    f"asked for for {sum(held[wait.request] for wait in granted):.1f} s, by {tokens} "
+    f"tokens. Holders were told {told} times that somebody wants what they have."
+)
+
+# %% [markdown]
+# ## 3. How busy was each resource?
+#
+# The utilisation of a leaf is the share of the run in which anybody had it. Where it is high and time was waited as well, the leaf is
+# what the behaviours compete for.
+
+# %%
+uses = leaf_uses(run.events, plan.tick_s, end, behaviours)
+pd.DataFrame(
+    [
+        {
+            "leaf": use.leaf,
+            "had, s": use.held_s,
+            "utilisation": f"{use.share:.0%}",
+            "waited for, s": use.wanted_s,
+        }
+        for use in uses
+    ]
+).round(2)
+
+# %%
+contended = [use for use in uses if use.wanted_s > 0.0]
+if contended:
+    scarce = max(contended, key=lambda use: use.wanted_s)
+    words = (
+        f"{scarce.leaf} was somebody's for {scarce.share:.0%} of the run, and for each "
+        f"second that it was had, {scarce.wanted_s / scarce.held_s:.1f} s were waited."
+    )
+else:
+    words = "Nobody waited for anything: these behaviours do not compete."
+Markdown(words)
+
+# %% [markdown]
+# ## Go on from here
+#
+# - Another scenario: set `scenario` above to `hot_dance` or `greeting_busy_legs`; a file of yours: `load_scenario(Path("mine.yaml"))`.
+# - A run that was recorded: `read_trace(folder)` of `experiments.scenarios.playing.trace_file` gives the same events.
+# - The rules behind it: `docs/reservations.md`.
