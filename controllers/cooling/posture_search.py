@@ -37,6 +37,9 @@ a torque's limit."""
 INDEPENDENT = 0.01
 """Least singular value of the slopes of equalities that count, in their units a rad.
 The others hold by themselves: 5 degrees change them by a tenth of `FULFILLED`."""
+AT_STOP_RAD = 0.005
+"""A servo gives way by so much under some 0.8 N·m: a joint that is closer to its stop
+leans on it."""
 ITERATIONS = 100
 PRECISION = 1e-7
 """Of the loss, in units of the wanted posture's."""
@@ -209,11 +212,14 @@ def _balance_of(problem: PostureProblem, x: FloatArray) -> PostureBalance:
     robot = problem.robot
     room = np.minimum(value.q - robot.lower, robot.upper - value.q)
     distances = value.clearance
+    is_counted = problem.motor_loss[robot.motor_of_joint] > 0.0
+    at_stop = np.flatnonzero(is_counted & (room < AT_STOP_RAD)).tolist()
     return PostureBalance(
         angles=value.q,
         least=value.least,
         com_margin_m=problem.com_margin(value.body),
         joint_margin_rad=float(room[problem.variables.is_moved].min()),
+        at_stop=tuple(robot.joint_names[j] for j in at_stop),
         torque_share=problem.torque_share(value.least),
         clearance_m=float(distances.min()) if len(distances) else None,
         missed=_missed(problem, value),

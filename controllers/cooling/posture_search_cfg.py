@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import atan, cos, degrees, isfinite, pi, radians
+from math import atan, degrees, isfinite, pi, radians
 
-from controllers.cooling.cone_least_squares import RAYS
 from controllers.cooling.standing_problem import FRICTION
 from models import BadInput, Robot
 
@@ -60,12 +59,11 @@ class PostureSearchCfg:
             )
         if not (isfinite(self.friction) and self.friction > 0.0):
             raise BadInput(f"friction is {self.friction}; give a number above 0.")
-        # The pyramid that stands for the friction cone reaches this far everywhere.
-        steepest = degrees(atan(self.friction * cos(pi / RAYS)))
-        if not abs(self.slope_deg) <= steepest:
+        steepest = degrees(atan(self.friction))
+        if not abs(self.slope_deg) < steepest:
             raise BadInput(
                 f"slope is {self.slope_deg} degrees; with friction {self.friction} a "
-                f"robot stands on at most {steepest:.1f} degrees."
+                f"robot stands on less than {steepest:.1f} degrees."
             )
         if self.starts < 1 or self.seed < 0:
             raise BadInput(

@@ -40,6 +40,9 @@ class PostureBalance:
     """How far the centre of mass is inside its support."""
     joint_margin_rad: float
     """Of the moved joint that is closest to its stop."""
+    at_stop: tuple[str, ...]
+    """Joints of the legs, or moved ones, so close to a stop that it may bear a part of
+    their load; a search counts on motors alone."""
     torque_share: float
     """Largest torque of a motor over its limit."""
     clearance_m: float | None

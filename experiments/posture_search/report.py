@@ -173,6 +173,7 @@ def _judged(robot: Robot, balance: PostureBalance) -> dict[str, Any]:
         "legs_least_loss_w": legs_power(robot, balance),
         "com_margin_m": balance.com_margin_m,
         "joint_margin_deg": float(np.rad2deg(balance.joint_margin_rad)),
+        "at_stop": list(balance.at_stop),
         "torque_share": balance.torque_share,
         "clearance_m": balance.clearance_m,
         "missed": list(balance.missed),

@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from experiments.posture_search.report import (
 from experiments.posture_search.robot_folder import check_folder, write_robot_folder
 from experiments.posture_search.trial import PostureTrial, stand_postures
 from models import load_robot
+
+SAME, SAME_W = 1.02, 0.01
+"""Powers that differ by less than this factor and this many W are the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +65,13 @@ def run_posture_search(asked: Asked) -> int:
             f"{wanted.name} itself misses: {'; '.join(found.wanted.missed)}.",
             file=sys.stderr,
         )
+    for balance, what in ((found.wanted, wanted.name), (found.found, name)):
+        if balance.at_stop:
+            print(
+                f"in {what}, {', '.join(balance.at_stop)} may lean on the stop, which "
+                "then bears a part of the load; foretold is what motors need without.",
+                file=sys.stderr,
+            )
     trials: tuple[PostureTrial, ...] = ()
     with tempfile.TemporaryDirectory() as scratch:
         folder = asked.out or Path(scratch) / "robot"
@@ -87,8 +98,25 @@ def run_posture_search(asked: Asked) -> int:
             file=sys.stderr,
         )
     failures = [
-        f"{t.posture} under {t.controller} {t.failure}" for t in trials if t.failure
+        f"{t.posture} under {t.controller}: {t.failure}" for t in trials if t.failure
     ]
+    failures += hotter_than_wanted(trials, wanted.name, name)
     for failure in failures:
         print(failure, file=sys.stderr)
     return 1 if failures else 0
+
+
+def hotter_than_wanted(
+    trials: Sequence[PostureTrial], wanted: str, found: str
+) -> list[str]:
+    """Return in words under which controllers what was found is the hotter one."""
+    power = {(t.posture, t.controller): t.legs_power_w for t in trials}
+    words = []
+    for controller in dict.fromkeys(trial.controller for trial in trials):
+        before, after = power[wanted, controller], power[found, controller]
+        if before is not None and after is not None and after > SAME * before + SAME_W:
+            words.append(
+                f"in the simulation {found} is hotter under {controller} than {wanted}"
+                f": {after:.3f} W, not {before:.3f} W."
+            )
+    return words

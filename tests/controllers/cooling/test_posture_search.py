@@ -230,7 +230,7 @@ def test_bad_requests_are_refused(nao: Robot) -> None:
         ({"within_rad": 0.0}, "within 0 degrees"),
         ({"com_margin_m": -0.01}, "com_margin_m"),
         ({"torque_share": 1.5}, "torque_share"),
-        ({"slope_deg": 40.0}, "at most"),
+        ({"slope_deg": 40.0}, "stands on less than"),
         ({"starts": 0}, "starts"),
         ({"friction": float("nan")}, "friction"),
     ],

@@ -9,6 +9,8 @@ import pytest
 
 from experiments.cli import main
 from experiments.posture_search.robot_folder import posture_angles
+from experiments.posture_search.run_command import hotter_than_wanted
+from experiments.posture_search.trial import PostureTrial
 from models import Robot, default_robot_folder, load_robot
 
 
@@ -41,6 +43,7 @@ def test_json_alone_goes_to_stdout(
         assert abs(change) <= np.deg2rad(3.0) + 1e-6, name
     assert "least joule loss, W" in err
     assert "LKneePitch" in err
+    assert "searching" not in err, "no progress in a pipe"
 
 
 def test_the_folder_it_writes_is_a_robot_with_the_posture(
@@ -88,6 +91,39 @@ def test_the_check_stands_both_postures(
         assert cooler < 0.8 * power["StandInit", controller]
 
 
+def test_a_stop_that_bears_the_load_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In Crouch the knees lean on their stops; away from them motors must do it."""
+    assert run(monkeypatch, "Crouch") == 0
+    err = capsys.readouterr().err
+    assert "in Crouch, LKneePitch, RKneePitch may lean on the stop" in err
+    assert "in CrouchCool" not in err
+    assert "Crouch itself misses: sole of RFoot level" in err
+
+
+def test_a_posture_that_is_hotter_in_the_simulation_is_a_failure() -> None:
+    watts = {
+        ("Crouch", "fixed"): 1.47,
+        ("CrouchCool", "fixed"): 3.14,
+        ("Crouch", "smart"): 1.47,
+        ("CrouchCool", "smart"): 1.475,
+    }
+    trials = [
+        PostureTrial(
+            posture=posture,
+            controller=controller,
+            legs_power_w=power,
+            least_power_w=None,
+            failure=None,
+        )
+        for (posture, controller), power in watts.items()
+    ]
+    (words,) = hotter_than_wanted(trials, "Crouch", "CrouchCool")
+    assert "CrouchCool is hotter under fixed than Crouch: 3.140 W" in words
+    assert not hotter_than_wanted(trials, "CrouchCool", "Crouch")
+
+
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
@@ -99,7 +135,7 @@ def test_the_check_stands_both_postures(
         (("PoseInit", "--name", "a b"), 2, "no name for a posture"),
         (("PoseInit", "--out", "."), 2, "exists"),
         (("PoseInit", "--json", "no/such/dir/x.json"), 2, "cannot be written"),
-        (("PoseInit", "--slope", "40"), 2, "at most"),
+        (("PoseInit", "--slope", "40"), 2, "stands on less than"),
         (("PoseInit", "--margin", "0.06"), 1, "centre of mass 60 mm inside"),
     ],
 )
