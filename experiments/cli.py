@@ -19,6 +19,7 @@ from experiments.report.page.command import report
 from experiments.reservations.commands import resources_app
 from experiments.scenario_commands import scenario_app
 from experiments.sweep.command import sweep_command
+from experiments.sweep.show_command import sweep_show_command
 from models import BadInput, TestbedError
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ app.add_typer(scenario_app, name="scenario")
 app.command(name="posture-search")(posture_search_command)
 app.command()(report)
 app.command(name="sweep")(sweep_command)
+app.command(name="sweep-show")(sweep_show_command)
 
 RobotOption = Annotated[
     Path | None,

@@ -18,6 +18,7 @@ from experiments.sweep.plan_tables import parameter_table, trial_table
 from experiments.sweep.progress import duration_words, shown_progress
 from experiments.sweep.run import Tally, run_sweep
 from experiments.sweep.shipped import find_sweep
+from experiments.sweep.show_summary import show_summary
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.store import TrialStore
 from experiments.sweep.table import TABLE_FILE, Sweep
@@ -82,6 +83,7 @@ def run_sweep_command(asked: Asked) -> int:
             file=sys.stderr,
         )
         return stop.exit_status if isinstance(stop, StoppedBySignal) else INTERRUPTED
+    show_summary(sweep, out, console)
     _say(console, last, time.monotonic() - begin, engine.workers)
     console.print(
         f"Table: {out / TABLE_FILE}   (in Python: read_sweep({str(out)!r}).frame)",

@@ -1,0 +1,38 @@
+"""`nao-testbed sweep-show`: the summary of a sweep that has run, wholly or in part."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def sweep_show_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a sweep.")],
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
+    ] = None,
+) -> None:
+    """Compare the controllers of a sweep that has run; draw its figures anew."""
+    from rich.console import Console  # noqa: PLC0415  # heavy
+
+    from experiments.json_file import (  # noqa: PLC0415  # beside it
+        STDOUT,
+        check_json_file,
+        json_text,
+        write_json,
+    )
+    from experiments.sweep.show_summary import (  # noqa: PLC0415  # heavy
+        show_summary,
+        summary_json,
+    )
+    from experiments.sweep.table import read_sweep  # noqa: PLC0415  # heavy
+
+    sweep = read_sweep(folder)
+    check_json_file(json_file)
+    is_json = json_file == STDOUT
+    width = None if sys.stdout.isatty() else 100
+    out = folder if folder.is_dir() else folder.parent
+    show_summary(sweep, out, Console(stderr=is_json, width=width))
+    write_json(json_file, json_text(summary_json(sweep)))

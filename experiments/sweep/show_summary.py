@@ -1,0 +1,101 @@
+"""Show what a sweep tells: tables on the console, figures in its folder, JSON."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from experiments.sweep.published_band import is_near_published, published_band
+from experiments.sweep.summary import (
+    controllers_of,
+    hotter_on,
+    paired,
+    reference_of,
+    summary_of,
+)
+from experiments.sweep.summary_tables import band_table, hotter_table, summary_table
+from experiments.sweep.table import Sweep
+
+
+def show_summary(sweep: Sweep, folder: Path, console: Console) -> None:
+    """Print the tables of a sweep and draw its figures.
+
+    A sweep without a trial shows nothing; one with a single controller has no figure.
+
+    Args:
+        sweep: from `read_sweep`.
+        folder: where the figures go.
+        console: for the tables.
+
+    Raises:
+        BadInput: a figure cannot be written.
+    """
+    names = controllers_of(sweep)
+    if not names:
+        return
+    console.print(summary_table(sweep))
+    if len(names) > 1:
+        console.print(hotter_table(sweep))
+    if is_near_published(sweep):
+        console.print(band_table(sweep))
+    for path in draw_figures(sweep, folder):
+        console.print(f"Figure: {path}", soft_wrap=True, markup=False, highlight=False)
+
+
+def draw_figures(sweep: Sweep, folder: Path) -> list[Path]:
+    """Write the figures of a sweep as PNG and SVG; return the PNG files.
+
+    Raises:
+        BadInput: a file cannot be written.
+    """
+    names = controllers_of(sweep)
+    has_power = np.isfinite(paired(sweep, "legs_power_w").to_numpy(float)).any()
+    if len(names) < 2 or not has_power:
+        return []
+    from experiments.report.figure_file import save_figure  # noqa: PLC0415  # matplotlib
+    from experiments.sweep.summary_figure import (  # noqa: PLC0415  # matplotlib
+        band_figure,
+        paired_figure,
+    )
+
+    figures = {"robots": ("Legs' power, robot by robot", paired_figure(sweep))}
+    if is_near_published(sweep):
+        figures["published"] = ("Published outcomes among robots", band_figure(sweep))
+    settings = {**sweep.meta, "spec": sweep.spec}
+    for name, (title, figure) in figures.items():
+        save_figure(figure, folder / f"{name}.png", title, settings)
+        figure.set_layout_engine("none")  # settled: not again for the second file
+        save_figure(figure, folder / f"{name}.svg", title, settings)
+    return [folder / f"{name}.png" for name in figures]
+
+
+def summary_json(sweep: Sweep) -> dict[str, Any]:
+    """Return the summary as JSON can hold it; None where there is no number."""
+    near = is_near_published(sweep)
+    return {
+        "experiment": "sweep",
+        "name": sweep.meta["name"],
+        "robots": sweep.meta["robots"],
+        "seed": sweep.meta["seed"],
+        "reference": reference_of(sweep),
+        "controllers": _finite(summary_of(sweep).to_dict("index")),
+        "hotter_on": hotter_on(sweep).to_dict("index"),
+        "published_band": (
+            _finite(published_band(sweep).reset_index().to_dict("records"))
+            if near
+            else None
+        ),
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Return frames' dicts with plain numbers, None for NaN."""
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,239 @@
+"""What a sweep tells of its controllers, against numbers done by hand."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from experiments.cli import main
+from experiments.published import PUBLISHED
+from experiments.sweep.published_band import band_robots, published_band
+from experiments.sweep.run import run_sweep
+from experiments.sweep.show_summary import show_summary, summary_json
+from experiments.sweep.summary import hotter_on, paired, reference_of, summary_of
+from experiments.sweep.table import Sweep
+from experiments.sweep.trial import Trial, TrialOutcome
+from tests.experiments.sweep.files import spec_of
+
+PAIRS = """\
+name: pairs
+controller: [fixed, smart, minheat]
+friction: [0.5, 0.7]
+slope_deg: {uniform: [-2, 2]}
+robots: 5
+"""
+LOSS = {"fixed": 1000.0, "smart": 400.0, "minheat": 100.0}
+
+
+def outcome(trial: Trial, **fields: Any) -> TrialOutcome:
+    return TrialOutcome(result={"fell": False, "failure": None, "joints": {}, **fields})
+
+
+def heat(trial: Trial) -> TrialOutcome:
+    """Robot r loses (1 + r) × LOSS, minheat on robot 4 as much as fixed; 3 falls."""
+    robot, controller = trial.robot, trial.controller
+    if robot == 3 and controller == "smart":
+        return outcome(trial, fell=True, failure="fell at 2 s", legs_power_w=1e6)
+    loss = LOSS["fixed" if (robot, controller) == (4, "minheat") else controller]
+    return outcome(
+        trial,
+        legs_joule_loss_j=(1.0 + robot) * loss,
+        legs_power_w=loss / 100.0,
+        least_power_w=0.5,
+        largest_shift_deg=0.1 * robot if controller == "minheat" else 0.0,
+        settled_s=None if robot == 0 else 10.0 + robot,
+    )
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    folder = tmp_path_factory.mktemp("pairs")
+    return run_sweep(spec_of(folder, PAIRS), folder / "out", work=heat)
+
+
+def test_a_robot_is_compared_with_itself(sweep: Sweep) -> None:
+    """Robots differ by a factor of 5, the ratios of a controller not at all."""
+    row = summary_of(sweep).loc["smart"]
+    assert (row["loss_low"], row["loss_median"], row["loss_high"]) == (0.4, 0.4, 0.4)
+
+
+def test_the_band_holds_what_lies_between_its_quantiles(sweep: Sweep) -> None:
+    row = summary_of(sweep).loc["minheat"]
+    ratios = 2 * [0.1, 0.1, 0.1, 0.1, 1.0]  # ten pairs, two grid points
+    assert row["pairs"] == 10
+    assert row["loss_median"] == pytest.approx(0.1)
+    assert row["loss_high"] == pytest.approx(np.quantile(ratios, 0.95))
+    assert row["multiple_median"] == pytest.approx(2.0)
+    assert row["multiple_high"] == pytest.approx(20.0)
+
+
+def test_who_fell_is_counted_and_compared_with_nobody(sweep: Sweep) -> None:
+    row = summary_of(sweep).loc["smart"]
+    assert (row["trials"], row["fell"], row["failed"], row["pairs"]) == (10, 2, 0, 8)
+    assert paired(sweep, "legs_power_w")["smart"].max() == 4.0  # not 1e6
+
+
+def test_trials_that_never_settle_are_not_those_that_do(sweep: Sweep) -> None:
+    row = summary_of(sweep).loc["minheat"]
+    assert row["settled"] == 8
+    assert row["settled_median_s"] == 12.5
+    assert row["settled_last_s"] == 14.0
+    assert row["largest_shift_deg"] == pytest.approx(0.4)
+
+
+def test_each_robot_on_which_a_controller_is_hotter_is_counted(sweep: Sweep) -> None:
+    counts = hotter_on(sweep)
+    assert counts.loc["fixed", "smart"] == 8
+    assert counts.loc["fixed", "minheat"] == 8  # not robot 4, where they are equal
+    assert counts.loc["minheat", "smart"] == 2
+    assert counts.loc["minheat", "fixed"] == 0
+
+
+def test_without_fixed_the_first_controller_is_the_reference(tmp_path: Path) -> None:
+    text = PAIRS.replace("[fixed, smart, minheat]", "[smart, minheat]")
+    sweep = run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=heat)
+    assert reference_of(sweep) == "smart"
+    assert summary_of(sweep).loc["minheat", "loss_median"] == pytest.approx(0.25)
+
+
+def test_a_summary_is_json_without_nan(sweep: Sweep) -> None:
+    data = summary_json(sweep)
+    text = json.dumps(data, allow_nan=False)
+    assert json.loads(text)["controllers"]["smart"]["fell"] == 2
+    assert data["published_band"] is None
+
+
+# -- the published outcomes ---------------------------------------------------------
+
+BAND = """\
+name: band
+controller: [fixed, smart]
+start_degc: {Legs: {uniform: [25, 45]}}
+robots: 4
+keep:
+  controller: fixed
+  near: published
+  within: {left_leg_rise_k: 30, right_leg_rise_k: 30}
+  mirrored: true
+"""
+JOINTS = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
+RISES = {"fixed": (110.0, 50.0), "smart": (44.0, 20.0)}
+
+
+def stand(trial: Trial) -> TrialOutcome:
+    """Robot 3 is far off; robot 2 is a mirror; with smart, robot 1 is 10 K hotter."""
+    hot, other = RISES[trial.controller]
+    hot += 10.0 if trial.controller == "smart" and trial.robot == 1 else 0.0
+    sides = "LR" if trial.robot == 2 else "RL"
+    ends = {side + joint: 40.0 for side in "LR" for joint in JOINTS}
+    ends[sides[1] + "AnklePitch"] = 30.0 + hot / 2.0
+    ends[sides[0] + "HipPitch"] = 45.0
+    left, right = (other, hot) if trial.robot == 2 else (hot, other)
+    if trial.robot == 3:
+        left = 500.0
+    joints = {
+        n: {"end_degc": e, "rise_k": 1.0, "joule_loss_j": 1.0} for n, e in ends.items()
+    }
+    return outcome(trial, left_leg_rise_k=left, right_leg_rise_k=right, joints=joints)
+
+
+@pytest.fixture(scope="module")
+def near(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    folder = tmp_path_factory.mktemp("band")
+    return run_sweep(spec_of(folder, BAND), folder / "out", work=stand)
+
+
+def test_a_mirrored_robot_is_turned_round(near: Sweep) -> None:
+    robots = band_robots(near)
+    fixed = robots[robots["controller"] == "fixed"].set_index("robot")
+    assert fixed.index.tolist() == [0, 1, 2]
+    for robot in (0, 2):
+        row = fixed.loc[robot]
+        assert row["hot_leg_rise_k"] == 110.0
+        assert row["other_leg_rise_k"] == 50.0
+        assert row["hot_joint_degc"] == 85.0
+        assert row["other_joint_degc"] == 45.0
+
+
+def test_the_place_of_the_published_outcome_is_told(near: Sweep) -> None:
+    band = published_band(near)
+    row = band.xs(("hot_leg_rise_k", "smart"))
+    assert row["published"] == PUBLISHED["smart"].left_leg_rise_k == 42.0
+    assert (row["robots"], row["median"]) == (3, 44.0)
+    assert row["below"] == 0.0
+    row = band.xs(("other_leg_rise_k", "smart"))
+    assert (row["published"], row["below"]) == (28.0, 1.0)
+    ratio = band.xs(("rise_ratio", "smart"))
+    assert ratio["median"] == pytest.approx(64.0 / 160.0)
+    assert ratio["published"] == pytest.approx(70.0 / 159.0)
+
+
+def test_the_figures_are_drawn_beside_the_tables(near: Sweep, tmp_path: Path) -> None:
+    frame = near.frame.assign(legs_power_w=2.0, least_power_w=1.0)
+    whole = Sweep(frame=frame, spec=near.spec, meta=near.meta)
+    printed = io.StringIO()
+    show_summary(whole, tmp_path, Console(file=printed, width=100))
+    text = printed.getvalue()
+    for name in ("robots", "published"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+        assert (tmp_path / f"{name}.svg").exists()
+    assert "Robots near the published one without the method" in text
+    assert "2.00" in text
+
+
+def test_an_empty_sweep_shows_nothing(tmp_path: Path, sweep: Sweep) -> None:
+    empty = Sweep(frame=sweep.frame.iloc[:0], spec=sweep.spec, meta=sweep.meta)
+    printed = io.StringIO()
+    show_summary(empty, tmp_path, Console(file=printed))
+    assert printed.getvalue() == ""
+    assert summary_json(empty)["controllers"] == {}
+
+
+def test_a_column_of_missing_numbers_draws_no_figure(
+    tmp_path: Path, near: Sweep
+) -> None:
+    frame = near.frame.assign(legs_power_w=np.nan)
+    bare = Sweep(frame=frame, spec=near.spec, meta=near.meta)
+    assert summary_of(bare)["multiple_median"].isna().all()
+    show_summary(bare, tmp_path, Console(file=io.StringIO(), width=100))
+    assert not list(tmp_path.glob("*.png"))
+
+
+# -- the command --------------------------------------------------------------------
+
+
+def show(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, str, str]:
+    monkeypatch.setattr("sys.argv", ["nao-testbed", "sweep-show", *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    printed = capsys.readouterr()
+    return int(end.value.code or 0), printed.out, printed.err
+
+
+def test_a_sweep_is_shown_later(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = PAIRS.replace("[fixed, smart, minheat]", "minheat")
+    run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=heat)
+    status, out, err = show(monkeypatch, capsys, str(tmp_path / "out"), "--json", "-")
+    assert status == 0
+    assert json.loads(out)["controllers"]["minheat"]["trials"] == 10
+    assert "legs' joule loss" in err
+
+
+def test_a_folder_without_a_sweep_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, out, err = show(monkeypatch, capsys, str(tmp_path))
+    assert (status, out) == (2, "")
+    assert "there is no table" in err
