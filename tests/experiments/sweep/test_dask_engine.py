@@ -21,8 +21,24 @@ from experiments.sweep.engines.dask_engine import DaskEngine, UnfitWorker
 from experiments.sweep.engines.seam import Work
 from experiments.sweep.trial import Trial, TrialOutcome
 from models import BadInput, TestbedError
+from tests.experiments.sweep.cluster import MOST_FAILURES, Cluster
+from tests.experiments.sweep.test_engines import (  # the laws of every engine
+    test_a_failed_trial_is_an_outcome,
+    test_every_trial_is_told_once,
+    test_nothing_to_do_is_done,
+    test_results_are_told_in_the_thread_that_called,
+    test_trials_are_taken_as_they_are_needed,
+    test_what_a_listener_raises_ends_the_run,
+)
 
-from .cluster import MOST_FAILURES, Cluster
+__all__ = [
+    "test_a_failed_trial_is_an_outcome",
+    "test_every_trial_is_told_once",
+    "test_nothing_to_do_is_done",
+    "test_results_are_told_in_the_thread_that_called",
+    "test_trials_are_taken_as_they_are_needed",
+    "test_what_a_listener_raises_ends_the_run",
+]
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +51,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.close()
+
+
+@pytest.fixture(scope="module")
+def engine(cluster: Cluster) -> Iterator[DaskEngine]:
+    """That of the laws which all engines keep."""
+    with DaskEngine(cluster.address) as engine:
+        yield engine
 
 
 def trials(count: int, **parameters: str) -> list[Trial]:
@@ -91,26 +114,6 @@ def test_both_workers_run_trials_and_each_trial_ends_once(cluster: Cluster) -> N
     assert sorted(found) == list(range(12))
     pids = {outcome.result["pid"] for outcome in found.values() if outcome.result}
     assert pids == {worker.pid for worker in cluster.workers}
-
-
-def test_trials_are_drawn_as_workers_ask_for_them(cluster: Cluster) -> None:
-    drawn: list[int] = []
-    ahead: list[int] = []
-
-    def draw() -> Iterator[Trial]:
-        for trial in trials(10):
-            drawn.append(trial.number)
-            yield trial
-
-    with DaskEngine(cluster.address) as engine:
-        done: list[int] = []
-
-        def on_result(trial: Trial, outcome: TrialOutcome) -> None:
-            done.append(trial.number)
-            ahead.append(len(drawn) - len(done))
-
-        engine.run(draw(), say_pid, on_result)
-    assert max(ahead) <= 2  # one a worker
 
 
 def test_work_that_raises_is_an_outcome_with_the_reason(cluster: Cluster) -> None:
