@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
+    "docs/postures_cool.md",
     "docs/replay.md",
     "docs/reservations.md",
     "docs/scenarios.md",
