@@ -108,6 +108,9 @@ def _engine(asked: Asked) -> Iterator[SweepEngine]:
     from experiments.sweep.engines.dask_engine import DaskEngine  # noqa: PLC0415  # an extra
 
     with DaskEngine(asked.scheduler) as cluster:
+        if cluster.workers == 0:
+            wait = "no worker has joined yet; the first one that does will begin."
+            print(f"{asked.scheduler}: {wait}", file=sys.stderr)
         yield cluster
 
 
@@ -155,7 +158,7 @@ def _say(console: Console, tally: Tally, elapsed_s: float, workers: int) -> None
         words.append(f"{tally.failed} failed")
     line = ", ".join(words) + "."
     if tally.done + tally.failed > tally.skipped:
-        busy = tally.worked_s / max(elapsed_s * workers, 1e-9)
+        busy = tally.worked_s / max(elapsed_s * max(1, workers), 1e-9)
         line += (
             f" {duration_words(elapsed_s)} with {workers} workers, "
             f"{100.0 * busy:.0f} % of it in trials."
