@@ -10,11 +10,13 @@ from controllers.resources.trace import (
     Event,
     Expired,
     Failed,
+    Frozen,
     Granted,
     Names,
     Released,
     Requested,
     Revoked,
+    Thawed,
 )
 from experiments.report.timeline.spans import Span, SpanKind, holding_spans
 
@@ -37,7 +39,7 @@ class Wait:
     outcome: str
     """`granted`, `denied`, `timed_out`, `cancelled` or `still waits`."""
     behind: Names
-    """Owners that had one of the leaves when it was asked, sorted."""
+    """Who had one of the leaves when it was asked, the body itself too; sorted."""
 
     @property
     def waited_s(self) -> float:
@@ -70,6 +72,7 @@ def find_waits(
     """
     asked: dict[int, tuple[Requested, Names]] = {}
     holders: dict[str, str] = {}
+    body: dict[str, str] = {}
     waits: list[Wait] = []
 
     def answer(number: int, tick: int, outcome: str) -> None:
@@ -89,7 +92,12 @@ def find_waits(
     for event in events:
         match event:
             case Requested(request=number, owner=owner, shares=shares):
-                had = {holders[leaf] for leaf in shares if leaf in holders}
+                had = {
+                    who[leaf]
+                    for who in (holders, body)
+                    for leaf in shares
+                    if leaf in who
+                }
                 asked[number] = (event, tuple(sorted(had - {owner})))
             case Granted(request=number, owner=owner, shares=shares):
                 holders.update(dict.fromkeys(shares, owner))
@@ -104,6 +112,10 @@ def find_waits(
                 _let_go(holders, owner, leaves)
             case Revoked(owner=owner, lost=lost, freed=freed):
                 _let_go(holders, owner, (*lost, *freed))
+            case Frozen(leaves=leaves, by=by, is_total=True):
+                body.update(dict.fromkeys(leaves, by))
+            case Thawed(leaves=leaves, by=by):
+                _let_go(body, by, leaves)
             case _:
                 pass
     for number in tuple(asked):
