@@ -231,11 +231,21 @@ def _work(result: HeatResult) -> Table:
         )
     add(f"mean |torque|, {which}", lambda arm: f"{_mean_effort(arm, names):.2f} N·m")
     add(f"Joule loss, {which}", lambda arm: f"{_joule_loss(arm, names):.0f} J")
+    if any(arm.legs_power_w is not None for arm in arms):
+        add("power in all legs, end", lambda arm: _number(arm.legs_power_w, "W"))
+        add("least for that posture", lambda arm: _number(arm.least_power_w, "W"))
+    if any(arm.largest_shift_deg for arm in arms):
+        add("largest set-point shift", lambda arm: f"{arm.largest_shift_deg:.1f}°")
     for flag in dict.fromkeys(flag for arm in arms for flag in arm.flags):
-        add(_words(flag), partial(_cycles, flag=flag))
+        if flag.isupper():  # what the document's method met; others count their own
+            add(_words(flag), partial(_cycles, flag=flag))
     if any(arm.failure for arm in arms):
         add("ended early", lambda arm: arm.failure or "no")
     return table
+
+
+def _number(value: float | None, unit: str) -> str:
+    return "unknown" if value is None else f"{value:.2f} {unit}"
 
 
 def _words(flag: str) -> str:
