@@ -1,0 +1,56 @@
+"""The page of the kit holds what it says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import experiments.regression.trial_store  # noqa: F401  # see test_plugin
+from experiments.regression import StandingCfg, Trial
+from experiments.regression.tolerances import BY_UNIT
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = ROOT / "docs" / "regression_kit.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(BLOCKS[0])
+    ran = pytester.runpytest_inprocess("-Werror", "-p", "no:cacheprovider")
+    ran.assert_outcomes(passed=3)
+
+
+def test_the_other_block_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = BLOCKS[1:]
+    exec(compile(block, str(PAGE), "exec"), {})
+    assert "TickTimes" in capsys.readouterr().out
+
+
+def test_every_assertion_and_setting_is_defined() -> None:
+    assertions = {
+        name
+        for name, value in vars(Trial).items()
+        if callable(value) and not name.startswith("_")
+    }
+    assert set(re.findall(r"^\| `(\w+)\(", TEXT, re.MULTILINE)) >= assertions
+    for name in StandingCfg.__dataclass_fields__:
+        assert f"`{name}`" in TEXT, name
+
+
+def test_the_tolerances_are_those_of_the_kit() -> None:
+    told = re.search(r"Tolerances go by unit: (.*?);", TEXT)
+    assert told is not None
+    by_unit = {
+        unit.replace("of stiffness", "1").replace("°C", "degC"): float(number)
+        for number, unit in re.findall(r"([\d.]+) ([^,]+)", told[1])
+    }
+    assert by_unit == {unit: BY_UNIT[unit] for unit in BY_UNIT if unit != "s"}
+
+
+def test_the_page_links_to_files_that_are_there() -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", TEXT)
+    assert links
+    assert not [link for link in links if not (PAGE.parent / link).exists()]
