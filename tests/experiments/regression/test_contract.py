@@ -131,3 +131,35 @@ def test_an_answer_that_is_changed_afterwards_is_kept_as_it_was(
 
     made = run_trial(Reuses, short, tmp_path).decisions
     assert (np.diff(made.stiffness, axis=0) < 0.0).all()
+
+
+def test_a_controller_that_cannot_be_reset_never_starts(
+    short: StandingCfg, tmp_path: Any
+) -> None:
+    class Unready(Late):
+        name = "unready/at all"
+
+        def reset(self, robot: Robot) -> None:
+            raise RuntimeError("no licence.")
+
+    trial = run_trial(Unready(None), short, tmp_path)
+    assert trial.breach is not None
+    assert trial.breach.startswith("unready/at all raised RuntimeError: no licence in ")
+    assert trial.result.failure == trial.breach
+    assert trial.ticks is None
+    assert trial.folder.name == "unready-at-all"
+    with pytest.raises(AssertionError, match="no licence"):
+        trial.stays_up()
+
+
+def test_a_step_that_cannot_be_called_is_told_without_a_line(
+    short: StandingCfg, tmp_path: Any
+) -> None:
+    class Odd(Late):
+        def step(self) -> Any:  # type: ignore[override]
+            return None
+
+    trial = run_trial(cast(Any, Odd(None)), short, tmp_path)
+    assert trial.breach is not None
+    assert trial.breach.startswith("late raised TypeError: ")
+    assert trial.breach.endswith(" in step at 0.00 s.")

@@ -17,12 +17,15 @@ ROOT = Path(__file__).resolve().parents[3]
 GOOD = ROOT / "examples" / "third_party_controller"
 BAD = Path(__file__).parent / "bad_controllers"
 
+# An outsider does not measure our coverage; it would double the time.
+OUTSIDE = {k: v for k, v in os.environ.items() if not k.startswith("COV")}
+
 
 def call(*command: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", *command],
         cwd=cwd,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **env},
+        env={**OUTSIDE, "OMP_NUM_THREADS": "1", **env},
         capture_output=True,
         text=True,
         check=False,
@@ -103,7 +106,7 @@ SENTENCES = {
 def test_the_example_keeps_its_promises(tmp_path: Path) -> None:
     status, said = test_of(GOOD, tmp_path, "-q")
     assert status == 0, said
-    assert re.search(r"^10 passed", said, re.MULTILINE), said
+    assert re.search(r"^9 passed", said, re.MULTILINE), said
 
 
 @pytest.mark.scenario

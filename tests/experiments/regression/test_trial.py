@@ -200,6 +200,7 @@ def test_a_bound_without_meaning_is_refused(fixed: Trial, value: Any) -> None:
         ({"limit": {"left_kne": 0.5}}, "Did you mean 'left_knee'"),
         ({"limit": 0.5, "joints": ["left_kne"]}, "Did you mean 'left_knee'"),
         ({"of": "smrt"}, "Did you mean 'smart'"),
+        ({"of": "constant:"}, "has no number"),
         ({"limit": 1.0, "after_s": 3.0}, "after_s is 3.0"),
     ],
 )
@@ -208,3 +209,8 @@ def test_a_limit_without_meaning_is_refused(
 ) -> None:
     with pytest.raises(BadInput, match=message):
         fixed.respects_limit(**limits)
+
+
+def test_a_robot_without_legs_is_not_compared(fixed: Trial) -> None:
+    with pytest.raises(BadInput, match="no legs"):
+        with_result(fixed, legs_joule_loss_j=None).is_cooler_than(fixed)
