@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from experiments.loop import CONTROL_PERIOD, Loop, run_for
     from experiments.presets import Preset, load_preset, preset_names
     from experiments.published import LEG_JOINTS, PUBLISHED, SHUT_DOWN_DEGC
+    from experiments.report.page.write import ReportCfg, write_report
     from experiments.results import ArmResult, HeatResult, JointResult
+    from experiments.sweep.engines.joblib_engine import JoblibEngine
+    from experiments.sweep.load import load_spec
+    from experiments.sweep.run import run_sweep
+    from experiments.sweep.spec import SweepSpec
+    from experiments.sweep.table import Sweep, read_sweep
 else:
     _HOMES = {
         "ArmCfg": "experiments.arm",
@@ -29,18 +35,26 @@ else:
         "FastForwardCfg": "experiments.fast_forward",
         "HeatCfg": "experiments.heat_cfg",
         "HeatResult": "experiments.results",
+        "JoblibEngine": "experiments.sweep.engines.joblib_engine",
         "JointResult": "experiments.results",
         "LEG_JOINTS": "experiments.published",
         "Loop": "experiments.loop",
         "PUBLISHED": "experiments.published",
         "Preset": "experiments.presets",
+        "ReportCfg": "experiments.report.page.write",
         "SHUT_DOWN_DEGC": "experiments.published",
+        "Sweep": "experiments.sweep.table",
+        "SweepSpec": "experiments.sweep.spec",
         "load_preset": "experiments.presets",
+        "load_spec": "experiments.sweep.load",
         "plan_arms": "experiments.heat_plan",
         "preset_names": "experiments.presets",
+        "read_sweep": "experiments.sweep.table",
         "run_arm": "experiments.arm",
         "run_for": "experiments.loop",
         "run_heat": "experiments.heat",
+        "write_report": "experiments.report.page.write",
+        "run_sweep": "experiments.sweep.run",
     }
 
     def __getattr__(name: str) -> object:
@@ -64,13 +78,19 @@ __all__ = [
     "FastForwardCfg",
     "HeatCfg",
     "HeatResult",
+    "JoblibEngine",
     "JointResult",
     "Loop",
     "Preset",
+    "Sweep",
+    "SweepSpec",
     "load_preset",
+    "load_spec",
     "plan_arms",
     "preset_names",
+    "read_sweep",
     "run_arm",
     "run_for",
     "run_heat",
+    "run_sweep",
 ]
