@@ -12,6 +12,7 @@ PAGES = (
     "docs/reservations.md",
     "docs/scenarios.md",
     "docs/schemas.md",
+    "docs/sweeps.md",
     "docs/synchrony.md",
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
