@@ -11,6 +11,7 @@ from controllers.cooling.least_loss import solve_least_loss
 from controllers.cooling.standing_problem import (
     build_standing_problem,
     joule_loss,
+    sole_normals,
     sole_points,
 )
 from controllers.stiffness.dynamics import Dynamics
@@ -44,12 +45,15 @@ def least_power(sim: SimulatedRobot, friction: float | None = None) -> float | N
     points = sole_points(robot)
     dynamics = Dynamics(robot, points)
     dynamics.update(truth.q)
+    up = rotation_from_quaternion(truth.base_quaternion)[2]
+    foot = np.array([robot.feet.index(point.effector) for point in points])
     problem = build_standing_problem(
         dynamics,
         robot,
-        rotation_from_quaternion(truth.base_quaternion)[2],
+        up,
         np.arange(len(points)),
         loss=joule_loss(robot),
+        normals=sole_normals(dynamics.point_positions, foot, up),
         friction=sim.engine.cfg.friction if friction is None else friction,
     )
     least = solve_least_loss(problem)

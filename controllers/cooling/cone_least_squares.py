@@ -1,6 +1,6 @@
 """Least squares over forces in friction cones.
 
-    min_f ‖A f - b‖²,    ‖(f_x, f_y)_k‖ <= μ f_z,k  for every contact k.
+    min_f ‖A f - b‖²,    ‖(f_1, f_2)_k‖ <= μ f_n,k  for every contact k.
 
 Mostly no cone is in the way: then the plain least squares answer is the answer. Else
 each cone is replaced by the pyramid of `RAYS` rays on it, f = ρ λ with λ >= 0, which
@@ -24,7 +24,8 @@ def solve_in_cones(A: FloatArray, b: FloatArray, friction: float) -> FloatArray:
     """Return the forces f of least ‖A f - b‖ within their friction cones.
 
     Args:
-        A: (rows, 3 n) of full column rank; forces as (e_x, e_y, up), point by point.
+        A: (rows, 3 n) of full column rank; forces as (tangent, tangent, normal), one
+            point after the other.
         b: (rows,).
         friction: μ.
 

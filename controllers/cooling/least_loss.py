@@ -36,7 +36,7 @@ class LeastLoss:
     """Contact forces, the torques with them, and their joule loss."""
 
     forces: FloatArray
-    """(n, 3) in N along e_x, e_y and up."""
+    """(n, 3) in N, along two tangents and the normal of each sole."""
     effort: FloatArray
     """(n_joints,) τ in N·m."""
     motor_effort: FloatArray

@@ -1,7 +1,7 @@
 """The contact forces of least joule loss as one reads them on paper: a cone programme.
 
     minimise    Σ_m c_m (S (g - C f))_m²
-    subject to  B f = h,    ‖(f_x, f_y)_k‖ <= μ f_z,k  for every contact k.
+    subject to  B f = h,    ‖(f_1, f_2)_k‖ <= μ f_n,k  for every contact k.
 
 Round cones, by cvxpy and an interior-point solver: the reference that the compiled form
 is held against, three orders of magnitude slower. Needs the extra `reference`.

@@ -26,6 +26,7 @@ from controllers.cooling.standing_problem import (
     FRICTION,
     build_standing_problem,
     joule_loss,
+    sole_normals,
     sole_points,
 )
 from controllers.cooling.stillness import Stillness, StillnessCfg
@@ -218,6 +219,7 @@ class MinHeat:
             if why_not is None:
                 self._relieve(observation)
             else:
+                self._shift.renew_gear()
                 self._counts[why_not] += 1
         return Limits(stiffness=limits.stiffness, shift=self._shift.value)
 
@@ -255,6 +257,7 @@ class MinHeat:
         self._dynamics.update(observation.q)
         pressed = self._stillness.is_pressed
         (points,) = np.nonzero(pressed[self._foot_of_point])
+        soles = self._dynamics.point_positions[points]
         model = build_standing_problem(
             self._dynamics,
             robot,
@@ -262,6 +265,7 @@ class MinHeat:
             points,
             loss=self._loss,
             friction=self.cfg.friction,
+            normals=sole_normals(soles, self._foot_of_point[points], plane.up),
         )
         present = find_present_forces(model, self._effort)
         weights = temperature_weights(observation.temperature, self.cfg.weights)

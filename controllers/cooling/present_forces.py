@@ -39,7 +39,7 @@ class PresentForces:
     """Forces at the soles, and the problem whose present state they are."""
 
     forces: FloatArray
-    """(n, 3) in N along e_x, e_y and up."""
+    """(n, 3) in N, along two tangents and the normal of each sole."""
     problem: StandingProblem
     """With g and h as the motors tell them: `problem.effort(forces)` are the present
     torques, motor by motor, and the forces balance the robot."""

@@ -15,7 +15,8 @@ against the motor's remaining torque by at most
     b = share · 2 f (1 / k_p + 1 / k_g),
 
 k_g being the stiffness of the stuck gear, brings it to the side that helps and turns
-the joint by 2 f / k_g at most: 0.17° on a NAO.
+the joint by 2 f / k_g at most: 0.17° on a NAO. After a motion nobody knows the side any
+more, so this part begins anew.
 """
 
 from dataclasses import dataclass
@@ -75,6 +76,7 @@ class SetPointShift:
         )
         self._internal: FloatArray = np.zeros(len(lead))
         self._gear: FloatArray = np.zeros(len(lead))
+        self._is_gear_old = False
         self._value: FloatArray = np.zeros(len(robot.joints))
 
     @property
@@ -103,10 +105,17 @@ class SetPointShift:
             step *= cfg.rate_rad_s * dt / largest
         bound = cfg.bound_rad
         self._internal = np.clip(self._internal + step, -bound, bound)
-        self._gear = np.clip(
-            self._gear - part * remaining, -self._gear_bound, self._gear_bound
-        )
+        if self._is_gear_old:
+            self._gear -= np.clip(self._gear, -cfg.rate_rad_s * dt, cfg.rate_rad_s * dt)
+            self._is_gear_old = bool(self._gear.any())
+        else:
+            gear = self._gear - part * remaining
+            self._gear = np.clip(gear, -self._gear_bound, self._gear_bound)
         self._sum_up()
+
+    def renew_gear(self) -> None:
+        """Begin anew with the gear's part: the robot has moved."""
+        self._is_gear_old = True
 
     def go_back(self, dt: float) -> None:
         """Go a step back towards no shift."""

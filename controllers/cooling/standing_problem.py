@@ -11,7 +11,8 @@ several joints, T = S τ, and makes the joule loss
 
     P = Σ_m c_m T_m²,        c_m = R_m / K_m².
 
-Each force lies in its friction cone, ‖f_t‖ <= μ f_n. Two feet on the ground make h's
+Each force lies in its friction cone about the normal of its sole, ‖f_t‖ <= μ f_n, which
+on a slope is not the vertical. Two feet on the ground make h's
 six equations of many forces: those left free push the legs against each other, and that
 costs P without carrying anything.
 """
@@ -32,13 +33,16 @@ BoolArray = NDArray[np.bool_]
 
 FRICTION = 0.5
 """Coulomb coefficient that is counted on: below the 0.7 of a sole on a hard floor."""
+NARROW_M = 1e-3
+"""Points that spread less across their longest direction span no plane, in m."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StandingProblem:
     """min Σ c T² over f, with B f = h and every force in its cone.
 
-    Forces stand as (e_x, e_y, up) for each point in turn, e_x and e_y level.
+    Forces stand as (e_1, e_2, n) for each point in turn: two tangents of its sole, and
+    the sole's normal away from the ground.
     """
 
     contact_map: FloatArray
@@ -91,6 +95,25 @@ def sole_points(robot: Robot) -> tuple[ContactPoint, ...]:
     return points
 
 
+def sole_normals(positions: FloatArray, foot: IndexArray, up: FloatArray) -> FloatArray:
+    """Return the normal of its sole at each point, (n, 3) in the base frame.
+
+    Args:
+        positions: (n, 3) points in the base frame, in m.
+        foot: (n,) the foot that each belongs to. A foot whose points span no plane gets
+            `up`.
+        up: (3,) unit vector against gravity: normals point to its side.
+    """
+    normals = np.tile(up, (len(positions), 1))
+    for number in np.unique(foot):
+        (of_foot,) = np.nonzero(foot == number)
+        spread = positions[of_foot] - positions[of_foot].mean(axis=0)
+        _, sizes, axes = np.linalg.svd(spread)
+        if len(of_foot) >= 3 and sizes[1] > NARROW_M:
+            normals[of_foot] = axes[2] * (1.0 if axes[2] @ up >= 0.0 else -1.0)
+    return normals
+
+
 def joule_loss(robot: Robot, joints: Sequence[str] | None = None) -> FloatArray:
     """Return c = R / K², (n_motors,) in W/(N·m)², K on the joint side.
 
@@ -118,6 +141,7 @@ def build_standing_problem(
     *,
     loss: FloatArray,
     friction: float = FRICTION,
+    normals: FloatArray | None = None,
 ) -> StandingProblem:
     """Build B, C, g and h at the configuration of `dynamics`.
 
@@ -128,12 +152,12 @@ def build_standing_problem(
         points: (n,) the contacts, as places among the dynamics' points.
         loss: (n_motors,) c, as of `joule_loss`, weighted if need be.
         friction: μ that is counted on.
+        normals: (n, 3) normal of the sole at each contact, as of `sole_normals`; None:
+            `up`, as on level ground.
     """
     axes = np.vstack((plane_axes(up), up))  # (3, 3) rows e_x, e_y, up
     n = len(points)
-    C = np.empty((dynamics.n_joints, n, 3))
-    for axis in range(3):
-        C[:, :, axis] = dynamics.contact_matrix(points, axes[axis])
+    along_axes = np.stack([dynamics.contact_matrix(points, e) for e in axes], axis=2)
     B = np.zeros((6, n, 3))
     lever = (dynamics.point_positions[points] - dynamics.com) @ axes.T  # (n, 3)
     x, y, z = lever.T
@@ -141,6 +165,14 @@ def build_standing_problem(
     B[3, :, 1], B[3, :, 2] = -z, y  # (lever x f) about e_x, e_y, up
     B[4, :, 0], B[4, :, 2] = z, -x
     B[5, :, 0], B[5, :, 1] = -y, x
+    C = along_axes  # (n_joints, n, 3)
+    if normals is not None:
+        # A force (f_1, f_2, f_n) at point k is turn[k] @ f along e_x, e_y, up.
+        turn = np.stack(
+            [axes @ np.vstack((plane_axes(normal), normal)).T for normal in normals]
+        ).reshape(n, 3, 3)
+        C = np.einsum("jka,kab->jkb", C, turn)
+        B = np.einsum("rka,kab->rkb", B, turn)
     weight = np.zeros(6)
     weight[2] = dynamics.mass * GRAVITY
     return StandingProblem(

@@ -76,6 +76,20 @@ def test_the_gear_helps_by_no_more_than_its_friction() -> None:
     assert_allclose(knee, -2.0 * 0.0984689 * (1.0 / 150.0 + 1.0 / 65.6459), rtol=1e-6)
 
 
+def test_after_a_motion_the_gear_part_goes_back_and_begins_anew() -> None:
+    shift, remaining = SetPointShift(NAO, CFG), np.full(M, 1.0)
+    for _ in range(200):
+        shift.follow(np.zeros(M), remaining, 0.1)
+    there = shift.value
+    shift.renew_gear()
+    least = np.abs(there)
+    for _ in range(200):
+        shift.follow(np.zeros(M), remaining, 0.1)
+        least = np.minimum(least, np.abs(shift.value))
+    assert_allclose(least, 0.0, atol=1e-15)
+    assert_allclose(shift.value, there)
+
+
 def test_a_motor_at_its_bound_is_told() -> None:
     shift = SetPointShift(NAO, CFG)
     assert not shift.is_at_bound

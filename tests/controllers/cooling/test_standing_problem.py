@@ -8,8 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.cooling.standing_problem import sole_points
+from controllers.cooling.standing_problem import (
+    build_standing_problem,
+    joule_loss,
+    sole_normals,
+    sole_points,
+)
 from controllers.stiffness.contact_balance import plane_axes
+from controllers.stiffness.dynamics import Dynamics
 from models import load_robot
 from tests.controllers.cooling.standing import standing_problem
 
@@ -56,6 +62,47 @@ def test_joint_and_base_rows_are_those_of_rnea(seed: int) -> None:
     assert_allclose(problem.effort(forces), effort, atol=1e-9)
     by_axes = np.concatenate((axes @ base[:3], axes @ base[3:]))
     assert_allclose(problem.base_map @ forces.ravel(), by_axes, atol=1e-9)
+
+
+@settings(max_examples=20)
+@given(seed=seeds)
+def test_forces_along_the_normals_of_soles_are_the_same_forces(seed: int) -> None:
+    """Turned back into common axes they carry and wind as they did."""
+    rng = np.random.default_rng(seed)
+    points = sole_points(NAO)
+    dynamics = Dynamics(NAO, points)
+    dynamics.update(NAO.posture("PoseInit").angles)
+    up, loss = np.array((0.0, 0.0, 1.0)), joule_loss(NAO)
+    places = np.arange(len(points))
+    normals = rng.normal(size=(len(points), 3)) * 0.2 + up
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    level = build_standing_problem(dynamics, NAO, up, places, loss=loss)
+    turned = build_standing_problem(
+        dynamics, NAO, up, places, loss=loss, normals=normals
+    )
+    forces = rng.normal(size=(len(points), 3))
+    common = np.array(
+        [
+            f @ np.vstack((plane_axes(n), n)) @ np.vstack((plane_axes(up), up)).T
+            for f, n in zip(forces, normals, strict=True)
+        ]
+    )
+    assert_allclose(turned.effort(forces), level.effort(common), atol=1e-12)
+    assert_allclose(
+        turned.base_map @ forces.ravel(), level.base_map @ common.ravel(), atol=1e-12
+    )
+
+
+def test_normals_are_those_of_tilted_soles() -> None:
+    up = np.array((0.0, 0.0, 1.0))
+    square = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)], dtype=float) * 0.1
+    tilted = square + np.outer(square[:, 0], (0.0, 0.0, 0.1))
+    foot = np.repeat((0, 1, 2), (4, 4, 1))
+    normals = sole_normals(np.vstack((square, tilted, square[:1])), foot, up)
+    assert_allclose(normals[:4], np.tile(up, (4, 1)), atol=1e-12)
+    steep = np.array((-0.1, 0.0, 1.0)) / np.sqrt(1.01)
+    assert_allclose(normals[4:8], np.tile(steep, (4, 1)), atol=1e-12)
+    assert_allclose(normals[8], up)  # one point spans no plane
 
 
 def test_the_weight_acts_upward_at_the_centre_of_mass() -> None:
