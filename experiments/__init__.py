@@ -53,8 +53,8 @@ else:
         "run_arm": "experiments.arm",
         "run_for": "experiments.loop",
         "run_heat": "experiments.heat",
-        "write_report": "experiments.report.page.write",
         "run_sweep": "experiments.sweep.run",
+        "write_report": "experiments.report.page.write",
     }
 
     def __getattr__(name: str) -> object:
@@ -82,6 +82,7 @@ __all__ = [
     "JointResult",
     "Loop",
     "Preset",
+    "ReportCfg",
     "Sweep",
     "SweepSpec",
     "load_preset",
@@ -93,4 +94,5 @@ __all__ = [
     "run_for",
     "run_heat",
     "run_sweep",
+    "write_report",
 ]
