@@ -69,8 +69,9 @@ format: $(READY)  ## rewrite in the project's format
 	@$(BIN)/ruff check --quiet --fix $(LINTED) || true
 	@$(BIN)/ruff format --quiet $(LINTED)
 
-docs: $(READY)  ## write docs/requirements.md from the markers of the tests
+docs: $(READY)  ## write docs/requirements.md from the tests, notebooks from their scripts
 	@$(BIN)/python docs/make_requirements.py
+	@$(BIN)/python docs/make_notebooks.py
 
 lock:  ## pin anew, in requirements.lock, what pyproject.toml asks for
 	@tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \

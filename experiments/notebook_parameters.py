@@ -65,7 +65,7 @@ class ForceStory:
                 f"least {LEAST_MISALIGNMENT_DEG} ° of either sign in the first cell: "
                 f"legs that do not fight have nothing to show."
             )
-        check_number("minutes", self.minutes, 0.5, 15.0, "min")
+        check_number("minutes", self.minutes, 0.25, 15.0, "min")
         check_whole("seed", self.seed, 0, 2**31 - 1)
 
 

@@ -195,7 +195,8 @@ comparison = pd.DataFrame(
         for name, (number, own) in rows.items()
     }
 ).T
-assert abs(comparison.loc["R/C, K/(s A²)", "fitted"] / truth["R/C"] - 1.0) < 0.1
+off = abs(fit.heating.value - truth["R/C"])
+assert off < 3.0 * (fit.heating.high - fit.heating.value), "R/C did not come back"
 comparison
 
 # %% [markdown]

@@ -108,6 +108,8 @@ def interval_figure(
         widest: what lies further from the truth than this share of it is cut, and
             marked with an arrow.
     """
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  # heavy
+
     figure = new_figure(9.0, 1.0 + 0.42 * len(rows))
     panels = figure.subplots(1, len(truth), sharey=True, squeeze=False)[0]
     for axes, (quantity, value) in zip(panels, truth.items(), strict=True):
@@ -133,6 +135,7 @@ def interval_figure(
         plain_frame(axes)
         axes.grid(visible=False, axis="y")
         axes.margins(y=0.25)
+        axes.xaxis.set_major_locator(MaxNLocator(4))
     panels[0].invert_yaxis()
     panel_title(panels[0], title)
     return figure

@@ -38,7 +38,7 @@ OUT_OF_RANGE = [
     (HeatStory, "seed", 1.5, "a whole number from 0"),
     (ForceStory, "misalignment_deg", 10.0, "a number from -3 to 3 °"),
     (ForceStory, "misalignment_deg", 0.0, "at least 0.5 ° of either sign"),
-    (ForceStory, "minutes", np.inf, "a number from 0.5 to 15 min"),
+    (ForceStory, "minutes", np.inf, "a number from 0.25 to 15 min"),
     (IdentificationStory, "joints", ("LHipPitch",), "two joints or more"),
     (IdentificationStory, "joints", ("LHipPitch", "LHipRoll"), "joints of one kind"),
     (IdentificationStory, "minutes", 1.0, "a number from 3 to 60 min"),
