@@ -18,7 +18,9 @@ from models import BadInput, Robot, UnknownName
 from tests.controllers.helpers import Observe
 
 
-@pytest.mark.parametrize("spec", ["fixed", "constant:0.6", "smart", "smart-full"])
+@pytest.mark.parametrize(
+    "spec", ["fixed", "constant:0.6", "smart", "smart-full", "nudge"]
+)
 def test_every_controller_keeps_the_protocol(
     nao: Robot, observe: Observe, spec: str
 ) -> None:

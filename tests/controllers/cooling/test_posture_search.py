@@ -1,5 +1,6 @@
 """The coolest posture near a wanted one: cooler, balanced, and no other is cooler."""
 
+import dataclasses
 from itertools import product
 from typing import Any
 
@@ -177,10 +178,41 @@ def test_legs_that_are_columns_make_no_heat(nao: Robot) -> None:
     assert stand.starts == 2
 
 
+def height_of_soles(robot: Robot, angles: FloatArray) -> float:
+    """Return how far the contact points of the feet are out of one level, in m."""
+    oracle = Oracle(robot)
+    upright = np.array((0.0, 0.0, 0.0, 1.0))
+    oracle.place(oracle.configuration(angles, np.zeros(3), upright))
+    up = oracle.link_pose("l_ankle")[1][:, 2]
+    heights = []
+    for point in robot.contact_points:
+        if point.effector in robot.feet:
+            place, turn = oracle.link_pose(point.link)
+            heights.append(up @ (place + turn @ point.position))
+    return float(np.ptp(heights))
+
+
 def test_a_wanted_posture_that_is_not_flat_is_made_flat(nao: Robot) -> None:
+    """And links that come close in it stay apart."""
     crouch = search(nao, "Crouch")
     assert any("flat" in text for text in crouch.wanted.missed)
     assert not crouch.found.missed
+    assert height_of_soles(nao, crouch.wanted.angles) > 2e-3
+    assert height_of_soles(nao, crouch.found.angles) < 5e-4
+    assert crouch.found.clearance_m is not None
+    assert crouch.found.clearance_m >= 0.003 - 2e-4
+
+
+def test_a_sole_that_is_flat_but_too_high_is_lowered(nao: Robot) -> None:
+    wanted = nao.posture("PoseInit")
+    bent = wanted.angles.copy()
+    for joint, degrees in (("RHipPitch", -2), ("RKneePitch", 4), ("RAnklePitch", -2)):
+        bent[nao.joint_index(joint)] += np.deg2rad(degrees)
+    uneven = dataclasses.replace(wanted, angles=bent)
+    found = search_posture(nao, uneven, PostureSearchCfg(starts=2))
+    assert any("level" in text for text in found.wanted.missed)
+    assert height_of_soles(nao, bent) > 2e-3
+    assert height_of_soles(nao, found.found.angles) < 5e-4
 
 
 def test_arms_move_when_asked_and_kept_joints_never(nao: Robot) -> None:
