@@ -13,8 +13,7 @@ def rows_per_error(residuals: Sequence[FloatArray]) -> float:
     A sensor that counts in whole degrees errs the same way for many rows. With ρ_k the
     autocorrelation at a lag of k rows, a mean over n rows varies as one over n / s
     independent ones, s = 1 + 2 Σ ρ_k. The sum ends where ρ_k is first not above 0, as
-    what follows is noise [geyer1992], which makes s rather too
-    large than too small.
+    what follows is noise [geyer1992], which makes s rather too large than too small.
 
     Args:
         residuals: by record; NaN, a row without a measurement, counts as 0.
