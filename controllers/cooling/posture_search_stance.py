@@ -78,12 +78,15 @@ class Stance:
         """Return how the body stands at the configuration of the dynamics."""
         dynamics = self._dynamics
         position = dynamics.point_positions
-        frames = [
-            (position[of_foot].mean(axis=0), dynamics.link_rotation(link) @ axes)
-            for of_foot, link, axes in zip(
-                self._members, self._links, self._local, strict=True
-            )
-        ]
+        frames = []
+        for of_foot, link, axes in zip(
+            self._members, self._links, self._local, strict=True
+        ):
+            centre = position[of_foot].mean(axis=0)
+            turned = dynamics.link_rotation(link) @ axes
+            if turned[:, 2] @ (dynamics.com - centre) < 0.0:  # the body is above
+                turned = turned * (1.0, -1.0, -1.0)
+            frames.append((centre, turned))
         origin, R = frames[0]  # R has the axes of the ground as columns
         soles = []
         for centre, R_other in frames[1:]:
@@ -140,7 +143,7 @@ def distances_to_edges(
 def _sole_axes(foot: str, points: FloatArray) -> FloatArray:
     """Return the axes of a sole as columns, (3, 3), in its link's frame.
 
-    The link's own z tells which side of the sole is off the ground.
+    Which side of the sole is up is not told here: z may point into the ground.
     """
     spread = points - points.mean(axis=0)
     _, widths, directions = np.linalg.svd(spread)
@@ -149,7 +152,8 @@ def _sole_axes(foot: str, points: FloatArray) -> FloatArray:
             f"the contact points of {foot} lie on a line or are fewer than three; a "
             "sole needs three that span it."
         )
-    z = directions[2] * (1.0 if directions[2, 2] >= 0.0 else -1.0)
-    x = np.array((1.0, 0.0, 0.0)) - z[0] * z
+    z = directions[2]
+    ahead = np.eye(3)[0 if abs(z[0]) < 0.9 else 1]  # the link's x, unless that is up
+    x = ahead - (z @ ahead) * z
     x /= np.linalg.norm(x)
     return np.column_stack((x, np.cross(z, x), z))

@@ -1,5 +1,7 @@
 """Parts of a posture search: mirror images, soles on the ground, links apart."""
 
+import dataclasses
+
 import numpy as np
 import pybullet as p
 import pytest
@@ -13,7 +15,7 @@ from controllers.cooling.posture_search_stance import (
 )
 from controllers.cooling.standing_problem import sole_points
 from controllers.stiffness.dynamics import Dynamics
-from models import Robot
+from models import BadInput, Robot
 
 ATOL_SHAPES = 2.5e-3  # m, the engine keeps 1 mm around each shape
 
@@ -94,3 +96,27 @@ def test_clearance_follows_the_joints(nao: Robot) -> None:
     before = clearance.at(q)[thighs]
     q[nao.joint_index("LHipRoll")] -= 0.1
     assert clearance.at(q)[thighs] < before - 0.003
+
+
+@pytest.mark.parametrize("posture", ["PoseInit", "Stand", "StandZero"])
+def test_up_is_where_the_body_is(nao: Robot, posture: str) -> None:
+    """Also in a robot whose contact points span the sole the other way round."""
+    dynamics = Dynamics(nao, sole_points(nao))
+    dynamics.update(nao.posture(posture).angles)
+    body = Stance(nao, dynamics, 0.0).at()
+    assert body.up[2] > 0.99
+    heights = (dynamics.com - dynamics.point_positions) @ body.up
+    assert heights.min() > 0.15
+
+
+def test_a_foot_whose_points_lie_on_a_line_is_no_sole(nao: Robot) -> None:
+    on_a_line = tuple(
+        dataclasses.replace(point, position=(point.position[0], 0.0, -0.045))
+        if point.effector == "LFoot"
+        else point
+        for point in nao.contact_points
+    )
+    robot = dataclasses.replace(nao, contact_points=on_a_line)
+    dynamics = Dynamics(robot, sole_points(robot))
+    with pytest.raises(BadInput, match="LFoot lie on a line"):
+        Stance(robot, dynamics, 0.0)
