@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from experiments.report.page.heat_json import read_heat_result
+from experiments.report.page.open_run import open_run
 from experiments.report.page.rows_file import read_rows
 from experiments.results import HeatResult
 from models import BadInput
-from sim.run_folder import Run, read_run
+from sim.run_folder import Run
 from sim.run_meta import META_FILE
 
 if TYPE_CHECKING:
@@ -76,9 +77,9 @@ def read_source(folder: Path) -> RunSource:
 
 
 def _read_single(folder: Path) -> RunSource:
-    run = read_run(folder)
     warnings: list[str] = []
-    arm = _read_arm(run, warnings)
+    arm = _read_arm(folder, warnings)
+    run = arm.run
     kinds: dict[str, Kind] = {"heat": "heat", "scenario": "scenario"}
     kind = kinds.get(run.meta.experiment, "other")
     scenario = None
@@ -98,10 +99,12 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
     arms: list[ArmSource] = []
     for path in arm_folders:
         try:
-            arms.append(_read_arm(read_run(path), warnings))
+            arms.append(_read_arm(path, warnings))
         except BadInput as error:
             warnings.append(f"{path.name} is left out: {error}")
-    data = _read_json(folder / HEAT_FILE, warnings)
+    data = None
+    if (folder / HEAT_FILE).exists():
+        data = _read_json(folder / HEAT_FILE, warnings)
     heat = None if data is None else read_heat_result(data)
     if data is not None and heat is None:
         warnings.append(f"{HEAT_FILE} is not the result of a heat experiment.")
@@ -115,9 +118,10 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
     elif not arms:
         raise BadInput(f"{folder} has nothing that can be read: {'; '.join(warnings)}")
     if heat is None:
-        warnings.append(
-            "There is no result of the experiment, so it did not come to its end: "
-            "all numbers are computed from the rows that were recorded."
+        warnings.insert(
+            0,
+            f"There is no {HEAT_FILE} that can be read, as of a run that did not come "
+            "to its end: all numbers are computed from the rows that were recorded.",
         )
     return RunSource(
         folder=folder,
@@ -128,10 +132,11 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
     )
 
 
-def _read_arm(run: Run, warnings: list[str]) -> ArmSource:
-    name = str(run.meta.config.get("controller", run.folder.name))
-    frame, problems = read_rows(run)
-    warnings += [f"{name}: {problem}" for problem in problems]
+def _read_arm(folder: Path, warnings: list[str]) -> ArmSource:
+    run, problems = open_run(folder)
+    name = str(run.meta.config.get("controller", folder.name))
+    frame, more = read_rows(run)
+    warnings += [f"{name}: {problem}" for problem in (*problems, *more)]
     return ArmSource(name=name, run=run, frame=frame)
 
 

@@ -33,8 +33,12 @@ def _origin(arm: ArmSource) -> dict[str, str]:
         "started (UTC)": meta.started_utc.removesuffix("+00:00").replace("T", " "),
         "rows": str(len(arm.frame)),
         "commit": meta.commit or "not known",
-        **{f"version of {name}": str(text) for name, text in meta.versions.items()},
+        **{_of_version(name): str(text) for name, text in meta.versions.items()},
     }
+
+
+def _of_version(name: str) -> str:
+    return name if name == "machine" else f"version of {name}"
 
 
 def _differs(values: Mapping[str, Mapping[str, str]], key: str) -> bool:

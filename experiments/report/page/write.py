@@ -103,5 +103,4 @@ def _made_by() -> str:
         version = metadata.version("nao-testbed")
     except metadata.PackageNotFoundError:
         version = "from a source tree"
-    now = datetime.now(UTC).isoformat(timespec="minutes")
-    return f"nao-testbed {version}, {now.removesuffix('+00:00')} UTC"
+    return f"nao-testbed {version}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"

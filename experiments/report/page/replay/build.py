@@ -87,8 +87,8 @@ def _notes(
         f"{clock} The rows are shown every {duration(step_s)}.",
         "The pose of the base is not recorded. Its tilt is estimated from "
         "accelerometer and gyroscope, its height from the lowest point of the body, "
-        "which touches the ground; points that touch do not slide. Heading is not "
-        "known.",
+        "which touches the ground; points that touch stay where they are. Heading, "
+        "slides and flights are not known.",
     ]
     if any(misalignment(arm, robots[arm.name]).any() for arm in arms):
         notes.append(

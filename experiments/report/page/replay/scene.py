@@ -29,6 +29,8 @@ APART = 0.8
 ANGLE_STEP = np.deg2rad(0.1)
 """A link is turned anew when it has turned this far: less cannot be seen."""
 WAY_STEP_M = 5e-4
+AMBIENT = 1.2
+"""Strength of the light from everywhere, beside viser's two lamps."""
 COLOUR_STEP = 3
 """In 255ths of a colour's part."""
 
@@ -149,6 +151,11 @@ class _Actor:
 
 def _stage(server: "ViserServer", n: int, height: float, slope_deg: float) -> None:
     """Lay the ground, and set the camera so that all robots are seen from ahead."""
+    # No map of surroundings and no shadows: on a computer without a graphics card each
+    # of them makes a picture take several times as long.
+    server.scene.configure_environment_map(None)
+    server.scene.configure_default_lights(cast_shadow=False)
+    server.scene.add_light_ambient("/light", intensity=AMBIENT)
     slope = np.deg2rad(slope_deg)
     width = height * APART * n
     half = -slope / 2.0  # nose up: minus about y
