@@ -1,0 +1,118 @@
+"""The page in a real browser that has no network."""
+
+import io
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from PIL import Image
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Frame, Page, ViewportSize
+
+api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+LATEST_MS = 30_000
+SMALL: "ViewportSize" = {
+    "width": 460,
+    "height": 460,
+}  # without a graphics card each pixel costs
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="no Chromium here: apt-get install chromium"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def page(browser: "Browser", page_file: Path) -> Iterator["Page"]:
+    """The page, opened from its file; faults and requests are judged at the end."""
+    context = browser.new_context(offline=True, color_scheme="dark", viewport=SMALL)
+    page = context.new_page()
+    asked: list[str] = []
+    faults: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on(
+        "console",
+        lambda said: faults.append(said.text) if said.type == "error" else None,
+    )
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(page_file.as_uri())
+    yield page
+    context.close()
+    assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [
+        page_file.as_uri()
+    ]
+    assert not faults
+
+
+@pytest.fixture(scope="module")
+def replay(page: "Page") -> "Frame":
+    page.locator(".stage").scroll_into_view_if_needed()
+    page.frame_locator(".stage iframe").locator("[role=slider]").wait_for(
+        state="attached", timeout=LATEST_MS
+    )
+    (frame,) = page.frames[1:]
+    return frame
+
+
+def seen(page: "Page") -> np.ndarray:
+    picture = page.locator(".stage").screenshot()
+    return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"), dtype=int)
+
+
+def test_the_bar_is_the_time(page: "Page", replay: "Frame") -> None:
+    """A click stops the replay; then every place on the bar is a part of 3 s."""
+    bar = replay.locator(".mantine-Slider-trackContainer").first
+    clock = replay.locator("input").first
+    box = bar.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2.0
+    page.mouse.click(box["x"] + 0.5 * box["width"], middle)
+    page.wait_for_timeout(300)
+    for part in (0.2, 0.9):
+        page.mouse.click(box["x"] + part * box["width"], middle)
+        wanted = pytest.approx(3.0 * part, abs=0.1)
+        for _ in range(100):
+            if float(clock.input_value()) == wanted:
+                break
+            page.wait_for_timeout(100)
+        assert float(clock.input_value()) == wanted
+
+
+def test_the_replay_shows_robots_in_colours(page: "Page", replay: "Frame") -> None:
+    for _ in range(20):
+        image = seen(page)[:-50]  # without the bar
+        is_colourful = np.ptp(image, axis=2) > 60
+        if is_colourful[:, image.shape[1] // 2 :].mean() > 1e-3:
+            break
+        page.wait_for_timeout(250)
+    else:
+        pytest.fail("no coloured joint is to be seen")
+    assert image.std() > 10.0, "the canvas is blank"
+    assert image[-5, 5].mean() < 60, "the scene is as dark as the page"
+
+
+def test_the_page_fits_a_phone_and_paper(page: "Page") -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.emulate_media(media="print")
+    assert not page.locator(".stage").is_visible()
+    ink = page.evaluate("getComputedStyle(document.body).color")
+    assert ink == "rgb(0, 0, 0)"
+    page.emulate_media(media="screen")

@@ -1,0 +1,118 @@
+"""A run folder is read as far as it goes, and what is missing is told."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from experiments.report.page.run_source import read_source
+from models import BadInput
+
+Copy = Callable[[str], Path]
+
+
+def test_a_whole_run_is_read_without_a_word(heat_folder: Path) -> None:
+    source = read_source(heat_folder)
+    assert (source.kind, source.name, source.warnings) == ("heat", "heat", ())
+    assert [arm.name for arm in source.arms] == ["fixed", "smart"]
+    assert source.heat is not None
+    assert all(len(arm.frame) == arm.run.meta.rows for arm in source.arms)
+
+
+def test_one_robot_of_it_is_a_run_too(heat_folder: Path) -> None:
+    source = read_source(heat_folder / "smart")
+    assert (source.kind, source.warnings, source.heat) == ("heat", (), None)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda path: None, "does not exist"),
+        (lambda path: path.mkdir(), "is empty"),
+        (lambda path: path.write_text("x"), "is a file"),
+        (
+            lambda path: (path.mkdir(), (path / "notes.txt").touch()),
+            "is no run folder",
+        ),
+    ],
+)
+def test_what_is_no_run_is_refused(
+    tmp_path: Path, make: Callable[[Path], object], says: str
+) -> None:
+    make(tmp_path / "run")
+    with pytest.raises(BadInput, match=says):
+        read_source(tmp_path / "run")
+
+
+def test_a_killed_run_is_read_from_its_rows(killed: Path) -> None:
+    source = read_source(killed)
+    assert source.heat is None
+    assert [len(arm.frame) > 0 for arm in source.arms] == [True, True]
+    told = "\n".join(source.warnings)
+    assert "computed from the rows" in source.warnings[0]
+    assert "fixed: the run was killed" in told
+    assert "smart: its rows end at 3" in told
+
+
+def test_damaged_files_are_left_out_and_told(copy_of: Copy) -> None:
+    folder = copy_of("damaged")
+    (folder / "fixed" / "part-00000.parquet").write_bytes(b"PAR1 no more")
+    with (folder / "smart" / "events.jsonl").open("a") as file:
+        file.write("{no event\n")
+    source = read_source(folder)
+    told = "\n".join(source.warnings)
+    assert "part-00000.parquet is damaged" in told
+    assert "fixed: 0 of its 150 rows are there" in told
+    assert "smart: 1 damaged line" in told
+    fixed, smart = source.arms
+    assert not len(fixed.frame)
+    assert len(smart.frame) == 150
+
+
+def test_a_part_that_is_gone_is_told(copy_of: Copy) -> None:
+    folder = copy_of("gone")
+    part = folder / "fixed" / "part-00000.parquet"
+    part.rename(part.with_name("part-00002.parquet"))
+    assert "fixed: part 0, 1 of its rows is missing." in read_source(folder).warnings
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"arms": {"fixed": 3}}'])
+def test_a_damaged_result_is_told(copy_of: Copy, text: str) -> None:
+    folder = copy_of("damaged")
+    (folder / "heat.json").write_text(text)
+    source = read_source(folder)
+    assert source.heat is None
+    assert "heat.json" in "\n".join(source.warnings)
+
+
+def test_a_robot_whose_folder_is_gone_is_told(copy_of: Copy) -> None:
+    folder = copy_of("half")
+    for path in (folder / "smart").iterdir():
+        path.unlink()
+    (folder / "smart").rmdir()
+    source = read_source(folder)
+    assert source.heat is not None
+    assert source.warnings == ("smart: its folder is missing, with its rows.",)
+
+
+def test_a_description_that_cannot_be_read_leaves_a_robot_out(copy_of: Copy) -> None:
+    folder = copy_of("odd")
+    (folder / "smart" / "meta.json").write_text("{")
+    assert "smart is left out" in "\n".join(read_source(folder).warnings)
+    (folder / "fixed" / "meta.json").write_text("{")
+    (folder / "heat.json").unlink()
+    with pytest.raises(BadInput, match="nothing that can be read"):
+        read_source(folder)
+
+
+def test_a_run_that_goes_on_says_so(copy_of: Copy) -> None:
+    import fcntl
+
+    folder = copy_of("live") / "fixed"
+    path = folder / "meta.json"
+    meta = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**meta, "state": "running", "rows": None}))
+    with (folder / "events.jsonl").open("a") as events:
+        fcntl.flock(events, fcntl.LOCK_EX)
+        assert "the run goes on" in "\n".join(read_source(folder).warnings)
