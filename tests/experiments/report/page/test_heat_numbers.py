@@ -153,7 +153,7 @@ def test_a_shift_is_the_set_point_less_the_posture(heat_folder: Path) -> None:
     assert np.abs(np.delete(shift, j, axis=1)).max() < 1e-3
     figure = shift_figure({"fixed": frame}, NAO, posture)
     assert figure is not None
-    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    _, labels = figure.axes[0].get_legend_handles_labels()
     assert labels == ["RHipRoll"]
 
 
