@@ -88,7 +88,8 @@ class MinHeatState:
     loss_w: float
     """Joule loss of the legs now, from the currents, in W."""
     least_w: float
-    """The least that contact forces allow with this load and posture, in W."""
+    """The least that contact forces allow in this posture, in W, with gears stuck as
+    they are now."""
     shift: FloatArray
     """(n_joints,) in rad."""
     feet: tuple[str, ...]
@@ -104,7 +105,8 @@ class MinHeat:
     """Shifts set-points towards the least joule loss, under the document's limit.
 
     `reset(robot)` once, then `step(observation)` every 20 ms. `limits` is the safety
-    net, with switches of its own; `enabled` switches both.
+    net, with switches of its own; `enabled` switches both. Switched off it goes on
+    looking, so that `state` tells what it would save.
     """
 
     signal_names = ("loss_w", "least_w")
@@ -213,11 +215,11 @@ class MinHeat:
         self._stillness.step(observation, observation.target - self._shift.value)
         if not self._is_enabled:
             self._shift.go_back(dt)
-        elif observation.time_s >= self._next - 1e-9:
+        if observation.time_s >= self._next - 1e-9:
             self._next = observation.time_s + self.cfg.period_s
             why_not = self._why_not()
             if why_not is None:
-                self._relieve(observation)
+                self._look(observation)
             else:
                 self._shift.renew_gear()
                 self._counts[why_not] += 1
@@ -248,8 +250,8 @@ class MinHeat:
                 return "not on its feet"
         return None
 
-    def _relieve(self, observation: Observation) -> None:
-        """Solve for the least loss and let the shift follow."""
+    def _look(self, observation: Observation) -> None:
+        """Solve for the least loss, and let the shift follow unless switched off."""
         robot = self._require_robot()
         plane = self.limits.plane
         if plane is None:
@@ -271,7 +273,8 @@ class MinHeat:
         weights = temperature_weights(observation.temperature, self.cfg.weights)
         weighted = replace(present.problem, loss=self._loss * weights)
         least = solve_least_loss(weighted)
-        self._follow(least)
+        if self._is_enabled:
+            self._follow(least)
         self._present, self._state = present, None
         feet = tuple(f for f, on in zip(robot.feet, pressed, strict=True) if on)
         self._seen = observation.time_s, self._shift.value, feet

@@ -167,6 +167,9 @@ def test_switched_off_the_shift_goes_back_and_the_user_decides() -> None:
     run.controller.limits.user_stiffness = 0.8
     run.run(6.0)
     assert not run.shift.any()
+    state = run.controller.state
+    assert state is not None
+    assert state.above_least_w > state.least_w  # it goes on looking
     stiffness = run.controller.step(run.robot.observe(run.time_s, run.shift)).stiffness
     assert_array_equal(stiffness, 0.8)
     run.controller.enabled = True

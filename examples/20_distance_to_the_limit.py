@@ -1,0 +1,36 @@
+"""How far a standing robot is from the least heat that its posture allows, live.
+
+Each leg joint of this robot is off by up to a degree. Ten times a second `minheat`
+looks how much of the heat of the legs is made for nothing. For six seconds it only
+looks; then it is switched on, and shifts set-points by fractions of a degree. Stuck
+gears then bear a part of the load, so that the least gets less, too.
+"""
+
+import numpy as np
+
+from controllers.cooling.minheat import MinHeat
+from experiments import Loop, run_for
+from models import load_robot
+from sim import SimulatedRobot, SimulationCfg
+
+robot = load_robot()
+rng = np.random.default_rng(4)
+misalignment = {name: float(rng.uniform(-1.0, 1.0)) for name in robot.leg_joints}
+sim = SimulatedRobot(robot, SimulationCfg(misalignment_deg=misalignment), "PoseInit")
+
+controller = MinHeat()
+loop = Loop(sim, controller, robot.posture("PoseInit").angles)
+controller.enabled = False
+print("   time   legs now   least   for nothing   largest shift")
+for _ in range(9):
+    run_for(loop, 2.0)
+    controller.enabled = sim.time_s >= 6.0
+    state = controller.state
+    if state is None:  # it was still on its way into the posture
+        continue
+    shift = np.rad2deg(np.abs(state.shift).max())
+    print(
+        f"{sim.time_s:5.0f} s  {state.loss_w:7.2f} W {state.least_w:6.2f} W"
+        f"  {state.above_least_w:10.2f} W  {shift:12.1f}°"
+    )
+sim.close()
