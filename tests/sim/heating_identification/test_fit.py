@@ -74,6 +74,26 @@ def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert min(shares.values()) >= 0.9, shares
 
 
+def test_intervals_are_as_wide_as_estimates_scatter() -> None:
+    """Also that of λ, whose errors are those of R/C and λ/C, which go together."""
+    rng = np.random.default_rng(5)
+    exact = made_record(Truth(), TWO_LOADS, 4.0, 30.0)
+    values, halves = [], []
+    for _ in range(60):
+        noisy = HeatRecord(
+            time_s=exact.time_s,
+            degc=exact.degc + rng.normal(0.0, 0.3, exact.degc.size),
+            mean_square_current=exact.mean_square_current,
+        )
+        fit = fit_one_node([noisy], ambient_degc=Truth().ambient)
+        known = fit.with_resistance(6.44)
+        estimates = (fit.heating, fit.rate, known.heat_capacity, known.conductance)
+        values.append([e.value for e in estimates])
+        halves.append([0.5 * (e.high - e.low) for e in estimates])
+    scatter = 1.96 * np.std(values, axis=0)
+    assert_allclose(np.mean(halves, axis=0), scatter, rtol=0.35)  # 60 trials
+
+
 def test_more_rows_of_the_same_reading_make_nobody_surer() -> None:
     """Ten times the rows in the same steps of 1 K: the interval hardly shrinks."""
     truth = Truth()
