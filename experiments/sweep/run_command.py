@@ -21,7 +21,7 @@ from experiments.sweep.shipped import find_sweep
 from experiments.sweep.show_summary import show_summary
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.store import TrialStore
-from experiments.sweep.table import TABLE_FILE, Sweep
+from experiments.sweep.table import TABLE_FILE, Sweep, read_sweep
 from models import BadInput
 
 INTERRUPTED = 130
@@ -77,14 +77,11 @@ def run_sweep_command(asked: Asked) -> int:
 
             sweep = run_sweep(spec, out, engine, on_tally)
     except KeyboardInterrupt as stop:
-        print(
-            f"stopped; {out / TABLE_FILE} holds the {last.done} trials that are done. "
-            "The same command goes on with the rest.",
-            file=sys.stderr,
-        )
+        print(_stopped(out), file=sys.stderr)
         return stop.exit_status if isinstance(stop, StoppedBySignal) else INTERRUPTED
+    elapsed_s = time.monotonic() - begin
     show_summary(sweep, out, console)
-    _say(console, last, time.monotonic() - begin, engine.workers)
+    _say(console, last, elapsed_s, engine.workers)
     console.print(
         f"Table: {out / TABLE_FILE}   (in Python: read_sweep({str(out)!r}).frame)",
         soft_wrap=True,
@@ -92,6 +89,18 @@ def run_sweep_command(asked: Asked) -> int:
         highlight=False,
     )
     return _tell_errors(sweep)
+
+
+def _stopped(out: Path) -> str:
+    """Say what a sweep left that was stopped."""
+    try:
+        done = int(read_sweep(out).frame["error"].isna().sum())
+    except BadInput:
+        return "stopped before any trial was done."
+    return (
+        f"stopped; {out / TABLE_FILE} holds the trials that are done, {done}. The same "
+        "command goes on with the rest."
+    )
 
 
 @contextlib.contextmanager
@@ -142,8 +151,9 @@ def _size(spec: SweepSpec, jobs: int | None) -> str:
         physics_s = 60.0 * float(first.parameters["minutes"])
     wall_s = spec.n_trials * physics_s * WALL_PER_PHYSICS / workers
     count = f"{spec.n_trials:,}".replace(",", " ")
+    robots = "1 robot" if spec.robots == 1 else f"{spec.robots} robots"
     return (
-        f"{count} trials: {spec.robots} robots at {spec.points} points of the grid; "
+        f"{count} trials: {robots} at {spec.points} points of the grid; "
         f"about {duration_words(wall_s)} with {workers} processes."
     )
 

@@ -48,7 +48,7 @@ def test_a_dry_run_shows_and_starts_nothing(
     ran = nao_testbed("sweep short.yaml --dry-run")
     assert (ran.status, ran.err) == (0, "")
     assert "each of 0, 1, 2" in ran.out
-    assert "6 trials: 1 robots at 6 points of the grid" in ran.out
+    assert "6 trials: 1 robot at 6 points of the grid" in ran.out
     assert [path.name for path in here.iterdir()] == ["short.yaml"]
 
 
@@ -115,8 +115,10 @@ def test_a_stopped_sweep_has_its_table_and_no_process_stays(
     assert process.returncode == status
     assert out == ""
     (line,) = err.splitlines()
-    assert line.startswith("stopped; out/table.parquet holds the ")
     done = len(read_sweep(here / "out").frame)
+    assert line.startswith(
+        f"stopped; out/table.parquet holds the trials that are done, {done}"
+    )
     assert 0 < done < 3000
     listed = subprocess.run(
         ["ps", "-o", "stat=", "-g", str(process.pid)],
