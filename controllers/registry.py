@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import cast
 
-from controllers.cooling.minheat import MinHeat, MinHeatCfg
+from controllers.cooling.minheat import MinHeat
+from controllers.cooling.minheat_cfg import MinHeatCfg
 from controllers.cooling.nudge import Nudge
 from controllers.cooling.set_point_shift import SetPointShiftCfg
 from controllers.plain import ConstantStiffness, FixedStiffness

@@ -134,6 +134,7 @@ class PostureProblem:
             self._points,
             loss=self._loss,
             friction=self.cfg.friction,
+            normals=np.tile(body.normal, (len(self._points), 1)),
         )
         least = solve_least_loss(problem)
         clearance = self._clearance.at(q)

@@ -39,6 +39,8 @@ class StandingBody:
     """All soles but the first."""
     up: FloatArray
     """(3,) unit vector against gravity, base frame."""
+    normal: FloatArray
+    """(3,) unit normal of the ground, base frame; `up` on level ground."""
     corners: FloatArray
     """(n_points, 2) contact points on the ground, in m."""
     com: FloatArray
@@ -110,6 +112,7 @@ class Stance:
         return StandingBody(
             soles=tuple(soles),
             up=up,
+            normal=normal,
             corners=(position - origin) @ R[:, :2],
             com=fallen @ R[:, :2],
         )

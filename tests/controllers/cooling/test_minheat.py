@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from controllers import SensorError
 from controllers.cooling.least_loss import solve_least_loss
 from controllers.cooling.least_loss_reference import solve_least_loss_reference
-from controllers.cooling.minheat import MinHeat, MinHeatCfg
+from controllers.cooling.minheat import MinHeat
+from controllers.cooling.minheat_cfg import MinHeatCfg
 from controllers.cooling.present_forces import find_present_forces
 from controllers.cooling.set_point_shift import SetPointShiftCfg
 from controllers.cooling.standing_problem import joule_loss
