@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from controllers.cooling.minheat import MinHeat, MinHeatState
+    from controllers.cooling.minheat_cfg import MinHeatCfg
     from controllers.cooling.nudge import Nudge
     from controllers.cooling.nudge_cfg import NudgeCfg
     from controllers.cooling.posture_search import search_posture
@@ -45,6 +47,9 @@ else:
         "FoundPosture": "controllers.cooling.posture_search_result",
         "LedSetting": "controllers.effectors",
         "Limits": "controllers.robot_interface",
+        "MinHeat": "controllers.cooling.minheat",
+        "MinHeatCfg": "controllers.cooling.minheat_cfg",
+        "MinHeatState": "controllers.cooling.minheat",
         "NoPostureFound": "controllers.cooling.posture_search_result",
         "Nudge": "controllers.cooling.nudge",
         "NudgeCfg": "controllers.cooling.nudge_cfg",
@@ -83,6 +88,9 @@ __all__ = [
     "FoundPosture",
     "LedSetting",
     "Limits",
+    "MinHeat",
+    "MinHeatCfg",
+    "MinHeatState",
     "NoPostureFound",
     "Nudge",
     "NudgeCfg",

@@ -8,7 +8,7 @@ gears then bear a part of the load, so that the least gets less, too.
 
 import numpy as np
 
-from controllers.cooling.minheat import MinHeat
+from controllers import MinHeat
 from experiments import Loop, run_for
 from models import load_robot
 from sim import SimulatedRobot, SimulationCfg
