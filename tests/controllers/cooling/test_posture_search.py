@@ -69,11 +69,16 @@ def test_pinocchio_agrees_that_it_stands(nao: Robot, found: FoundPosture) -> Non
     assert margin >= 0.02 - ATOL_FLAT
 
 
+@pytest.mark.parametrize("slope_deg", [0.0, 6.0, -8.0])
 @pytest.mark.parametrize("name", ["wanted", "found"])
 def test_pinocchio_agrees_on_the_torques(
-    nao: Robot, found: FoundPosture, name: str
+    nao: Robot, name: str, slope_deg: float
 ) -> None:
-    """τ = g - Jᵀ f with the contact forces of the answer leaves the base at rest."""
+    """τ = g - Jᵀ f with the contact forces of the answer leaves the base at rest.
+
+    On a slope gravity is turned, not the ground.
+    """
+    found = search(nao, "PoseInit", slope_deg=slope_deg, com_margin_m=0.0, starts=1)
     balanced = getattr(found, name)
     oracle = Oracle(nao)
     upright = np.array((0.0, 0.0, 0.0, 1.0))  # x y z w
@@ -88,8 +93,13 @@ def test_pinocchio_agrees_on_the_torques(
     for point, force in zip(points, balanced.least.forces @ axes, strict=True):
         place, turn = oracle.link_pose(point.link)
         contacts.append((point.link, place + turn @ np.array(point.position), force))
-    down = -9.81 * R[:, 2]
-    oracle.model.gravity.linear = down
+    angle = np.deg2rad(slope_deg)
+    up = np.sin(angle) * ahead + np.cos(angle) * R[:, 2]
+    oracle.model.gravity.linear = -9.81 * up
+    normal_force = balanced.least.forces[:, 2]
+    tangential = np.linalg.norm(balanced.least.forces[:, :2], axis=1)
+    assert (tangential <= 0.5 * normal_force + 1e-6).all(), "in the friction cones"
+    assert tangential.sum() >= 0.9 * np.sin(abs(angle)) * 9.81 * nao.total_mass
     missing, torques = oracle.static_torques(q, contacts)
     np.testing.assert_allclose(missing, 0.0, atol=ATOL_TORQUE)
     np.testing.assert_allclose(torques, balanced.least.effort, atol=ATOL_TORQUE)
