@@ -20,7 +20,7 @@ from controllers.registry import make_controller
 from controllers.robot_interface import Controller, Observation, TellsSignals
 from experiments.fast_forward import FastForwardCfg, JumpLength, Steadiness
 from experiments.heat_meter import HeatMeter
-from experiments.legs_power import LegsPower, least_power
+from experiments.legs_power import LegsPower, least_powers
 from experiments.loop import CONTROL_PERIOD, Loop
 from experiments.pushes import Push, check_pushes, pusher
 from experiments.recording import RunRecording
@@ -175,7 +175,7 @@ class Arm:
         joints = self._meter.results(self._mean_square)
         robot = self._sim.robot
         has_legs = bool(robot.leg_joints) and robot.has_legs
-        stands = has_legs and failure is None
+        least = least_powers(self._sim) if has_legs and failure is None else None
         return ArmResult(
             controller=self._cfg.controller,
             joints=joints,
@@ -191,7 +191,8 @@ class Arm:
             folder=str(self._cfg.folder) if self._cfg.folder else None,
             legs_joule_loss_j=self._meter.energy_of(robot.leg_joints),
             legs_power_w=self._legs.last_w if has_legs else None,
-            least_power_w=least_power(self._sim) if stands else None,
+            least_power_w=least.without_gears_w if least else None,
+            least_with_gears_w=least.with_gears_w if least else None,
             largest_shift_deg=float(np.rad2deg(self._largest_shift)),
             settled_s=self._legs.settled_s(),
         )

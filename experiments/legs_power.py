@@ -4,10 +4,16 @@ The joule loss of a motor is c T², c = R / K² with the winding's resistance as
 identified, whatever heating model runs: powers of different runs can be compared.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.cooling.least_loss import solve_least_loss
+from controllers.cooling.least_loss_with_gears import (
+    gear_friction,
+    least_power_with_gears,
+)
 from controllers.cooling.standing_problem import (
     build_standing_problem,
     joule_loss,
@@ -27,19 +33,30 @@ SETTLED_W = 0.05
 """And in W, whichever is larger."""
 
 
-def least_power(sim: SimulatedRobot, friction: float | None = None) -> float | None:
-    """Return the least joule loss of the legs that the true posture allows, in W.
+@dataclass(frozen=True, kw_only=True)
+class LeastPowers:
+    """The least joule loss of the legs that a true posture allows, in W."""
+
+    without_gears_w: float
+    """Of the contact forces alone: what postures are compared by."""
+    with_gears_w: float | None
+    """When stuck gears bear what they can: nobody gets below. None: not found."""
+
+
+def least_powers(
+    sim: SimulatedRobot, friction: float | None = None
+) -> LeastPowers | None:
+    """Return the least joule loss of the legs that the true posture allows.
 
     From the engine's own angles and base, with both soles on the ground: no contact
-    forces within the friction cones cost less. Gear friction, which could bear a part
-    of the load, is left out.
+    forces within the friction cones cost less.
 
     Args:
         sim: the robot, standing.
         friction: coefficient of the ground; None: that of its world.
 
     Returns:
-        The power; None where no forces at the soles balance the robot.
+        The powers; None where no forces at the soles balance the robot.
     """
     robot, truth = sim.robot, sim.truth()
     points = sole_points(robot)
@@ -57,7 +74,13 @@ def least_power(sim: SimulatedRobot, friction: float | None = None) -> float | N
         friction=sim.engine.cfg.friction if friction is None else friction,
     )
     least = solve_least_loss(problem)
-    return least.loss_w if least.is_balanced else None
+    if not least.is_balanced:
+        return None
+    stuck = sim.cfg.servo.friction_scale if sim.cfg.servo.kind == "torque" else 0.0
+    return LeastPowers(
+        without_gears_w=least.loss_w,
+        with_gears_w=least_power_with_gears(problem, stuck * gear_friction(robot)),
+    )
 
 
 class LegsPower:

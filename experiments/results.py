@@ -51,8 +51,10 @@ class ArmResult:
     legs_power_w: float | None = None
     """That of the last physics in W, with the resistance of the data."""
     least_power_w: float | None = None
-    """The least that the posture at the end allows (`experiments.legs_power`); None
-    where it does not stand."""
+    """The least that contact forces allow in the posture at the end, gear friction left
+    out (`experiments.legs_power`); None where it does not stand."""
+    least_with_gears_w: float | None = None
+    """The same when stuck gears bear what they can: nobody gets below."""
     largest_shift_deg: float = 0.0
     """Largest shift of a set-point by the controller."""
     settled_s: float | None = None

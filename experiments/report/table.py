@@ -234,6 +234,10 @@ def _work(result: HeatResult) -> Table:
     if any(arm.legs_power_w is not None for arm in arms):
         add("power in all legs, end", lambda arm: _number(arm.legs_power_w, "W"))
         add("least for that posture", lambda arm: _number(arm.least_power_w, "W"))
+        add(
+            "least if gears help it",
+            lambda arm: _number(arm.least_with_gears_w, "W"),
+        )
     if any(arm.largest_shift_deg for arm in arms):
         add("largest set-point shift", lambda arm: f"{arm.largest_shift_deg:.1f}°")
     for flag in dict.fromkeys(flag for arm in arms for flag in arm.flags):

@@ -66,6 +66,8 @@ def test_a_misaligned_robot_on_a_slope_ends_near_the_least(cooled: ArmResult) ->
     assert power(cooled) <= 0.15 * power(fixed)
     assert cooled.least_power_w is not None
     assert power(cooled) <= 1.3 * cooled.least_power_w
+    assert cooled.least_with_gears_w is not None
+    assert 0.99 <= power(cooled) / cooled.least_with_gears_w <= 1.4
 
 
 def test_it_settles_in_time_and_within_three_degrees(cooled: ArmResult) -> None:
