@@ -69,7 +69,9 @@ def band_figure(sweep: Sweep) -> "Figure":
             if there is not None:
                 axes.plot(i, there, "D", ms=7, mfc="white", mec=INK, mew=1.4, zorder=5)
         _name_axis(axes, names)
-        axes.set_ylim(bottom=0.0)
+        low, _ = axes.get_ylim()
+        axes.set_ylim(bottom=min(0.0, low))
+        axes.axhline(0.0, color=FAINT_INK, lw=0.8, zorder=0)
         panel_title(axes, textwrap.fill(words, 20))
     panels[0].plot([], [], "D", mfc="white", mec=INK, mew=1.4, label="published")
     panels[0].legend(frameon=False, fontsize=8, loc="upper right")
@@ -101,7 +103,9 @@ def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     _logarithmic(axes)
     axes.set_ylabel("joule loss of the legs at the end, W", fontsize=9)
     _name_axis(axes, names)
-    axes.plot([], [], color=SHADE, lw=6, label="least that contact forces allow")
+    axes.plot(
+        [], [], color=SHADE, lw=6, label="least that contact forces allow, gears free"
+    )
     axes.plot([], [], color=FAINT_INK, lw=0.9, label="one robot under each controller")
     axes.legend(frameon=False, fontsize=8, loc="best")
     reference = reference_of(sweep)
@@ -117,7 +121,7 @@ def _draw_multiple(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     axes.axhline(1.0, color=SOFT_INK, lw=1.2, zorder=1)
     _logarithmic(axes)
     _name_axis(axes, names)
-    panel_title(axes, "Times the least possible")
+    panel_title(axes, "Times the least with free gears")
 
 
 def _strew(axes: "Axes", place: int, values: "np.ndarray", colour: str) -> None:

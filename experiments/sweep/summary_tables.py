@@ -27,8 +27,8 @@ def summary_table(sweep: Sweep) -> Table:
         title=f"{sweep.meta['name']}: legs' joule loss, median and 90 % band",
         title_justify="left",
         caption=f"Relative to {reference} on the same robot, over the whole run. The "
-        "least is what contact forces would allow at the posture reached; settled: "
-        "legs' power within 5 % of its last.",
+        "least: what contact forces would allow at the posture reached if gears did "
+        "not stick; settled: legs' power within 5 % of its last.",
         caption_justify="left",
     )
     table.add_column("controller")

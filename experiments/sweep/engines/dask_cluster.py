@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from distributed import Client
 
 ANSWER_S = 5.0
-"""How long a scheduler may take to answer, in s."""
+"""How long a scheduler may take to say that it is one, in s."""
+PATIENCE_S = 30.0
+"""How long one that is there may be too busy to answer, in s."""
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^\s/:\[\]]+):(\d{1,5})")
 _OF_THE_MACHINE = frozenset({"machine"})
 """What may differ between machines that give the same results."""
@@ -85,7 +87,7 @@ def connect(address: str) -> "Client":
             f"at {address} listens a {kind.lower()} of dask, not a scheduler; give the "
             "address that 'dask scheduler' prints."
         )
-    return Client(address, timeout=ANSWER_S, set_as_default=False)
+    return Client(address, timeout=PATIENCE_S, set_as_default=False)
 
 
 def _check_port(address: str) -> None:

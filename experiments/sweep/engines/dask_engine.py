@@ -5,8 +5,10 @@ worker that is killed therefore is known, and goes to another. Results come back
 process, which stores them: workers need no common disc.
 """
 
+import contextlib
 import logging
 from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -117,10 +119,15 @@ class DaskEngine:
     def workers(self) -> int:
         """Those that are there now; none is no fault, they may still come.
 
-        Once the engine has ended, those that were there at last.
+        Where the scheduler is too busy to tell, or the engine has ended: those that
+        were there at last.
         """
         if self._connected is not None:
-            self._workers = len(self._connected.nthreads())
+            try:
+                self._workers = len(self._connected.nthreads())
+            except OSError:
+                if self._connected.status != "running":
+                    raise
         return self._workers
 
     def run(self, trials: Iterable[Trial], work: Work, on_result: OnResult) -> None:
@@ -142,38 +149,50 @@ class DaskEngine:
                         at_work[self._submit(task, work)] = task
                     else:
                         on_result(task.trial, outcome)
-        except OSError as error:
+        finally:
+            self._forget(at_work)
+
+    @contextlib.contextmanager
+    def _loss_told(self) -> Iterator[None]:
+        """Say it when the scheduler is lost, and not when a disc is full."""
+        try:
+            yield
+        except (OSError, CancelledError) as error:
             raise TestbedError(
                 f"the scheduler at {self.address} went away ({error}); what has ended "
                 "is kept, and the same command goes on with the rest."
             ) from error
-        finally:
-            self._forget(at_work)
 
     def _give(
         self, left: Iterator[_Task], work: Work, at_work: "dict[Future[Any], _Task]"
     ) -> bool:
         """Give every free worker a trial; False where none runs or is left."""
-        free = max(1, self.workers) - len(at_work)
+        with self._loss_told():
+            free = max(1, self.workers) - len(at_work)
         while free > 0 and (task := next(left, None)) is not None:
             at_work[self._submit(task, work)] = task
             free -= 1
         return bool(at_work)
 
     def _submit(self, task: _Task, work: Work) -> "Future[Any]":
-        return self._client.submit(
-            run_there, work, task.trial, own_installation(), key=task.key, pure=False
-        )
+        wanted = own_installation()
+        with self._loss_told():
+            return self._client.submit(
+                run_there, work, task.trial, wanted, key=task.key, pure=False
+            )
 
     def _ended(self, at_work: "dict[Future[Any], _Task]") -> "list[Future[Any]]":
         """Wait a while, and return those that have ended."""
         from distributed import wait  # noqa: PLC0415  # optional and heavy
 
-        try:
-            with self._client.as_current():
+        with self._loss_told(), self._client.as_current():
+            try:
                 done = wait(list(at_work), LOOK_S, return_when="FIRST_COMPLETED")
-        except TimeoutError:
-            return []
+            except TimeoutError:  # an OSError too
+                return []
+            for future in done.done:
+                if future.status not in ("finished", "error"):
+                    raise CancelledError("it forgot a trial")
         return list(done.done)
 
     def _forget(self, at_work: "dict[Future[Any], _Task]") -> None:
@@ -187,15 +206,12 @@ def _outcome_of(future: "Future[Any]", task: _Task) -> TrialOutcome | None:
 
     Raises:
         UnfitWorker: a worker may not take part.
-        ConnectionError: the scheduler forgot it.
     """
     from distributed import KilledWorker  # noqa: PLC0415  # optional and heavy
 
     if future.status == "finished":
         outcome: TrialOutcome = future.result()
         return outcome
-    if future.status != "error":
-        raise ConnectionError(f"it forgot the trial {task.trial.key}")
     error = future.exception()
     if isinstance(error, KilledWorker):
         task.deaths += error.allowed_failures + 1

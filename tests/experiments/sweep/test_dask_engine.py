@@ -199,6 +199,17 @@ def test_a_worker_with_threads_is_refused(cluster: Cluster) -> None:
     worker.kill()
 
 
+def test_a_full_disc_is_not_the_schedulers_fault(cluster: Cluster) -> None:
+    def fill(trial: Trial, outcome: TrialOutcome) -> None:
+        raise OSError("no space left")
+
+    with (
+        DaskEngine(cluster.address) as engine,
+        pytest.raises(OSError, match="no space left"),
+    ):
+        engine.run(trials(3), say_pid, fill)
+
+
 def test_a_scheduler_that_goes_away_is_said(cluster: Cluster) -> None:
     def end_it(trial: Trial, outcome: TrialOutcome) -> None:
         cluster.scheduler.kill()
