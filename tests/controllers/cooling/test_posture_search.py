@@ -14,20 +14,14 @@ from controllers.cooling.posture_search import search_posture
 from controllers.cooling.posture_search_cfg import PostureSearchCfg
 from controllers.cooling.posture_search_mirror import find_mirror_pairs
 from controllers.cooling.posture_search_problem import PostureProblem
-from controllers.cooling.posture_search_result import FoundPosture, NoPostureFound
-from models import BadInput, Robot, UnknownName
+from controllers.cooling.posture_search_result import FoundPosture
+from models import Robot
+from tests.controllers.cooling.searching import search
 from tests.sim.oracle import Oracle
 
 FloatArray = NDArray[np.float64]
 ATOL_TORQUE = 1e-4  # N·m, the balance is held to 1e-6 N by a weight
 ATOL_FLAT = 1e-3  # m and rad, what a search may miss
-
-
-def search(robot: Robot, posture: str, **cfg: Any) -> FoundPosture:
-    cfg = {"starts": 2, **cfg}
-    if "within_deg" in cfg:
-        cfg["within_rad"] = np.deg2rad(cfg.pop("within_deg"))
-    return search_posture(robot, robot.posture(posture), PostureSearchCfg(**cfg))
 
 
 @pytest.fixture(scope="module")
@@ -239,44 +233,3 @@ def test_any_robot_with_two_feet_will_do(two_leg: Robot) -> None:
     found = search(two_leg, "Stand", com_margin_m=0.01)
     assert found.found.least.loss_w < 0.9 * found.wanted.least.loss_w
     assert not found.found.missed
-
-
-@pytest.mark.parametrize(
-    ("cfg", "words"),
-    [
-        ({"com_margin_m": 0.06}, "centre of mass 60 mm inside its support .by"),
-        ({"torque_share": 0.02}, "torque within 0.02 of the limit of LKneePitch"),
-    ],
-)
-def test_what_cannot_be_kept_is_named(
-    nao: Robot, cfg: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(NoPostureFound, match=words):
-        search(nao, "PoseInit", starts=1, **cfg)
-
-
-def test_bad_requests_are_refused(nao: Robot) -> None:
-    with pytest.raises(BadInput, match="rests on LButtock"):
-        search(nao, "Sit")
-    with pytest.raises(BadInput, match="nothing is left"):
-        search(nao, "PoseInit", keep=("Legs",))
-    with pytest.raises(UnknownName, match="LKneePitch"):
-        search(nao, "PoseInit", keep=("LKneePich",))
-    with pytest.raises(BadInput, match="no legs"):
-        search(nao.with_body("T14"), "PoseInit")
-
-
-@pytest.mark.parametrize(
-    ("cfg", "words"),
-    [
-        ({"within_rad": 0.0}, "within 0 degrees"),
-        ({"com_margin_m": -0.01}, "com_margin_m"),
-        ({"torque_share": 1.5}, "torque_share"),
-        ({"slope_deg": 40.0}, "stands on less than"),
-        ({"starts": 0}, "starts"),
-        ({"friction": float("nan")}, "friction"),
-    ],
-)
-def test_numbers_without_meaning_are_refused(cfg: dict[str, Any], words: str) -> None:
-    with pytest.raises(BadInput, match=words):
-        PostureSearchCfg(**cfg)
