@@ -92,7 +92,9 @@ def identify(cfg: IdentifyCfg, robot: Robot) -> Identified:
     if resistance is None and table is not None:
         resistance = table.resistance
     is_heated = fit.heating.value > 0.0 and fit.rate.value > 0.0
-    known = fit.with_resistance(resistance) if resistance and is_heated else None
+    known = None
+    if resistance is not None and is_heated:
+        known = fit.with_resistance(resistance)
     return Identified(logs=tuple(logs), fit=fit, known=known, table=table)
 
 
@@ -130,6 +132,11 @@ def _logs(
             raise BadInput(
                 f"{cfg.source} is a run of all joints; name one or more of one kind, "
                 f"such as --joint LKneePitch."
+            )
+        if cfg.gap_s is not None or cfg.trusts_units:
+            raise BadInput(
+                f"{cfg.source} is a run, whose rows and units are known; leave out "
+                f"--gap and --trust-units, which are for CSV files."
             )
         run = read_run(cfg.source)
         return [heat_log_of_run(run, joint, robot) for joint in cfg.joints]

@@ -183,7 +183,10 @@ def test_unlikely_units_are_taken_where_they_are_vouched_for(file: Path) -> None
     ("header", "message"),
     [
         ("time_s,temp,current_a", "no column temperature_degc or .* has time_s, temp,"),
-        ("time,temperature_degc,current_a", r"log.csv: there is no column time_s .*'time'"),
+        (
+            "time,temperature_degc,current_a",
+            r"log.csv: there is no column time_s .*'time'",
+        ),
         ("time_s,temperature_degc,amps", "no column current_a or current_ma or effort"),
         ("time_s,temperature_degc,time_s", "names time_s more than once"),
         ("time_s,temperature_degc,temperature_k", "keep one"),

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.arm import ArmCfg, run_arm
-from experiments.cli import app
+from experiments.cli import app, main
 from experiments.fast_forward import FastForwardCfg
 from experiments.identify_heating import IdentifyCfg, heat_log_of_run, identify
 from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
@@ -116,6 +116,44 @@ def test_joints_of_a_run_are_named_rightly(
 ) -> None:
     with pytest.raises(BadInput, match=message):
         identify(IdentifyCfg(source=run_folder, joints=joints), nao)
+
+
+@pytest.mark.parametrize("value", [0.0, -6.44, float("nan")])
+def test_a_resistance_that_is_none_is_told(nao: Robot, value: float) -> None:
+    with pytest.raises(BadInput, match="resistance is"):
+        identify(IdentifyCfg(source=SHIPPED, resistance=value), nao)
+
+
+def test_what_is_for_files_is_refused_for_a_run(run_folder: Path, nao: Robot) -> None:
+    cfg = IdentifyCfg(source=run_folder, joints=PITCH)
+    for other in ({"gap_s": 3.0}, {"trusts_units": True}):
+        with pytest.raises(BadInput, match="which are for CSV files"):
+            identify(dataclasses.replace(cfg, **other), nao)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("nowhere.csv", "nowhere.csv cannot be read: No such file"),
+        (f"{SHIPPED} --joint LKneePich", "Did you mean 'LKneePitch'"),
+        (f"{SHIPPED} --ambient 300", "ambient temperature is 300.0 °C; give one from"),
+        (f"{SHIPPED} --gap 0", "gap is 0.0 s; give a number above 0"),
+    ],
+)
+def test_bad_input_is_one_message_and_status_2(
+    words: str,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.argv", ["nao-testbed", "identify", *words.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: ")
+    assert message in told.err
 
 
 def test_a_file_holds_one_motor(nao: Robot) -> None:
