@@ -5,8 +5,9 @@ is told in `warnings`, in words for the reader of the page.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -102,6 +103,13 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
             arms.append(_read_arm(path, warnings))
         except BadInput as error:
             warnings.append(f"{path.name} is left out: {error}")
+    shared = Counter(arm.name for arm in arms)
+    arms = [
+        replace(arm, name=f"{arm.name} ({arm.run.folder.name})")
+        if shared[arm.name] > 1
+        else arm
+        for arm in arms
+    ]
     data = None
     if (folder / HEAT_FILE).exists():
         data = _read_json(folder / HEAT_FILE, warnings)

@@ -102,7 +102,9 @@ def _replay(
     source: RunSource, robots: Mapping[str, Robot], problems: list[str]
 ) -> Replay | None:
     from experiments.report.page.replay.build import build_replay  # noqa: PLC0415  # heavy
+    from experiments.report.page.replay.scene import check_viser  # noqa: PLC0415  # heavy
 
+    check_viser()
     arms = [arm for arm in source.arms if len(arm.frame) and arm.name in robots]
     if not arms:
         problems.append("There is no replay: no robot with rows.")
@@ -112,8 +114,6 @@ def _replay(
     try:
         return build_replay(arms, robots, caption)
     except BadInput as error:
-        if "install" in str(error):
-            raise
         problems.append(f"There is no replay: {error}.")
         return None
 

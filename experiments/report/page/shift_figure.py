@@ -26,6 +26,8 @@ LEAST_DEG = 0.02
 """Shifts below this are not drawn: rounding of a recorded set-point is far less."""
 MOST_JOINTS = len(COLOURS)
 MOST_POINTS = 600
+MINUTES_FROM_S = 120.0
+"""From this length on the time is in minutes."""
 
 
 def shift_figure(
@@ -49,17 +51,19 @@ def shift_figure(
     }
     if not shifts:
         return None
+    end_s = max(float(frames[name].index[-1]) for name in shifts)
+    unit, unit_s = ("minutes", 60.0) if end_s >= MINUTES_FROM_S else ("s", 1.0)
     figure = new_figure(7.6, 2.6 * len(shifts) + 0.3)
     panels = figure.subplots(len(shifts), 1, sharex=True, sharey=True, squeeze=False)
     for axes, (name, shift) in zip(panels[:, 0], shifts.items(), strict=True):
-        minutes = frames[name].index.to_numpy(float) / 60.0
-        keep = np.arange(0, len(minutes), max(1, len(minutes) // MOST_POINTS))
+        time = frames[name].index.to_numpy(float) / unit_s
+        keep = np.arange(0, len(time), max(1, len(time) // MOST_POINTS))
         largest = np.abs(shift).max(axis=0)
         order = np.argsort(-largest)[:MOST_JOINTS]
         axes.axhline(0.0, color=SOFT_INK, lw=0.6)
         for i, j in enumerate(j for j in order if largest[j] >= LEAST_DEG):
             axes.plot(
-                minutes[keep],
+                time[keep],
                 shift[keep, j],
                 color=COLOURS[i],
                 lw=1.6,
@@ -71,7 +75,7 @@ def shift_figure(
         )
         panel_title(axes, name)
         plain_frame(axes)
-    panels[-1, 0].set_xlabel("time in minutes", fontsize=9)
+    panels[-1, 0].set_xlabel(f"time in {unit}", fontsize=9)
     return figure
 
 

@@ -37,7 +37,7 @@ def build_replay(
         caption: what is seen.
 
     Raises:
-        BadInput: rows lack what a replay needs, or viser is not installed.
+        BadInput: rows lack what a replay needs.
     """
     from experiments.report.page.replay.scene import build_scene  # noqa: PLC0415  # viser
     from experiments.report.robot_view import (  # noqa: PLC0415  # the engine

@@ -45,9 +45,6 @@ def build_scene(
         grid_s: (n,) times in s, evenly spaced.
         scale: of the page's clock: one unit is so many seconds.
         slope_deg: of the ground, which rises towards +x.
-
-    Raises:
-        BadInput: viser is not installed.
     """
     with _server() as server:
         height = max(motion.height for motion in motions)
@@ -175,18 +172,28 @@ def _stage(server: "ViserServer", n: int, height: float, slope_deg: float) -> No
     server.initial_camera.fov = float(np.deg2rad(40.0))
 
 
-@contextlib.contextmanager
-def _server() -> "Iterator[ViserServer]":
+def check_viser() -> None:
+    """Look whether replays can be made here.
+
+    Raises:
+        BadInput: viser is not installed.
+    """
     try:
-        import viser  # noqa: PLC0415  # heavy, and an extra
+        import viser  # noqa: F401, PLC0415  # heavy, and an extra
     except ImportError as error:
         raise BadInput(
             "the 3-D replay needs viser, which this installation lacks; install "
             "nao-testbed[report], or give --no-replay."
         ) from error
+
+
+@contextlib.contextmanager
+def _server() -> "Iterator[ViserServer]":
+    from viser import ViserServer  # noqa: PLC0415  # heavy, and an extra
+
     # It tells its address on stdout, where data goes.
     with contextlib.redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+        server = ViserServer(host="127.0.0.1", port=0, verbose=False)
     try:
         yield server
     finally:
