@@ -1,6 +1,7 @@
 """A run folder is read as far as it goes, and what is missing is told."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,3 +117,13 @@ def test_a_run_that_goes_on_says_so(copy_of: Copy) -> None:
     with (folder / "events.jsonl").open("a") as events:
         fcntl.flock(events, fcntl.LOCK_EX)
         assert "the run goes on" in "\n".join(read_source(folder).warnings)
+
+
+def test_robots_of_one_controller_are_told_apart_by_their_folders(
+    copy_of: Copy,
+) -> None:
+    folder = copy_of("twins")
+    (folder / "heat.json").unlink()
+    shutil.copytree(folder / "smart", folder / "smart-2")
+    names = [arm.name for arm in read_source(folder).arms]
+    assert names == ["fixed", "smart (smart)", "smart (smart-2)"]
