@@ -15,6 +15,7 @@ def properties_of(trial: Trial) -> dict[str, Value]:
         "legs_joule_loss_j": result.legs_joule_loss_j,
         "legs_power_w": result.legs_power_w,
         "least_power_w": result.least_power_w,
+        "least_with_gears_w": result.least_with_gears_w,
         "largest_shift_deg": result.largest_shift_deg,
         "settled_s": result.settled_s,
         "tick_median_ms": 1e3 * ticks.typical_s if ticks else None,

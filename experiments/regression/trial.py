@@ -89,12 +89,20 @@ class Trial:
             )
         )
 
-    def is_near_the_least_loss(self, factor: float = 1.3) -> None:
-        """Its legs end with little more heat than the posture needs at the least."""
+    def is_near_the_least_loss(
+        self, factor: float = 1.3, *, gears_help: bool = False
+    ) -> None:
+        """Its legs end with little more heat than the posture needs at the least.
+
+        With `gears_help` the least is that with stuck gears bearing what they can,
+        below which nobody gets.
+        """
         __tracebackhide__ = True
         factor = bound("factor", factor)
         self._must_have_stood()
-        power, least = self.result.legs_power_w, self.result.least_power_w
+        result = self.result
+        power = result.legs_power_w
+        least = result.least_with_gears_w if gears_help else result.least_power_w
         if power is None or least is None:
             raise BadInput(
                 f"the least possible loss of {self.controller}'s posture is not known: "

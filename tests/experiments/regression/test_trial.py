@@ -85,6 +85,10 @@ def test_the_least_loss_is_a_multiple(fixed: Trial) -> None:
     assert "1.30 times the 1 W" in sentence_of(near.is_near_the_least_loss, 1.29)
     with pytest.raises(BadInput, match="not known"):
         with_result(fixed, least_power_w=None).is_near_the_least_loss()
+    helped = with_result(fixed, legs_power_w=1.3, least_with_gears_w=0.5)
+    helped.is_near_the_least_loss(2.6, gears_help=True)
+    sentence = sentence_of(helped.is_near_the_least_loss, 2.0, gears_help=True)
+    assert "2.60 times the 0.5 W" in sentence
 
 
 def test_settling_late_or_never_is_told(fixed: Trial) -> None:
