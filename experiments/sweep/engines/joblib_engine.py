@@ -25,6 +25,8 @@ from models import BadInput
 
 ORPHAN_PERIOD_S = 1.0
 """How often a worker looks whether its parent is still there, in s."""
+SENDING_S = 1.0
+"""What is waited for a trial to reach its worker's queue at most, in s."""
 
 
 class JoblibEngine:
@@ -108,6 +110,7 @@ class _Slot:
         self.deaths = 0
         """Of workers, under the present trial."""
         self._pool: ProcessPoolExecutor | None = None
+        self._future: Future[TrialOutcome] | None = None
 
     def start(self, trial: Trial, work: Work) -> "Future[TrialOutcome]":
         """Give the worker a trial."""
@@ -126,11 +129,11 @@ class _Slot:
         with surroundings_of_workers():
             return self._submit(self._pool, trial, work)
 
-    @staticmethod
     def _submit(
-        pool: ProcessPoolExecutor, trial: Trial, work: Work
+        self, pool: ProcessPoolExecutor, trial: Trial, work: Work
     ) -> "Future[TrialOutcome]":
         future: Future[TrialOutcome] = pool.submit(work, trial)
+        self._future = future
         return future
 
     def outcome_of(self, future: "Future[TrialOutcome]") -> TrialOutcome | None:
@@ -145,8 +148,22 @@ class _Slot:
     def close(self, *, at_once: bool) -> None:
         """End the process."""
         if self._pool is not None:
+            if at_once:
+                self._wait_until_sent()
             self._pool.shutdown(wait=not at_once, kill_workers=at_once)
-        self._pool = None
+        self._pool = self._future = None
+
+    def _wait_until_sent(self) -> None:
+        """Wait until the last trial has left for the worker, which takes milliseconds.
+
+        A pool that is ended before loses it, and its thread dies of that: loky 3.6
+        takes the trial out of its list and then looks it up there.
+        """
+        future, end = self._future, time.monotonic() + SENDING_S
+        while future is not None and not (future.running() or future.done()):
+            if time.monotonic() > end:
+                return
+            time.sleep(0.001)
 
 
 def _start_worker(parent: int) -> None:
