@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from controllers.cooling.minheat_cfg import MinHeatCfg
     from controllers.cooling.nudge import Nudge
     from controllers.cooling.nudge_cfg import NudgeCfg
-    from controllers.cooling.posture_search import search_posture
-    from controllers.cooling.posture_search_cfg import PostureSearchCfg
-    from controllers.cooling.posture_search_result import FoundPosture, NoPostureFound
+    from controllers.cooling.posture_search.cfg import PostureSearchCfg
+    from controllers.cooling.posture_search.result import FoundPosture, NoPostureFound
+    from controllers.cooling.posture_search.search import search_posture
     from controllers.effectors import LedSetting, SoundChunk
     from controllers.errors import SensorError
     from controllers.plain import ConstantStiffness, FixedStiffness
@@ -44,17 +44,17 @@ else:
         "Controller": "controllers.robot_interface",
         "ENTRY_POINT_GROUP": "controllers.registry",
         "FixedStiffness": "controllers.plain",
-        "FoundPosture": "controllers.cooling.posture_search_result",
+        "FoundPosture": "controllers.cooling.posture_search.result",
         "LedSetting": "controllers.effectors",
         "Limits": "controllers.robot_interface",
         "MinHeat": "controllers.cooling.minheat",
         "MinHeatCfg": "controllers.cooling.minheat_cfg",
         "MinHeatState": "controllers.cooling.minheat",
-        "NoPostureFound": "controllers.cooling.posture_search_result",
+        "NoPostureFound": "controllers.cooling.posture_search.result",
         "Nudge": "controllers.cooling.nudge",
         "NudgeCfg": "controllers.cooling.nudge_cfg",
         "Observation": "controllers.robot_interface",
-        "PostureSearchCfg": "controllers.cooling.posture_search_cfg",
+        "PostureSearchCfg": "controllers.cooling.posture_search.cfg",
         "RobotInterface": "controllers.robot_interface",
         "SensorError": "controllers.errors",
         "SmartStiffness": "controllers.stiffness",
@@ -65,7 +65,7 @@ else:
         "controller_names": "controllers.registry",
         "flag_names": "controllers.stiffness",
         "make_controller": "controllers.registry",
-        "search_posture": "controllers.cooling.posture_search",
+        "search_posture": "controllers.cooling.posture_search.search",
     }
 
     def __getattr__(name: str) -> object:

@@ -8,5 +8,5 @@ present_forces        the forces at the soles now, from the motors' currents
 set_point_shift       how a shift follows the torques that are wanted
 stillness             whether the robot stands still, and on which feet
 minheat, nudge        the controllers
-posture_search        the coolest posture near a wanted one; parts in posture_search_*
+posture_search        the coolest posture near a wanted one
 """

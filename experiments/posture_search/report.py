@@ -10,8 +10,8 @@ from rich import box
 from rich.console import Group
 from rich.table import Table
 
-from controllers.cooling.posture_search_cfg import PostureSearchCfg
-from controllers.cooling.posture_search_result import FoundPosture, PostureBalance
+from controllers.cooling.posture_search.cfg import PostureSearchCfg
+from controllers.cooling.posture_search.result import FoundPosture, PostureBalance
 from controllers.cooling.standing_problem import joule_loss
 from experiments.posture_search.robot_folder import posture_angles
 from experiments.posture_search.trial import PostureTrial

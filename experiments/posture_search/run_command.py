@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from controllers.cooling.posture_search import search_posture
-from controllers.cooling.posture_search_cfg import PostureSearchCfg
+from controllers.cooling.posture_search.cfg import PostureSearchCfg
+from controllers.cooling.posture_search.search import search_posture
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.posture_search.report import (
     as_json,

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from controllers.cooling.posture_search import search_posture
-from controllers.cooling.posture_search_cfg import PostureSearchCfg
-from controllers.cooling.posture_search_result import FoundPosture
+from controllers.cooling.posture_search.cfg import PostureSearchCfg
+from controllers.cooling.posture_search.result import FoundPosture
+from controllers.cooling.posture_search.search import search_posture
 from models import Robot
 
 

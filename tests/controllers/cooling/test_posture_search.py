@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
-from controllers.cooling.posture_search import search_posture
-from controllers.cooling.posture_search_cfg import PostureSearchCfg
-from controllers.cooling.posture_search_mirror import find_mirror_pairs
-from controllers.cooling.posture_search_problem import PostureProblem
-from controllers.cooling.posture_search_result import FoundPosture
+from controllers.cooling.posture_search.cfg import PostureSearchCfg
+from controllers.cooling.posture_search.mirror import find_mirror_pairs
+from controllers.cooling.posture_search.problem import PostureProblem
+from controllers.cooling.posture_search.result import FoundPosture
+from controllers.cooling.posture_search.search import search_posture
 from models import Robot
 from tests.controllers.cooling.searching import search
 from tests.sim.oracle import Oracle

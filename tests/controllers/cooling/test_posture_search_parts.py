@@ -6,9 +6,9 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from controllers.cooling.posture_search_clearance import Clearance
-from controllers.cooling.posture_search_mirror import find_mirror_pairs
-from controllers.cooling.posture_search_stance import (
+from controllers.cooling.posture_search.clearance import Clearance
+from controllers.cooling.posture_search.mirror import find_mirror_pairs
+from controllers.cooling.posture_search.stance import (
     Stance,
     distances_to_edges,
     hull_order,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from controllers.cooling.posture_search_cfg import PostureSearchCfg
-from controllers.cooling.posture_search_result import NoPostureFound
+from controllers.cooling.posture_search.cfg import PostureSearchCfg
+from controllers.cooling.posture_search.result import NoPostureFound
 from models import BadInput, Robot, UnknownName
 from tests.controllers.cooling.searching import search
 

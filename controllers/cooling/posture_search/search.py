@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, least_squares, minimize
 
-from controllers.cooling.posture_search_cfg import PostureSearchCfg
-from controllers.cooling.posture_search_problem import (
+from controllers.cooling.posture_search.cfg import PostureSearchCfg
+from controllers.cooling.posture_search.problem import (
     PER_M,
     Constraint,
     PostureProblem,
     PostureValue,
 )
-from controllers.cooling.posture_search_result import (
+from controllers.cooling.posture_search.result import (
     FoundPosture,
     NoPostureFound,
     PostureBalance,

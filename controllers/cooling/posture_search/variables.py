@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.cooling.posture_search_cfg import PostureSearchCfg, kept_joints
-from controllers.cooling.posture_search_mirror import find_mirror_pairs, is_symmetric
+from controllers.cooling.posture_search.cfg import PostureSearchCfg, kept_joints
+from controllers.cooling.posture_search.mirror import find_mirror_pairs, is_symmetric
 from models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]

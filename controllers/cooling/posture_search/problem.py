@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.cooling.least_loss import LeastLoss, solve_least_loss
-from controllers.cooling.posture_search_cfg import PostureSearchCfg
-from controllers.cooling.posture_search_clearance import Clearance
-from controllers.cooling.posture_search_stance import (
+from controllers.cooling.posture_search.cfg import PostureSearchCfg
+from controllers.cooling.posture_search.clearance import Clearance
+from controllers.cooling.posture_search.stance import (
     Stance,
     StandingBody,
     distances_to_edges,
     hull_order,
 )
-from controllers.cooling.posture_search_variables import choose_variables
+from controllers.cooling.posture_search.variables import choose_variables
 from controllers.cooling.standing_problem import (
     build_standing_problem,
     joule_loss,
