@@ -1,4 +1,4 @@
-"""The coolest posture near a wanted one that keeps its balance: a tool, not a controller.
+"""A tool that finds the coolest posture near a wanted one that keeps its balance.
 
 cfg, result     what is asked for, and what was found
 problem         loss, constraints and their slopes, of
