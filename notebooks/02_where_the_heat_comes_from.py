@@ -139,19 +139,22 @@ Markdown(
 # a spring: the position error times the servo's gain.
 
 # %%
-least = result.arms["minheat"].least_power_w
+minheat = result.arms["minheat"]
+least = minheat.least_power_w  # no contact forces within the friction cones cost less
+floor = minheat.least_with_gears_w  # nor with all the help that stuck gears can give
 power = {name: arm.legs_power_w for name, arm in result.arms.items()}
 FigureView(
     power_figure(
         {name: legs_power_of(one, robot) for name, one in run.items()},
-        least,
+        {"least without gear friction": least, "least with stuck gears": floor},
         f"The limit leaves {power['smart'] / power['fixed']:.0%} of the heat, "
         f"giving way {power['minheat'] / power['fixed']:.0%}",
     )
 )
 
 # %% [markdown]
-# The same as numbers. *Gears apart* is what the torques on the links would cost, without what stuck gears bear or add.
+# The same as numbers. A gear that sticks bears a part of the load without any current, up to its friction: *least with gears* is what
+# even that cannot undercut. *Gears apart* is what the torques on the links would cost, without what the gears bear or add.
 
 # %%
 rows = {
@@ -159,6 +162,7 @@ rows = {
         "legs, W": arm.legs_power_w,
         "× fixed": arm.legs_power_w / power["fixed"],
         "× least": arm.legs_power_w / arm.least_power_w,
+        "× least with gears": arm.legs_power_w / arm.least_with_gears_w,
         "gears apart, W": split[name].measured_w,
         "gears apart, × least": split[name].measured_w / split[name].least_w,
         "largest shift, °": arm.largest_shift_deg,
@@ -167,20 +171,19 @@ rows = {
 }
 pd.DataFrame(rows).T.round(2)
 
+
 # %%
+def multiples(column):
+    """Return a column of the table in words."""
+    return ", ".join(f"`{name}` {row[column]:.2f}" for name, row in rows.items())
+
+
 below = [f"`{name}`" for name in controllers if rows[name]["× least"] < 1.0]
-reason = ""
-if below:
-    apart = min(row["gears apart, × least"] for row in rows.values())
-    reason = (
-        f" Below 1: {', '.join(below)}. A gear that sticks bears a part of the load "
-        f"without any current, and the least possible does not count on that. Without "
-        f"the gears' share (*gears apart*) the smallest multiple is {apart:.2f}."
-    )
+reason = f" (below 1: {', '.join(below)}; their gears help)" if below else ""
 Markdown(
-    f"In this posture no contact forces cost less than {least:.2f} W. Multiples of it: "
-    + ", ".join(f"`{name}` {row['× least']:.1f}" for name, row in rows.items())
-    + f".{reason}"
+    f"Carrying the robot in this posture costs {least:.2f} W. Multiples of it: "
+    f"{multiples('× least')}{reason}. With all the help that stuck gears can give it "
+    f"would cost {floor:.2f} W. Multiples of that: {multiples('× least with gears')}."
 )
 
 # %% [markdown]

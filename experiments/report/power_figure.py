@@ -60,13 +60,13 @@ def legs_power_of(run: Run, robot: Robot) -> PowerCurve:
 
 
 def power_figure(
-    curves: Mapping[str, PowerCurve], least_w: float, title: str
+    curves: Mapping[str, PowerCurve], least_w: Mapping[str, float], title: str
 ) -> "Figure":
     """Return the powers on a logarithmic axis, each named at its end.
 
     Args:
         curves: by controller.
-        least_w: the least that any contact forces would cost, drawn as a line.
+        least_w: what the power cannot or need not fall below, by name; drawn as lines.
         title: the finding.
     """
     figure = new_figure(9.0, 4.2)
@@ -77,10 +77,11 @@ def power_figure(
         axes.plot(curve.time_s, curve.watts, color=colour, lw=1.8)
         ends[name] = (float(curve.watts[-1]), colour)
     axes.set_yscale("log")
-    axes.axhline(least_w, xmax=1.0 / ROOM, color=INK, lw=1.0, ls=(0, (4, 3)))
-    low = min(least_w, *(float(c.watts.min()) for c in curves.values()))
+    for watts in least_w.values():
+        axes.axhline(watts, xmax=1.0 / ROOM, color=INK, lw=1.0, ls=(0, (4, 3)))
+    low = min(*least_w.values(), *(float(c.watts.min()) for c in curves.values()))
     axes.set_ylim(0.6 * low, 1.4 * max(float(c.watts.max()) for c in curves.values()))
-    ends = {**ends, "least without gear friction": (least_w, SOFT_INK)}
+    ends |= {name: (watts, SOFT_INK) for name, watts in least_w.items()}
     places = spread([np.log(watts) for watts, _ in ends.values()], 0.22)
     for (name, (watts, colour)), place in zip(ends.items(), places, strict=True):
         axes.annotate(

@@ -73,14 +73,16 @@ def test_powers_are_named_at_their_ends() -> None:
         name: PowerCurve(time_s=np.arange(5.0), watts=np.full(5, watts))
         for name, watts in (("fixed", 4.0), ("minheat", 0.5))
     }
-    (axes,) = power_figure(curves, 0.4, "t").axes
+    least = {"least without gear friction": 0.4, "least with it": 0.2}
+    (axes,) = power_figure(curves, least, "t").axes
     assert texts(axes) == [
         "fixed 4.00 W",
         "minheat 0.50 W",
         "least without gear friction 0.40 W",
+        "least with it 0.20 W",
     ]
     low, high = axes.get_ylim()
-    assert low < 0.4
+    assert low < 0.2
     assert high > 4.0
 
 
