@@ -51,7 +51,7 @@ def draw_figures(sweep: Sweep, folder: Path) -> list[Path]:
         BadInput: a file cannot be written.
     """
     names = controllers_of(sweep)
-    has_power = np.isfinite(paired(sweep, "legs_power_w").to_numpy(float)).any()
+    has_power = (paired(sweep, "legs_power_w").to_numpy(float) > 0.0).any()
     if len(names) < 2 or not has_power:
         return []
     from experiments.report.figure_file import save_figure  # noqa: PLC0415  # matplotlib

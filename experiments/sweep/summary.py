@@ -32,14 +32,17 @@ def reference_of(sweep: Sweep) -> str | None:
 
 
 def compared(sweep: Sweep) -> "pd.DataFrame":
-    """Return the trials that count, those of robots that are kept, with two columns.
+    """Return the trials that count, those of robots that are kept, with more columns.
 
-    `multiple` is the legs' joule loss at the end over the least that any contact forces
-    would allow at the true posture; `stands` says that the trial ended as it should.
+    `multiple` is the legs' joule loss at the end over the least that contact forces
+    would allow at the true posture with free gears; `multiple_with_gears` that over the
+    least when stuck gears bear what they can, which nobody gets below. `stands` says
+    that the trial ended as it should.
     """
     frame = sweep.frame[sweep.frame["kept"].astype(bool)].copy()
     frame["stands"] = frame["error"].isna() & frame["failure"].isna()
     frame["multiple"] = frame["legs_power_w"] / frame["least_power_w"]
+    frame["multiple_with_gears"] = frame["legs_power_w"] / frame["least_with_gears_w"]
     return frame
 
 
@@ -77,9 +80,9 @@ def summary_of(sweep: Sweep) -> "pd.DataFrame":
 
     Columns: `trials`, `fell` (or ended early), `failed` (no result), `pairs`;
     `loss_*`, the legs' joule loss over the run relative to the reference on the same
-    robot; `multiple_*`, as in `compared`; `largest_shift_deg`; `settled` (trials whose
-    power had settled), `settled_median_s` and `settled_last_s`; each `*` is `median`,
-    `low` and `high` of the 90 % band.
+    robot; `multiple_*` and `with_gears_*`, as in `compared`; `largest_shift_deg`;
+    `settled` (trials whose power had settled), `settled_median_s` and `settled_last_s`;
+    each `*` is `median`, `low` and `high` of the 90 % band.
     """
     import pandas as pd  # noqa: PLC0415  # heavy
 
@@ -97,6 +100,7 @@ def summary_of(sweep: Sweep) -> "pd.DataFrame":
             "pairs": int(loss.notna().sum()),
             **band(loss.dropna(), "loss_"),
             **band(stands["multiple"].dropna(), "multiple_"),
+            **band(stands["multiple_with_gears"].dropna(), "with_gears_"),
             "largest_shift_deg": stands["largest_shift_deg"].max(),
             "settled": int(stands["settled_s"].notna().sum()),
             "settled_median_s": stands["settled_s"].median(),

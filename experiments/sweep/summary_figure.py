@@ -81,7 +81,7 @@ def band_figure(sweep: Sweep) -> "Figure":
 
 def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     pairs = paired(sweep, "legs_power_w")
-    least = paired(sweep, "least_power_w")
+    least = paired(sweep, "least_with_gears_w")
     places = np.arange(len(names))
     axes.plot(places, pairs.to_numpy(float).T, color=FAINT_INK, lw=0.7, zorder=1)
     losses = summary_of(sweep)["loss_median"].to_dict()
@@ -103,9 +103,7 @@ def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     _logarithmic(axes)
     axes.set_ylabel("joule loss of the legs at the end, W", fontsize=9)
     _name_axis(axes, names)
-    axes.plot(
-        [], [], color=SHADE, lw=6, label="least that contact forces allow, gears free"
-    )
+    axes.plot([], [], color=SHADE, lw=6, label="least that the posture allows")
     axes.plot([], [], color=FAINT_INK, lw=0.9, label="one robot under each controller")
     axes.legend(frameon=False, fontsize=8, loc="best")
     reference = reference_of(sweep)
@@ -116,12 +114,12 @@ def _draw_multiple(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     frame = compared(sweep)
     frame = frame[frame["stands"]]
     for i, name in enumerate(names):
-        values = frame.loc[frame["controller"] == name, "multiple"].dropna()
+        values = frame.loc[frame["controller"] == name, "multiple_with_gears"].dropna()
         _strew(axes, i, values.to_numpy(float), ARM_COLOURS[i % len(ARM_COLOURS)])
     axes.axhline(1.0, color=SOFT_INK, lw=1.2, zorder=1)
     _logarithmic(axes)
     _name_axis(axes, names)
-    panel_title(axes, "Times the least with free gears")
+    panel_title(axes, "Times the least")
 
 
 def _strew(axes: "Axes", place: int, values: "np.ndarray", colour: str) -> None:

@@ -27,16 +27,17 @@ def summary_table(sweep: Sweep) -> Table:
         title=f"{sweep.meta['name']}: legs' joule loss, median and 90 % band",
         title_justify="left",
         caption=f"Relative to {reference} on the same robot, over the whole run. The "
-        "least: what contact forces would allow at the posture reached if gears did "
-        "not stick; settled: legs' power within 5 % of its last.",
+        "least is that of the posture reached: of contact forces alone, and when stuck "
+        "gears bear what they can. Settled: legs' power within 5 % of its last.",
         caption_justify="left",
     )
     table.add_column("controller")
     for name in (
         "trials",
         "fell",
-        f"loss of {reference}",
-        "times the least",
+        f"loss of\n{reference}",
+        "times the least\nof forces",
+        "times the least\nwith gears",
         "settled\nmedian, last",
         "largest\nshift",
     ):
@@ -49,6 +50,7 @@ def summary_table(sweep: Sweep) -> Table:
             f"{row['fell']:.0f}",
             _band(row, "loss_"),
             _band(row, "multiple_"),
+            _band(row, "with_gears_"),
             _settled(row),
             _number(row["largest_shift_deg"], "{:.2f}°"),
         )
@@ -109,7 +111,7 @@ def _band(row: Mapping[Hashable, Any], prefix: str) -> str:
     median = row[f"{prefix}median"]
     if median != median:  # noqa: PLR0124  # NaN
         return NONE
-    return f"{median:.2f}  {row[f'{prefix}low']:.2f} to {row[f'{prefix}high']:.2f}"
+    return f"{median:.2f}\n{row[f'{prefix}low']:.2f} to {row[f'{prefix}high']:.2f}"
 
 
 def _settled(row: Mapping[Hashable, Any]) -> str:

@@ -25,6 +25,7 @@ OUTCOMES = (
     "legs_joule_loss_j",
     "legs_power_w",
     "least_power_w",
+    "least_with_gears_w",
     "largest_shift_deg",
     "settled_s",
     "left_leg_rise_k",

@@ -44,6 +44,7 @@ def heat(trial: Trial) -> TrialOutcome:
         legs_joule_loss_j=(1.0 + robot) * loss,
         legs_power_w=loss / 100.0,
         least_power_w=0.5,
+        least_with_gears_w=0.25,
         largest_shift_deg=0.1 * robot if controller == "minheat" else 0.0,
         settled_s=None if robot == 0 else 10.0 + robot,
     )
@@ -68,6 +69,7 @@ def test_the_band_holds_what_lies_between_its_quantiles(sweep: Sweep) -> None:
     assert row["loss_median"] == pytest.approx(0.1)
     assert row["loss_high"] == pytest.approx(np.quantile(ratios, 0.95))
     assert row["multiple_median"] == pytest.approx(2.0)
+    assert row["with_gears_median"] == pytest.approx(4.0)
     assert row["multiple_high"] == pytest.approx(20.0)
 
 
@@ -173,7 +175,9 @@ def test_the_place_of_the_published_outcome_is_told(near: Sweep) -> None:
 
 
 def test_the_figures_are_drawn_beside_the_tables(near: Sweep, tmp_path: Path) -> None:
-    frame = near.frame.assign(legs_power_w=2.0, least_power_w=1.0)
+    frame = near.frame.assign(
+        legs_power_w=2.0, least_power_w=1.0, least_with_gears_w=0.5
+    )
     whole = Sweep(frame=frame, spec=near.spec, meta=near.meta)
     printed = io.StringIO()
     show_summary(whole, tmp_path, Console(file=printed, width=100))
@@ -193,12 +197,14 @@ def test_an_empty_sweep_shows_nothing(tmp_path: Path, sweep: Sweep) -> None:
     assert summary_json(empty)["controllers"] == {}
 
 
-def test_a_column_of_missing_numbers_draws_no_figure(
-    tmp_path: Path, near: Sweep
+@pytest.mark.parametrize("power", [np.nan, 0.0])
+def test_without_power_there_is_no_figure(
+    tmp_path: Path, near: Sweep, power: float
 ) -> None:
-    frame = near.frame.assign(legs_power_w=np.nan)
+    """Of robots that were not measured, or are all shut down."""
+    frame = near.frame.assign(legs_power_w=power)
     bare = Sweep(frame=frame, spec=near.spec, meta=near.meta)
-    assert summary_of(bare)["multiple_median"].isna().all()
+    assert summary_of(bare)["multiple_median"].fillna(0.0).eq(0.0).all()
     show_summary(bare, tmp_path, Console(file=io.StringIO(), width=100))
     assert not list(tmp_path.glob("*.png"))
 
