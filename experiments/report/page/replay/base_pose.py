@@ -18,8 +18,8 @@ FloatArray = NDArray[np.float64]
 
 TOUCHES_M = 0.004
 """Points up to this high above the ground are taken to touch it."""
-MOST_POINTS = 40
-"""Points of a shape that are looked at: the outermost in so many directions."""
+MOST_POINTS = 60
+"""Points of a link that are looked at: the outermost in so many directions."""
 
 
 def base_rotations(up: FloatArray) -> FloatArray:
@@ -62,12 +62,14 @@ def base_positions(
     normal = np.array([-np.sin(slope), 0.0, np.cos(slope)])
     body = np.concatenate(
         [
-            points @ np.swapaxes(poses[link][0], 1, 2) + poses[link][1][:, None, :]
+            (
+                points @ np.swapaxes(poses[link][0], 1, 2) + poses[link][1][:, None, :]
+            ).astype(np.float32)  # to a thousandth of a millimetre, in half the memory
             for link, points in _outermost(shapes).items()
         ],
         axis=1,
     )  # (n, n_points, 3) in the base frame
-    world = np.einsum("nij,nkj->nki", rotation, body)
+    world = body @ np.swapaxes(rotation, 1, 2).astype(np.float32)
     p = np.empty((len(rotation), 3))
     touching = np.zeros(body.shape[1], dtype=bool)
     for i, points in enumerate(world):
@@ -95,6 +97,9 @@ def _outermost(shapes: Sequence[Shape]) -> dict[str, FloatArray]:
     found: dict[str, list[FloatArray]] = {}
     for shape in shapes:
         if shape.joint is None:
-            rows = np.unique((ways @ shape.points.T).argmax(axis=1))
-            found.setdefault(shape.link, []).append(shape.points[rows])
-    return {link: np.vstack(points) for link, points in found.items()}
+            found.setdefault(shape.link, []).append(shape.points)
+    everything = {link: np.vstack(points) for link, points in found.items()}
+    return {
+        link: points[np.unique((ways @ points.T).argmax(axis=1))]
+        for link, points in everything.items()
+    }
