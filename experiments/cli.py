@@ -95,8 +95,8 @@ def heat(
     controllers: Annotated[
         str,
         typer.Option(
-            help="Comma-separated: fixed, smart, smart-full, smart-product, "
-            "constant:VALUE; one robot each."
+            help="Comma-separated: fixed, smart, nudge, minheat, smart-full, "
+            "smart-product, minheat-no-gear, constant:VALUE; one robot each."
         ),
     ] = "fixed,smart",
     misalign: Annotated[
