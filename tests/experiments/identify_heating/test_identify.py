@@ -49,7 +49,10 @@ def test_a_run_gives_back_the_table_of_the_robot(
     run_folder: Path, nao: Robot, seen: str
 ) -> None:
     """Six motors of one kind together; their sensors count in whole degrees."""
-    logs = [heat_log_of_run(run_folder, j, nao, seen=seen) for j in PITCH]  # type: ignore[arg-type]
+    logs = [
+        heat_log_of_run(run_folder, joint, nao, seen=seen, step_s=3.0)  # type: ignore[arg-type]
+        for joint in PITCH
+    ]
     fit = fit_one_node([record for log in logs for record in log.records])
     table = nao.motors[nao.motor_names.index("LKneePitch")].one_node
     share = 0.01 if seen == "truth" else 0.1

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
@@ -27,6 +27,7 @@ TWO_LOADS = np.repeat([1.2, 0.3], 300)  # A, each for 300 rows
     ambient=st.floats(0.0, 40.0),
     start=st.floats(-10.0, 60.0),
 )
+@settings(max_examples=40)
 def test_exact_temperatures_give_back_the_constants(
     heating: float, time_constant: float, ambient: float, start: float
 ) -> None:
