@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pandas.testing import assert_frame_equal
 
 from experiments.sweep.engines import dask_cluster, dask_engine
 from experiments.sweep.engines.dask_cluster import (
@@ -19,9 +20,11 @@ from experiments.sweep.engines.dask_cluster import (
 )
 from experiments.sweep.engines.dask_engine import DaskEngine, UnfitWorker
 from experiments.sweep.engines.seam import Work
+from experiments.sweep.run import run_sweep
 from experiments.sweep.trial import Trial, TrialOutcome
 from models import BadInput, TestbedError
 from tests.experiments.sweep.cluster import MOST_FAILURES, Cluster
+from tests.experiments.sweep.files import SHORT, spec_of
 from tests.experiments.sweep.test_engines import (  # the laws of every engine
     test_a_failed_trial_is_an_outcome,
     test_every_trial_is_told_once,
@@ -51,6 +54,15 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_commit() -> Iterator[None]:
+    """Let no commit between the start of two workers part them."""
+    here = Installation(versions=own_installation().versions, commit=None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dask_engine, "own_installation", lambda: here)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +172,20 @@ def test_a_worker_that_joins_later_is_looked_at_too(
         monkeypatch.setattr(dask_engine, "own_installation", lambda: other)
         with pytest.raises(UnfitWorker, match=r"numpy is .*, here 1\.0"):
             run_all(engine, trials(2), say_pid)
+
+
+def test_a_sweep_on_a_cluster_finds_what_it_finds_here(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """Real robots: the table is the same but for the clocks."""
+    spec = spec_of(tmp_path, SHORT)
+    with DaskEngine(cluster.address) as engine:
+        there = run_sweep(spec, tmp_path / "there", engine).frame
+    here = run_sweep(spec, tmp_path / "here").frame
+    clocks = ["wall_s", "trial_s"]
+    assert_frame_equal(there.drop(columns=clocks), here.drop(columns=clocks))
+    assert len(there) == 6
+    assert there["legs_joule_loss_j"].gt(0.0).all()
 
 
 def test_the_trial_of_a_killed_worker_goes_to_another(
