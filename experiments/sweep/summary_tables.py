@@ -35,10 +35,10 @@ def summary_table(sweep: Sweep) -> Table:
     for name in (
         "trials",
         "fell",
-        f"loss of\n{reference}",
-        "times the least\nof forces",
-        "times the least\nwith gears",
-        "settled\nmedian, last",
+        f"loss,\n× {reference}",
+        "power, × least\nof forces",
+        "power, × least\nwith gears",
+        "settled,\nthe last",
         "largest\nshift",
     ):
         table.add_column(name, justify="right")
@@ -111,7 +111,12 @@ def _band(row: Mapping[Hashable, Any], prefix: str) -> str:
     median = row[f"{prefix}median"]
     if median != median:  # noqa: PLR0124  # NaN
         return NONE
-    return f"{median:.2f}\n{row[f'{prefix}low']:.2f} to {row[f'{prefix}high']:.2f}"
+    low, high = row[f"{prefix}low"], row[f"{prefix}high"]
+    return f"{_ratio(median)}\n{_ratio(low)} to {_ratio(high)}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2f}" if value < 10.0 else f"{value:.1f}"
 
 
 def _settled(row: Mapping[Hashable, Any]) -> str:

@@ -14,7 +14,7 @@ def test_a_job_is_one_worker_with_one_thread() -> None:
         interface="lo",
         before=("module load python/3.11",),
         directives=("--exclude=node17",),
-        python="/opt/nao/bin/python",
+        python="python3.11-there",
     )
     with slurm_cluster(cfg) as cluster:
         lines = cluster.job_script().splitlines()
@@ -30,7 +30,7 @@ def test_a_job_is_one_worker_with_one_thread() -> None:
         assert f"#SBATCH {directive}" in lines
     threads = lines.index("export OMP_NUM_THREADS=1")
     module = lines.index("module load python/3.11")
-    (worker,) = [line for line in lines if line.startswith("/opt/nao/bin/python")]
+    (worker,) = [line for line in lines if line.startswith("python3.11-there")]
     assert threads < module < lines.index(worker)  # before it imports anything
     assert f"dask_worker {address} " in worker
     assert " --nthreads 1 " in worker
