@@ -152,8 +152,11 @@ def _size(spec: SweepSpec, jobs: int | None) -> str:
     wall_s = spec.n_trials * physics_s * WALL_PER_PHYSICS / workers
     count = f"{spec.n_trials:,}".replace(",", " ")
     robots = "1 robot" if spec.robots == 1 else f"{spec.robots} robots"
+    most = ""
+    if spec.keep is not None:
+        most = f" at the most, with {spec.keep.controller} first, the rest if kept"
     return (
-        f"{count} trials: {robots} at {spec.points} points of the grid; "
+        f"{count} trials: {robots} at {spec.points} points of the grid{most}; "
         f"about {duration_words(wall_s)} with {workers} processes."
     )
 
