@@ -218,6 +218,4 @@ def _outcome_of(future: "Future[Any]", task: _Task) -> TrialOutcome | None:
         return lost_worker(task.deaths) if task.deaths >= MOST_DEATHS else None
     if isinstance(error, UnfitWorker):
         raise error
-    if isinstance(error, ImportError):
-        raise UnfitWorker(unfit("that joined last", [f"it cannot import: {error}"]))
     return TrialOutcome.lost(f"{type(error).__name__}: {error}")
