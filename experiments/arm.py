@@ -221,8 +221,7 @@ class Arm:
             observation = self._loop.cycle()
             total += sim.mean_square
             signals = self._teller.signals if self._teller is not None else None
-            effort = np.abs(sim.motor_torque)
-            self._note(observation, effort, self._loop.limits, signals)
+            self._note(observation, sim.motor_torque, self._loop.limits, signals)
             if self._loop.shift is not None:
                 largest = float(np.abs(self._loop.shift).max())
                 self._largest_shift = max(self._largest_shift, largest)
@@ -246,12 +245,13 @@ class Arm:
             return
         sim = self._sim
         mean_square = self._steadiness.mean()
-        mean_abs = np.sqrt(mean_square)
+        # What heats from here on, so that the temperatures follow from the rows.
+        torque = np.copysign(np.sqrt(mean_square), sim.motor_torque)
         begin = sim.time_s
         end = min(begin + self._jump_length.take(), self._cfg.duration_s)
         while end - sim.time_s >= 1.0 - 1e-9:
             sim.advance_heat(mean_square, 1.0)
-            if self._note(sim.read(), mean_abs):
+            if self._note(sim.read(), torque):
                 self._jump_length.restart()
                 break
         self._recording.event("fast-forward", sim.time_s, begin_s=begin)
@@ -259,14 +259,17 @@ class Arm:
     def _note(
         self,
         observation: Observation,
-        mean_abs: FloatArray,
+        torque: FloatArray,
         limits: FloatArray | None = None,
         signals: Sequence[float] | None = None,
     ) -> bool:
-        """Record and measure; True when a line was crossed."""
+        """Record and measure; True when a line was crossed.
+
+        `torque` (n_motors,) in N·m is what heated the motors since the last call.
+        """
         sim = self._sim
-        self._recording.row(sim, observation, limits, signals)
-        reached = self._meter.add(mean_abs)
+        self._recording.row(sim, observation, limits, signals, motor_torque=torque)
+        reached = self._meter.add(np.abs(torque))
         for name in reached:
             self._recording.event("reached 80 °C", sim.time_s, motor=name)
         changes = sim.protection.take_events()

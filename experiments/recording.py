@@ -2,7 +2,8 @@
 
 One row a control period with physics, one every second in fast-forward. A row holds
 what the controller was given, when that was read, and what it answered: enough to give
-it the same again (`sim.replay`).
+it the same again (`sim.replay`). Beside it stands what only the simulator knows and no
+controller sees: where the base is, torques and temperatures as they truly are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from controllers.robot_interface import Observation
 from models import Robot
-from sim.channels import Channel, observation_channels
+from sim.channels import AXES, Channel, observation_channels
 from sim.leds import colour_names
 from sim.recorder import Recorder
 from sim.replay_channels import replay_channels
@@ -22,6 +23,10 @@ from sim.run_meta import describe_run
 from sim.simulated_robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
+
+BASE_POSITION, BASE_QUATERNION = "base_position", "base_quaternion"
+"""True pose of the base link's frame in the world: m, and a unit quaternion."""
+QUATERNION = ("x", "y", "z", "w")
 
 
 def channels(
@@ -34,14 +39,18 @@ def channels(
     """Return what a row holds: the observation, and the truth that a report needs.
 
     `effort` is the motor's share on each joint, gear friction taken off;
-    `true_temperature` is that of the heating model, without the sensor's steps; `leds`,
-    if asked for, the mean brightness of each group of LEDs and colour; `signal`, what
-    the controller says of itself, each with its unit in its name.
+    `base_position` and `base_quaternion` are the truth about the base link's frame in
+    the world; `true_temperature` is that of the heating model, without the sensor's
+    steps; `motor_torque` that of the last tick, or of what heats in fast-forward;
+    `leds`, if asked for, the mean brightness of each group of LEDs and colour;
+    `signal`, what the controller says of itself, each with its unit in its name.
     """
     leds = Channel(name="leds", unit="1", members=colour_names(robot.leds))
     return (
         *observation_channels(robot, exact=exact),
         *replay_channels(robot, exact=exact),
+        Channel(name=BASE_POSITION, unit="m", members=AXES),
+        Channel(name=BASE_QUATERNION, unit="1", members=QUATERNION),
         Channel(name="true_temperature", unit="degC", members=robot.motor_names),
         Channel(name="motor_torque", unit="N·m", members=robot.motor_names),
         *((leds,) if with_leds else ()),
@@ -116,6 +125,7 @@ class RunRecording:
         seen: Observation,
         limits: FloatArray | None = None,
         signals: Sequence[float] | None = None,
+        motor_torque: FloatArray | None = None,
     ) -> None:
         """Record the present moment and what the sensors last said.
 
@@ -125,9 +135,12 @@ class RunRecording:
             limits: (n_joints,) what the stiffness controller answered to `seen`, before
                 anything cut it; None where it was not asked.
             signals: what it said of itself then; None likewise.
+            motor_torque: (n_motors,) that heated the motors since the row before, in
+                N·m; None: that of the last tick.
         """
         if self._recorder is None:
             return
+        position, quaternion = sim.engine.base_pose()
         self._recorder.append(
             sim.time_s,
             seen.q,
@@ -142,8 +155,10 @@ class RunRecording:
             seen.accelerometer,
             seen.time_s,
             self._no_limits if limits is None else limits,
+            position,
+            quaternion,
             sim.heating.temperature,
-            sim.motor_torque,
+            sim.motor_torque if motor_torque is None else motor_torque,
             *((sim.leds.means(),) if self._with_leds else ()),
             *(
                 (self._no_signals if signals is None else signals,)

@@ -24,6 +24,7 @@ TEMPERATURE_PERIOD_S = 1.0
 """Of the NAO's sensors: a protection sees a temperature this late at most."""
 JUMP_STEP_S = 1.0
 """Heat is advanced by this much between two looks at the protection."""
+ATOL_ROW_K = 2e-5  # rows keep seven digits
 ATOL_FALL_S = 0.1
 """How long the limp robot takes to fall depends a little on how it stood."""
 
@@ -224,14 +225,40 @@ def test_no_jump_before_the_robot_has_settled(tmp_path: Path) -> None:
     assert CFG.not_before_s > APPROACH_TIME + 2.0
 
 
-def test_jumps_keep_the_rows_in_step_with_the_clock(tmp_path: Path) -> None:
-    """One row every 20 ms of physics and every second of a jump; none twice."""
+@pytest.fixture(scope="module")
+def jumping(tmp_path_factory: pytest.TempPathFactory) -> tuple[ArmResult, Run]:
+    """A run that ends in a jump."""
     arms = plan(full=False, minutes=0.2, controllers=("fixed",))
-    result, run = run_recorded(arms, tmp_path)
+    return run_recorded(arms, tmp_path_factory.mktemp("jumping"))
+
+
+def test_jumps_keep_the_rows_in_step_with_the_clock(
+    jumping: tuple[ArmResult, Run],
+) -> None:
+    """One row every 20 ms of physics and every second of a jump; none twice."""
+    result, run = jumping
     steps = np.diff(run.frame.index)
     is_jump = np.isclose(steps, 1.0)
     assert np.isclose(steps[~is_jump], 0.02).all()
     assert is_jump.sum() == pytest.approx(result.sim_s - result.physics_s)
+
+
+def test_the_temperatures_of_a_jump_follow_from_its_rows(
+    nao: Robot, jumping: tuple[ArmResult, Run]
+) -> None:
+    """Each from the one before, with the motor torque that its row names."""
+    _, run = jumping
+    rows = run.frame.loc[begin_of(only(run, "fast-forward")) - 0.01 :]
+    degc = rows[[f"true_temperature.{m}" for m in nao.motor_names]].to_numpy(float)
+    torque = rows[[f"motor_torque.{m}" for m in nao.motor_names]].to_numpy(float)
+    heating = make_heating(nao, HeatingCfg())
+    assert len(rows) > 3, "there was hardly a jump"
+    for i in range(1, len(rows)):
+        heating.reset(degc[i - 1])
+        heating.advance(torque[i] ** 2, JUMP_STEP_S)
+        np.testing.assert_allclose(heating.temperature, degc[i], atol=ATOL_ROW_K)
+    pushes_as_before = np.sign(torque[1:]) == np.sign(torque[0])
+    assert pushes_as_before.all(), "a torque has lost its sign"
 
 
 def only(run: Run, kind: str) -> Event:
