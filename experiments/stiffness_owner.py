@@ -69,7 +69,7 @@ class StiffnessOwner:
         self.controller = controller
         controller.reset(robot)
         self.shift = np.zeros(len(robot.joints))
-        """(n_joints,) on top of the set-points, in rad."""
+        """(n_joints,) submitted last, on top of the set-points, in rad."""
         self._largest_step = SHIFT_RATE * period_ticks * ledger.cfg.tick_s
         self.limits = np.full(len(robot.joints), np.nan)
         """(n_joints,) what the controller decided last, before anything cut it."""
@@ -108,14 +108,19 @@ class StiffnessOwner:
     def _move_shift(self, wanted: FloatArray | None) -> bool:
         """Go towards the shift that the controller wants; None: towards none.
 
+        A step begins at what is in force: joints that were somebody else's come after
+        the others no faster than these went.
+
         Returns:
             Whether there is one to be put on the set-points.
         """
-        if wanted is None and not self.shift.any():
+        present = self._gate.shift
+        if wanted is None and not present.any():
+            self.shift = present
             return False
         most = self._largest_step
-        step = np.clip((0.0 if wanted is None else wanted) - self.shift, -most, most)
-        self.shift = self.shift + step
+        step = np.clip((0.0 if wanted is None else wanted) - present, -most, most)
+        self.shift = present + step
         return True
 
     def _has_all(self) -> bool:

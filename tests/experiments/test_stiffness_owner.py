@@ -214,3 +214,29 @@ def test_set_points_of_behaviours_stay_what_they_are_under_a_shift(
     body.slot()
     target = body.sim.read().target[nao.joint_index(leaf)]
     assert np.isclose(target, in_force + 0.02, atol=1e-9)
+
+
+def test_joints_that_come_back_follow_no_faster(
+    staged: Callable[[Robot], Staged],
+) -> None:
+    """The shift went on without them; they come after it at the same rate."""
+    nao = load_robot()
+    body, owner, _ = staged(nao)
+    owner.change(Shifting())
+    ticket = body.ledger.request(
+        Request(owner="masseur", resources=tuple(LEAVES)), body.tick
+    )
+    assert ticket.outcome is not None
+    token = ticket.outcome.token
+    assert token is not None
+    for _ in range(80):
+        body.slot()
+    last = body.sim.read().target
+    body.ledger.release(token, body.tick)
+    begin = last
+    for _ in range(80):
+        body.slot()
+        target = body.sim.read().target
+        assert np.abs(target - last).max() <= SHIFT_RATE * PERIOD * 0.01 + 1e-12
+        last = target
+    assert np.isclose((last - begin).max(), 0.02)

@@ -101,6 +101,11 @@ class Gate:
         self._trims: list[tuple[Token | None, FloatArray]] = []
         """Shifts that were submitted for this slot."""
 
+    @property
+    def shift(self) -> FloatArray:
+        """(n_joints,) in force on top of the set-points, in rad; not to be changed."""
+        return self._outputs.shift
+
     # -- the slot fills ---------------------------------------------------------------
 
     def submit(
