@@ -164,6 +164,7 @@ def _result(recording: Recording, answers: Sequence[Answers]) -> ReplayResult:
             period_s=seen.period_s,
             is_exact=seen.is_exact,
             jumps=seen.jumps,
+            damaged_events=run.damaged_events,
         ),
         reference=first.controller,
         answers={

@@ -32,6 +32,8 @@ class RecordedRun:
     """Recorded with every digit."""
     jumps: tuple[tuple[float, float], ...]
     """Times in s between which heat passed alone and no controller was asked."""
+    damaged_events: int = 0
+    """Lines of its events that cannot be read; a replay needs none of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

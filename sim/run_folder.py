@@ -46,6 +46,8 @@ class Run:
     """`done`, `failed: why`, `running`, or `interrupted`: ended without a word."""
     events: tuple[Event, ...]
     """In the order in which they happened."""
+    damaged_events: int = 0
+    """Lines of `events.jsonl` that nobody can read any more, left out of `events`."""
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
@@ -108,6 +110,8 @@ def read_run(folder: Path | str) -> Run:
     Args:
         folder: as `create_run_folder` returned it.
 
+    Lines of its events that are damaged are left out and counted.
+
     Raises:
         BadInput: it is no run folder.
     """
@@ -117,8 +121,10 @@ def read_run(folder: Path | str) -> Run:
     if state == "running" and not _is_locked(folder / EVENTS_FILE):
         meta = read_meta(folder)  # it may have ended in between
         state = "interrupted" if meta.state == "running" else meta.state
-    events = _read_events(folder / EVENTS_FILE)
-    return Run(folder=folder, meta=meta, state=state, events=events)
+    events, damaged = _read_events(folder / EVENTS_FILE)
+    return Run(
+        folder=folder, meta=meta, state=state, events=events, damaged_events=damaged
+    )
 
 
 def _is_locked(path: Path) -> bool:
@@ -133,13 +139,29 @@ def _is_locked(path: Path) -> bool:
     return False
 
 
-def _read_events(path: Path) -> tuple[Event, ...]:
-    """Read whole lines; the last one may have been cut by the end of the process."""
+def _read_events(path: Path) -> tuple[tuple[Event, ...], int]:
+    """Return the events of whole lines, and how many lines are damaged.
+
+    The last line may have been cut by the end of the process: that is no damage.
+    """
     if not path.exists():
-        return ()
+        return (), 0
     text = path.read_bytes().decode("utf-8", errors="replace")
-    whole = text[: text.rfind("\n") + 1].splitlines()
-    return tuple(Event(**json.loads(line)) for line in whole)
+    found = [_event(line) for line in text.split("\n")[:-1]]
+    events = tuple(event for event in found if event is not None)
+    return events, len(found) - len(events)
+
+
+def _event(line: str) -> Event | None:
+    """Return what a line tells; None where no recorder has written it."""
+    try:
+        data = json.loads(line)
+    except ValueError:
+        return None
+    match data:
+        case {"kind": str(kind), "time_s": int() | float() as time_s, "data": dict()}:
+            return Event(kind=kind, time_s=time_s, data=data["data"])
+    return None
 
 
 def _read_part(path: Path) -> "pd.DataFrame":

@@ -106,6 +106,9 @@ def _notes(run: RecordedRun) -> list[str]:
         )
     if run.state != "done":
         notes.append(f"The run: {run.state}; what it recorded is replayed to its end.")
+    if n := run.damaged_events:
+        lines = "1 line of its events is" if n == 1 else f"{n} lines of its events are"
+        notes.append(f"{lines} damaged; a replay needs none of them.")
     if run.jumps:
         jumps = [f"{a:.2f} to {b:.2f} s" for a, b in run.jumps[:MOST_JUMPS]]
         more = len(run.jumps) - MOST_JUMPS

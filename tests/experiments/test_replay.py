@@ -1,5 +1,7 @@
 """Controllers on one recording: the same input, answers set beside each other."""
 
+import io
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -8,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from rich.console import Console
 
 from controllers import registry
 from controllers.plain import FixedStiffness
@@ -17,6 +20,7 @@ from experiments.loop import CONTROL_PERIOD, Loop, PacedRobot
 from experiments.recording import RunRecording
 from experiments.replay import Recording, ReplayCfg, open_recording, replay_controllers
 from experiments.replay_results import compare
+from experiments.report.replay_table import replay_tables
 from experiments.robot_source import (
     RecordingSource,
     RobotSource,
@@ -152,6 +156,20 @@ def test_a_replay_needs_no_engine(standing: Path) -> None:
     )
     assert ran.returncode == 0, ran.stderr
     assert "bit for bit" in ran.stdout
+
+
+def test_a_damaged_event_is_told_and_replayed_around(
+    standing: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(standing, tmp_path / "damaged"))
+    with (folder / "events.jsonl").open("a") as events:
+        events.write("{no event\n")
+    recording = opened(folder, "fixed")
+    assert len(recording.observations) == len(opened(standing, "fixed").observations)
+    result, _ = replay_controllers(recording)
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(*replay_tables(result))
+    assert "1 line of its events is damaged" in console.export_text()
 
 
 @pytest.mark.requirement("JD-17")

@@ -242,6 +242,32 @@ def test_what_a_dead_process_left_half_written_is_ignored(tmp_path: Path) -> Non
     assert [event.kind for event in run.events] == ["step"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{no event",
+        "[1, 2]",
+        "null",
+        "",
+        '{"kind": "fell", "time_s": "soon", "data": {}}',
+        '{"kind": "fell", "time_s": 1.0}',
+        "\0\0\0",
+    ],
+)
+def test_events_around_a_damaged_line_are_read_and_it_is_counted(
+    tmp_path: Path, line: str
+) -> None:
+    with Recorder(tmp_path, CHANNELS, _meta()) as recorder:
+        recorder.event("step", 1.0)
+        recorder.event("fell", 2.0, name="two\u2028lines")
+    first, second, rest = (tmp_path / "events.jsonl").read_text().split("\n")
+    (tmp_path / "events.jsonl").write_text("\n".join([first, line, second, rest]))
+    run = read_run(tmp_path)
+    assert [event.kind for event in run.events] == ["step", "fell"]
+    assert run.events[1].data == {"name": "two\u2028lines"}
+    assert run.damaged_events == 1
+
+
 def test_rows_written_twice_are_read_once(tmp_path: Path) -> None:
     with Recorder(tmp_path, CHANNELS, _meta()) as recorder:
         _record(recorder, _times(10.0))

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from experiments.report.page.heat_json import read_heat_result
-from experiments.report.page.open_run import open_run
 from experiments.report.page.rows_file import read_rows
 from experiments.results import HeatResult
 from models import BadInput
-from sim.run_folder import Run
+from sim.recorder import EVENTS_FILE
+from sim.run_folder import Run, read_run
 from sim.run_meta import META_FILE
 
 if TYPE_CHECKING:
@@ -141,10 +141,13 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
 
 
 def _read_arm(folder: Path, warnings: list[str]) -> ArmSource:
-    run, problems = open_run(folder)
+    run = read_run(folder)
     name = str(run.meta.config.get("controller", folder.name))
-    frame, more = read_rows(run)
-    warnings += [f"{name}: {problem}" for problem in (*problems, *more)]
+    frame, problems = read_rows(run)
+    if n := run.damaged_events:
+        lines = "line" if n == 1 else "lines"
+        problems.insert(0, f"{n} damaged {lines} of {EVENTS_FILE} left out.")
+    warnings += [f"{name}: {problem}" for problem in problems]
     return ArmSource(name=name, run=run, frame=frame)
 
 
