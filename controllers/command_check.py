@@ -1,6 +1,7 @@
 """What a robot refuses to be told."""
 
 from collections.abc import Iterable
+from math import pi
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,16 @@ def check_command(command: Command, robot: Robot) -> None:
             check_leds(setting, groups[name])
     if command.sound is not None:
         check_sound(command.sound, robot.speakers)
+
+
+def check_shift(shift: FloatArray, robot: Robot) -> None:
+    """Check a shift of the set-points before it is put on top of them.
+
+    Raises:
+        BadInput: there is not one value for each joint, or one is not finite or beyond
+            half a turn.
+    """
+    _check_values("shift of the set-point", np.asarray(shift), robot, " rad", -pi, pi)
 
 
 def check_leds(setting: LedSetting, group: LedGroup) -> None:

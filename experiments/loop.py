@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.command_check import check_shift
 from controllers.robot_interface import Controller, Observation, RobotInterface
 from experiments.sole_owner import SoleOwner
 from sim.ticks import ticks_of
@@ -92,10 +93,16 @@ class Loop(Generic[AnyRobot]):
         controller.reset(sim.robot)
 
     def cycle(self) -> Observation:
-        """Run one control period and return the observation it began with."""
+        """Run one control period and return the observation it began with.
+
+        Raises:
+            BadInput: a limit or a shift that no robot accepts.
+        """
         observation = self.sim.read()
         decided = self.controller.step(observation)
         self.limits = decided.stiffness
+        if decided.shift is not None:
+            check_shift(decided.shift, self.sim.robot)
         self._owner.command(self._target(decided.shift), self.limits)
         self.shift = decided.shift
         self._run()

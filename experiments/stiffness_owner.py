@@ -9,6 +9,7 @@ never faster than `SHIFT_RATE`, also when another controller takes over.
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.command_check import check_shift
 from controllers.resources.gate import Gate
 from controllers.resources.gate.device_map import map_devices
 from controllers.resources.ledger import Ledger
@@ -82,12 +83,18 @@ class StiffnessOwner:
         self.controller = controller
 
     def __call__(self, tick: int, observation: Observation) -> None:
-        """Decide, in the slots of its period."""
+        """Decide, in the slots of its period.
+
+        Raises:
+            BadInput: a limit or a shift that no robot accepts.
+        """
         if tick % self._period:
             return
         self.seen = observation
         decided = self.controller.step(observation)
         self.limits = limits = decided.stiffness
+        if decided.shift is not None:
+            check_shift(decided.shift, self._robot)
         moves = self._move_shift(decided.shift)
         if self._has_all():
             self._gate.submit_stiffness(self._whole, limits)

@@ -150,8 +150,19 @@ def test_a_shift_is_added_to_the_posture_and_taken_back(stand: SimulatedRobot) -
     assert_allclose(seen[2.3], np.clip(goal, robot.lower, robot.upper), atol=1e-12)
 
 
-def test_a_shift_that_is_not_finite_is_refused(stand: SimulatedRobot) -> None:
-    controller = Shifting(np.full(len(stand.robot.joints), np.nan))
-    loop = Loop(stand, controller, stand.read().target)
-    with pytest.raises(BadInput, match="nan"):
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (np.full(6, np.nan), "is nan rad"),
+        (np.full(6, np.inf), "is inf rad"),
+        (np.full(6, -4.0), "is -4 rad; accepted: -3.14159 to"),
+        (np.zeros(3), r"shape \(3,\); give \(6,\)"),
+        (np.zeros(1), r"shape \(1,\); give \(6,\)"),
+    ],
+)
+def test_a_shift_that_no_robot_takes_is_refused(
+    stand: SimulatedRobot, wrong: NDArray[np.float64], why: str
+) -> None:
+    loop = Loop(stand, Shifting(wrong), stand.read().target)
+    with pytest.raises(BadInput, match=f"shift of the set-point.*{why}"):
         run_for(loop, 2.4)

@@ -16,6 +16,7 @@ from controllers.resources.words import Preemption
 from controllers.robot_interface import Limits, Observation
 from experiments.coupled_cfg import CoupledCfg
 from experiments.coupled_robot import CoupledRobot
+from experiments.slot_failures import SlotsFailed
 from experiments.stiffness_owner import (
     NAME,
     PRIORITY,
@@ -240,3 +241,18 @@ def test_joints_that_come_back_follow_no_faster(
         assert np.abs(target - last).max() <= SHIFT_RATE * PERIOD * 0.01 + 1e-12
         last = target
     assert np.isclose((last - begin).max(), 0.02)
+
+
+def test_a_shift_that_no_robot_takes_is_refused(
+    staged: Callable[[Robot], Staged],
+) -> None:
+    class Short(ConstantStiffness):
+        def step(self, observation: Observation) -> Limits:
+            stiffness = super().step(observation).stiffness
+            return Limits(stiffness=stiffness, shift=np.zeros(3))
+
+    body, owner, _ = staged(load_robot())
+    owner.change(Short(1.0))
+    with pytest.raises(SlotsFailed, match=r"shift of the set-point has shape \(3,\)"):
+        run(body, PERIOD)
+    assert not body.gate.shift.any()

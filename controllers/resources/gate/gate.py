@@ -18,7 +18,7 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.command_check import check_command
+from controllers.command_check import check_command, check_shift
 from controllers.resources.gate.batch import Batch, Rights, check_once
 from controllers.resources.gate.device_map import DeviceMap, map_devices
 from controllers.resources.gate.device_writers import (
@@ -233,16 +233,10 @@ class Gate:
             shift: (n_joints,) in rad. Joints on one motor obey the leading one.
 
         Raises:
-            BadInput: it is of the wrong shape, or not finite.
+            BadInput: it is of the wrong shape, not finite, or beyond half a turn.
         """
-        joints = len(self._outputs.shift)
-        values = np.array(shift, dtype=np.float64)
-        if values.shape != (joints,) or not np.isfinite(values).all():
-            raise BadInput(
-                f"shift of the set-points is {shift}; give ({joints},) finite angles "
-                "in rad."
-            )
-        self._trims.append((token, values))
+        check_shift(shift, self._outputs.robot)
+        self._trims.append((token, np.array(shift, dtype=np.float64)))
 
     # -- the slot goes out ------------------------------------------------------------
 
