@@ -1,6 +1,7 @@
 """The contact forces of least joule loss: against a cone programme, and by law."""
 
 import dataclasses
+import sys
 
 import numpy as np
 import pytest
@@ -104,6 +105,14 @@ def test_a_robot_that_must_fall_is_not_balanced() -> None:
     assert not solve_least_loss(lying).is_balanced
     with pytest.raises(BadInput, match="no contact forces"):
         solve_least_loss_reference(lying)
+
+
+def test_without_cvxpy_the_reference_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    with pytest.raises(BadInput, match=r"nao-testbed\[reference\]"):
+        solve_least_loss_reference(standing_problem(NAO))
 
 
 def test_without_contacts_nothing_carries() -> None:
