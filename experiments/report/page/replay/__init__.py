@@ -2,6 +2,6 @@
 
     clothe -> pose_robot -> build_replay
 
-What no recording holds is worked out and told: the base pose from the accelerometer,
-the gyroscope and the ground, the shapes from the robot's URDF.
+The base is where the simulator recorded it. In older recordings it is worked out from
+accelerometer, gyroscope and ground, and the page says so.
 """

@@ -8,6 +8,7 @@ import numpy as np
 from experiments.report.page.numbers import duration, number
 from experiments.report.page.replay.motion import (
     dress,
+    has_base_pose,
     misalignment,
     pose_robot,
     slope_deg,
@@ -85,10 +86,7 @@ def _notes(
     )
     notes = [
         f"{clock} The rows are shown every {duration(step_s)}.",
-        "The pose of the base is not recorded. Its tilt is estimated from "
-        "accelerometer and gyroscope, its height from the lowest point of the body, "
-        "which touches the ground; points that touch stay where they are. Heading, "
-        "slides and flights are not known.",
+        *base_notes(arms),
     ]
     if any(misalignment(arm, robots[arm.name]).any() for arm in arms):
         notes.append(
@@ -99,6 +97,28 @@ def _notes(
     if slope:
         notes.append(f"The ground rises by {number(slope)}° ahead of the robots.")
     return tuple(notes)
+
+
+def base_notes(arms: Sequence[ArmSource]) -> list[str]:
+    """Say whose base is where it was, and whose is where it probably was."""
+    known = [arm.name for arm in arms if has_base_pose(arm)]
+    guessed = [arm.name for arm in arms if arm.name not in known]
+    notes = []
+    if known:
+        whose = f" of {', '.join(known)}" if guessed else ""
+        notes.append(
+            f"The base{whose} is where the simulator had it: the truth, which no "
+            "sensor tells."
+        )
+    if guessed:
+        whose = f" of {', '.join(guessed)}" if known else ""
+        notes.append(
+            f"The pose of the base{whose} is not recorded. Its tilt is estimated from "
+            "accelerometer and gyroscope, its height from the lowest point of the "
+            "body, which touches the ground; points that touch stay where they are. "
+            "Heading, slides and flights are not known."
+        )
+    return notes
 
 
 def _hex(rgb: tuple[float, float, float]) -> str:

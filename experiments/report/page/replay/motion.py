@@ -1,7 +1,8 @@
 """How a recorded robot moved: link angles, base poses and temperatures on a time grid.
 
 Encoders read true angles less their calibration errors; where the run's settings name
-these errors they are put back, so that the picture shows the true posture.
+these errors they are put back, so that the picture shows the true posture. The base is
+where the simulator had it; rows without that give an estimate (`base_pose`).
 """
 
 from collections.abc import Mapping
@@ -10,17 +11,18 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
+from experiments.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
 from experiments.report.page.replay.base_pose import base_positions, base_rotations
 from experiments.report.page.replay.shapes import Body, clothe
 from experiments.report.page.replay.tree import Poses, place_links
 from experiments.report.page.replay.uprightness import upward
 from experiments.report.page.run_source import ArmSource
 from models import BadInput, Robot
+from sim.channels import AXES
 
 FloatArray = NDArray[np.float64]
-
-AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,17 +70,23 @@ def pose_robot(arm: ArmSource, body: Body, grid_s: FloatArray) -> Motion:
     rows = np.clip(np.searchsorted(time_s, grid_s + 1e-9) - 1, 0, len(time_s) - 1)
     degc = _channel(arm, "true_temperature", robot.motor_names)[rows]
     q = _channel(arm, "q", robot.joint_names)[rows] + misalignment(arm, robot)
-    felt, gyro = _channel(arm, "accelerometer", AXES), _channel(arm, "gyro", AXES)
-    up_in_imu = upward(time_s, felt, gyro)[rows]
     poses = place_links(body.tree, robot.base_link, robot.joint_names, q)
-    up = np.einsum("nij,nj->ni", poses[robot.imu.link][0], up_in_imu)
-    rotation = base_rotations(up)
+    if has_base_pose(arm):
+        quaternion = _channel(arm, BASE_QUATERNION, QUATERNION)[rows]
+        rotation: FloatArray = Rotation.from_quat(quaternion).as_matrix()
+        position = _channel(arm, BASE_POSITION, AXES)[rows]
+    else:
+        felt, gyro = _channel(arm, "accelerometer", AXES), _channel(arm, "gyro", AXES)
+        up_in_imu = upward(time_s, felt, gyro)[rows]
+        up = np.einsum("nij,nj->ni", poses[robot.imu.link][0], up_in_imu)
+        rotation = base_rotations(up)
+        position = base_positions(rotation, poses, body.shapes, slope_deg(arm))
     return Motion(
         name=arm.name,
         body=body,
         q=q,
         rotation=rotation,
-        position=base_positions(rotation, poses, body.shapes, slope_deg(arm)),
+        position=position,
         degc=degc[:, list(robot.motor_of_joint)],
         height=_height(body, rotation[0], poses),
     )
@@ -91,6 +99,14 @@ def _height(body: Body, rotation: FloatArray, poses: Poses) -> float:
         for shape in body.shapes
     ]
     return float(np.ptp(np.concatenate(z)))
+
+
+def has_base_pose(arm: ArmSource) -> bool:
+    """Does every row tell where the base was? Older runs did not record it."""
+    columns = [f"{BASE_POSITION}.{axis}" for axis in AXES]
+    columns += [f"{BASE_QUATERNION}.{part}" for part in QUATERNION]
+    known = set(columns) <= set(arm.frame.columns)
+    return known and bool(np.isfinite(arm.frame[columns].to_numpy()).all())
 
 
 def misalignment(arm: ArmSource, robot: Robot) -> FloatArray:

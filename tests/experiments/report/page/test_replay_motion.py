@@ -1,6 +1,6 @@
 """The replayed robot stands as the recorded one stood."""
 
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,13 +15,15 @@ from controllers.stiffness.dynamics import Dynamics
 from experiments.loop import Loop
 from experiments.recording import RunRecording
 from experiments.report.page.replay.base_pose import base_rotations
+from experiments.report.page.replay.build import base_notes
 from experiments.report.page.replay.motion import dress, pose_robot
 from experiments.report.page.replay.tree import place_links, read_tree
 from experiments.report.page.replay.uprightness import GRAVITY, upward
-from experiments.report.page.run_source import read_source
+from experiments.report.page.run_source import ArmSource, read_source
 from models import Robot, load_robot
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
+from sim.truth import Truth
 from sim.world_cfg import WorldCfg
 
 FloatArray = NDArray[np.float64]
@@ -30,6 +32,7 @@ NAO = load_robot()
 ATOL_TILT_DEG = 1.5  # the gains of an accelerometer are off by some per cent
 ATOL_HEIGHT_M = 3e-3  # a foot is 0.16 m long: a degree of tilt lifts its end by 2.8 mm
 ATOL_WAY_M = 5e-3
+ATOL_STORED = 1e-6  # rows keep seven digits
 
 vectors = arrays(np.float64, 3, elements=st.floats(-1.0, 1.0)).filter(
     lambda v: np.linalg.norm(v) > 0.1
@@ -87,15 +90,18 @@ def test_the_base_turns_until_up_is_up(directions: list[FloatArray]) -> None:
     )
 
 
-@pytest.mark.scenario
-def test_the_replay_is_near_the_truth_on_a_slope(tmp_path: Path) -> None:
-    """A misaligned ankle on a slope of 3°: what only the simulator knows is found."""
+@pytest.fixture(scope="module")
+def on_a_slope(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[ArmSource, list[Truth]]:
+    """A second with a misaligned ankle on a slope of 3°, and the truth of each row."""
+    folder = tmp_path_factory.mktemp("slope")
     cfg = SimulationCfg(
         world=WorldCfg(slope_deg=3.0), misalignment_deg={"LAnklePitch": 2.0}
     )
     sim = SimulatedRobot(NAO, cfg, "PoseInit")
     recording = RunRecording.open(
-        tmp_path, NAO, seed=0, config={"simulation": cfg}, command=()
+        folder, NAO, seed=0, config={"simulation": cfg}, command=()
     )
     loop = Loop(sim, make_controller("fixed"), NAO.posture("PoseInit").angles)
     truths = []
@@ -104,7 +110,34 @@ def test_the_replay_is_near_the_truth_on_a_slope(tmp_path: Path) -> None:
         truths.append(sim.truth())
     recording.close("done")
     sim.close()
-    (arm,) = read_source(tmp_path).arms
+    (arm,) = read_source(folder).arms
+    return arm, truths
+
+
+@pytest.mark.scenario
+def test_the_base_is_where_the_simulator_had_it(
+    on_a_slope: tuple[ArmSource, list[Truth]],
+) -> None:
+    arm, truths = on_a_slope
+    grid_s = np.array([truth.time_s for truth in truths])
+    motion = pose_robot(arm, dress(arm, NAO), grid_s)
+    true = Rotation.from_quat([truth.base_quaternion for truth in truths])
+    np.testing.assert_allclose(motion.rotation, true.as_matrix(), atol=ATOL_STORED)
+    position = [truth.base_position for truth in truths]
+    np.testing.assert_allclose(motion.position, position, atol=ATOL_STORED)
+    (note,) = base_notes([arm])
+    assert "the truth" in note
+
+
+@pytest.mark.scenario
+def test_an_older_recording_gives_a_replay_near_the_truth(
+    on_a_slope: tuple[ArmSource, list[Truth]],
+) -> None:
+    """Without the pose of the base: what only the simulator knows is found."""
+    arm, truths = on_a_slope
+    known = [name for name in arm.frame.columns if name.startswith("base_")]
+    assert len(known) == 7
+    arm = replace(arm, frame=arm.frame.drop(columns=known))
     grid_s = np.array([truth.time_s for truth in truths])
     motion = pose_robot(arm, dress(arm, NAO), grid_s)
     start = truths[0].base_position[:2] - motion.position[0, :2]
@@ -122,6 +155,8 @@ def test_the_replay_is_near_the_truth_on_a_slope(tmp_path: Path) -> None:
         truths[-1].temperature[list(NAO.motor_of_joint)],
         atol=1e-3,
     )
+    (note,) = base_notes([arm])
+    assert "estimated" in note
 
 
 def test_every_joint_has_its_drum_on_the_link_that_it_turns(two_leg: Robot) -> None:
