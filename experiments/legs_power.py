@@ -26,7 +26,10 @@ from sim.engine import rotation_from_quaternion
 from sim.simulated_robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
+AT_STOP_RAD = 2e-3
+"""A joint so near to the end of its range may lean on its stop: 0.1°."""
 SETTLED_SHARE = 0.05
 """Share of its final value within which a power has settled."""
 SETTLED_W = 0.05
@@ -38,9 +41,11 @@ class LeastPowers:
     """The least joule loss of the legs that a true posture allows, in W."""
 
     without_gears_w: float
-    """Of the contact forces alone: what postures are compared by."""
+    """Of the contact forces alone, as if no joint had stops: what postures are compared
+    by."""
     with_gears_w: float | None
-    """When stuck gears bear what they can: nobody gets below. None: not found."""
+    """When stuck gears bear what they can, and the stops of joints at the end of their
+    range whatever they like: nobody gets below. None: not found."""
 
 
 def least_powers(
@@ -77,10 +82,22 @@ def least_powers(
     if not least.is_balanced:
         return None
     stuck = sim.cfg.servo.friction_scale if sim.cfg.servo.kind == "torque" else 0.0
+    help_nm = stuck * gear_friction(robot)
+    help_nm[robot.motor_of_joint[are_at_stops(robot, truth.q)]] = np.inf
     return LeastPowers(
         without_gears_w=least.loss_w,
-        with_gears_w=least_power_with_gears(problem, stuck * gear_friction(robot)),
+        with_gears_w=least_power_with_gears(problem, help_nm),
     )
+
+
+def are_at_stops(robot: Robot, q: FloatArray) -> BoolArray:
+    """Return which joints are at an end of their range, (n_joints,).
+
+    Args:
+        robot: whose ranges.
+        q: (n_joints,) true angles in rad.
+    """
+    return (q <= robot.lower + AT_STOP_RAD) | (q >= robot.upper - AT_STOP_RAD)
 
 
 class LegsPower:

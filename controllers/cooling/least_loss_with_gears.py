@@ -37,7 +37,8 @@ def least_power_with_gears(problem: StandingProblem, gear: FloatArray) -> float 
 
     Args:
         problem: the robot on its soles.
-        gear: (n_motors,) largest friction torque in N·m.
+        gear: (n_motors,) largest friction torque in N·m; inf where a joint leans on its
+            stop, so that its motor need not bear anything.
     """
     counts = problem.loss > 0.0
     root = np.sqrt(problem.loss[counts])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from experiments.legs_power import LegsPower, least_powers
+from experiments.legs_power import LegsPower, are_at_stops, least_powers
 from models import load_robot
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
@@ -60,6 +60,23 @@ def test_the_least_of_a_level_robot_is_that_of_its_posture() -> None:
         assert_allclose(least.without_gears_w, 0.550, rtol=0.03)  # it has sunk a little
         assert least.with_gears_w is not None
         assert_allclose(least.with_gears_w, 0.290, rtol=0.05)
+    finally:
+        sim.close()
+
+
+def test_a_joint_at_its_stop_needs_no_motor() -> None:
+    """A misaligned robot that crouches: an ankle and a knee come to lie on theirs."""
+    errors = {"LAnklePitch": -1.5, "RKneePitch": 1.5}
+    sim = SimulatedRobot(NAO, SimulationCfg(misalignment_deg=errors), "Crouch")
+    try:
+        q = sim.truth().q.copy()
+        knee, hip = NAO.joint_index("RKneePitch"), NAO.joint_index("RHipPitch")
+        assert are_at_stops(NAO, q)[knee]
+        assert not are_at_stops(NAO, q)[hip]
+        least = least_powers(sim)
+        assert least is not None
+        assert least.with_gears_w is not None
+        assert least.with_gears_w < 0.5 * least.without_gears_w
     finally:
         sim.close()
 

@@ -56,6 +56,16 @@ def test_more_friction_never_costs_more() -> None:
     assert least_power_with_gears(problem, 100.0 * GEAR) == pytest.approx(0.0, abs=1e-9)
 
 
+def test_a_motor_whose_joint_leans_on_its_stop_costs_nothing() -> None:
+    problem, help_nm = standing_problem(NAO), GEAR.copy()
+    with_gears = least_power_with_gears(problem, GEAR) or 0.0
+    help_nm[NAO.motor_names.index("LKneePitch")] = np.inf
+    ours = least_power_with_gears(problem, help_nm)
+    assert ours is not None
+    assert_allclose(ours, reference(problem, np.minimum(help_nm, 100.0)), rtol=1e-3)
+    assert ours < with_gears
+
+
 def test_a_robot_that_must_fall_has_none() -> None:
     lying = standing_problem(NAO, up=np.array((1.0, 0.0, 0.05)))
     assert least_power_with_gears(lying, GEAR) is None
