@@ -40,5 +40,16 @@ PUBLISHED = {
 }
 """By the name of our controller: `fixed` is without, `smart` with the method."""
 
+POSTURE, MINUTES = "PoseInit", 15.0
+"""What the document's robots held, and about how long."""
+
 LIFETIME_FACTOR = 4.0
 """How much longer the most loaded joint lasts before the shut-down, about."""
+
+
+def is_published_setting(posture: str, minutes: float) -> bool:
+    """Is this the posture that the document's robots held, and about as long?
+
+    Then what an experiment ends with can be set beside what is published.
+    """
+    return posture == POSTURE and abs(minutes - MINUTES) <= 1.0

@@ -12,7 +12,13 @@ from rich import box
 from rich.console import Group
 from rich.table import Table
 
-from experiments.published import LEG_JOINTS, LIFETIME_FACTOR, PUBLISHED, Published
+from experiments.published import (
+    LEG_JOINTS,
+    LIFETIME_FACTOR,
+    PUBLISHED,
+    Published,
+    is_published_setting,
+)
 from experiments.results import ArmResult, HeatResult, JointResult
 
 MOST_ROWS = 10
@@ -202,7 +208,7 @@ def _caption(result: HeatResult, known: Sequence[str]) -> str:
             words.append(f"fixed: the preset '{preset}' is fitted to it")
         if "smart" in known:
             words.append("smart: a prediction")
-    if result.posture != "PoseInit" or abs(result.minutes - 15.0) > 1.0:
+    if not is_published_setting(result.posture, result.minutes):
         words.append("published for PoseInit, 15 min")
     return "; ".join(words)
 

@@ -1,7 +1,8 @@
 """The document's four charts: joint temperatures over time (figures 4a to 5b).
 
 A row for the right leg and one for the left, a column for each controller; the five
-joints that the document draws, the published end values, the line of the shut-down.
+joints that the document draws, the line of the shut-down and, after 15 min in the
+document's posture, the published end values.
 Robots with other legs get one row with their hottest joints.
 """
 
@@ -11,7 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.published import LEG_JOINTS, PUBLISHED, SHUT_DOWN_DEGC
+from experiments.published import (
+    LEG_JOINTS,
+    PUBLISHED,
+    SHUT_DOWN_DEGC,
+    is_published_setting,
+)
 from experiments.report.figure_style import (
     COLOURS,
     INK,
@@ -150,10 +156,14 @@ def _curve(
 def _draw_published(
     axes: "Axes", result: HeatResult, arm: ArmResult, side: str
 ) -> None:
-    """Mark the published end values, and write both sums of rises."""
-    published = PUBLISHED.get(arm.controller)
+    """Mark the published end values, and write both sums of rises.
+
+    They belong to one posture and time: elsewhere they are no end to compare with.
+    """
+    belongs = is_published_setting(result.posture, result.minutes)
+    published = PUBLISHED.get(arm.controller) if belongs else None
     ours = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
-    words = f"the five rise by {ours:.0f} K" if ours is not None else ""
+    words = f"the five rise by {ours:z.0f} K" if ours is not None else ""
     if published is not None:
         theirs = (
             published.left_leg_rise_k if side == "L" else published.right_leg_rise_k

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
-from experiments.published import LIFETIME_FACTOR, PUBLISHED
+from experiments.published import LIFETIME_FACTOR, PUBLISHED, is_published_setting
 from experiments.report.page.numbers import (
     NOTHING,
     duration,
@@ -59,8 +59,16 @@ def outcome_table(result: HeatResult) -> Table:
         "Joule loss of the legs", lambda arm: with_unit(_legs_loss(arm, joints), "J", 0)
     )
     add("power of the legs at the end", lambda arm: with_unit(arm.legs_power_w, "W", 2))
-    add("least that the posture allows", lambda a: with_unit(a.least_power_w, "W", 2))
-    add("power over the least possible", _times_least)
+    add("least without gear friction", lambda a: with_unit(a.least_power_w, "W", 2))
+    add(
+        "power over the least without",
+        lambda a: _times(a.legs_power_w, a.least_power_w),
+    )
+    add("least with gear friction", lambda a: with_unit(a.least_with_gears_w, "W", 2))
+    add(
+        "power over the least with",
+        lambda a: _times(a.legs_power_w, a.least_with_gears_w),
+    )
     if any(arm.largest_shift_deg > 0.0 for arm in arms):
         add("largest set-point shift", lambda a: with_unit(a.largest_shift_deg, "°", 2))
     add("settled after", lambda arm: with_unit(arm.settled_s, "s"))
@@ -133,7 +141,10 @@ def _leg_sum(side: str, arms: Sequence[ArmResult]) -> Row:
 def published_table(result: HeatResult) -> Table:
     """A row a published number: the number, ours, the distance between them."""
     known = [name for name in result.arms if name in PUBLISHED]
-    if not has_document_legs(result) or not result.settings.get("preset"):
+    is_asked = bool(result.settings.get("preset")) or is_published_setting(
+        result.posture, result.minutes
+    )
+    if not has_document_legs(result) or not is_asked:
         known = []
     rows: list[Row] = []
     ends = dict.fromkeys(j for name in known for j in PUBLISHED[name].end_degc)
@@ -176,12 +187,14 @@ def published_table(result: HeatResult) -> Table:
 def _worth(result: HeatResult, known: Sequence[str]) -> str:
     """Say what the comparison is worth."""
     words = []
-    if "fixed" in known:
-        preset = result.settings.get("preset")
+    preset = result.settings.get("preset")
+    if preset is None:
+        words.append("No preset: nothing is fitted to these numbers.")
+    elif "fixed" in known:
         words.append(f"The preset “{preset}” is fitted to fixed.")
-    if "smart" in known:
+    if preset is not None and "smart" in known:
         words.append("smart is a prediction.")
-    if result.posture != "PoseInit" or abs(result.minutes - 15.0) > 1.0:
+    if not is_published_setting(result.posture, result.minutes):
         words.append("The numbers were published for PoseInit and 15 min.")
     return " ".join(words)
 
@@ -190,7 +203,9 @@ def _outcome_note(arms: Sequence[ArmResult]) -> str:
     words = []
     if any(arm.least_power_w is not None for arm in arms):
         words.append(
-            "Least: the joule loss of the best contact forces in the last posture."
+            "Least without gear friction: the Joule loss of the best contact forces in "
+            "the last posture. Gears that stick bear a part of the load, so a robot "
+            "may need less; the least with gear friction lets them bear all they can."
         )
     if any(map(_is_recomputed, arms)):
         words.append(
@@ -230,7 +245,7 @@ def _legs_loss(arm: ArmResult, names: Sequence[str]) -> float:
     return sum(arm.joints[n].joule_loss_j for n in names if n in arm.joints)
 
 
-def _times_least(arm: ArmResult) -> str:
-    if arm.legs_power_w is None or not arm.least_power_w:
+def _times(power_w: float | None, least_w: float | None) -> str:
+    if power_w is None or not least_w:
         return NOTHING
-    return f"{number(arm.legs_power_w / arm.least_power_w, 2)} ×"
+    return f"{number(power_w / least_w, 2)} ×"

@@ -93,14 +93,32 @@ def test_published_values_are_marked_where_they_belong(
         )
 
 
-def test_a_controller_without_published_numbers_gets_no_marks(
-    make_heat_result: Make, make_frame: MakeFrame
+@pytest.mark.parametrize(
+    ("controller", "minutes", "posture"),
+    [
+        ("constant:0.6", 15.0, "PoseInit"),
+        ("fixed", 1.0, "PoseInit"),
+        ("fixed", 15.0, "Crouch"),
+    ],
+)
+def test_what_was_not_published_gets_no_marks(
+    make_heat_result: Make, controller: str, minutes: float, posture: str
 ) -> None:
-    result = make_heat_result("constant:0.6")
+    result = dataclasses.replace(
+        make_heat_result(controller), minutes=minutes, posture=posture
+    )
     figure = temperature_figure(result, {})
     for axes in figure.axes:
         assert not [line for line in axes.lines if "publ" in str(line.get_label())]
         assert not [text for text in texts(axes) if "published" in text]
+
+
+def test_a_sum_of_almost_nothing_has_no_sign(make_heat_result: Make) -> None:
+    result = make_heat_result("smart")
+    arm = dataclasses.replace(result.arms["smart"], left_leg_rise_k=-0.3)
+    figure = temperature_figure(dataclasses.replace(result, arms={"smart": arm}), {})
+    (words,) = (t for t in texts(figure.axes[1]) if "rise by" in t)
+    assert words.startswith("the five rise by 0 K")
 
 
 def test_all_panels_have_one_scale_with_the_shut_down(

@@ -1,5 +1,6 @@
 """Numbers of a page are those of the run's files, or follow from its rows."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Callable
@@ -11,7 +12,11 @@ import pytest
 from experiments.published import PUBLISHED
 from experiments.report.page.event_tables import event_tables
 from experiments.report.page.heat_json import read_heat_result
-from experiments.report.page.heat_tables import heat_tables, published_table
+from experiments.report.page.heat_tables import (
+    heat_tables,
+    outcome_table,
+    published_table,
+)
 from experiments.report.page.numbers import duration, number, signed
 from experiments.report.page.recomputed import arm_from_rows
 from experiments.report.page.run_source import read_source
@@ -89,12 +94,33 @@ def test_the_distance_to_the_published_numbers_is_shown(
     assert legs[0] == f"{PUBLISHED['fixed'].left_leg_rise_k:.0f}"
 
 
-def test_without_a_preset_nothing_is_held_against_the_published_numbers(
+def test_without_a_preset_only_the_published_setting_is_held_against_the_numbers(
     make_heat_result: Make,
 ) -> None:
     result = make_heat_result("fixed", "smart")
     result.settings.pop("preset")
-    assert len(heat_tables(result)) == 2
+    assert (
+        published_table(result).note == "No preset: nothing is fitted to these numbers."
+    )
+    assert not published_table(dataclasses.replace(result, minutes=1.0)).rows
+    assert not published_table(dataclasses.replace(result, posture="Crouch")).rows
+
+
+def test_the_power_stands_beside_both_of_its_least_values(
+    make_heat_result: Make,
+) -> None:
+    result = make_heat_result("fixed")
+    arm = dataclasses.replace(
+        result.arms["fixed"],
+        legs_power_w=1.2,
+        least_power_w=0.6,
+        least_with_gears_w=0.3,
+    )
+    table = outcome_table(dataclasses.replace(result, arms={"fixed": arm}))
+    assert cells(table, "least without gear friction") == ("0.60 W",)
+    assert cells(table, "power over the least without") == ("2.00 ×",)
+    assert cells(table, "least with gear friction") == ("0.30 W",)
+    assert cells(table, "power over the least with") == ("4.00 ×",)
 
 
 def test_every_row_has_a_cell_for_every_column(

@@ -17,6 +17,7 @@ from experiments.recording import RunRecording
 from experiments.report.page.replay.base_pose import base_rotations
 from experiments.report.page.replay.build import base_notes
 from experiments.report.page.replay.motion import dress, pose_robot
+from experiments.report.page.replay.shapes import Body, clothe
 from experiments.report.page.replay.tree import place_links, read_tree
 from experiments.report.page.replay.uprightness import GRAVITY, upward
 from experiments.report.page.run_source import ArmSource, read_source
@@ -93,7 +94,7 @@ def test_the_base_turns_until_up_is_up(directions: list[FloatArray]) -> None:
 @pytest.fixture(scope="module")
 def on_a_slope(
     tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[ArmSource, list[Truth]]:
+) -> tuple[ArmSource, Body, list[Truth]]:
     """A second with a misaligned ankle on a slope of 3°, and the truth of each row."""
     folder = tmp_path_factory.mktemp("slope")
     cfg = SimulationCfg(
@@ -111,16 +112,16 @@ def on_a_slope(
     recording.close("done")
     sim.close()
     (arm,) = read_source(folder).arms
-    return arm, truths
+    return arm, dress(arm, NAO), truths
 
 
 @pytest.mark.scenario
 def test_the_base_is_where_the_simulator_had_it(
-    on_a_slope: tuple[ArmSource, list[Truth]],
+    on_a_slope: tuple[ArmSource, Body, list[Truth]],
 ) -> None:
-    arm, truths = on_a_slope
+    arm, body, truths = on_a_slope
     grid_s = np.array([truth.time_s for truth in truths])
-    motion = pose_robot(arm, dress(arm, NAO), grid_s)
+    motion = pose_robot(arm, body, grid_s)
     true = Rotation.from_quat([truth.base_quaternion for truth in truths])
     np.testing.assert_allclose(motion.rotation, true.as_matrix(), atol=ATOL_STORED)
     position = [truth.base_position for truth in truths]
@@ -131,15 +132,15 @@ def test_the_base_is_where_the_simulator_had_it(
 
 @pytest.mark.scenario
 def test_an_older_recording_gives_a_replay_near_the_truth(
-    on_a_slope: tuple[ArmSource, list[Truth]],
+    on_a_slope: tuple[ArmSource, Body, list[Truth]],
 ) -> None:
     """Without the pose of the base: what only the simulator knows is found."""
-    arm, truths = on_a_slope
+    arm, body, truths = on_a_slope
     known = [name for name in arm.frame.columns if name.startswith("base_")]
     assert len(known) == 7
     arm = replace(arm, frame=arm.frame.drop(columns=known))
     grid_s = np.array([truth.time_s for truth in truths])
-    motion = pose_robot(arm, dress(arm, NAO), grid_s)
+    motion = pose_robot(arm, body, grid_s)
     start = truths[0].base_position[:2] - motion.position[0, :2]
     for i, truth in enumerate(truths):
         true = Rotation.from_quat(truth.base_quaternion).as_matrix()
@@ -160,8 +161,6 @@ def test_an_older_recording_gives_a_replay_near_the_truth(
 
 
 def test_every_joint_has_its_drum_on_the_link_that_it_turns(two_leg: Robot) -> None:
-    from experiments.report.page.replay.shapes import clothe
-
     body = clothe(two_leg, np.zeros(len(two_leg.joints)))
     drums = {shape.joint: shape.link for shape in body.shapes if shape.joint}
     assert drums == {joint.name: joint.link for joint in two_leg.joints}
