@@ -34,6 +34,8 @@ SETTLED_SHARE = 0.05
 """Share of its final value within which a power has settled."""
 SETTLED_W = 0.05
 """And in W, whichever is larger."""
+STAYS_S = 3.0
+"""For so long at the least, in s: the end of a run says nothing yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,4 +134,5 @@ class LegsPower:
         bound = max(SETTLED_SHARE * powers[-1], SETTLED_W)
         (outside,) = np.nonzero(np.abs(powers - powers[-1]) > bound)
         first = int(outside[-1]) + 1 if len(outside) else 0
-        return None if first == len(powers) - 1 else self._times[first]
+        stayed_s = self._times[-1] - self._times[first]
+        return self._times[first] if stayed_s >= STAYS_S - 1e-9 else None

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import typer
@@ -30,6 +31,8 @@ MOST_UNASKED = 10_000
 """Trials that are started without a question."""
 PHYSICS_S = 15.0
 """Simulated time with physics that a trial with fast-forward takes, in s, about."""
+SETTLING = {"nudge": 3.0, "minheat": 1.3, "minheat-no-gear": 1.3}
+"""Factor on that for controllers that go on shifting set-points for a while, about."""
 WALL_PER_PHYSICS = 0.1
 """Wall time of 1 s of physics, in s, about."""
 MOST_ERRORS = 5
@@ -144,21 +147,29 @@ def _size(spec: SweepSpec, jobs: int | None) -> str:
     """Say how many trials there are, and how long they take."""
     with JoblibEngine(jobs) as engine:
         workers = engine.workers
-    minutes = [p for p in spec.parameters if p.name == "minutes"]
-    physics_s = PHYSICS_S
-    if spec.fast_forward is None and minutes:
-        first = next(spec.trials())
-        physics_s = 60.0 * float(first.parameters["minutes"])
+    physics_s = 60.0 * float(next(spec.trials()).parameters["minutes"])
+    if spec.fast_forward is not None:
+        physics_s = min(physics_s, PHYSICS_S)
     wall_s = spec.n_trials * physics_s * WALL_PER_PHYSICS / workers
+    if spec.fast_forward is not None:
+        wall_s *= _settling(spec)
     count = f"{spec.n_trials:,}".replace(",", " ")
     robots = "1 robot" if spec.robots == 1 else f"{spec.robots} robots"
+    points = "1 point" if spec.points == 1 else f"{spec.points} points"
     most = ""
     if spec.keep is not None:
         most = f" at the most, with {spec.keep.controller} first, the rest if kept"
     return (
-        f"{count} trials: {robots} at {spec.points} points of the grid{most}; "
+        f"{count} trials: {robots} at {points} of the grid{most}; "
         f"about {duration_words(wall_s)} with {workers} processes."
     )
+
+
+def _settling(spec: SweepSpec) -> float:
+    """Return how much longer its controllers take than `fixed`, on average."""
+    first = islice(spec.trials(), MOST_UNASKED)  # robot by robot, so all controllers
+    times = [SETTLING.get(trial.controller, 1.0) for trial in first]
+    return sum(times) / max(1, len(times))
 
 
 def _say(console: Console, tally: Tally, elapsed_s: float, workers: int) -> None:

@@ -103,7 +103,7 @@ def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     _logarithmic(axes)
     axes.set_ylabel("joule loss of the legs at the end, W", fontsize=9)
     _name_axis(axes, names)
-    axes.plot([], [], color=SHADE, lw=6, label="least that the posture allows")
+    axes.plot([], [], color=SHADE, lw=6, label="least, stuck gears helping")
     axes.plot([], [], color=FAINT_INK, lw=0.9, label="one robot under each controller")
     axes.legend(frameon=False, fontsize=8, loc="best")
     reference = reference_of(sweep)
@@ -119,7 +119,7 @@ def _draw_multiple(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     axes.axhline(1.0, color=SOFT_INK, lw=1.2, zorder=1)
     _logarithmic(axes)
     _name_axis(axes, names)
-    panel_title(axes, "Times the least")
+    panel_title(axes, "Times the least, gears helping")
 
 
 def _strew(axes: "Axes", place: int, values: "np.ndarray", colour: str) -> None:

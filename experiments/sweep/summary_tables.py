@@ -38,7 +38,7 @@ def summary_table(sweep: Sweep) -> Table:
         f"loss,\n× {reference}",
         "power, × least\nof forces",
         "power, × least\nwith gears",
-        "settled,\nthe last",
+        "settled:\nmedian, last",
         "largest\nshift",
     ):
         table.add_column(name, justify="right")

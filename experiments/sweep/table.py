@@ -156,4 +156,8 @@ def read_sweep(path: Path | str) -> Sweep:
             f"{file} has format {meta.get('format')!r}; this version reads {FORMAT}."
         )
     spec = str(meta.pop("spec"))
-    return Sweep(frame=table.to_pandas(), spec=spec, meta=meta)
+    frame = table.to_pandas()
+    for name in OUTCOMES:  # what an older version did not know yet
+        if name not in frame:
+            frame[name] = float("nan")
+    return Sweep(frame=frame, spec=spec, meta=meta)

@@ -33,9 +33,9 @@ def test_before_any_physics_there_is_no_power() -> None:
     ("powers", "settled_s"),
     [
         ([9.0, 4.0, 1.0, 1.02, 0.99, 1.0], 3.0),
-        ([1.0, 1.0, 1.0], 1.0),
-        ([9.0, 4.0, 1.0], None),  # who knows whether it goes on
-        ([0.01, 0.04, 0.02], 1.0),  # all within 0.05 W
+        ([1.0, 1.0, 1.0, 1.0], 1.0),
+        ([9.0, 4.0, 1.0, 1.0, 1.0], None),  # who knows whether it goes on
+        ([0.01, 0.04, 0.02, 0.03], 1.0),  # all within 0.05 W
         ([1.0], None),
     ],
 )
