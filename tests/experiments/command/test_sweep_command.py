@@ -52,6 +52,23 @@ def test_a_dry_run_shows_and_starts_nothing(
     assert [path.name for path in here.iterdir()] == ["short.yaml"]
 
 
+@pytest.mark.parametrize(
+    ("minutes", "more", "words"),
+    [
+        ("0.02", "", "about 1 s with 1 proc"),  # shorter than what settling takes
+        ("100", "", "about 9 s with 1 proc"),  # 15 s of physics a trial
+        ("100", "fast_forward: {full: true}\n", "about 60 min with 1 proc"),
+    ],
+)
+def test_a_dry_run_says_about_how_long_it_takes(
+    here: Path, nao_testbed: Run, minutes: str, more: str, words: str
+) -> None:
+    text = SHORT.replace("minutes: 0.02", f"minutes: {minutes}") + more
+    (here / "some.yaml").write_text(text)
+    ran = nao_testbed("sweep some.yaml --dry-run --jobs 1")
+    assert words in " ".join(ran.out.split())
+
+
 def test_a_trial_without_a_result_is_a_failure_and_a_fall_is_none(
     file: Path, in_this_process: None, nao_testbed: Run
 ) -> None:
