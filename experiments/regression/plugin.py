@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _MARK = "standing"
 _OPTION = "--nao-testbed-regenerate"
-_WRITTEN = pytest.StashKey[list[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
