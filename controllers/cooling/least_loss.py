@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 
 HEAVY = 300.0
 """W in √W/N and √W/(N·m): the multipliers of B f = h are some 0.1 W/N, so that it is
-held to 1e-6 N."""
+held to 1e-5 N."""
 EVEN = 1e-4
 """ε in √W/N: 50 N spread evenly cost 3e-6 W."""
 BALANCED_NM = 1e-2

@@ -24,6 +24,8 @@ from tests.controllers.cooling.standing import standing_problem
 
 NAO = load_robot()
 LEGS = [NAO.joint_index(name) for name in NAO.leg_joints]
+RTOL_BALANCE = 3e-5
+"""Heavy rows let go of B f = h by some 1e-5 N, and that much is saved."""
 RTOL_PYRAMID = 0.01
 """A pyramid lies inside its cone, so it costs a little where friction is used up."""
 
@@ -51,7 +53,7 @@ def test_it_agrees_with_the_cone_programme(seed: int, x: float, y: float) -> Non
         assert not ours.is_balanced
         return
     assert ours.is_balanced
-    assert ours.loss_w >= reference.loss_w - 1e-5
+    assert ours.loss_w >= (1.0 - RTOL_BALANCE) * reference.loss_w - 1e-5
     assert_allclose(ours.loss_w, reference.loss_w, rtol=RTOL_PYRAMID, atol=1e-5)
 
 
