@@ -146,8 +146,8 @@ def test_a_body_that_lacks_parts_is_limited_in_the_others(
 class Shifting(ConstantStiffness):
     """Wants all set-points 0.02 rad higher."""
 
-    def __init__(self) -> None:
-        super().__init__(1.0)
+    def __init__(self, stiffness: float = 1.0) -> None:
+        super().__init__(stiffness)
 
     def step(self, observation: Observation) -> Limits:
         limits = super().step(observation)
@@ -256,3 +256,37 @@ def test_a_shift_that_no_robot_takes_is_refused(
     with pytest.raises(SlotsFailed, match=r"shift of the set-point has shape \(3,\)"):
         run(body, PERIOD)
     assert not body.gate.shift.any()
+
+
+def test_a_shift_takes_no_joint_beyond_its_range(
+    staged: Callable[[Robot], Staged],
+) -> None:
+    nao = load_robot()
+    body, owner, _ = staged(nao)
+    owner.change(Shifting())
+    body.ledger.add_owner(Owner(name="waver", priority=1), body.tick)
+    leaf, joint = "HeadYaw", nao.joint_index("HeadYaw")
+    ticket = body.ledger.request(Request(owner="waver", resources=(leaf,)), body.tick)
+    assert ticket.outcome is not None
+    upper = float(nao.upper[joint])
+    body.gate.submit(ticket.outcome.token, leaf, upper)
+    run(body, 80)
+    assert body.sim.read().target[joint] == upper
+    assert np.isclose(body.gate.shift[joint], 0.02)
+
+
+def test_limp_joints_are_followed_under_a_shift_too(
+    staged: Callable[[Robot], Staged],
+) -> None:
+    """What goes out, shift included, is where the encoder is."""
+    nao = load_robot()
+    body, owner, _ = staged(nao)
+    owner.change(Shifting(0.0))
+    run(body, 80)
+    leads = [nao.joint_index(motor.joints[0]) for motor in nao.motors]
+    single = [j for j, m in zip(leads, nao.motors, strict=True) if len(m.joints) == 1]
+    q = body.sim.read().q
+    inside = [j for j in single if nao.lower[j] + 0.03 < q[j] < nao.upper[j] - 0.03]
+    body.slot()
+    assert len(inside) > 10
+    assert np.allclose(body.sim.read().target[inside], q[inside], atol=1e-9)
