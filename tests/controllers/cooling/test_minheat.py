@@ -141,6 +141,18 @@ def test_nothing_is_shifted_while_it_is_pushed() -> None:
     assert np.abs(run.shift - kept).max() > 0.0
 
 
+def test_after_a_push_the_help_of_the_gears_begins_anew() -> None:
+    """Nobody knows any more on which side they stick: that part goes back first."""
+    run = Run(misaligned(1), minheat())
+    run.run(20.0)
+    settled = run.shift
+    run.run(1.0)
+    assert np.rad2deg(np.abs(run.shift - settled).max()) < 0.02
+    run.run(0.5, gyro=np.array((0.0, 0.3, 0.0)))
+    run.run(1.4)  # the low pass, half a second of calm, then 0.6°/s
+    assert np.rad2deg(np.abs(run.shift - settled).max()) > 0.15
+
+
 @pytest.mark.parametrize("load", [0.0, 3.0])
 def test_nothing_is_shifted_unless_its_feet_carry_it(load: float) -> None:
     """In the air, or leaning on something: 8 x 3 N are less than half of its weight."""
