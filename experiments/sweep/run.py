@@ -17,6 +17,7 @@ from experiments.sweep.store import TrialStore
 from experiments.sweep.table import Sweep, frame_of, read_sweep, row_of, write_table
 from experiments.sweep.trial import Trial, TrialOutcome
 from experiments.sweep.work import run_trial
+from models import TestbedError
 
 
 @dataclass(kw_only=True)
@@ -54,6 +55,15 @@ class Tally:
         self.fell += failure is not None
 
 
+MOST_FAILED_AT_FIRST = 20
+"""So many trials without a result, and none with one, end a sweep: what is wrong is
+wrong with all of them."""
+
+
+class NothingWorks(TestbedError):
+    """The first trials of a run all failed."""
+
+
 OnTally = Callable[[Tally], None]
 
 
@@ -84,6 +94,7 @@ def run_sweep(
 
     Raises:
         BadInput: the folder cannot be used.
+        NothingWorks: the first `MOST_FAILED_AT_FIRST` trials of this run all failed.
         KeyboardInterrupt: after the table was written.
     """
     with TrialStore(out, spec) as store:
@@ -154,5 +165,10 @@ def _run_stage(
         store.write(trial, outcome)
         tally.add(outcome)
         on_tally(tally)
+        if tally.failed >= MOST_FAILED_AT_FIRST and tally.done == tally.skipped:
+            raise NothingWorks(
+                f"the first {tally.failed} trials all failed, the last one by: "
+                f"{outcome.error} Mend that; the same command then goes on."
+            )
 
     engine.run(left(), work, on_result)

@@ -11,7 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.arm import run_arm
-from experiments.sweep.run import Tally, run_sweep
+from experiments.sweep.run import (
+    MOST_FAILED_AT_FIRST,
+    NothingWorks,
+    Tally,
+    run_sweep,
+)
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.store import SWEEP_FILE, TrialStore
 from experiments.sweep.table import METADATA_KEY, TABLE_FILE, Sweep, read_sweep
@@ -146,6 +151,20 @@ def test_a_failed_trial_is_told_and_tried_again(
     frame = run_sweep(spec, tmp_path / "out", work=again).frame
     assert again.ran == [2]
     assert frame["error"].isna().all()
+
+
+def test_where_nothing_works_a_sweep_ends_early(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, SHORT + "robots: 100\n")
+    ran: list[int] = []
+
+    def broken(trial: Trial) -> TrialOutcome:
+        ran.append(trial.number)
+        return TrialOutcome.lost("the plug was out.")
+
+    with pytest.raises(NothingWorks, match="all failed, the last one by: the plug"):
+        run_sweep(spec, tmp_path / "out", work=broken)
+    assert len(ran) == MOST_FAILED_AT_FIRST < spec.n_trials
+    assert (read_sweep(tmp_path / "out").frame["error"] == "the plug was out.").all()
 
 
 @pytest.mark.parametrize("rest", ["", "{", '{"format": 0}', "[1]"])
