@@ -98,6 +98,28 @@ def test_its_state_tells_the_distance_to_the_limit() -> None:
     last = controller.state
     assert last is not None
     assert 0.0 <= last.above_least_w < 0.02 * least.loss_w
+    assert_array_equal(last.shift, run.shift)
+
+
+def test_joints_of_the_arms_are_not_shifted() -> None:
+    """Their motors give torque too, but make no heat of the legs."""
+    run = Run(misaligned(1), minheat())
+    current = run.robot.motor_effort(run.shift)
+    arm = NAO.motor_names.index("LShoulderPitch")
+    current[arm] = 0.5
+    run.run(2.0, current=current)
+    assert run.shift[NAO.joint_index("LKneePitch")] != 0.0
+    assert run.shift[NAO.joint_index("LShoulderPitch")] == 0.0
+
+
+def test_it_looks_once_a_period() -> None:
+    """Ten times a second from 0.5 s of calm on."""
+    run, moves = Run(misaligned(1), minheat()), 0
+    for _ in range(100):
+        before = run.shift
+        run.run(CYCLE_S)
+        moves += bool((run.shift != before).any())
+    assert 14 <= moves <= 16
 
 
 def test_a_hot_motor_is_relieved_first() -> None:
