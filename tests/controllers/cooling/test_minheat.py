@@ -78,6 +78,7 @@ def test_it_reaches_the_least_heat_within_20_seconds(seed: int) -> None:
     assert before > 5.0 * least.loss_w, "no fight: the test shows nothing"
     assert run.loss_w <= 1.02 * least.loss_w
     assert np.rad2deg(np.abs(run.shift).max()) <= 3.0
+    assert run.controller.flag_counts["moving"] == 5  # its own shift is no motion
 
 
 def test_its_state_tells_the_distance_to_the_limit() -> None:
