@@ -78,18 +78,24 @@ def lifetime_s(arm: ArmResult) -> float:
 
 
 def lifetime_text(arm: ArmResult) -> str:
-    """Say when the first joint reaches 80 °C, or where the hottest one ends."""
+    """Say when the first joint reaches 80 °C."""
     time_s = lifetime_s(arm)
     if math.isnan(time_s):
         return "ended before"
     if math.isinf(time_s):
-        steady = max(joint.steady_degc for joint in arm.joints.values())
-        return f"never (ends at {steady:.0f} °C)"
+        return "never"
     minutes = f"{time_s / 60.0:.1f} min"
     if time_s == arm.shut_down_s:
         return f"{minutes} (shut down)"
     reached = any(joint.time_to_80_degc_s is not None for joint in arm.joints.values())
     return minutes + ("" if reached else " (forecast)")
+
+
+def in_the_end_text(arm: ArmResult) -> str:
+    """Say which joint would be the hottest if the robot stood on for ever."""
+    name = max(arm.joints, key=lambda joint: arm.joints[joint].steady_degc)
+    steady = arm.joints[name].steady_degc
+    return f"{name} {steady:.0f} °C" if math.isfinite(steady) else f"{name} burns"
 
 
 def lifetime_ratio_text(arm: ArmResult, reference: ArmResult) -> str:
@@ -228,6 +234,8 @@ def _work(result: HeatResult) -> Table:
 
     add("hottest joint", _hottest_text)
     add("first joint at 80 °C", lifetime_text)
+    if any(math.isinf(lifetime_s(arm)) for arm in arms):
+        add("hottest in the end", in_the_end_text)
     if len(arms) > 1:
         reference = arms[0]
         table.add_row(

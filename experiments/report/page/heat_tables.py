@@ -73,6 +73,8 @@ def outcome_table(result: HeatResult) -> Table:
         add("largest set-point shift", lambda a: with_unit(a.largest_shift_deg, "°", 2))
     add("settled after", lambda arm: with_unit(arm.settled_s, "s"))
     for flag in dict.fromkeys(flag for arm in arms for flag in arm.flags):
+        if not flag.isupper():  # a controller's own counts: they are events
+            continue
         words = f"flag: {flag.lower().replace('_', ' ')}"
         add(words, lambda arm, flag=flag: f"{arm.flags.get(flag, 0)} cycles")  # type: ignore[misc]  # its default
     if any(arm.failure for arm in arms):

@@ -8,7 +8,12 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from rich.console import Console
 
 from experiments.published import PUBLISHED
-from experiments.report.table import heat_table, lifetime_ratio_text, lifetime_text
+from experiments.report.table import (
+    heat_table,
+    in_the_end_text,
+    lifetime_ratio_text,
+    lifetime_text,
+)
 from experiments.results import HeatResult
 
 Make = Callable[..., HeatResult]
@@ -97,7 +102,8 @@ def test_what_was_fitted_and_what_was_predicted_is_said(make_heat_result: Make) 
 def test_never_is_told_apart_from_not_yet(make_heat_result: Make) -> None:
     arms = make_heat_result("fixed", "smart").arms
     assert lifetime_text(arms["fixed"]) == "15.0 min"
-    assert lifetime_text(arms["smart"]) == "never (ends at 61 °C)"
+    assert lifetime_text(arms["smart"]) == "never"
+    assert in_the_end_text(arms["smart"]) == "LAnklePitch 61 °C"
     later = {
         name: dataclasses.replace(joint, time_to_80_degc_s=None)
         for name, joint in arms["fixed"].joints.items()
