@@ -190,7 +190,7 @@ class Arm:
             flags=flags,
             folder=str(self._cfg.folder) if self._cfg.folder else None,
             legs_joule_loss_j=self._meter.energy_of(robot.leg_joints),
-            legs_power_w=self._legs.last_w if has_legs else None,
+            legs_power_w=self._legs.last_w if has_legs and not fell else None,
             least_power_w=least.without_gears_w if least else None,
             least_with_gears_w=least.with_gears_w if least else None,
             largest_shift_deg=float(np.rad2deg(self._largest_shift)),

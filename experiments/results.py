@@ -6,6 +6,10 @@ from typing import Any
 
 from experiments.published import LEG_JOINTS, PUBLISHED
 
+SMALLEST_LEAST_W = 0.01
+"""Least power below which nothing is told as a multiple of it, in W: a robot in Stand
+needs next to none."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class JointResult:

@@ -112,6 +112,7 @@ class MinHeat:
         )
         self._stillness = Stillness(robot, cfg.stillness)
         self._shift = SetPointShift(robot, cfg.shift)
+        self._given: FloatArray = np.zeros(len(robot.joints))
         self._effort: FloatArray = np.zeros(len(robot.motors))
         self._forget()
 
@@ -129,7 +130,7 @@ class MinHeat:
     def shift(self) -> FloatArray:
         """(n_joints,) the present shift of the set-points in rad; a copy."""
         self._require_robot()
-        return self._shift.value
+        return self._given.copy()
 
     @property
     def flag_counts(self) -> Counter[str]:
@@ -174,7 +175,8 @@ class MinHeat:
         self._require_robot()
         limits = self.limits.step(observation)  # looks whether values are finite
         dt = self._filter(observation)
-        self._stillness.step(observation, observation.target - self._shift.value)
+        request = observation.target - self._given
+        self._stillness.step(observation, request)
         if not self._is_enabled:
             self._shift.go_back(dt)
         if observation.time_s >= self._next - 1e-9:
@@ -185,7 +187,18 @@ class MinHeat:
             else:
                 self._shift.renew_gear()
                 self._counts[why_not] += 1
-        return Limits(stiffness=limits.stiffness, shift=self._shift.value)
+        self._given = self._within_range(request)
+        return Limits(stiffness=limits.stiffness, shift=self._given.copy())
+
+    def _within_range(self, request: FloatArray) -> FloatArray:
+        """Return the shift, cut where a set-point would leave its joint's range."""
+        robot, shift = self._require_robot(), self._shift.value
+        wanted = request + shift
+        beyond = (wanted < robot.lower) | (wanted > robot.upper)
+        if not beyond.any():
+            return shift
+        cut = np.clip(wanted, robot.lower, robot.upper) - request
+        return np.where(beyond, cut, shift)
 
     def _filter(self, observation: Observation) -> float:
         """Take the currents through their low pass; return the time passed in s."""

@@ -9,6 +9,7 @@ starts and noise. Robots that are not kept (key `keep` of the file) do not count
 
 from typing import TYPE_CHECKING
 
+from experiments.results import SMALLEST_LEAST_W
 from experiments.sweep.table import Sweep
 
 if TYPE_CHECKING:
@@ -36,13 +37,17 @@ def compared(sweep: Sweep) -> "pd.DataFrame":
 
     `multiple` is the legs' joule loss at the end over the least that contact forces
     would allow at the true posture with free gears; `multiple_with_gears` that over the
-    least when stuck gears bear what they can, which nobody gets below. `stands` says
-    that the trial ended as it should.
+    least when stuck gears bear what they can, which nobody gets below; both NaN where
+    next to nothing is needed. `stands` says that the trial ended as it should.
     """
     frame = sweep.frame[sweep.frame["kept"].astype(bool)].copy()
     frame["stands"] = frame["error"].isna() & frame["failure"].isna()
-    frame["multiple"] = frame["legs_power_w"] / frame["least_power_w"]
-    frame["multiple_with_gears"] = frame["legs_power_w"] / frame["least_with_gears_w"]
+    for column, least in (
+        ("multiple", "least_power_w"),
+        ("multiple_with_gears", "least_with_gears_w"),
+    ):
+        power = frame[least].where(frame[least] >= SMALLEST_LEAST_W)
+        frame[column] = frame["legs_power_w"] / power
     return frame
 
 

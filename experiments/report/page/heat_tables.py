@@ -19,7 +19,7 @@ from experiments.report.table import (
     lifetime_text,
     shown_joints,
 )
-from experiments.results import ArmResult, HeatResult
+from experiments.results import SMALLEST_LEAST_W, ArmResult, HeatResult
 
 
 def heat_tables(result: HeatResult) -> tuple[Table, ...]:
@@ -248,6 +248,6 @@ def _legs_loss(arm: ArmResult, names: Sequence[str]) -> float:
 
 
 def _times(power_w: float | None, least_w: float | None) -> str:
-    if power_w is None or not least_w:
+    if power_w is None or least_w is None or least_w < SMALLEST_LEAST_W:
         return NOTHING
     return f"{number(power_w / least_w, 2)} ×"

@@ -250,3 +250,22 @@ def test_without_reset_it_says_what_to_do() -> None:
 def test_numbers_without_meaning_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(BadInput, match=next(iter(wrong))):
         MinHeatCfg(**wrong)  # type: ignore[arg-type]  # of a test
+
+
+def test_no_set_point_leaves_its_range_and_that_is_no_motion() -> None:
+    """An ankle whose posture is at its stop: what is cut is no posture of others."""
+    robot = misaligned(1)
+    ankle = NAO.joint_index("LAnklePitch")
+    low, high = NAO.lower[ankle], NAO.upper[ankle]
+    run = Run(robot, minheat())
+    run.run(20.0)
+    side = high if run.shift[ankle] > 0.0 else low
+    at_stop = robot.still.target.copy()
+    at_stop[ankle] = side
+    run = Run(robot, minheat())
+    for _ in range(500):
+        target = np.clip(at_stop + run.shift, NAO.lower, NAO.upper)
+        run.run(CYCLE_S, target=target)
+        assert low - 1e-12 <= side + run.shift[ankle] <= high + 1e-12
+    assert run.shift.any()
+    assert run.controller.flag_counts["moving"] <= 6  # the first half second
