@@ -164,7 +164,8 @@ def _logarithmic(axes: "Axes") -> None:
 
 def _name_axis(axes: "Axes", names: "Sequence[str]") -> None:
     plain_frame(axes)
-    axes.set_xticks(range(len(names)), names)
+    broken = [name if len(name) < 10 else name.replace("-", "-\n", 1) for name in names]
+    axes.set_xticks(range(len(names)), broken)
     axes.set_xlim(-0.5, len(names) - 0.5)
 
 
