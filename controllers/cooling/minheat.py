@@ -193,12 +193,13 @@ class MinHeat:
     def _within_range(self, request: FloatArray) -> FloatArray:
         """Return the shift, cut where a set-point would leave its joint's range."""
         robot, shift = self._require_robot(), self._shift.value
+        # Who misreads an angle may ask for a little more than the range: left alone.
+        low, high = np.minimum(robot.lower, request), np.maximum(robot.upper, request)
         wanted = request + shift
-        beyond = (wanted < robot.lower) | (wanted > robot.upper)
+        beyond = (wanted < low) | (wanted > high)
         if not beyond.any():
             return shift
-        cut = np.clip(wanted, robot.lower, robot.upper) - request
-        return np.where(beyond, cut, shift)
+        return np.where(beyond, np.clip(wanted, low, high) - request, shift)
 
     def _filter(self, observation: Observation) -> float:
         """Take the currents through their low pass; return the time passed in s."""

@@ -21,6 +21,7 @@ BY_UNIT: Mapping[str, float] = {
     "A": 0.01,
     "N": 1.0,
     "m/s²": 0.2,
+    "m": 1e-3,
     "s": 1e-6,
 }
 """Unit to tolerance in it."""
@@ -33,6 +34,7 @@ MOST: Mapping[str, float] = {
     "A": 1.0,
     "N": 50.0,
     "m/s²": 10.0,
+    "m": 0.1,
     "s": 1.0,
 }
 """Unit to the largest that is taken: beyond it no standing robot would ever fail."""

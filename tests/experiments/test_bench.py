@@ -56,6 +56,7 @@ RATIOS = {
     "loop_over_bare",
     "smart_over_alone",
     "smart_full_over_alone",
+    "minheat_over_alone",
     "servo_over_pybullet",
     "two_over_one",
     "full_over_fast_forward",
@@ -84,6 +85,9 @@ OTHERS = {
     "smart_full_us",
     "smart_full_p99_us",
     "smart_full_share",
+    "minheat_us",
+    "minheat_p99_us",
+    "minheat_share",
     "torque_servo_us",
     "pybullet_servo_us",
     "one_arm_real_time",
@@ -143,6 +147,7 @@ def test_ratios_have_no_unit_and_targets_are_stated(result: BenchResult) -> None
     assert targets == {
         "loop_over_bare": 1.5,
         "smart_us": 150.0,
+        "minheat_p99_us": 2000.0,
         "reservation_pairs": 100.0,
         "gated_commands": 200.0,
         "transmitter_slots": 0.1,
@@ -169,7 +174,7 @@ def test_blocks_alternate_and_are_counted(result: BenchResult) -> None:
 def test_the_share_of_a_cycle_follows_from_the_step(result: BenchResult) -> None:
     """In % of 20 ms."""
     figures = by_name(result)
-    for name in ("smart", "smart_full"):
+    for name in ("smart", "smart_full", "minheat"):
         share = 100.0 * figures[f"{name}_us"].value * 1e-6 / 0.02
         assert figures[f"{name}_share"].value == pytest.approx(share, rel=1e-12)
 
