@@ -17,7 +17,9 @@ TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 NAO = load_robot(default_robot_folder())
 JOINTS = ", ".join(NAO.joint_names)
 POSTURES = ", ".join(NAO.postures)
-CONTROLLERS = "fixed, constant, smart, smart-full, smart-product"
+CONTROLLERS = (
+    "fixed, constant, smart, smart-full, smart-product, nudge, minheat, minheat-no-gear"
+)
 ANKLE = "its range from -68.1 to 52.9 allows at most ±121.0 degrees."
 PAIR = "is not of the form Joint=number, such as --misalign LAnklePitch=2.0."
 
