@@ -143,7 +143,8 @@ class DaskEngine:
             while self._give(left, work, at_work):
                 for future in self._ended(at_work):
                     task = at_work.pop(future)
-                    outcome = _outcome_of(future, task)
+                    with self._loss_told():  # a result is fetched only now
+                        outcome = _outcome_of(future, task)
                     future.release()  # else dask would run it again with its worker
                     if outcome is None:
                         at_work[self._submit(task, work)] = task
