@@ -7,8 +7,8 @@ state Back and the legs before the push; it is granted when the robot lies on it
 """
 
 from controllers.resources.words import Refusal
-from experiments.fall_story import FallStoryCfg, run_fall_story
-from experiments.story_lines import story_lines
+from experiments.stories.fall import FallStoryCfg, run_fall_story
+from experiments.stories.lines import story_lines
 from models import load_robot
 
 

@@ -20,7 +20,7 @@ from controllers.resources import (
 )
 from controllers.resources.behaviours import Timeline
 from controllers.resources.timeline_player import TimelinePlayer
-from experiments.coupled_robot import CoupledRobot
+from experiments.coupled.robot import CoupledRobot
 from models import load_robot
 
 FRAMES = 30

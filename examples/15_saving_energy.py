@@ -10,7 +10,7 @@ import numpy as np
 
 from controllers.resources import Owner, Request
 from controllers.resources.body.degraded_modes import ENERGY_SAVING, DegradedMode
-from experiments.coupled_robot import CoupledRobot
+from experiments.coupled.robot import CoupledRobot
 from models import load_robot
 
 QUIET = DegradedMode(name="quiet", caps={"Left arm": 0.1, "Head": 0.5})

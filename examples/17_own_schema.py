@@ -15,8 +15,8 @@ from controllers.schemas import (
 from controllers.schemas.gate_actuators import GateActuators
 from controllers.schemas.registry import Registry
 from controllers.schemas.runtime import SchemaRuntime
-from experiments.coupled_cfg import CoupledCfg
-from experiments.coupled_robot import CoupledRobot
+from experiments.coupled.cfg import CoupledCfg
+from experiments.coupled.robot import CoupledRobot
 from models import load_robot
 
 

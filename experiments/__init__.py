@@ -12,16 +12,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from experiments.arm import ArmCfg, run_arm
-    from experiments.fast_forward import FastForwardCfg
-    from experiments.heat import run_heat
-    from experiments.heat_cfg import HeatCfg
-    from experiments.heat_plan import plan_arms
+    from experiments.heat.cfg import HeatCfg
+    from experiments.heat.plan import plan_arms
+    from experiments.heat.run import run_heat
     from experiments.loop import CONTROL_PERIOD, Loop, run_for
     from experiments.presets import Preset, load_preset, preset_names
-    from experiments.published import LEG_JOINTS, PUBLISHED, SHUT_DOWN_DEGC
     from experiments.report.page.write import ReportCfg, write_report
-    from experiments.results import ArmResult, HeatResult, JointResult
+    from experiments.standing.arm import ArmCfg, run_arm
+    from experiments.standing.fast_forward import FastForwardCfg
+    from experiments.standing.published import LEG_JOINTS, PUBLISHED, SHUT_DOWN_DEGC
+    from experiments.standing.results import ArmResult, HeatResult, JointResult
     from experiments.sweep.engines.joblib_engine import JoblibEngine
     from experiments.sweep.load import load_spec
     from experiments.sweep.run import run_sweep
@@ -29,30 +29,30 @@ if TYPE_CHECKING:
     from experiments.sweep.table import Sweep, read_sweep
 else:
     _HOMES = {
-        "ArmCfg": "experiments.arm",
-        "ArmResult": "experiments.results",
+        "ArmCfg": "experiments.standing.arm",
+        "ArmResult": "experiments.standing.results",
         "CONTROL_PERIOD": "experiments.loop",
-        "FastForwardCfg": "experiments.fast_forward",
-        "HeatCfg": "experiments.heat_cfg",
-        "HeatResult": "experiments.results",
+        "FastForwardCfg": "experiments.standing.fast_forward",
+        "HeatCfg": "experiments.heat.cfg",
+        "HeatResult": "experiments.standing.results",
         "JoblibEngine": "experiments.sweep.engines.joblib_engine",
-        "JointResult": "experiments.results",
-        "LEG_JOINTS": "experiments.published",
+        "JointResult": "experiments.standing.results",
+        "LEG_JOINTS": "experiments.standing.published",
         "Loop": "experiments.loop",
-        "PUBLISHED": "experiments.published",
+        "PUBLISHED": "experiments.standing.published",
         "Preset": "experiments.presets",
         "ReportCfg": "experiments.report.page.write",
-        "SHUT_DOWN_DEGC": "experiments.published",
+        "SHUT_DOWN_DEGC": "experiments.standing.published",
         "Sweep": "experiments.sweep.table",
         "SweepSpec": "experiments.sweep.spec",
         "load_preset": "experiments.presets",
         "load_spec": "experiments.sweep.load",
-        "plan_arms": "experiments.heat_plan",
+        "plan_arms": "experiments.heat.plan",
         "preset_names": "experiments.presets",
         "read_sweep": "experiments.sweep.table",
-        "run_arm": "experiments.arm",
+        "run_arm": "experiments.standing.arm",
         "run_for": "experiments.loop",
-        "run_heat": "experiments.heat",
+        "run_heat": "experiments.heat.run",
         "run_sweep": "experiments.sweep.run",
         "write_report": "experiments.report.page.write",
     }

@@ -17,7 +17,7 @@ from experiments.identify_heating.command import identify_command
 from experiments.posture_search.command import posture_search_command
 from experiments.report.page.command import report
 from experiments.reservations.commands import resources_app
-from experiments.scenario_commands import scenario_app
+from experiments.scenarios.commands import scenario_app
 from experiments.sweep.command import sweep_command
 from experiments.sweep.show_command import sweep_show_command
 from models import BadInput, TestbedError
@@ -167,8 +167,8 @@ def heat(
     ] = False,
 ) -> None:
     """Let identical robots stand, one for each controller, and compare their heat."""
-    from experiments.heat_cfg import HeatCfg  # noqa: PLC0415  # heavy
-    from experiments.heat_command import run_heat_command  # noqa: PLC0415  # heavy
+    from experiments.heat.cfg import HeatCfg  # noqa: PLC0415  # heavy
+    from experiments.heat.command import run_heat_command  # noqa: PLC0415  # heavy
 
     optional = {} if robot is None else {"robot": robot}
     cfg = HeatCfg(
@@ -227,8 +227,8 @@ def replay(
     ] = None,
 ) -> None:
     """Give controllers the sensor input of a recorded run; compare their answers."""
-    from experiments.replay import ReplayCfg  # noqa: PLC0415  # heavy
-    from experiments.replay_command import run_replay_command  # noqa: PLC0415  # heavy
+    from experiments.replay.command import run_replay_command  # noqa: PLC0415  # heavy
+    from experiments.replay.run import ReplayCfg  # noqa: PLC0415  # heavy
 
     cfg = ReplayCfg(
         folder=run,
@@ -280,7 +280,7 @@ def preset_search(
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
 ) -> None:
     """Find the preset 'document' from the published column 'without' alone."""
-    from experiments.preset_command import run_preset_search  # noqa: PLC0415  # heavy
+    from experiments.heat.preset_command import run_preset_search  # noqa: PLC0415  # heavy
 
     raise typer.Exit(run_preset_search(out, generations, seed))
 

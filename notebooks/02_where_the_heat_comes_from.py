@@ -23,12 +23,12 @@ import pandas as pd
 from IPython.display import Markdown
 
 from experiments import HeatCfg, run_heat
-from experiments.internal_forces import find_internal_forces
 from experiments.notebook_parameters import ForceStory
 from experiments.report.figure_view import FigureView
 from experiments.report.internal_figure import internal_figure
 from experiments.report.power_figure import legs_power_of, power_figure
 from experiments.report.shift_figure import shift_figure
+from experiments.standing.internal_forces import find_internal_forces
 from models import load_robot
 from sim import read_run
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from experiments.arm import ArmCfg, run_arm
 from experiments.bench.figures import Figure, figure, ratio
 from experiments.bench.loop import POSTURE
-from experiments.fast_forward import FastForwardCfg
-from experiments.results import ArmResult
-from experiments.side_by_side import run_side_by_side
+from experiments.heat.side_by_side import run_side_by_side
+from experiments.standing.arm import ArmCfg, run_arm
+from experiments.standing.fast_forward import FastForwardCfg
+from experiments.standing.results import ArmResult
 from models import TestbedError
 from sim.run_folder import create_run_folder
 from sim.simulation_cfg import SimulationCfg

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.arm import ArmCfg, run_arm
-from experiments.fast_forward import FastForwardCfg
+from experiments.standing.arm import ArmCfg, run_arm
+from experiments.standing.fast_forward import FastForwardCfg
 from sim.simulation_cfg import SimulationCfg
 from sim.world_cfg import WorldCfg
 

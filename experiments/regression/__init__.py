@@ -14,16 +14,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from experiments.pushes import Push
     from experiments.regression.golden import GoldenRun
     from experiments.regression.plugin import RunStanding
     from experiments.regression.setting import StandingCfg
     from experiments.regression.trial import Trial
     from experiments.regression.trial_run import run_trial
+    from experiments.standing.pushes import Push
 else:
     _HOMES = {
         "GoldenRun": "experiments.regression.golden",
-        "Push": "experiments.pushes",
+        "Push": "experiments.standing.pushes",
         "RunStanding": "experiments.regression.plugin",
         "StandingCfg": "experiments.regression.setting",
         "Trial": "experiments.regression.trial",

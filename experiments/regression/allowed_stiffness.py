@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.replay import ReplayCfg, answer, open_recording
+from experiments.replay.run import ReplayCfg, answer, open_recording
 from models import BadInput, UnknownName
 
 FloatArray = NDArray[np.float64]

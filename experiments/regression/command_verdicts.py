@@ -5,8 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.arm import RECOVERY_S
-from experiments.pushes import Push
 from experiments.regression.chatter import (
     SHIFT_AMPLITUDE,
     STIFFNESS_AMPLITUDE,
@@ -14,6 +12,8 @@ from experiments.regression.chatter import (
 )
 from experiments.regression.tick_times import TickTimes
 from experiments.regression.watched_controller import Decisions
+from experiments.standing.arm import RECOVERY_S
+from experiments.standing.pushes import Push
 
 FloatArray = NDArray[np.float64]
 

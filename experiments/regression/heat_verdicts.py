@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from experiments.results import ArmResult
+from experiments.standing.results import ArmResult
 
 
 def not_cooler(

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.arm import ArmCfg
-from experiments.heat_cfg import HeatCfg
-from experiments.heat_plan import plan_arms
-from experiments.pushes import Push, check_pushes
+from experiments.heat.cfg import HeatCfg
+from experiments.heat.plan import plan_arms
+from experiments.standing.arm import ArmCfg
+from experiments.standing.pushes import Push, check_pushes
 from models import BadInput, UnknownName, default_robot_folder
 from sim.run_meta import plain
 

@@ -23,7 +23,7 @@ from experiments.regression.bounds import bound
 from experiments.regression.setting import StandingCfg
 from experiments.regression.tick_times import TickTimes, tick_times
 from experiments.regression.watched_controller import Decisions, StepTimes
-from experiments.results import ArmResult
+from experiments.standing.results import ArmResult
 from models import BadInput
 from sim.run_folder import Run, read_run
 

@@ -3,7 +3,6 @@
 import dataclasses
 from pathlib import Path
 
-from experiments.arm import run_arm
 from experiments.regression.controller_choice import (
     ChosenController,
     ControllerChoice,
@@ -15,7 +14,8 @@ from experiments.regression.watched_controller import (
     ControllerBreach,
     WatchedController,
 )
-from experiments.results import ArmResult
+from experiments.standing.arm import run_arm
+from experiments.standing.results import ArmResult
 from sim.run_folder import create_run_folder
 
 

@@ -16,7 +16,7 @@ from experiments.report.figure_style import (
     plain_frame,
     write_foot,
 )
-from experiments.results import HeatResult
+from experiments.standing.results import HeatResult
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.results import HeatResult
+from experiments.standing.results import HeatResult
 from models import BadInput
 
 if TYPE_CHECKING:

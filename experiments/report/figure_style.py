@@ -3,9 +3,9 @@
 import textwrap
 from typing import TYPE_CHECKING
 
-from experiments.published import LEG_JOINTS
 from experiments.report.table import has_document_legs, shown_joints
-from experiments.results import HeatResult
+from experiments.standing.published import LEG_JOINTS
+from experiments.standing.results import HeatResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from experiments.report.effort_figure import effort_figure
 from experiments.report.figure_file import save_figure, settings_of
 from experiments.report.temperature_figure import temperature_figure
-from experiments.results import HeatResult
+from experiments.standing.results import HeatResult
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.internal_forces import InternalForces
 from experiments.report.figure_style import (
     COLOURS,
     FAINT_INK,
@@ -13,6 +12,7 @@ from experiments.report.figure_style import (
     panel_title,
     plain_frame,
 )
+from experiments.standing.internal_forces import InternalForces
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

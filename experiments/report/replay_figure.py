@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.replay import Answers
-from experiments.replay_results import ReplayResult
+from experiments.replay.results import ReplayResult
+from experiments.replay.run import Answers
 from experiments.report.figure_file import save_figure
 from experiments.report.figure_style import (
     ARM_COLOURS,

@@ -3,7 +3,7 @@
 from rich import box
 from rich.table import Table
 
-from experiments.replay_results import ControllerAnswers, RecordedRun, ReplayResult
+from experiments.replay.results import ControllerAnswers, RecordedRun, ReplayResult
 
 MOST_JUMPS = 3
 """Jumps that are named one by one."""

@@ -12,14 +12,14 @@ from rich import box
 from rich.console import Group
 from rich.table import Table
 
-from experiments.published import (
+from experiments.standing.published import (
     LEG_JOINTS,
     LIFETIME_FACTOR,
     PUBLISHED,
     Published,
     is_published_setting,
 )
-from experiments.results import ArmResult, HeatResult, JointResult
+from experiments.standing.results import ArmResult, HeatResult, JointResult
 
 MOST_ROWS = 10
 """Joints shown of a robot whose legs are not those of the document."""

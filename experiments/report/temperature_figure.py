@@ -12,12 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.published import (
-    LEG_JOINTS,
-    PUBLISHED,
-    SHUT_DOWN_DEGC,
-    is_published_setting,
-)
 from experiments.report.figure_style import (
     COLOURS,
     INK,
@@ -30,7 +24,13 @@ from experiments.report.figure_style import (
     write_foot,
 )
 from experiments.report.table import shown_joints
-from experiments.results import ArmResult, HeatResult
+from experiments.standing.published import (
+    LEG_JOINTS,
+    PUBLISHED,
+    SHUT_DOWN_DEGC,
+    is_published_setting,
+)
+from experiments.standing.results import ArmResult, HeatResult
 
 if TYPE_CHECKING:
     import pandas as pd

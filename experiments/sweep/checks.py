@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from controllers.registry import make_controller
-from experiments.heat_plan import LONGEST_MINUTES
+from experiments.heat.plan import LONGEST_MINUTES
 from experiments.sweep.trial import EFFORT_LIMIT, MISALIGNMENT, START, Value
 from models import BadInput, Robot
 from sim.heating import HeatingCfg

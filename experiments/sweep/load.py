@@ -9,11 +9,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from experiments.fast_forward import FastForwardCfg
-from experiments.heat_plan import DEFAULT_POSTURE
+from experiments.heat.plan import DEFAULT_POSTURE
 from experiments.presets import Preset, load_preset
-from experiments.pushes import Push, check_pushes
 from experiments.scenarios.reading.notes import Notes
+from experiments.standing.fast_forward import FastForwardCfg
+from experiments.standing.pushes import Push, check_pushes
 from experiments.sweep.checks import check_value
 from experiments.sweep.form.sweep_file import FastForwardForm, PushForm, SweepFile
 from experiments.sweep.form.values import read_values

@@ -7,7 +7,7 @@ says what the method makes of such robots; the column "with" was not looked at.
 
 from typing import TYPE_CHECKING
 
-from experiments.published import LEG_JOINTS, PUBLISHED
+from experiments.standing.published import LEG_JOINTS, PUBLISHED
 from experiments.sweep.read_keep import NEAR_PUBLISHED
 from experiments.sweep.summary import band, compared, controllers_of
 from experiments.sweep.table import Sweep

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from experiments.published import PUBLISHED
 from experiments.scenarios.reading.notes import Notes
+from experiments.standing.published import PUBLISHED
 from experiments.sweep.form.keep import KeepForm
 from experiments.sweep.keep import Keep, Target
 from experiments.sweep.table import JOINT_OUTCOMES, OUTCOMES

@@ -7,8 +7,8 @@ from functools import cached_property
 from itertools import product
 from pathlib import Path
 
-from experiments.fast_forward import FastForwardCfg
-from experiments.pushes import Push
+from experiments.standing.fast_forward import FastForwardCfg
+from experiments.standing.pushes import Push
 from experiments.sweep.keep import Keep
 from experiments.sweep.trial import Trial, Value
 from experiments.sweep.values import Fixed, Grid, Values, draw, seeds_of

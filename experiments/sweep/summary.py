@@ -9,7 +9,7 @@ starts and noise. Robots that are not kept (key `keep` of the file) do not count
 
 from typing import TYPE_CHECKING
 
-from experiments.results import SMALLEST_LEAST_W
+from experiments.standing.results import SMALLEST_LEAST_W
 from experiments.sweep.table import Sweep
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """A trial of a sweep as plain data, and what comes of it.
 
-A trial is run by `experiments.arm.run_arm`, in whatever process or on whatever machine
-takes it: it holds no path but that of a robot folder which the user gave.
+A trial is run by `experiments.standing.arm.run_arm`, in whatever process or on whatever
+machine takes it: it holds no path but that of a robot folder which the user gave.
 """
 
 import dataclasses
@@ -14,9 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from experiments.arm import ArmCfg
-from experiments.fast_forward import FastForwardCfg
-from experiments.pushes import Push
+from experiments.standing.arm import ArmCfg
+from experiments.standing.fast_forward import FastForwardCfg
+from experiments.standing.pushes import Push
 from models import default_robot_folder
 from sim.heating import HeatingCfg
 from sim.run_meta import plain

@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from experiments.arm import ArmCfg, run_arm
-from experiments.results import ArmResult
+from experiments.standing.arm import ArmCfg, run_arm
+from experiments.standing.results import ArmResult
 from experiments.sweep.identity import robot_digest
 from experiments.sweep.trial import Trial, TrialOutcome
 from models import BadInput, Robot, TestbedError, load_robot

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.published import LEG_JOINTS
-from experiments.results import ArmResult, HeatResult, JointResult, leg_rise
+from experiments.standing.published import LEG_JOINTS
+from experiments.standing.results import ArmResult, HeatResult, JointResult, leg_rise
 from models import Robot, load_robot
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.registry import make_controller
-from experiments.heat_cfg import HeatCfg
-from experiments.heat_plan import plan_arms
+from experiments.heat.cfg import HeatCfg
+from experiments.heat.plan import plan_arms
 from experiments.loop import Loop, run_for
 from sim.simulated_robot import SimulatedRobot
 

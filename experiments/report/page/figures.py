@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from experiments.report.page.shift_figure import shift_figure
 from experiments.report.page.themed_svg import themed_svg
 from experiments.report.page.views import Figure
-from experiments.results import HeatResult
+from experiments.standing.results import HeatResult
 from models import Robot
 
 if TYPE_CHECKING:

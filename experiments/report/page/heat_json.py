@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from experiments.results import ArmResult, HeatResult, JointResult
+from experiments.standing.results import ArmResult, HeatResult, JointResult
 
 _T = TypeVar("_T")
 

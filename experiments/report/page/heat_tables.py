@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Sequence
 
-from experiments.published import LIFETIME_FACTOR, PUBLISHED, is_published_setting
 from experiments.report.page.numbers import (
     NOTHING,
     duration,
@@ -19,7 +18,12 @@ from experiments.report.table import (
     lifetime_text,
     shown_joints,
 )
-from experiments.results import SMALLEST_LEAST_W, ArmResult, HeatResult
+from experiments.standing.published import (
+    LIFETIME_FACTOR,
+    PUBLISHED,
+    is_published_setting,
+)
+from experiments.standing.results import SMALLEST_LEAST_W, ArmResult, HeatResult
 
 
 def heat_tables(result: HeatResult) -> tuple[Table, ...]:

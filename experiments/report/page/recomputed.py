@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.published import SHUT_DOWN_DEGC
 from experiments.report.page.run_source import ArmSource
-from experiments.results import ArmResult, HeatResult, JointResult, leg_rise
+from experiments.standing.published import SHUT_DOWN_DEGC
+from experiments.standing.results import ArmResult, HeatResult, JointResult, leg_rise
 from models import Robot
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from experiments.report.page.heat_json import read_heat_result
 from experiments.report.page.rows_file import read_rows
-from experiments.results import HeatResult
+from experiments.standing.results import HeatResult
 from models import BadInput
 from sim.recorder import EVENTS_FILE
 from sim.run_folder import Run, read_run

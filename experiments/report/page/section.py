@@ -17,7 +17,7 @@ from experiments.report.page.run_source import RunSource
 from experiments.report.page.scenario_tables import scenario_tables
 from experiments.report.page.settings_tables import settings_tables
 from experiments.report.page.views import Figure, Replay, Section, Table, TextBlock
-from experiments.results import HeatResult
+from experiments.standing.results import HeatResult
 from models import BadInput, Robot
 from models.errors import TestbedError
 from sim.robot_data import recorded_robot

@@ -17,6 +17,7 @@ from controllers.resources.trace import (
     Requested,
     StateChanged,
 )
+from experiments.coupled.stiffness_owner import NAME as STIFFNESS_OWNER
 from experiments.report.figure_style import (
     new_figure,
 )
@@ -39,7 +40,6 @@ from experiments.report.timeline.spans import (
 from experiments.report.timeline.streams import group_starts, stream_spans
 from experiments.report.timeline.temperatures import draw_temperatures
 from experiments.scenarios.plan.scenario import Scenario
-from experiments.stiffness_owner import NAME as STIFFNESS_OWNER
 from models.resource_node import DeviceKind
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.coupled_robot import CoupledRobot
+from experiments.coupled.robot import CoupledRobot
 from experiments.scenarios.plan.events import Vector3
 from sim.simulated_robot import SimulatedRobot
 

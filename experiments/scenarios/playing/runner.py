@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.coupled_robot import CoupledRobot
+from experiments.coupled.robot import CoupledRobot
+from experiments.coupled.slot_failures import SlotsFailed
 from experiments.recording import RunRecording
 from experiments.scenarios.plan.events import ScenarioEvent
 from experiments.scenarios.plan.scenario import Scenario
@@ -22,7 +23,6 @@ from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.scenario_run import RunStopped, ScenarioRun
 from experiments.scenarios.playing.stage import Stage
 from experiments.scenarios.playing.trace_keeper import TraceKeeper, WholeTrace
-from experiments.slot_failures import SlotsFailed
 from models import TestbedError
 from sim.simulated_robot import SimulationDiverged
 from sim.wav import write_wav

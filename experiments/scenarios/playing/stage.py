@@ -17,12 +17,12 @@ from controllers.sync.orders.delays import CONVERSION_S, DelayModel, ExpectedDel
 from controllers.sync.orders.pipeline_cfg import CommandControllerCfg, Enable
 from controllers.sync.transmitter.sync_tag import GroupKey
 from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg, Watch
-from experiments.coupled_cfg import CoupledCfg
-from experiments.coupled_robot import CoupledRobot
+from experiments.coupled.cfg import CoupledCfg
+from experiments.coupled.robot import CoupledRobot
+from experiments.coupled.stiffness_owner import StiffnessOwner
 from experiments.loop import CONTROL_PERIOD
 from experiments.scenarios.plan.scenario import Scenario, TransmitterPlan
 from experiments.scenarios.playing.disturbance import Disturbance
-from experiments.stiffness_owner import StiffnessOwner
 from models import UnknownName
 from models.library.command import PRESET, Unit
 from sim.ticks import ticks_of

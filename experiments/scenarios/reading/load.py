@@ -18,6 +18,7 @@ from controllers.resources.body.virtual_owner import (
 )
 from controllers.resources.resource_tree import ResourceTree
 from controllers.voice import make_voice
+from experiments.coupled.stiffness_owner import NAME as STIFFNESS_OWNER
 from experiments.scenarios.form.events import SayEvent, StartEvent
 from experiments.scenarios.form.scenario_file import ScenarioFile
 from experiments.scenarios.plan.events import ChangeBody, ScenarioEvent
@@ -43,7 +44,6 @@ from experiments.scenarios.reading.scene import Scene
 from experiments.scenarios.reading.too_early import check_times, check_triggers
 from experiments.scenarios.reading.wakings import check_grants, check_wakings
 from experiments.scenarios.reading.way_needs import check_ways
-from experiments.stiffness_owner import NAME as STIFFNESS_OWNER
 from models import Robot
 from models.build_library import build_library
 from models.errors import RobotDataError

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from controllers.resources.words import OutcomeKind, Preemption
 from controllers.schemas.parameters import make_parameters
 from controllers.schemas.world import check_waking
+from experiments.coupled.stiffness_owner import PRIORITY as STIFFNESS_PRIORITY
 from experiments.scenarios.plan import conditions as c
 from experiments.scenarios.plan.expectations import (
     AtTime,
@@ -14,7 +15,6 @@ from experiments.scenarios.plan.expectations import (
 )
 from experiments.scenarios.plan.scenario import Behaviour
 from experiments.scenarios.reading.scene import Scene
-from experiments.stiffness_owner import PRIORITY as STIFFNESS_PRIORITY
 from models import BadInput
 from models.resource_node import DeviceKind
 from models.yaml_lines import Place

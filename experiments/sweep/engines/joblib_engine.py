@@ -18,7 +18,7 @@ from joblib.externals.loky.process_executor import (
     ProcessPoolExecutor,
 )
 
-from experiments.side_by_side import surroundings_of_workers
+from experiments.heat.side_by_side import surroundings_of_workers
 from experiments.sweep.engines.seam import MOST_DEATHS, OnResult, Work, lost_worker
 from experiments.sweep.trial import Trial, TrialOutcome
 from models import BadInput

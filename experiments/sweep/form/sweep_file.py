@@ -29,7 +29,7 @@ class PushForm(Part):
 
 
 class FastForwardForm(Part):
-    """When to leave the physics alone; see `experiments.fast_forward`."""
+    """When to leave the physics alone; see `experiments.standing.fast_forward`."""
 
     full: bool = False
     """Step the physics all the time."""

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.arm import ArmCfg, run_arm
-from experiments.pushes import Push
-from experiments.results import ArmResult
+from experiments.standing.arm import ArmCfg, run_arm
+from experiments.standing.pushes import Push
+from experiments.standing.results import ArmResult
 from models import default_robot_folder
 from sim.simulation_cfg import SimulationCfg
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from experiments.arm import ArmCfg, run_arm
 from experiments.cli import app, main
-from experiments.fast_forward import FastForwardCfg
 from experiments.identify_heating import IdentifyCfg, heat_log_of_run, identify
+from experiments.standing.arm import ArmCfg, run_arm
+from experiments.standing.fast_forward import FastForwardCfg
 from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
 from sim import SimulationCfg
 from sim.heating.identification import fit_one_node

@@ -14,11 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from experiments.published import LEG_JOINTS, PUBLISHED
 from experiments.report.effort_figure import effort_figure
 from experiments.report.figures import draw_heat_figures
 from experiments.report.temperature_figure import spread, temperature_figure
-from experiments.results import ArmResult, HeatResult
+from experiments.standing.published import LEG_JOINTS, PUBLISHED
+from experiments.standing.results import ArmResult, HeatResult
 from models import BadInput
 
 Make = Callable[..., HeatResult]

@@ -7,14 +7,14 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 from rich.console import Console
 
-from experiments.published import PUBLISHED
 from experiments.report.table import (
     heat_table,
     in_the_end_text,
     lifetime_ratio_text,
     lifetime_text,
 )
-from experiments.results import HeatResult
+from experiments.standing.published import PUBLISHED
+from experiments.standing.results import HeatResult
 
 Make = Callable[..., HeatResult]
 

@@ -232,7 +232,7 @@ def test_an_event_that_cannot_take_place_fails_the_run_and_it_goes_on(
     text += "  - {at_s: 0.3, heat: {joint: HeadYaw, degc: 40}}\n"
     scenario = load_scenario(write(tmp_path, text))
     monkeypatch.setattr(
-        "experiments.coupled_robot.CoupledRobot.break_parts", lambda body, parts: None
+        "experiments.coupled.robot.CoupledRobot.break_parts", lambda body, parts: None
     )
     run = run_scenario(scenario)
     assert run.result.failure is not None

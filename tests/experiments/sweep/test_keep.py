@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.published import PUBLISHED
+from experiments.standing.published import PUBLISHED
 from experiments.sweep.keep import Keep, Target, kept_robots, mirror
 from experiments.sweep.run import run_sweep
 from experiments.sweep.trial import Trial, TrialOutcome

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.fast_forward import FastForwardCfg
 from experiments.presets import load_preset
-from experiments.pushes import Push
+from experiments.standing.fast_forward import FastForwardCfg
+from experiments.standing.pushes import Push
 from experiments.sweep.form.sweep_file import FastForwardForm
 from experiments.sweep.identity import robot_digest
 from experiments.sweep.load import load_spec

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.arm import run_arm
+from experiments.standing.arm import run_arm
 from experiments.sweep.run import (
     MOST_FAILED_AT_FIRST,
     NothingWorks,

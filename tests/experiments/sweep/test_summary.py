@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from experiments.cli import main
-from experiments.published import PUBLISHED
+from experiments.standing.published import PUBLISHED
 from experiments.sweep.published_band import band_robots, published_band
 from experiments.sweep.run import run_sweep
 from experiments.sweep.show_summary import show_summary, summary_json

@@ -18,8 +18,8 @@ from controllers.schemas.gate_actuators import GateActuators
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.trace import NotWinner, SchemaFailed
 from controllers.sync.transmitter.trace import StreamStarted
-from experiments.coupled_cfg import CoupledCfg
-from experiments.coupled_robot import CoupledRobot
+from experiments.coupled.cfg import CoupledCfg
+from experiments.coupled.robot import CoupledRobot
 from models import Robot
 from sim.simulated_robot import SimulatedRobot
 

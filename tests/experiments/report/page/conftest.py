@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.arm import run_arm
-from experiments.heat import record_arms
-from experiments.heat_cfg import HeatCfg
-from experiments.heat_plan import plan_arms
+from experiments.heat.cfg import HeatCfg
+from experiments.heat.plan import plan_arms
+from experiments.heat.run import record_arms
 from experiments.json_file import json_text
-from experiments.pushes import Push
 from experiments.report.page.write import ReportCfg, write_report
-from experiments.results import HeatResult
+from experiments.standing.arm import run_arm
+from experiments.standing.pushes import Push
+from experiments.standing.results import HeatResult
 
 MARKUP = "<b>bold</b>"
 """A name that would change the page if it were taken for HTML."""

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.published import PUBLISHED
 from experiments.report.page.event_tables import event_tables
 from experiments.report.page.heat_json import read_heat_result
 from experiments.report.page.heat_tables import (
@@ -23,7 +22,8 @@ from experiments.report.page.run_source import read_source
 from experiments.report.page.settings_tables import settings_tables
 from experiments.report.page.shift_figure import shift_figure, shifts_deg
 from experiments.report.page.views import Table
-from experiments.results import HeatResult
+from experiments.standing.published import PUBLISHED
+from experiments.standing.results import HeatResult
 from models import load_robot
 
 Make = Callable[..., HeatResult]

@@ -1,0 +1,1 @@
+"""A robot whose set-points and stiffness several behaviours share."""

@@ -1,0 +1,272 @@
+"""A simulated robot whose body and reservations are coupled, one device slot at a time.
+
+    sensors -> hotEngine, posture monitor -> ledger
+            -> behaviours -> command controller -> transmitter -> gate -> physics, heat
+
+In each slot the body speaks first: what is hot, broken or fallen is known to the ledger
+before any behaviour acts. Then behaviours request, command and submit, the transmitter
+puts the items of this slot, the gate writes what still holds, and the physics runs for
+10 ms.
+
+No behaviour ends that (RM-65): one that raises is not called any more and its owner is
+dropped, so that in the same slot its joints get their safe set-points. The physics
+never runs without the gate's slot.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.resources.body.absent_parts import change_absent, freeze_absent
+from controllers.resources.body.broken_part import BrokenPart
+from controllers.resources.body.degraded_modes import DegradedModes
+from controllers.resources.body.hot_engine import HotEngine
+from controllers.resources.body.posture_monitor import PostureMonitor, PostureMonitorCfg
+from controllers.resources.gate import Gate
+from controllers.resources.ledger import Ledger, Listener
+from controllers.resources.resource_tree import ResourceTree
+from controllers.sync.orders.command_controller import CommandController
+from controllers.sync.streams.effector_leaves import effector_leaves
+from controllers.sync.transmitter.transmitter import Transmitter
+from controllers.voice import make_voice
+from experiments.coupled.behaviour_list import BehaviourList
+from experiments.coupled.cfg import CoupledCfg
+from experiments.coupled.slot_failures import Failures
+from models import Robot
+from models.resource_node import DeviceKind
+from sim.simulated_robot import SimulatedRobot
+from sim.ticks import ticks_of
+
+FloatArray = NDArray[np.float64]
+
+
+class CoupledRobot:
+    """One robot, its ledger and its gate; `slot` again and again, `close` at the end.
+
+    Behaviours are added to `behaviours`, and called in every slot.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        cfg: CoupledCfg | None = None,
+        *,
+        listeners: Iterable[Listener] = (),
+    ) -> None:
+        """Place the robot at rest and begin an epoch.
+
+        Args:
+            robot: what its body lacks is frozen before anybody asks.
+            cfg: all settings.
+            listeners: told every event, from the first on. Who keeps them all keeps
+                about 1 MB for each second in which a whole body is commanded.
+
+        Raises:
+            BadInput: a period is not a whole number of slots, or a value of the
+                simulation cannot be used.
+        """
+        self.cfg = cfg = cfg or CoupledCfg()
+        tick_s = cfg.ledger.tick_s
+        self._look_ticks = ticks_of("posture monitor's period", cfg.look_s, tick_s)
+        self._feel_ticks = ticks_of("hotEngine's period", cfg.feel_s, tick_s)
+        dt = cfg.simulation.world.physics_dt
+        self._slot_ticks = ticks_of("device slot", tick_s, dt)
+        tree = ResourceTree(robot.resources)
+        self.ledger = Ledger(tree, cfg.ledger, listeners=listeners)
+        freeze_absent(self.ledger, robot, 0)
+        self._model = robot
+        self.hot_engine = HotEngine(self.ledger, robot, cfg.hot_engine)
+        self.broken = BrokenPart(self.ledger)
+        self.modes = DegradedModes(self.ledger)
+        """Such as saving energy: enter and leave them at any slot (RM-46)."""
+        self.posture = _posture_monitor(self.ledger, robot, cfg.posture_monitor)
+        """None: the robot's resources have no states."""
+        self.sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
+        self.gate = Gate(self.ledger, self.sim)
+        self.transmitter = Transmitter(self.gate, self.ledger, cfg.transmitter)
+        """Puts the streams of motions, lights and sounds."""
+        self.commands = CommandController(
+            robot.library if cfg.library is None else cfg.library,
+            effectors=effector_leaves(robot),
+            transmitter=self.transmitter,
+            voice=make_voice(cfg.voice),
+            ledger=self.ledger,
+            cfg=cfg.commands,
+            delays=cfg.delays,
+            posture=cfg.posture,
+            states={name: p.state for name, p in robot.postures.items()},
+            seen_state=lambda: self.state,
+        )
+        """Takes the commands of behaviours."""
+        self.failures = Failures()
+        """What failed in its slots, by whom."""
+        self.behaviours = BehaviourList(self.ledger, self.failures)
+        self.disturb: Callable[[SimulatedRobot], None] | None = None
+        """Called before every physics step: somebody who pushes the robot."""
+        self._decided = -1
+
+    @property
+    def tick(self) -> int:
+        """The present slot."""
+        return self.sim.tick // self._slot_ticks
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time in s."""
+        return self.sim.time_s
+
+    @property
+    def state(self) -> str | None:
+        """The active state of the body, such as Stand; None: in none that is known."""
+        return None if self.posture is None else self.posture.state
+
+    def slot(self) -> None:
+        """Run one device slot: body, behaviours, gate, physics.
+
+        Raises:
+            SlotsFailed: something failed; the slot was run to its end.
+        """
+        self._slot()
+        self.failures.raise_new()
+
+    def run(
+        self, longest_s: float, is_over: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Run slots until something is over, or for a time in s.
+
+        Returns:
+            Whether it is over.
+
+        Raises:
+            SlotsFailed: something failed on the way; all slots were run.
+        """
+        end = self.tick + self.cfg.ledger.ticks(longest_s)
+        while not is_over() and self.tick < end:
+            self._slot()
+        self.failures.raise_new()
+        return is_over()
+
+    def pass_heat(
+        self,
+        mean_square: FloatArray,
+        longest_s: float,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> bool:
+        """Let time pass for heat alone, the body standing still, second by second.
+
+        Once a second the body, the behaviours and the gate have their slot.
+
+        Args:
+            mean_square: (n_motors,) mean squared motor torque, joint side, in N²m².
+            longest_s: a whole number of seconds.
+            is_over: ends it early.
+
+        Returns:
+            Whether it is over.
+
+        Raises:
+            BadInput: the slot or the time do not divide into seconds.
+            SlotsFailed: something failed on the way; all of the time has passed.
+        """
+        seconds = ticks_of("time for heat", longest_s, 1.0)
+        if self.tick % self._feel_ticks:  # no slot of hotEngine may be left out
+            for _ in range(-self.tick % self._feel_ticks):
+                self._slot()
+        for _ in range(seconds):
+            self._decide()
+            if is_over():
+                break
+            self.sim.advance_heat(mean_square, 1.0)
+        self.failures.raise_new()
+        return is_over()
+
+    def break_parts(self, parts: Iterable[str]) -> None:
+        """Inject a fault: motors give no torque, and `brokenArm` has them (RM-44).
+
+        Raises:
+            BadInput: no part is named, or one is unknown.
+        """
+        self.broken.inject(parts, self.tick)
+        self._follow_faults()
+
+    def repair_parts(self, parts: Iterable[str]) -> None:
+        """Repair faults, by the names with which they were injected (RM-45).
+
+        Raises:
+            BadInput: one of them is not broken.
+        """
+        self.broken.repair(parts, self.tick)
+        self._follow_faults()
+
+    def change_body(self, name: str) -> None:
+        """Be another model: what that lacks is limp and nobody's (RM-41).
+
+        Raises:
+            UnknownName: the robot is not made with such a body.
+        """
+        changed = self._model.with_body(name)
+        change_absent(self.ledger, self._model, changed, self.tick)
+        self._model = changed
+
+    def close(self) -> None:
+        """Release the engine."""
+        self.sim.close()
+
+    def _slot(self) -> None:
+        self._decide()
+        left = self._slot_ticks - self.sim.tick % self._slot_ticks
+        if self.disturb is None:
+            self.sim.step(left)
+            return
+        for _ in range(left):
+            self.disturb(self.sim)
+            self.sim.step(1)
+
+    def _decide(self) -> None:
+        """Let the body speak, then behaviours act, then the gate write.
+
+        What the gate raises ends the slot before the physics runs; called again, the
+        slot begins anew.
+        """
+        tick = self.tick
+        if tick == self._decided:
+            return  # before time stopped passing for heat alone
+        now = max(tick, self.ledger.tick)  # later if a behaviour let time pass
+        observation = self.sim.read()
+        if tick % self._feel_ticks == 0:
+            feel = partial(self.hot_engine.step, observation.temperature, now)
+            self.failures.attempt("hotEngine", now, feel)
+        if self.posture is not None and tick % self._look_ticks == 0:
+            look = partial(self.posture.step, observation, now)
+            self.failures.attempt("posture monitor", now, look)
+        self.behaviours.act(tick, observation)
+        now = max(tick, self.ledger.tick)
+        attempt = self.failures.attempt
+        attempt("command controller", now, partial(self.commands.step, now))
+        attempt("transmitter", now, partial(self.transmitter.step, now))
+        attempt("ledger", now, partial(self.ledger.advance, now))
+        self.gate.flush(now)
+        attempt("transmitter", now, partial(self.transmitter.settle, now))
+        self._decided = tick
+
+    def _follow_faults(self) -> None:
+        """Let exactly the motors of broken leaves fail."""
+        broken = {
+            motor
+            for leaf in self.broken.broken
+            if (device := self.ledger.tree.node(leaf).device) is not None
+            and device.kind is DeviceKind.MOTOR
+            for motor in device.names
+        }
+        self.sim.repair_motors(set(self.sim.failed_motors) - broken)
+        self.sim.fail_motors(broken)
+
+
+def _posture_monitor(
+    ledger: Ledger, robot: Robot, cfg: PostureMonitorCfg
+) -> PostureMonitor | None:
+    """Return a monitor, None where the robot has no states."""
+    names = {node.name for node in robot.resources.walk()}
+    return PostureMonitor(ledger, robot, cfg) if cfg.group in names else None

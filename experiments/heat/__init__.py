@@ -1,0 +1,1 @@
+"""The heat experiment: a robot with the controller beside one without, as published."""

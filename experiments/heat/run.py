@@ -1,0 +1,103 @@
+"""The heat experiment: identical robots stand, one a controller, and heat up.
+
+    HeatCfg -> plan_arms -> record_arms -> run_arms -> HeatResult
+
+or all of it at once by `run_heat`.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.heat.cfg import HeatCfg
+from experiments.heat.plan import plan_arms
+from experiments.heat.side_by_side import Progress, run_side_by_side
+from experiments.standing.arm import ArmCfg
+from experiments.standing.results import HeatResult
+from sim.run_folder import create_run_folder
+
+
+def record_arms(arms: Sequence[ArmCfg], out: Path) -> tuple[Path, list[ArmCfg]]:
+    """Make the run folder, with one for each arm in it, and send the arms there.
+
+    Args:
+        arms: from `plan_arms`.
+        out: the run folder; where it exists, `out-2` and so on.
+
+    Raises:
+        BadInput: the folder cannot be made.
+    """
+    folder = create_run_folder(out.parent, out.name)
+    return folder, [
+        dataclasses.replace(arm, folder=create_run_folder(folder, _plain(arm)))
+        for arm in arms
+    ]
+
+
+def run_arms(cfg: HeatCfg, arms: Sequence[ArmCfg], on_progress: Progress) -> HeatResult:
+    """Run the planned arms and put their results together.
+
+    Args:
+        cfg: what was asked for.
+        arms: from `plan_arms`, or `record_arms` where they shall be recorded.
+        on_progress: told the number and simulated time of an arm, now and then.
+    """
+    results = run_side_by_side(arms, on_progress)
+    return HeatResult(
+        minutes=arms[0].duration_s / 60.0,
+        posture=arms[0].posture,
+        seed=cfg.seed,
+        misalignment_deg=dict(arms[0].simulation.misalignment_deg),
+        arms={a.controller: result for a, result in zip(arms, results, strict=True)},
+        settings=_settings(cfg, arms[0]),
+    )
+
+
+def run_heat(cfg: HeatCfg, out: Path | None = None) -> HeatResult:
+    """Run a heat experiment from Python: plan, record, run.
+
+    Args:
+        cfg: what is asked for.
+        out: run folder, as in `record_arms`; None records nothing.
+
+    Returns:
+        The result; each of its arms names its run folder.
+
+    Raises:
+        BadInput: a value cannot be used, or the folder not be made.
+    """
+    arms = plan_arms(cfg)
+    if out is not None:
+        _, arms = record_arms(arms, out)
+    return run_arms(cfg, arms, lambda _number, _time_s: None)
+
+
+def failures(result: HeatResult) -> dict[str, str]:
+    """Return why arms ended early, by controller; empty when none did."""
+    return {
+        name: arm.failure
+        for name, arm in result.arms.items()
+        if arm.failure is not None
+    }
+
+
+def _plain(arm: ArmCfg) -> str:
+    return arm.controller.replace(":", "-").replace("/", "-")
+
+
+def _settings(cfg: HeatCfg, arm: ArmCfg) -> dict[str, Any]:
+    return {
+        "robot": arm.load_robot().name,
+        "preset": cfg.preset,
+        "slope_deg": cfg.slope_deg,
+        "servo": cfg.servo,
+        "gear_friction": cfg.gear_friction,
+        "heating": cfg.heating,
+        "copper": cfg.copper,
+        "protection": cfg.protection,
+        "full": cfg.full,
+        "control_period_s": cfg.control_period,
+        "physics_dt_s": cfg.physics_dt,
+        "effort_limits_nm": dict(arm.effort_limits),
+    }

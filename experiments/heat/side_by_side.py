@@ -1,0 +1,161 @@
+"""Run the arms of an experiment side by side, each in a process of its own.
+
+PyBullet is not thread-safe and one robot fills one core. Workers report their
+simulated time through a queue; errors come back as text, so that a message is shown
+once and by the parent. Ctrl-C is the parent's alone: it tells the workers to stop, and
+each closes its run folder. A worker whose parent was killed does the same.
+"""
+
+import contextlib
+import multiprocessing as mp
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Event
+
+from experiments.standing.arm import ArmCfg, run_arm
+from experiments.standing.results import ArmResult
+from models import BadInput, TestbedError
+
+Progress = Callable[[int, float], None]
+"""Told the number of an arm and its simulated time in s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a worker hands back: a result, or why there is none."""
+
+    result: ArmResult | None = None
+    error: str | None = None
+    is_bad_input: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Line:
+    """What connects a worker with its parent."""
+
+    reports: "Queue[tuple[int, float]]"
+    stop: Event
+
+
+_line: _Line | None = None
+
+
+def _start_worker(reports: "Queue[tuple[int, float]]", stop: Event) -> None:
+    global _line  # noqa: PLW0603  # one line a worker process
+    _line = _Line(reports=reports, stop=stop)
+
+
+def _work(number: int, cfg: ArmCfg) -> Outcome:
+    def report(time_s: float) -> None:
+        if _line is None:
+            return
+        if _is_orphan():
+            raise KeyboardInterrupt("the process that started it was killed")
+        if _line.stop.is_set():
+            raise KeyboardInterrupt
+        _line.reports.put((number, time_s))
+
+    try:
+        return Outcome(result=run_arm(cfg, report))
+    except TestbedError as error:
+        return Outcome(error=str(error), is_bad_input=isinstance(error, BadInput))
+    except KeyboardInterrupt:
+        if _is_orphan():
+            os._exit(1)  # nobody will ever send it more work, or the order to end
+        return Outcome(error="interrupted")
+
+
+def _is_orphan() -> bool:
+    parent = mp.parent_process()
+    return parent is not None and not parent.is_alive()
+
+
+def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmResult]:
+    """Run all arms, as many at a time as there are cores.
+
+    Args:
+        arms: what to run.
+        on_progress: told the number and simulated time of an arm, now and then.
+
+    Returns:
+        The results in the order of the arms.
+
+    Raises:
+        BadInput: an arm refused its configuration.
+        TestbedError: an arm could not go on.
+        KeyboardInterrupt: after every arm has closed its run folder.
+    """
+    if len(arms) == 1:  # no process to start: faster, and a debugger can follow
+        return [run_arm(arms[0], lambda time_s: on_progress(0, time_s))]
+    context = mp.get_context("spawn")
+    reports: Queue[tuple[int, float]] = context.Queue()
+    stop = context.Event()
+    workers = min(len(arms), os.cpu_count() or 1)
+    with ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_start_worker, initargs=(reports, stop)
+    ) as pool:
+        with surroundings_of_workers():
+            futures = [pool.submit(_work, i, arm) for i, arm in enumerate(arms)]
+        try:
+            _follow(futures, reports, on_progress)
+            outcomes = [future.result() for future in futures]
+        except KeyboardInterrupt:
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise
+        except BrokenProcessPool as error:
+            raise TestbedError(
+                "the process of a robot was killed, perhaps for want of memory; the "
+                "run folders hold what was recorded."
+            ) from error
+    for outcome in outcomes:
+        if outcome.error is not None:
+            kind = BadInput if outcome.is_bad_input else TestbedError
+            raise kind(outcome.error)
+    return [outcome.result for outcome in outcomes if outcome.result is not None]
+
+
+@contextlib.contextmanager
+def surroundings_of_workers() -> Iterator[None]:
+    """Let processes that start meanwhile use one thread each and ignore signals.
+
+    Both must be so before they import anything: numpy asks for its threads only then,
+    and a terminal sends SIGINT (`timeout` SIGTERM) to all, which would print tracebacks
+    out of imports. The parent, which gets them too, tells the workers to stop.
+    """
+    threads = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = "1"
+    # Python sets signal handlers in the main thread alone.
+    is_main = threading.current_thread() is threading.main_thread()
+    ignored = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    before = [signal.signal(number, signal.SIG_IGN) for number in ignored]
+    try:
+        yield
+    finally:
+        for number, handler in zip(ignored, before, strict=True):
+            signal.signal(number, handler)
+        if threads is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = threads
+
+
+def _follow(
+    futures: Sequence["Future[Outcome]"],
+    reports: "Queue[tuple[int, float]]",
+    on_progress: Progress,
+) -> None:
+    pending = set(futures)
+    while pending:
+        _, pending = wait(pending, timeout=0.1)
+        with contextlib.suppress(queue.Empty):
+            while True:
+                on_progress(*reports.get_nowait())

@@ -1,0 +1,1 @@
+"""The controller again on the sensor values of a recorded run."""

@@ -1,0 +1,59 @@
+"""Files of a replay: the answers of each controller as a run folder, and a figure."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.replay.results import RECORDED, ReplayResult
+from experiments.replay.run import Answers, Recording
+from sim.recorder import Recorder
+from sim.replay_channels import LIMITS, replay_channels
+from sim.robot_data import robot_data
+from sim.run_folder import create_run_folder
+from sim.run_meta import describe_run
+
+
+def create_replay_folder(out: Path) -> Path:
+    """Make the folder of a replay; where it exists, `out-2` and so on.
+
+    Raises:
+        BadInput: it cannot be made.
+    """
+    return create_run_folder(out.parent, out.name)
+
+
+def write_answers(
+    folder: Path,
+    recording: Recording,
+    result: ReplayResult,
+    answers: Sequence[Answers],
+) -> None:
+    """Write a run folder for each controller, and the figure.
+
+    The folder of a controller opens by `read_run`; its rows bear the times of the
+    observations, its only channel is `limits`.
+
+    Raises:
+        BadInput: a file cannot be written.
+        RecordingError: likewise, such as on a full disk.
+    """
+    from experiments.report.replay_figure import write_replay_figure  # noqa: PLC0415  # matplotlib
+
+    robot, time_s = recording.observations.robot, recording.observations.time_s
+    channels = [c for c in replay_channels(robot, exact=True) if c.name == LIMITS]
+    for one in answers:
+        if one.controller == RECORDED:
+            continue
+        meta = describe_run(
+            experiment="replay",
+            robot=robot.name,
+            seed=recording.run.meta.seed,
+            config={"controller": one.controller, "run": str(recording.run.folder)},
+            robot_data=robot_data(robot),
+        )
+        name = one.controller.replace(":", "-").replace("/", "-")
+        with Recorder(create_run_folder(folder, name), channels, meta) as recorder:
+            for time, stiffness in zip(time_s.tolist(), one.stiffness, strict=False):
+                recorder.append(time, stiffness)
+            recorder.close("done" if one.failure is None else f"failed: {one.failure}")
+    drawn = [one for one in answers if len(one.stiffness)]
+    write_replay_figure(folder / "stiffness.png", result, drawn, time_s)

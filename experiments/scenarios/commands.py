@@ -1,0 +1,128 @@
+"""`nao-testbed scenario`: run, check, schema, schemas, list.
+
+Exit status: 0 every expectation holds, or the file is right; 1 some do not hold, or the
+run failed; 2 bad input. Data goes to stdout or files, messages to stderr.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.stop_signals import heed_stop_signals
+from models import BadInput
+
+scenario_app = typer.Typer(
+    help="Scripted scenarios: who wants what, what happens, what is expected.",
+    no_args_is_help=True,
+)
+
+FileArgument = Annotated[
+    str, typer.Argument(metavar="FILE", help="A YAML file, or a name of `list`.")
+]
+
+
+@scenario_app.command()
+def run(
+    file: FileArgument,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Run folder, never overwritten; default: runs/ and the file's name."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of all noise; default: the file's.")
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
+    ] = None,
+    gui: Annotated[bool, typer.Option("--gui", help="Open PyBullet's window.")] = False,
+    proof: Annotated[
+        bool,
+        typer.Option(
+            "--proof/--no-proof", help="Judge the invariants too, at every event."
+        ),
+    ] = True,
+) -> None:
+    """Run a scenario: a verdict on each expectation, a timeline, a run folder."""
+    from experiments.scenarios.run_command import (  # noqa: PLC0415  # heavy
+        Asked,
+        run_scenario_command,
+    )
+
+    heed_stop_signals()
+    asked = Asked(
+        file=file, out=out, seed=seed, json_file=json_file, gui=gui, proves=proof
+    )
+    raise typer.Exit(run_scenario_command(asked))
+
+
+@scenario_app.command()
+def check(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="YAML files, or names of `list`."),
+    ],
+) -> None:
+    """Say all that is wrong in scenario files, each with file and line."""
+    from experiments.scenarios.reading.load import load_scenario  # noqa: PLC0415  # heavy
+    from experiments.scenarios.shipped import find_scenario  # noqa: PLC0415  # beside it
+
+    is_right = True
+    for file in files:
+        try:
+            scenario = load_scenario(find_scenario(file))
+        except BadInput as error:
+            print(error, file=sys.stderr)
+            is_right = False
+            continue
+        where = f"{file}: " if len(files) > 1 else ""
+        print(
+            f"{where}ok: {_count(sum(1 for _ in scenario.walk()), 'behaviour')}, "
+            f"{_count(len(scenario.events), 'event')}, "
+            f"{_count(len(scenario.expectations), 'expectation')}"
+        )
+    raise typer.Exit(0 if is_right else 2)
+
+
+@scenario_app.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors."""
+    from experiments.json_file import json_text  # noqa: PLC0415  # beside the next
+    from experiments.scenarios.form.json_schema import scenario_schema  # noqa: PLC0415  # heavy
+
+    print(json_text(scenario_schema()))
+
+
+@scenario_app.command()
+def schemas() -> None:
+    """List the schemas that behaviours may be, with their parameters and defaults."""
+    from rich.console import Console  # noqa: PLC0415  # heavy
+
+    from experiments.report.schema_table import schema_table  # noqa: PLC0415  # heavy
+
+    Console(width=None if sys.stdout.isatty() else 120).print(schema_table())
+
+
+@scenario_app.command(name="list")
+def list_scenarios() -> None:
+    """List the scenarios that come with the testbed."""
+    from rich.console import Console  # noqa: PLC0415  # heavy
+    from rich.table import Table  # noqa: PLC0415  # heavy
+
+    from experiments.scenarios.shipped import (  # noqa: PLC0415  # heavy
+        scenario_about,
+        scenario_names,
+    )
+
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    for name in scenario_names():
+        table.add_row(name, scenario_about(name))
+    Console(width=None if sys.stdout.isatty() else 100).print(table, markup=False)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,1 @@
+"""One robot that stands under one controller: pushed, measured, fast-forwarded."""

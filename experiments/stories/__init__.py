@@ -1,0 +1,1 @@
+"""Short stories of behaviours on a robot, told line by line."""
