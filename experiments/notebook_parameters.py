@@ -121,9 +121,9 @@ class HoldingStory:
         Raises:
             BadInput: a parameter is out of range.
         """
-        from experiments.scenarios.shipped import scenario_names  # noqa: PLC0415  # heavy
+        from experiments.scenarios.shipped import SCENARIOS  # noqa: PLC0415  # heavy
 
-        check_name("scenario", self.scenario, tuple(scenario_names()))
+        check_name("scenario", self.scenario, SCENARIOS.names())
         check_whole("seed", self.seed, 0, 2**31 - 1)
 
 

@@ -30,10 +30,10 @@ from experiments.report.timeline.waits import find_waits, leaf_uses
 from experiments.report.timeline.waits_figure import held_times, waits_figure
 from experiments.scenarios.playing.run import run_scenario
 from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.shipped import find_scenario
+from experiments.scenarios.shipped import SCENARIOS
 
 story = HoldingStory(scenario=scenario, seed=seed)
-plan = load_scenario(find_scenario(story.scenario))
+plan = load_scenario(SCENARIOS.find(story.scenario))
 plan = replace(
     plan, seed=story.seed, simulation=replace(plan.simulation, seed=story.seed)
 )

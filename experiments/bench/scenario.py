@@ -14,7 +14,7 @@ from experiments.bench.loop import repeat_bare
 from experiments.recording import RunRecording
 from experiments.scenarios.playing.runner import ScenarioRunner
 from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.shipped import find_scenario
+from experiments.scenarios.shipped import SCENARIOS
 from sim.ticks import ticks_of
 
 NAME = "ten_minutes"
@@ -33,7 +33,7 @@ def measure_scenario(folder: Path, *, seconds: float) -> list[Figure]:
         folder: an empty one for its run.
         seconds: simulated time in s.
     """
-    scenario = load_scenario(find_scenario(NAME))
+    scenario = load_scenario(SCENARIOS.find(NAME))
     plan = replace(scenario, ledger=replace(scenario.ledger, tells_commands=False))
     recording = RunRecording.open(
         folder,

@@ -8,10 +8,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from models import UnknownName
+from experiments.shipped import Shipped
 from models.tables import read_yaml
 
-FOLDER = Path(__file__).parent
+PRESETS = Shipped(kind="preset", folder=Path(__file__).parent)
 
 Degrees = Annotated[float, Field(ge=-4.0, le=4.0, allow_inf_nan=False)]
 Celsius = Annotated[float, Field(ge=25.0, le=45.0, allow_inf_nan=False)]
@@ -43,7 +43,7 @@ class Preset(BaseModel):
 
 def preset_names() -> tuple[str, ...]:
     """Return the names of the presets that come with the testbed."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+    return PRESETS.names()
 
 
 def load_preset(name: str) -> Preset:
@@ -53,6 +53,4 @@ def load_preset(name: str) -> Preset:
         UnknownName: there is none of this name.
         RobotDataError: the file is wrong; the message says file and line.
     """
-    if name not in preset_names():
-        raise UnknownName("Preset", name, preset_names(), "the testbed")
-    return read_yaml(FOLDER / f"{name}.yaml", Preset).value
+    return read_yaml(PRESETS.named(name), Preset).value

@@ -69,12 +69,12 @@ def check(
 ) -> None:
     """Say all that is wrong in scenario files, each with file and line."""
     from experiments.scenarios.reading.load import load_scenario  # noqa: PLC0415  # heavy
-    from experiments.scenarios.shipped import find_scenario  # noqa: PLC0415  # beside it
+    from experiments.scenarios.shipped import SCENARIOS  # noqa: PLC0415  # beside it
 
     is_right = True
     for file in files:
         try:
-            scenario = load_scenario(find_scenario(file))
+            scenario = load_scenario(SCENARIOS.find(file))
         except BadInput as error:
             print(error, file=sys.stderr)
             is_right = False
@@ -114,12 +114,12 @@ def list_scenarios() -> None:
     from rich.table import Table  # noqa: PLC0415  # heavy
 
     from experiments.scenarios.shipped import (  # noqa: PLC0415  # heavy
+        SCENARIOS,
         scenario_about,
-        scenario_names,
     )
 
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    for name in scenario_names():
+    for name in SCENARIOS.names():
         table.add_row(name, scenario_about(name))
     Console(width=None if sys.stdout.isatty() else 100).print(table, markup=False)
 

@@ -8,14 +8,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from experiments.heat.command import INTERRUPTED
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.report.verdict_table import verdict_table
 from experiments.scenarios.plan.scenario import Scenario
 from experiments.scenarios.playing.run import RunStopped, ScenarioRun, run_scenario
 from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.shipped import find_scenario
-from experiments.stop_signals import StoppedBySignal
+from experiments.scenarios.shipped import SCENARIOS
+from experiments.stop_signals import INTERRUPTED, StoppedBySignal
 from models import BadInput
 from models.yaml_lines import FileErrors
 from sim.run_folder import create_run_folder
@@ -48,7 +47,7 @@ def run_scenario_command(asked: Asked) -> int:
     Raises:
         BadInput: there is no such file, or something cannot be written.
     """
-    path = find_scenario(asked.file)
+    path = SCENARIOS.find(asked.file)
     try:
         scenario = load_scenario(path)
     except FileErrors as error:  # a line each, as compilers have it

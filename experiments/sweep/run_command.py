@@ -18,7 +18,7 @@ from experiments.sweep.load import load_spec
 from experiments.sweep.plan_tables import parameter_table, trial_table
 from experiments.sweep.progress import duration_words, shown_progress
 from experiments.sweep.run import Tally, run_sweep
-from experiments.sweep.shipped import find_sweep
+from experiments.sweep.shipped import SWEEPS
 from experiments.sweep.show_summary import show_summary
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.store import TrialStore
@@ -58,7 +58,7 @@ def run_sweep_command(asked: Asked) -> int:
         BadInput: the file, the folder, or the address cannot be used; nothing has
             been started.
     """
-    path = find_sweep(asked.file)
+    path = SWEEPS.find(asked.file)
     spec = load_spec(path)
     console = Console(width=None if sys.stdout.isatty() else 100)
     if asked.is_dry:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from controllers.schemas.registry import schema_names
-from experiments.scenarios.shipped import scenario_about, scenario_names
+from experiments.scenarios.shipped import SCENARIOS, scenario_about
 from sim.run_folder import read_run
 from tests.experiments.command.helpers import Run
 
@@ -55,13 +55,13 @@ def test_list_names_what_ships(nao_testbed: Run) -> None:
     ran = nao_testbed("scenario list")
     assert (ran.status, ran.err) == (0, "")
     assert [line.split()[0] for line in ran.out.splitlines() if line[0] != " "] == [
-        *scenario_names()
+        *SCENARIOS.names()
     ]
-    for name in scenario_names():
+    for name in SCENARIOS.names():
         assert scenario_about(name).split()[0] in ran.out
 
 
-@pytest.mark.parametrize("name", scenario_names())
+@pytest.mark.parametrize("name", SCENARIOS.names())
 def test_every_scenario_that_ships_is_right(name: str, nao_testbed: Run) -> None:
     ran = nao_testbed(f"scenario check {name}")
     assert ran.status == 0, ran.err

@@ -10,6 +10,7 @@ from experiments.heat.cfg import HeatCfg, settle_setting
 from experiments.heat.plan import plan_arms
 from experiments.heat.preset_search import JOINTS, START_RANGE, opposed
 from experiments.presets import load_preset, preset_names
+from experiments.shipped import Shipped
 from models import RobotDataError, UnknownName, default_robot_folder, load_robot
 
 LARGEST_MISALIGNMENT_DEG = 4.0
@@ -30,7 +31,7 @@ other_start_degc: 30.0
 @pytest.fixture
 def with_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of presets of its own, with the file that is returned."""
-    monkeypatch.setattr(presets, "FOLDER", tmp_path)
+    monkeypatch.setattr(presets, "PRESETS", Shipped(kind="preset", folder=tmp_path))
     return tmp_path / "mine.yaml"
 
 

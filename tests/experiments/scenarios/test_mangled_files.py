@@ -10,13 +10,17 @@ from ruamel.yaml import YAML
 
 from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.reading.one_line import plain
-from experiments.scenarios.shipped import FOLDER
+from experiments.scenarios.shipped import SCENARIOS
 from models import BadInput
 from models.yaml_lines import FileErrors
 from tests.experiments.scenarios.helpers import HEAD
 from tests.experiments.scenarios.test_schema import RIGHT
 
-TEXTS = [HEAD + RIGHT, *(path.read_text() for path in sorted(FOLDER.glob("*.yaml")))]
+FILES = sorted(SCENARIOS.folder.glob("*.yaml"))
+TEXTS = [HEAD + RIGHT, *(path.read_text() for path in FILES)]
+    HEAD + RIGHT,
+    *(path.read_text() for path in sorted(SCENARIOS.folder.glob("*.yaml"))),
+]
 TREES = [plain(YAML().load(text)) for text in TEXTS]
 Place = tuple[str | int, ...]
 

@@ -9,14 +9,14 @@ import pytest
 from experiments.scenarios.form.json_schema import scenario_schema
 from experiments.scenarios.form.scenario_file import ScenarioFile
 from experiments.scenarios.reading.one_line import plain
-from experiments.scenarios.shipped import FOLDER
+from experiments.scenarios.shipped import SCENARIOS
 from models.tables import read_tree
 from models.yaml_lines import read_file
 from tests.experiments.scenarios import test_bad_files as bad
 from tests.experiments.scenarios.helpers import HEAD
 
 DRAFT = jsonschema.Draft202012Validator
-SHIPPED = sorted(FOLDER.glob("*.yaml"))
+SHIPPED = sorted(SCENARIOS.folder.glob("*.yaml"))
 
 RIGHT = """
 robot: nao

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.scenarios.playing.run import run_scenario
 from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.shipped import find_scenario, scenario_names
+from experiments.scenarios.shipped import SCENARIOS
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -20,19 +20,19 @@ from pathlib import Path
 import sys
 from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.playing.run import run_scenario
-from experiments.scenarios.shipped import find_scenario
+from experiments.scenarios.shipped import SCENARIOS
 for name in sys.argv[1:]:
-    result = run_scenario(load_scenario(find_scenario(name))).result
+    result = run_scenario(load_scenario(SCENARIOS.find(name))).result
     print(name, result.whole_trace_hash, result.n_events)
 """
 
 
 @pytest.mark.scenario
 @pytest.mark.requirement("I-22", "I-23", "I-24", "I-25")
-@pytest.mark.parametrize("name", scenario_names())
+@pytest.mark.parametrize("name", SCENARIOS.names())
 def test_it_holds(name: str) -> None:
     """Of those that take minutes the first 20 s, without what comes later."""
-    scenario = load_scenario(find_scenario(name))
+    scenario = load_scenario(SCENARIOS.find(name))
     if scenario.duration_ticks > 10 * PART_TICKS:
         scenario = replace(scenario, duration_ticks=PART_TICKS, expectations=())
     result = run_scenario(scenario).result

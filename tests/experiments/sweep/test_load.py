@@ -10,7 +10,7 @@ from experiments.standing.pushes import Push
 from experiments.sweep.form.sweep_file import FastForwardForm
 from experiments.sweep.identity import robot_digest
 from experiments.sweep.load import load_spec
-from experiments.sweep.shipped import FOLDER, sweep_names
+from experiments.sweep.shipped import SWEEPS
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.values import Fixed, Grid, Normal, Uniform, Values
 from models import BadInput, default_robot_folder, load_robot
@@ -120,9 +120,9 @@ def test_every_setting_of_fast_forward_can_be_written() -> None:
     assert set(FastForwardForm.model_fields) - {"full"} == set(vars(FastForwardCfg()))
 
 
-@pytest.mark.parametrize("name", sweep_names())
+@pytest.mark.parametrize("name", SWEEPS.names())
 def test_sweeps_that_ship_are_right(name: str) -> None:
-    spec = load_spec(FOLDER / f"{name}.yaml")
+    spec = load_spec(SWEEPS.named(name))
     assert spec.about
     assert next(spec.trials()).arm().duration_s > 0.0
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from experiments.sweep.load import load_spec
-from experiments.sweep.shipped import find_sweep
+from experiments.sweep.shipped import SWEEPS
 from experiments.sweep.spec import SweepSpec
 
 LEG_JOINTS = 12
 
 
 def shipped(name: str) -> SweepSpec:
-    return load_spec(find_sweep(name))
+    return load_spec(SWEEPS.find(name))
 
 
 def drawn(spec: SweepSpec, column: str) -> np.ndarray:
