@@ -18,9 +18,6 @@ from tests.experiments.scenarios.test_schema import RIGHT
 
 FILES = sorted(SCENARIOS.folder.glob("*.yaml"))
 TEXTS = [HEAD + RIGHT, *(path.read_text() for path in FILES)]
-    HEAD + RIGHT,
-    *(path.read_text() for path in sorted(SCENARIOS.folder.glob("*.yaml"))),
-]
 TREES = [plain(YAML().load(text)) for text in TEXTS]
 Place = tuple[str | int, ...]
 
