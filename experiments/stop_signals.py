@@ -5,6 +5,8 @@ from types import FrameType
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Sent by `timeout` and job managers, and by a terminal that is closed."""
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
 
 
 class StoppedBySignal(KeyboardInterrupt):

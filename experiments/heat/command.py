@@ -1,106 +1,166 @@
-"""`nao-testbed heat`: from what was asked for to what a person looks at."""
+"""The command lines of the heat experiment and of the search for its preset.
 
+Heavy imports wait until one is used.
+"""
+
+import signal
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+import typer
 
-from experiments.heat.cfg import HeatCfg
-from experiments.heat.plan import plan_arms
-from experiments.heat.run import failures, record_arms, run_arms
-from experiments.json_file import STDOUT, check_json_file, json_text, write_json
-from experiments.standing.arm import ArmCfg
-from experiments.standing.results import HeatResult
-
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+from experiments.options import JsonOption, RobotOption
+from models import BadInput
 
 
-def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
-    """Run the experiment, print the table, draw the figures; return the exit status.
+def heat_command(
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Simulated time; default: the preset's, or 15."),
+    ] = None,
+    posture: Annotated[
+        str | None,
+        typer.Option(
+            help="Posture to hold; default: the preset's, PoseInit, or the first one."
+        ),
+    ] = None,
+    controllers: Annotated[
+        str,
+        typer.Option(
+            help="Comma-separated: fixed, smart, nudge, minheat, smart-full, "
+            "smart-product, minheat-no-gear, constant:VALUE; one robot each."
+        ),
+    ] = "fixed,smart",
+    misalign: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="JOINT=DEG",
+            help="Calibration error of a joint in degrees; repeatable.",
+        ),
+    ] = None,
+    start: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="JOINT=DEGC",
+            help="Start temperature of a joint in °C (others 30); repeatable.",
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Named setting; 'document' reproduces the published experiment."
+        ),
+    ] = None,
+    slope: Annotated[float, typer.Option(help="Ground slope in degrees.")] = 0.0,
+    servo: Annotated[
+        str,
+        typer.Option(
+            help="torque, or pybullet for the engine's own motors (no gear friction)."
+        ),
+    ] = "torque",
+    gear_friction: Annotated[
+        float, typer.Option(help="Factor on all gear friction; 0 is none.")
+    ] = 1.0,
+    heating: Annotated[str, typer.Option(help="one-node or two-node.")] = "one-node",
+    copper: Annotated[
+        bool, typer.Option(help="Winding resistance grows with temperature.")
+    ] = False,
+    ambient: Annotated[
+        float | None,
+        typer.Option(help="Air temperature in °C; default: the motors' own."),
+    ] = None,
+    protection: Annotated[
+        str, typer.Option(help="none, nao (statuses 0-3) or document (80 °C).")
+    ] = "none",
+    seed: Annotated[int, typer.Option(help="Seed of all sensor noise.")] = 0,
+    robot: RobotOption = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Step the physics all the time.")
+    ] = False,
+    control_period: Annotated[
+        float, typer.Option(help="Cycle of the controllers in s.")
+    ] = 0.02,
+    physics_dt: Annotated[float, typer.Option(help="Physics step in s.")] = 0.001,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="Record every digit of what the controllers see (replay)."
+        ),
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(help="Run folder; an existing one is never overwritten.")
+    ] = Path("runs/heat"),
+    json_file: JsonOption = None,
+    gui: Annotated[
+        bool, typer.Option("--gui", help="Open PyBullet's window (one controller).")
+    ] = False,
+) -> None:
+    """Let identical robots stand, one for each controller, and compare their heat."""
+    from experiments.heat.cfg import HeatCfg  # noqa: PLC0415  # heavy
+    from experiments.heat.run_command import run_heat_command  # noqa: PLC0415  # heavy
+
+    optional = {} if robot is None else {"robot": robot}
+    cfg = HeatCfg(
+        minutes=minutes,
+        posture=posture,
+        controllers=tuple(name.strip() for name in controllers.split(",")),
+        misalignment_deg=_pairs("--misalign", misalign or ()),
+        start_degc=_pairs("--start", start or ()),
+        preset=preset,
+        slope_deg=slope,
+        servo=servo,
+        gear_friction=gear_friction,
+        heating=heating,
+        copper=copper,
+        ambient_degc=ambient,
+        protection=protection,
+        seed=seed,
+        full=full,
+        control_period=control_period,
+        physics_dt=physics_dt,
+        gui=gui,
+        exact=exact,
+        command=tuple(sys.argv),
+        **optional,
+    )
+    # `timeout` and job managers end a run like Ctrl-C: its folders are closed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    raise typer.Exit(run_heat_command(cfg, out, json_file))
+
+
+def preset_search_command(
+    out: Annotated[Path, typer.Option(help="File to write, such as document.yaml.")],
+    generations: Annotated[int, typer.Option(help="Generations of 40 trials.")] = 25,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+) -> None:
+    """Find the preset 'document' from the published column 'without' alone."""
+    from experiments.heat.run_preset_search import run_preset_search  # noqa: PLC0415  # heavy
+
+    raise typer.Exit(run_preset_search(out, generations, seed))
+
+
+def _pairs(option: str, items: Iterable[str]) -> dict[str, float]:
+    """Return `Joint=number` texts as a mapping.
 
     Raises:
-        BadInput: a value cannot be used, or a file not be written.
+        BadInput: a text is not of that form, or a joint comes twice.
     """
-    arms = plan_arms(cfg)
-    check_json_file(json_file)
-    folder, arms = record_arms(arms, out)
-    try:
-        result = _with_progress(cfg, arms)
-    except KeyboardInterrupt:
-        print(f"stopped; {folder} holds what was recorded.", file=sys.stderr)
-        return INTERRUPTED
-    text = json_text(result.as_json())
-    (folder / "heat.json").write_text(text + "\n", encoding="utf-8")
-    write_json(json_file, text)
-    # With --json - the JSON alone goes to stdout, the table beside it to stderr.
-    console = Console(stderr=json_file == STDOUT, width=None if _is_terminal() else 100)
-    _show(console, result, arms, folder)
-    for name, why in failures(result).items():
-        print(f"{name}: {why}", file=sys.stderr)
-    return 1 if failures(result) else 0
-
-
-def _show(
-    console: Console, result: HeatResult, arms: list[ArmCfg], folder: Path
-) -> None:
-    from experiments.report.figure_file import settings_of  # noqa: PLC0415  # beside them
-    from experiments.report.figures import draw_heat_figures  # noqa: PLC0415  # matplotlib
-    from experiments.report.picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
-    from experiments.report.table import heat_table  # noqa: PLC0415  # beside them
-    from sim.run_folder import read_run  # noqa: PLC0415  # pandas
-
-    console.print(heat_table(result))
-    frames = {
-        arm.controller: read_run(arm.folder).frame
-        for arm in arms
-        if arm.folder is not None
-    }
-    robot = arms[0].load_robot()
-    limits = {joint.name: joint.effort_limit for joint in robot.joints}
-    paths = draw_heat_figures(result, frames, folder, effort_limits=limits)
-    temperatures = {
-        name: {joint: row.end_degc for joint, row in arm.joints.items()}
-        for name, arm in result.arms.items()
-    }
-    picture = folder / "robot.png"
-    draw_robot_picture(
-        robot, temperatures, result.posture, picture, settings=settings_of(result)
-    )
-    # Paths are printed whole, however long, and whatever brackets they have.
-    console.print(
-        "Figures:",
-        *(str(path) for path in [*paths, picture]),
-        sep="\n  ",
-        soft_wrap=True,
-        markup=False,
-    )
-    console.print(
-        f"Run folder: {folder}   (in Python: read_run({str(arms[0].folder)!r}).frame)",
-        soft_wrap=True,
-        markup=False,
-    )
-
-
-def _with_progress(cfg: HeatCfg, arms: list[ArmCfg]) -> HeatResult:
-    if not sys.stderr.isatty():
-        return run_arms(cfg, arms, lambda _number, _time_s: None)
-    with Progress(
-        TextColumn("{task.description:>14}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f} of {task.total:.0f} s"),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        tasks = [
-            progress.add_task(arm.controller, total=arm.duration_s) for arm in arms
-        ]
-        return run_arms(
-            cfg, arms, lambda i, time_s: progress.update(tasks[i], completed=time_s)
-        )
-
-
-def _is_terminal() -> bool:
-    return sys.stdout.isatty()
+    found: dict[str, float] = {}
+    for item in items:
+        name, equals, text = item.partition("=")
+        try:
+            value = float(text)
+        except ValueError:
+            equals = ""
+            value = 0.0
+        if not (name and equals):
+            raise BadInput(
+                f"{option} {item!r} is not of the form Joint=number, such as "
+                f"{option} LAnklePitch=2.0."
+            )
+        if name in found:
+            raise BadInput(f"{option} names {name} twice; give it once.")
+        found[name] = value
+    return found

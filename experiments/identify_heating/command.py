@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from experiments.options import JsonOption, RobotOption
+
 
 def identify_command(
     source: Annotated[
@@ -30,14 +32,8 @@ def identify_command(
     trust_units: Annotated[
         bool, typer.Option("--trust-units", help="Do not doubt unlikely temperatures.")
     ] = False,
-    robot: Annotated[
-        Path | None,
-        typer.Option("--robot", metavar="DIR", help="Folder of a robot; default: NAO."),
-    ] = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
-    ] = None,
+    robot: RobotOption = None,
+    json_file: JsonOption = None,
 ) -> None:
     """Find a motor's heating constants from a CSV file or a run, with intervals."""
     from rich.console import Console  # noqa: PLC0415  # heavy

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from experiments.options import JsonOption, RobotOption
+
 
 def posture_search_command(
     posture: Annotated[
@@ -56,14 +58,8 @@ def posture_search_command(
             help="Write a robot folder that knows the posture, for --robot elsewhere.",
         ),
     ] = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
-    ] = None,
-    robot: Annotated[
-        Path | None,
-        typer.Option("--robot", metavar="DIR", help="Folder of a robot; default: NAO."),
-    ] = None,
+    json_file: JsonOption = None,
+    robot: RobotOption = None,
 ) -> None:
     """Find the coolest posture near POSTURE that keeps its balance."""
     from math import radians  # noqa: PLC0415  # beside what is heavy

@@ -1,71 +1,43 @@
-"""`nao-testbed replay`: controllers on a recorded run, as a table, JSON and files."""
+"""The command line of replays; heavy imports wait until it is used."""
 
-import sys
 from pathlib import Path
+from typing import Annotated
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+import typer
 
-from experiments.json_file import STDOUT, check_json_file, json_text, write_json
-from experiments.replay.files import create_replay_folder, write_answers
-from experiments.replay.results import ReplayResult
-from experiments.replay.run import (
-    Answers,
-    Recording,
-    ReplayCfg,
-    open_recording,
-    replay_controllers,
-)
-from experiments.report.replay_table import replay_tables
+from experiments.options import JsonOption
 
 
-def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) -> int:
-    """Replay, print the tables, write what was asked for; return the exit status.
+def replay_command(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Folder of a recorded run.")
+    ],
+    controller: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Controller to run on it; repeatable. Default: the recorded one.",
+        ),
+    ] = None,
+    robot: Annotated[
+        Path | None,
+        typer.Option(
+            "--robot", metavar="DIR", help="Folder of its robot, where it moved."
+        ),
+    ] = None,
+    json_file: JsonOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Also write answers and a figure there."),
+    ] = None,
+) -> None:
+    """Give controllers the sensor input of a recorded run; compare their answers."""
+    from experiments.replay.run import ReplayCfg  # noqa: PLC0415  # heavy
+    from experiments.replay.run_command import run_replay_command  # noqa: PLC0415  # heavy
 
-    Args:
-        cfg: what is asked for.
-        out: folder for answers and figure; where it exists, `out-2` and so on.
-        json_file: also write JSON there; - is stdout, the tables then go to stderr.
-
-    Raises:
-        BadInput: the run cannot be replayed, or a file not be written.
-    """
-    recording = open_recording(cfg)
-    check_json_file(json_file)
-    folder = None if out is None else create_replay_folder(out)
-    result, answers = _with_progress(recording)
-    text = json_text(result.as_json())
-    write_json(json_file, text)
-    to_stderr = json_file == STDOUT
-    stream = sys.stderr if to_stderr else sys.stdout
-    console = Console(stderr=to_stderr, width=None if stream.isatty() else 100)
-    for table in replay_tables(result):
-        console.print(table)
-        console.print()
-    if folder is not None:
-        (folder / "replay.json").write_text(text + "\n", encoding="utf-8")
-        write_answers(folder, recording, result, answers)
-        console.print(f"Answers and figure: {folder}", soft_wrap=True, markup=False)
-    failures = [a for a in result.answers.values() if a.failure is not None]
-    for one in failures:
-        print(f"{one.controller}: {one.failure}", file=sys.stderr)
-    return 1 if failures else 0
-
-
-def _with_progress(recording: Recording) -> tuple[ReplayResult, list[Answers]]:
-    if not sys.stderr.isatty():
-        return replay_controllers(recording)
-    with Progress(
-        TextColumn("{task.description:>14}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        tasks = {
-            name: progress.add_task(name, total=1.0) for name in recording.controllers
-        }
-        return replay_controllers(
-            recording,
-            lambda name, share: progress.update(tasks[name], completed=share),
-        )
+    cfg = ReplayCfg(
+        folder=run,
+        controllers=tuple(name.strip() for name in controller or ()),
+        robot=robot,
+    )
+    raise typer.Exit(run_replay_command(cfg, out, json_file))

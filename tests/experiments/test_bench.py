@@ -9,22 +9,16 @@ import numpy as np
 import pytest
 
 from controllers.resources.gate import Gate
-from experiments.bench import (
-    BenchCfg,
-    BenchResult,
-    Figure,
-    Part,
-    measure,
-    run_bench,
-)
+from experiments.bench import measure
 from experiments.bench.arms import measure_real_time
 from experiments.bench.bare_arbiters import BareMutex
-from experiments.bench.command import bench_table, run_bench_command
 from experiments.bench.controller import PinocchioAlone
-from experiments.bench.figures import figure, ratio
+from experiments.bench.figures import Figure, figure, ratio
 from experiments.bench.loop import measure_loop
+from experiments.bench.measure import BenchCfg, BenchResult, Part, run_bench
 from experiments.bench.request_costs import RequestCostCfg
 from experiments.bench.reservations import ReservationBenchCfg, measure_reservations
+from experiments.bench.run_command import bench_table, run_bench_command
 from experiments.bench.transmitter import TransmitterBenchCfg, measure_transmitter
 from models import (
     BadInput,
@@ -253,7 +247,7 @@ def test_a_time_that_cannot_be_measured_is_refused(seconds: float) -> None:
 @pytest.fixture
 def measured(result: BenchResult, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the command find what has been measured already."""
-    monkeypatch.setattr("experiments.bench.command.run_bench", lambda *_: result)
+    monkeypatch.setattr("experiments.bench.run_command.run_bench", lambda *_: result)
 
 
 @pytest.mark.usefixtures("measured")

@@ -1,0 +1,104 @@
+"""`nao-testbed heat`: from what was asked for to what a person looks at."""
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from experiments.heat.cfg import HeatCfg
+from experiments.heat.plan import plan_arms
+from experiments.heat.run import failures, record_arms, run_arms
+from experiments.json_file import STDOUT, check_json_file, json_text, write_json
+from experiments.standing.arm import ArmCfg
+from experiments.standing.results import HeatResult
+from experiments.stop_signals import INTERRUPTED
+
+
+def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
+    """Run the experiment, print the table, draw the figures; return the exit status.
+
+    Raises:
+        BadInput: a value cannot be used, or a file not be written.
+    """
+    arms = plan_arms(cfg)
+    check_json_file(json_file)
+    folder, arms = record_arms(arms, out)
+    try:
+        result = _with_progress(cfg, arms)
+    except KeyboardInterrupt:
+        print(f"stopped; {folder} holds what was recorded.", file=sys.stderr)
+        return INTERRUPTED
+    text = json_text(result.as_json())
+    (folder / "heat.json").write_text(text + "\n", encoding="utf-8")
+    write_json(json_file, text)
+    # With --json - the JSON alone goes to stdout, the table beside it to stderr.
+    console = Console(stderr=json_file == STDOUT, width=None if _is_terminal() else 100)
+    _show(console, result, arms, folder)
+    for name, why in failures(result).items():
+        print(f"{name}: {why}", file=sys.stderr)
+    return 1 if failures(result) else 0
+
+
+def _show(
+    console: Console, result: HeatResult, arms: list[ArmCfg], folder: Path
+) -> None:
+    from experiments.report.figure_file import settings_of  # noqa: PLC0415  # beside them
+    from experiments.report.figures import draw_heat_figures  # noqa: PLC0415  # matplotlib
+    from experiments.report.picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
+    from experiments.report.table import heat_table  # noqa: PLC0415  # beside them
+    from sim.run_folder import read_run  # noqa: PLC0415  # pandas
+
+    console.print(heat_table(result))
+    frames = {
+        arm.controller: read_run(arm.folder).frame
+        for arm in arms
+        if arm.folder is not None
+    }
+    robot = arms[0].load_robot()
+    limits = {joint.name: joint.effort_limit for joint in robot.joints}
+    paths = draw_heat_figures(result, frames, folder, effort_limits=limits)
+    temperatures = {
+        name: {joint: row.end_degc for joint, row in arm.joints.items()}
+        for name, arm in result.arms.items()
+    }
+    picture = folder / "robot.png"
+    draw_robot_picture(
+        robot, temperatures, result.posture, picture, settings=settings_of(result)
+    )
+    # Paths are printed whole, however long, and whatever brackets they have.
+    console.print(
+        "Figures:",
+        *(str(path) for path in [*paths, picture]),
+        sep="\n  ",
+        soft_wrap=True,
+        markup=False,
+    )
+    console.print(
+        f"Run folder: {folder}   (in Python: read_run({str(arms[0].folder)!r}).frame)",
+        soft_wrap=True,
+        markup=False,
+    )
+
+
+def _with_progress(cfg: HeatCfg, arms: list[ArmCfg]) -> HeatResult:
+    if not sys.stderr.isatty():
+        return run_arms(cfg, arms, lambda _number, _time_s: None)
+    with Progress(
+        TextColumn("{task.description:>14}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f} of {task.total:.0f} s"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        tasks = [
+            progress.add_task(arm.controller, total=arm.duration_s) for arm in arms
+        ]
+        return run_arms(
+            cfg, arms, lambda i, time_s: progress.update(tasks[i], completed=time_s)
+        )
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
