@@ -142,6 +142,7 @@ class TrialStore:
             "spec": self._spec.text,
             "seed": self._spec.seed,
             "robots": self._spec.robots,
+            "points": self._spec.points,
             "grid": [column for p in self._spec.grids for column in p.columns],
             "drawn": [column for p in self._spec.drawn for column in p.columns],
             "identity": plain(identity(self._spec)),

@@ -63,9 +63,9 @@ def paired(sweep: Sweep, column: str) -> "pd.DataFrame":
     frame = compared(sweep)
     frame = frame[frame["stands"]]
     rows = ["robot", *(name for name in sweep.meta["grid"] if name != "controller")]
-    wide = frame.pivot_table(
-        index=rows, columns="controller", values=column, dropna=False
-    ).dropna(how="all")
+    # Not `pivot_table`: it would span the product of all joints of a group's grid.
+    means = frame.groupby([*rows, "controller"], dropna=False)[column].mean()
+    wide = means.unstack("controller").dropna(how="all")
     return wide.reindex(columns=list(controllers_of(sweep)))
 
 

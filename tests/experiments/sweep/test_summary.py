@@ -95,6 +95,17 @@ def test_each_robot_on_which_a_controller_is_hotter_is_counted(sweep: Sweep) -> 
     assert counts.loc["minheat", "fixed"] == 0
 
 
+def test_a_grid_of_a_group_is_one_grid(tmp_path: Path) -> None:
+    """Twelve joints with the same six values are six points, not 6¹²."""
+    text = PAIRS.replace(
+        "friction: [0.5, 0.7]",
+        "misalignment_deg: {Legs: [-2, -1, 0, 1, 2, 3]}",
+    )
+    sweep = run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=heat)
+    assert len(paired(sweep, "legs_power_w")) == 5 * 6
+    assert sweep.meta["points"] == 3 * 6
+
+
 def test_without_fixed_the_first_controller_is_the_reference(tmp_path: Path) -> None:
     text = PAIRS.replace("[fixed, smart, minheat]", "[smart, minheat]")
     sweep = run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=heat)
