@@ -24,7 +24,7 @@ from experiments.sweep.summary import (
     reference_of,
     summary_of,
 )
-from experiments.sweep.summary_tables import MEASURE_WORDS
+from experiments.sweep.summary_words import MEASURE_WORDS
 from experiments.sweep.table import Sweep
 
 if TYPE_CHECKING:

@@ -1,23 +1,18 @@
 """The summary of a sweep as tables for a terminal."""
 
-from collections.abc import Hashable, Mapping
-from typing import Any
-
 from rich.table import Table
 
 from experiments.sweep.published_band import published_band
 from experiments.sweep.summary import hotter_on, reference_of, summary_of
+from experiments.sweep.summary_words import (
+    MEASURE_WORDS,
+    NONE,
+    band_texts,
+    measure_form,
+    number_text,
+    settled_text,
+)
 from experiments.sweep.table import Sweep
-
-MEASURE_WORDS = {
-    "hot_leg_rise_k": "hotter leg, rise, K",
-    "other_leg_rise_k": "other leg, rise, K",
-    "hot_joint_degc": "hotter leg, hottest joint, °C",
-    "other_joint_degc": "other leg, hottest joint, °C",
-    "rise_ratio": "both legs, rise of fixed",
-}
-"""What the outcomes of `published_band` are called."""
-NONE = "·"
 
 
 def summary_table(sweep: Sweep) -> Table:
@@ -48,11 +43,11 @@ def summary_table(sweep: Sweep) -> Table:
             str(key),
             f"{row['trials']:.0f}{failed}",
             f"{row['fell']:.0f}",
-            _band(row, "loss_"),
-            _band(row, "multiple_"),
-            _band(row, "with_gears_"),
-            _settled(row),
-            _number(row["largest_shift_deg"], "{:.2f}°"),
+            "\n".join(band_texts(row, "loss_")),
+            "\n".join(band_texts(row, "multiple_")),
+            "\n".join(band_texts(row, "with_gears_")),
+            settled_text(row),
+            number_text(row["largest_shift_deg"], "{:.2f}°"),
         )
     return table
 
@@ -89,41 +84,15 @@ def band_table(sweep: Sweep) -> Table:
     before = None
     for row in published_band(sweep).reset_index().to_dict("records"):
         measure = str(row["measure"])
-        form = "{:.2f}" if measure == "rise_ratio" else "{:.1f}"
+        form = measure_form(measure)
         table.add_row(
             MEASURE_WORDS[measure] if measure != before else "",
             str(row["controller"]),
             f"{row['robots']:.0f}",
-            _number(row["median"], form),
-            f"{_number(row['low'], form)} to {_number(row['high'], form)}",
-            _number(row["published"], form),
-            _number(100.0 * row["below"], "{:.0f} %"),
+            number_text(row["median"], form),
+            f"{number_text(row['low'], form)} to {number_text(row['high'], form)}",
+            number_text(row["published"], form),
+            number_text(100.0 * row["below"], "{:.0f} %"),
         )
         before = measure
     return table
-
-
-def _number(value: float, form: str) -> str:
-    return NONE if value != value else form.format(value)  # noqa: PLR0124  # NaN
-
-
-def _band(row: Mapping[Hashable, Any], prefix: str) -> str:
-    median = row[f"{prefix}median"]
-    if median != median:  # noqa: PLR0124  # NaN
-        return NONE
-    low, high = row[f"{prefix}low"], row[f"{prefix}high"]
-    return f"{_ratio(median)}\n{_ratio(low)} to {_ratio(high)}"
-
-
-def _ratio(value: float) -> str:
-    return f"{value:.2f}" if value < 10.0 else f"{value:.1f}"
-
-
-def _settled(row: Mapping[Hashable, Any]) -> str:
-    stood = row["trials"] - row["fell"] - row["failed"]
-    never = stood - row["settled"]
-    words = f"{never:.0f} never" if never else ""
-    if row["settled"]:
-        times = f"{row['settled_median_s']:.0f}, {row['settled_last_s']:.0f} s"
-        words = f"{times}; {words}" if words else times
-    return words or NONE
