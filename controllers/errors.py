@@ -13,7 +13,6 @@ class SensorError(TestbedError):
         self.value = value
         self.time_s = time_s
         super().__init__(
-            f"{field}[{index}] is {value} at t = {time_s:.3f} s; the stiffness "
-            "controller needs finite sensor values. Check that sensor, or stop the "
-            "robot."
+            f"{field}[{index}] is {value} at t = {time_s:.3f} s; controllers need "
+            "finite sensor values. Check that sensor, or stop the robot."
         )

@@ -16,14 +16,14 @@ with signs from a table after ten steps in vain.
 """
 
 from collections import Counter
-from math import exp, isfinite
+from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.cooling.nudge_cfg import NudgeCfg
 from controllers.cooling.stillness import Stillness
-from controllers.errors import SensorError
+from controllers.finite import require_finite
 from controllers.robot_interface import Limits, Observation
 from models import BadInput, Robot
 
@@ -88,7 +88,7 @@ class Nudge:
         """
         if self._robot is None:
             raise BadInput("The controller has no robot yet; call reset(robot) first.")
-        _check(observation)
+        require_finite(observation, _FIELDS)
         dt = self._filter_currents(observation)
         request = observation.target - self._shift
         still = self._still
@@ -159,13 +159,3 @@ class Nudge:
                 self.flag_counts[self._names[m]] += 1
                 return
         self.flag_counts["nothing to do"] += 1
-
-
-def _check(observation: Observation) -> None:
-    """Raise `SensorError` for the first value that is not finite, if there is one."""
-    if isfinite(sum(float(getattr(observation, name).sum()) for name in _FIELDS)):
-        return
-    for name in _FIELDS:
-        value = getattr(observation, name)
-        for index in np.flatnonzero(~np.isfinite(value)):
-            raise SensorError(name, int(index), float(value[index]), observation.time_s)

@@ -10,11 +10,13 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.errors import SensorError
+from controllers.finite import require_finite
 from controllers.robot_interface import Observation
 from models import Robot
 
 FloatArray = NDArray[np.float64]
+
+_FIELDS = ("q", "v", "gyro", "accelerometer", "fsr", "temperature")
 
 
 class SensorValues:
@@ -39,12 +41,4 @@ class SensorValues:
             (o.q, o.v, o.gyro, o.accelerometer, o.fsr, o.temperature), out=values
         )
         if not isfinite(values @ values):  # NaN and inf go through
-            _refuse(observation)
-
-
-def _refuse(observation: Observation) -> None:
-    """Raise `SensorError` for the first value that is not finite, if there is one."""
-    for name in ("q", "v", "gyro", "accelerometer", "fsr", "temperature"):
-        value = getattr(observation, name)
-        for index in np.flatnonzero(~np.isfinite(value)):
-            raise SensorError(name, int(index), float(value[index]), observation.time_s)
+            require_finite(observation, _FIELDS)
