@@ -11,14 +11,17 @@ from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
 
 
+SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
+"""How long each stands: two control periods, and until it is calm enough to solve."""
+
+
 def main() -> None:
-    """Run every kernel of the loop for two control periods."""
+    """Run every kernel of the loop."""
     robot = load_robot()
-    for name in ("smart", "smart-full"):
+    for name, seconds in SECONDS.items():
         sim = SimulatedRobot(robot, SimulationCfg(), "PoseInit")
-        run_for(
-            Loop(sim, make_controller(name), robot.posture("PoseInit").angles), 0.04
-        )
+        loop = Loop(sim, make_controller(name), robot.posture("PoseInit").angles)
+        run_for(loop, seconds)
         sim.close()
 
 

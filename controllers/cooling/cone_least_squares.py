@@ -10,6 +10,7 @@ method of Lawson and Hanson [lawson1974].
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dgels
 from scipy.optimize import lsq_linear, nnls
 
 FloatArray = NDArray[np.float64]
@@ -35,8 +36,8 @@ def solve_in_cones(A: FloatArray, b: FloatArray, friction: float) -> FloatArray:
     n = A.shape[1] // 3
     if n == 0:
         return np.zeros((0, 3))
-    Q, R = np.linalg.qr(A)
-    free = np.linalg.solve(R, Q.T @ b).reshape(n, 3)
+    _, solved, _ = dgels(A, b)  # by QR: the rows weigh too differently for A'A
+    free = solved[: 3 * n].reshape(n, 3)
     if are_in_cones(free, friction):
         return np.asarray(free)
     rays = friction_rays(friction)

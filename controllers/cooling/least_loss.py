@@ -51,7 +51,7 @@ def solve_least_loss(problem: StandingProblem) -> LeastLoss:
     """Solve for the forces of least loss; never raises on finite input."""
     counts = problem.loss > 0.0
     root = np.sqrt(problem.loss[counts])
-    SC = problem.over_motors(problem.contact_map)[counts]
+    SC = problem.sharing[counts] @ problem.contact_map
     Sg = problem.motor_effort(problem.gravity)[counts]
     n = problem.n_points
     A = np.vstack((root[:, None] * SC, HEAVY * problem.base_map, EVEN * np.eye(3 * n)))

@@ -25,9 +25,7 @@ def solve_least_loss_reference(problem: StandingProblem) -> LeastLoss:
         BadInput: no forces in the cones balance the robot; or cvxpy is not there.
     """
     cp = _cvxpy()
-    n, joints = problem.n_points, len(problem.gravity)
-    S = np.zeros((len(problem.loss), joints))
-    S[problem.motor_of_joint, np.arange(joints)] = 1.0
+    n, S = problem.n_points, problem.sharing
     f = cp.Variable((n, 3))
     flat = cp.reshape(f, (3 * n,), order="C")
     T = S @ (problem.gravity - problem.contact_map @ flat)

@@ -42,7 +42,7 @@ def least_power_with_gears(problem: StandingProblem, gear: FloatArray) -> float 
     """
     counts = problem.loss > 0.0
     root = np.sqrt(problem.loss[counts])
-    SC = problem.over_motors(problem.contact_map)[counts]
+    SC = problem.sharing[counts] @ problem.contact_map
     Sg = problem.motor_effort(problem.gravity)[counts]
     n, m = problem.n_points, int(counts.sum())
     rays = friction_rays(problem.friction)

@@ -14,7 +14,7 @@ Nothing is shifted while the robot moves or is pushed, or rests on more than its
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from math import exp, isfinite
+from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,11 @@ from controllers.cooling.least_loss import LeastLoss, solve_least_loss
 from controllers.cooling.minheat_cfg import MinHeatCfg
 from controllers.cooling.present_forces import PresentForces, find_present_forces
 from controllers.cooling.set_point_shift import SetPointShift
-from controllers.cooling.standing_problem import (
-    build_standing_problem,
-    joule_loss,
-    sole_normals,
-    sole_points,
-)
+from controllers.cooling.soles import sole_normals, sole_points
+from controllers.cooling.standing_problem import build_standing_problem, joule_loss
 from controllers.cooling.stillness import Stillness
 from controllers.cooling.temperature_weights import temperature_weights
-from controllers.errors import SensorError
+from controllers.finite import require_finite
 from controllers.robot_interface import Limits, Observation
 from controllers.stiffness import SmartStiffness
 from controllers.stiffness.dynamics import GRAVITY, Dynamics
@@ -203,8 +199,7 @@ class MinHeat:
 
     def _filter(self, observation: Observation) -> float:
         """Take the currents through their low pass; return the time passed in s."""
-        if not isfinite(float(observation.current.sum())):
-            _refuse(observation)
+        require_finite(observation, ("current",))
         effort = observation.current * self._torque_constant
         if self._time is None:
             dt, k = 0.0, 1.0
@@ -268,10 +263,3 @@ class MinHeat:
         if self._robot is None:
             raise BadInput("The controller has no robot yet; call reset(robot) first.")
         return self._robot
-
-
-def _refuse(observation: Observation) -> None:
-    """Raise `SensorError` for the first current that is not finite."""
-    for index in np.flatnonzero(~np.isfinite(observation.current)):
-        value = float(observation.current[index])
-        raise SensorError("current", int(index), value, observation.time_s)

@@ -55,7 +55,7 @@ def find_present_forces(
         motor_effort: (n_motors,) T as measured, in N·m on the joint side.
     """
     counts = problem.loss > 0.0
-    SC = problem.over_motors(problem.contact_map)[counts]
+    SC = problem.sharing[counts] @ problem.contact_map
     model = problem.motor_effort(problem.gravity)  # S g
     n = problem.n_points
     A = np.vstack(
@@ -82,11 +82,10 @@ def _corrected(
     problem: StandingProblem, forces: FloatArray, motor_effort: FloatArray
 ) -> StandingProblem:
     """Return the problem with g and h such that `forces` and the torques agree."""
-    motor = problem.motor_of_joint
+    S = problem.sharing
     error = motor_effort - problem.motor_effort(problem.effort(forces))
-    sharing = np.bincount(motor, minlength=len(problem.loss))
     return replace(
         problem,
-        gravity=problem.gravity + (error / sharing)[motor],
+        gravity=problem.gravity + (error / S.sum(axis=1)) @ S,
         weight=problem.base_map @ forces.ravel(),
     )

@@ -20,21 +20,20 @@ costs P without carrying anything.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.cooling.soles import sole_axes
 from controllers.stiffness.contact_balance import plane_axes
 from controllers.stiffness.dynamics import GRAVITY, Dynamics
-from models import BadInput, ContactPoint, Robot
+from models import Robot
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
 
 FRICTION = 0.5
 """Coulomb coefficient that is counted on: below the 0.7 of a sole on a hard floor."""
-NARROW_M = 1e-3
-"""Points that spread less across their longest direction span no plane, in m."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,8 +52,8 @@ class StandingProblem:
     """(6, 3 n) B: force, and moment about the centre of mass in m."""
     weight: FloatArray
     """(6,) h: N along e_x, e_y, up, then N·m about them."""
-    motor_of_joint: IndexArray
-    """(n_joints,)"""
+    sharing: FloatArray
+    """(n_motors, n_joints) S: 1 where a motor drives a joint, else 0."""
     loss: FloatArray
     """(n_motors,) c in W/(N·m)²; 0 for a motor whose heat does not count."""
     friction: float = FRICTION
@@ -71,47 +70,7 @@ class StandingProblem:
 
     def motor_effort(self, effort: FloatArray) -> FloatArray:
         """Return T = S τ, (n_motors,), of (n_joints,) joint torques."""
-        return self.over_motors(effort)
-
-    def over_motors(self, rows: FloatArray) -> FloatArray:
-        """Return S · rows, (n_motors, ...): those of joints on one motor added up."""
-        total = np.zeros((len(self.loss), *rows.shape[1:]))
-        np.add.at(total, self.motor_of_joint, rows)
-        return total
-
-
-def sole_points(robot: Robot) -> tuple[ContactPoint, ...]:
-    """Return the contact points of the robot's feet, the corners of its soles.
-
-    Raises:
-        BadInput: it has none.
-    """
-    points = tuple(p for p in robot.contact_points if p.effector in robot.feet)
-    if not points:
-        raise BadInput(
-            f"robot {robot.name!r} has no contact points on feet, so it cannot stand; "
-            "name `feet` in its robot.yaml."
-        )
-    return points
-
-
-def sole_normals(positions: FloatArray, foot: IndexArray, up: FloatArray) -> FloatArray:
-    """Return the normal of its sole at each point, (n, 3) in the base frame.
-
-    Args:
-        positions: (n, 3) points in the base frame, in m.
-        foot: (n,) the foot that each belongs to. A foot whose points span no plane gets
-            `up`.
-        up: (3,) unit vector against gravity: normals point to its side.
-    """
-    normals = np.tile(up, (len(positions), 1))
-    for number in np.unique(foot):
-        (of_foot,) = np.nonzero(foot == number)
-        spread = positions[of_foot] - positions[of_foot].mean(axis=0)
-        _, sizes, axes = np.linalg.svd(spread)
-        if len(of_foot) >= 3 and sizes[1] > NARROW_M:
-            normals[of_foot] = axes[2] * (1.0 if axes[2] @ up >= 0.0 else -1.0)
-    return normals
+        return np.asarray(self.sharing @ effort)
 
 
 def joule_loss(robot: Robot, joints: Sequence[str] | None = None) -> FloatArray:
@@ -155,32 +114,43 @@ def build_standing_problem(
         normals: (n, 3) normal of the sole at each contact, as of `sole_normals`; None:
             `up`, as on level ground.
     """
-    axes = np.vstack((plane_axes(up), up))  # (3, 3) rows e_x, e_y, up
-    n = len(points)
-    along_axes = np.stack([dynamics.contact_matrix(points, e) for e in axes], axis=2)
-    B = np.zeros((6, n, 3))
-    lever = (dynamics.point_positions[points] - dynamics.com) @ axes.T  # (n, 3)
-    x, y, z = lever.T
-    B[0, :, 0] = B[1, :, 1] = B[2, :, 2] = 1.0
-    B[3, :, 1], B[3, :, 2] = -z, y  # (lever x f) about e_x, e_y, up
-    B[4, :, 0], B[4, :, 2] = z, -x
-    B[5, :, 0], B[5, :, 1] = -y, x
-    C = along_axes  # (n_joints, n, 3)
-    if normals is not None:
-        # A force (f_1, f_2, f_n) at point k is turn[k] @ f along e_x, e_y, up.
-        turn = np.stack(
-            [axes @ np.vstack((plane_axes(normal), normal)).T for normal in normals]
-        ).reshape(n, 3, 3)
-        C = np.einsum("jka,kab->jkb", C, turn)
-        B = np.einsum("rka,kab->rkb", B, turn)
+    axes = np.vstack((plane_axes(up), up))  # rows e_x, e_y, up
+    if normals is None:
+        normals = np.tile(up, (len(points), 1))
+    along = sole_axes(normals)
     weight = np.zeros(6)
     weight[2] = dynamics.mass * GRAVITY
+    lever = dynamics.point_positions[points] - dynamics.com
+    motors = np.arange(len(robot.motors))
     return StandingProblem(
-        contact_map=C.reshape(dynamics.n_joints, 3 * n),
+        contact_map=dynamics.contact_matrix(points, along),
         gravity=dynamics.gravity_term(-GRAVITY * up),
-        base_map=B.reshape(6, 3 * n),
+        base_map=base_columns(axes, lever, along),
         weight=weight,
-        motor_of_joint=robot.motor_of_joint,
+        sharing=np.equal.outer(motors, robot.motor_of_joint).astype(np.float64),
         loss=loss,
         friction=friction,
     )
+
+
+@numba.njit(cache=True)
+def base_columns(axes: FloatArray, lever: FloatArray, along: FloatArray) -> FloatArray:
+    """Return B, (6, 3 n): force, and moment about the centre of mass, by the axes.
+
+    Args:
+        axes: (3, 3) rows e_x, e_y, up.
+        lever: (n, 3) the points from the centre of mass, in m.
+        along: (n, 3, 3) unit vectors d of the forces at each, as rows.
+    """
+    n = len(lever)
+    B = np.empty((6, 3 * n))
+    for k in range(n):
+        x, y, z = lever[k, 0], lever[k, 1], lever[k, 2]
+        for a in range(3):
+            d, e, f = along[k, a, 0], along[k, a, 1], along[k, a, 2]
+            u, v, w = y * f - z * e, z * d - x * f, x * e - y * d  # lever x d
+            for row in range(3):
+                p, q, r = axes[row, 0], axes[row, 1], axes[row, 2]
+                B[row, 3 * k + a] = p * d + q * e + r * f
+                B[3 + row, 3 * k + a] = p * u + q * v + r * w
+    return B

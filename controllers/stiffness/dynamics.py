@@ -20,7 +20,11 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from controllers.stiffness.joint_terms import contact_term, gravity_term
+from controllers.stiffness.joint_terms import (
+    contact_matrix,
+    contact_term,
+    gravity_term,
+)
 from controllers.stiffness.placements import (
     BodyPoint,
     place_points,
@@ -136,27 +140,24 @@ class Dynamics:
         term: FloatArray = gravity_term(self._J_com, self._iv, self.mass, gravity)
         return term
 
-    def contact_matrix(self, points: IndexArray, up: FloatArray) -> FloatArray:
-        """Return the columns of Cᵗ(q) for unit forces along `up`, step 670.
+    def contact_matrix(self, points: IndexArray, along: FloatArray) -> FloatArray:
+        """Return the columns of Cᵗ(q) for unit forces, step 670.
 
         With J_i = [linear; angular] the motion of the robot about the base origin
-        that joint i causes, and w_k = [up; p_k x up] the wrench of a unit force at p_k,
-        entry (i, k) is J_i · w_k where joint i carries point k, else 0.
+        that joint i causes, and w = [d; p_k x d] the wrench of a unit force along d at
+        p_k, an entry is J_i · w where joint i carries point k, else 0.
 
         Args:
             points: (n,) indices of the points.
-            up: (3,) unit vector in the base frame.
+            along: (n, d, 3) unit vectors in the base frame, d for each of the points.
 
         Returns:
-            (n_joints, n) in m: joint torque per N of contact force.
+            (n_joints, n d) in m: joint torque per N, point after point.
         """
-        x, y, z = up.tolist()
-        skew = np.array(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))
-        # p x u = -[u]x p = [u]xᵀ p; as rows: pᵀ [u]x.
-        J = self._J.take(self._iv, axis=1)  # (6, n_joints)
-        moment = self._position.take(points, axis=0) @ skew  # (n, 3) rows p_k x up
-        column = (up @ J[:3])[:, None] + J[3:].T @ moment.T
-        return np.asarray(column * self._carries.take(points, axis=1))
+        columns: FloatArray = contact_matrix(
+            self._J, self._iv, self._carries, self._position, points, along
+        )
+        return columns
 
     def contact_term(
         self, points: IndexArray, up: FloatArray, forces: FloatArray
@@ -169,7 +170,7 @@ class Dynamics:
             forces: (n,) in N: forces of the world on the robot at those points.
 
         Returns:
-            (n_joints,) in N·m, the same as `contact_matrix(points, up) @ forces`.
+            (n_joints,) in N·m, the same as `contact_matrix` times them.
         """
         term: FloatArray = contact_term(
             self._J, self._iv, self._carries, self._position, points, up, forces

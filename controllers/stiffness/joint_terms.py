@@ -79,3 +79,38 @@ def contact_term(
             + j[5] * (x * uy - y * ux)
         )
     return term
+
+
+@numba.njit(cache=True)
+def contact_matrix(
+    J: FloatArray,
+    iv: IndexArray,
+    carries: FloatArray,
+    position: FloatArray,
+    points: IndexArray,
+    along: FloatArray,
+) -> FloatArray:
+    """Return the columns of Cᵗ(q) for unit forces, (n_joints, n d) in m.
+
+    Args:
+        J: as of `contact_term`, like the next four.
+        iv: (n_joints,).
+        carries: (n_joints, n_points).
+        position: (n_points, 3).
+        points: (n,).
+        along: (n, d, 3) d unit vectors for each of the points.
+    """
+    per_point = along.shape[1]
+    columns = np.empty((len(iv), len(points) * per_point))
+    for n in range(len(points)):
+        k = points[n]
+        x, y, z = position[k, 0], position[k, 1], position[k, 2]
+        for a in range(per_point):
+            d, e, f = along[n, a, 0], along[n, a, 1], along[n, a, 2]
+            u, v, w = y * f - z * e, z * d - x * f, x * e - y * d  # p_k x along
+            for i in range(len(iv)):
+                j = J[:, iv[i]]
+                linear = j[0] * d + j[1] * e + j[2] * f
+                angular = j[3] * u + j[4] * v + j[5] * w
+                columns[i, n * per_point + a] = carries[i, k] * (linear + angular)
+    return columns

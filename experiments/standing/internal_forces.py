@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.cooling.least_loss import LeastLoss, solve_least_loss
-from controllers.cooling.standing_problem import (
-    build_standing_problem,
-    joule_loss,
-    sole_points,
-)
+from controllers.cooling.soles import sole_points
+from controllers.cooling.standing_problem import build_standing_problem, joule_loss
 from controllers.stiffness.dynamics import Dynamics
+from controllers.stiffness.ground_plane import GroundPlaneCfg, fit_sole_plane
 from models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]
 
+BOTH_SOLES = GroundPlaneCfg(roughest_m=0.1)
+"""Soles that are turned against each other have a common plane too."""
 SMALLEST_SHARE = 1e-6
 """Of the largest singular value: patterns weaker than this are rounding."""
 
@@ -88,8 +88,15 @@ def find_internal_forces(
     dynamics = Dynamics(robot, points)
     dynamics.update(q)
     loss = joule_loss(robot)
+    corners = dynamics.point_positions
+    up = fit_sole_plane(corners, dynamics.com, BOTH_SOLES)
+    if up is None:
+        raise BadInput(
+            "the corners of both soles show no plane at these angles; take a time at "
+            "which it stands on both feet."
+        )
     problem = build_standing_problem(
-        dynamics, robot, _up(dynamics), np.arange(len(points)), loss=loss
+        dynamics, robot, up, np.arange(len(points)), loss=loss
     )
     least = solve_least_loss(problem)
     if not least.is_balanced:
@@ -100,7 +107,7 @@ def find_internal_forces(
     legs = np.flatnonzero(loss > 0.0)
     _, strength, null = np.linalg.svd(problem.base_map)
     internal = null[int((strength > SMALLEST_SHARE * strength[0]).sum()) :]
-    reached = problem.over_motors(problem.contact_map)[legs] @ internal.T
+    reached = problem.sharing[legs] @ problem.contact_map @ internal.T
     directions, size, _ = np.linalg.svd(reached, full_matrices=False)
     return InternalForces(
         motors=tuple(robot.motor_names[i] for i in legs),
@@ -110,11 +117,3 @@ def find_internal_forces(
         loss=loss[legs],
         least_loss=least,
     )
-
-
-def _up(dynamics: Dynamics) -> FloatArray:
-    """Return (3,) the normal of the soles' plane that points to the trunk."""
-    corners = dynamics.point_positions
-    centre = corners.mean(axis=0)
-    normal = np.linalg.svd(corners - centre)[2][-1]
-    return np.asarray(normal if normal @ (dynamics.com - centre) > 0.0 else -normal)

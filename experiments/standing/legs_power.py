@@ -14,12 +14,8 @@ from controllers.cooling.least_loss_with_gears import (
     gear_friction,
     least_power_with_gears,
 )
-from controllers.cooling.standing_problem import (
-    build_standing_problem,
-    joule_loss,
-    sole_normals,
-    sole_points,
-)
+from controllers.cooling.soles import sole_normals, sole_points
+from controllers.cooling.standing_problem import build_standing_problem, joule_loss
 from controllers.stiffness.dynamics import Dynamics
 from models import Robot
 from sim.engine import rotation_from_quaternion

@@ -101,7 +101,10 @@ def test_contact_matrix_is_the_slope_of_the_height_of_a_point(
     ]
     dynamics.update(q)
     np.testing.assert_allclose(
-        dynamics.contact_matrix(points, up), slope, atol=1e-8, err_msg="m per rad"
+        dynamics.contact_matrix(points, np.tile(up, (len(points), 1, 1))),
+        slope,
+        atol=1e-8,
+        err_msg="m per rad",
     )
 
 
@@ -133,7 +136,7 @@ def test_contact_term_agrees_with_pinocchio_frame_jacobians(
         wrench = np.concatenate((force * up, np.cross(lever, force * up)))
         expected += J[:, columns].T @ wrench
     dynamics.update(q)
-    ours = dynamics.contact_matrix(chosen, up) @ forces
+    ours = dynamics.contact_matrix(chosen, np.tile(up, (6, 1, 1))) @ forces
     np.testing.assert_allclose(ours, expected, atol=ATOL_TORQUE)
 
 

@@ -86,7 +86,7 @@ def test_contact_term_is_contact_matrix_times_forces(nao: Robot, seed: int) -> N
     forces = rng.uniform(0.0, 50.0, 5)
     np.testing.assert_allclose(
         dynamics.contact_term(points, up, forces),
-        dynamics.contact_matrix(points, up) @ forces,
+        dynamics.contact_matrix(points, np.tile(up, (len(points), 1, 1))) @ forces,
         atol=1e-11,
         err_msg="N·m",
     )

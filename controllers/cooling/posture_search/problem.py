@@ -26,11 +26,8 @@ from controllers.cooling.posture_search.stance import (
     hull_order,
 )
 from controllers.cooling.posture_search.variables import choose_variables
-from controllers.cooling.standing_problem import (
-    build_standing_problem,
-    joule_loss,
-    sole_points,
-)
+from controllers.cooling.soles import sole_points
+from controllers.cooling.standing_problem import build_standing_problem, joule_loss
 from controllers.stiffness.dynamics import Dynamics
 from models import BadInput, Posture, Robot
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
-from controllers.cooling.standing_problem import sole_points
+from controllers.cooling.soles import sole_points
 from controllers.stiffness.dynamics import Dynamics
 from models import BadInput, Robot
 

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from controllers import Observation
+from controllers.cooling.soles import sole_points
 from controllers.cooling.standing_problem import (
     StandingProblem,
     build_standing_problem,
     joule_loss,
-    sole_points,
 )
 from controllers.stiffness.dynamics import Dynamics
 from models import Robot
@@ -57,7 +57,7 @@ class SpringRobot:
         self.problem = problem = standing_problem(robot)
         legs = [robot.joint_index(name) for name in robot.leg_joints]
         self._motors = np.unique(robot.motor_of_joint[legs])
-        inner = problem.over_motors(problem.contact_map @ null_space(problem.base_map))
+        inner = problem.sharing @ problem.contact_map @ null_space(problem.base_map)
         inner = inner[self._motors]
         self._free = null_space(inner.T)  # (leg motors, k): what the soles leave
         balanced, *_ = np.linalg.lstsq(problem.base_map, problem.weight)

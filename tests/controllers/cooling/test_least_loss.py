@@ -18,7 +18,8 @@ from controllers.cooling.cone_least_squares import (
 )
 from controllers.cooling.least_loss import solve_least_loss
 from controllers.cooling.least_loss_reference import solve_least_loss_reference
-from controllers.cooling.standing_problem import joule_loss, sole_points
+from controllers.cooling.soles import sole_points
+from controllers.cooling.standing_problem import joule_loss
 from models import BadInput, Robot, load_robot
 from tests.controllers.cooling.standing import standing_problem
 

@@ -21,9 +21,7 @@ GEAR = gear_friction(NAO)
 
 
 def reference(problem: StandingProblem, gear: np.ndarray) -> float:
-    n, joints = problem.n_points, len(problem.gravity)
-    S = np.zeros((len(problem.loss), joints))
-    S[problem.motor_of_joint, np.arange(joints)] = 1.0
+    n, S = problem.n_points, problem.sharing
     f, u = cp.Variable((n, 3)), cp.Variable(len(gear))
     flat = cp.reshape(f, (3 * n,), order="C")
     T = S @ (problem.gravity - problem.contact_map @ flat) - u

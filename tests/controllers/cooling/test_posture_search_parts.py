@@ -13,7 +13,7 @@ from controllers.cooling.posture_search.stance import (
     distances_to_edges,
     hull_order,
 )
-from controllers.cooling.standing_problem import sole_points
+from controllers.cooling.soles import sole_points
 from controllers.stiffness.dynamics import Dynamics
 from models import BadInput, Robot
 

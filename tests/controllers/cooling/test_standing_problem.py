@@ -8,12 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.cooling.standing_problem import (
-    build_standing_problem,
-    joule_loss,
-    sole_normals,
-    sole_points,
-)
+from controllers.cooling.soles import sole_normals, sole_points
+from controllers.cooling.standing_problem import build_standing_problem, joule_loss
 from controllers.stiffness.contact_balance import plane_axes
 from controllers.stiffness.dynamics import Dynamics
 from models import load_robot
