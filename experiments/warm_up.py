@@ -10,7 +10,6 @@ from models import load_robot
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
 
-
 SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
 """How long each stands: two control periods, and until it is calm enough to solve."""
 

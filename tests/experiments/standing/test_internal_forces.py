@@ -6,11 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.cooling.standing_problem import (
-    build_standing_problem,
-    joule_loss,
-    sole_points,
-)
+from controllers.cooling.soles import sole_points
+from controllers.cooling.standing_problem import build_standing_problem, joule_loss
 from controllers.plain import FixedStiffness
 from controllers.stiffness.dynamics import Dynamics
 from experiments.loop import Loop, run_for
