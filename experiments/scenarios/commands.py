@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.options import JsonOption
 from experiments.stop_signals import heed_stop_signals
 from models import BadInput
 
@@ -35,10 +36,7 @@ def run(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of all noise; default: the file's.")
     ] = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
-    ] = None,
+    json_file: JsonOption = None,
     gui: Annotated[bool, typer.Option("--gui", help="Open PyBullet's window.")] = False,
     proof: Annotated[
         bool,

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from experiments.stop_signals import StoppedBySignal
+from experiments.stop_signals import INTERRUPTED, StoppedBySignal
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.engines.seam import SweepEngine
 from experiments.sweep.load import load_spec
@@ -25,8 +25,6 @@ from experiments.sweep.store import TrialStore
 from experiments.sweep.table import TABLE_FILE, Sweep, read_sweep
 from models import BadInput
 
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
 MOST_UNASKED = 10_000
 """Trials that are started without a question."""
 PHYSICS_S = 15.0

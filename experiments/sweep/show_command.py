@@ -6,13 +6,12 @@ from typing import Annotated
 
 import typer
 
+from experiments.options import JsonOption
+
 
 def sweep_show_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a sweep.")],
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
-    ] = None,
+    json_file: JsonOption = None,
 ) -> None:
     """Compare the controllers of a sweep that has run; draw its figures anew."""
     from rich.console import Console  # noqa: PLC0415  # heavy
