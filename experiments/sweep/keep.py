@@ -80,6 +80,31 @@ def kept_robots(keep: Keep, rows: Iterable[Mapping[str, Any]]) -> dict[int, Kept
     return kept
 
 
+def mark_kept(
+    keep: Keep | None, rows: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return rows that say whether their robot is kept, and whether as a mirror."""
+    marked = [dict(row) for row in rows]
+    kept = None if keep is None else kept_robots(keep, marked)
+    for row in marked:
+        fit = None if kept is None else kept.get(int(row["robot"]))
+        row["kept"] = kept is None or fit is not None
+        row["mirrored"] = fit is not None and fit.is_mirrored
+    return marked
+
+
+def keep_from(data: Mapping[str, Any]) -> Keep:
+    """Return what a sweep's folder has written of its `keep`.
+
+    Raises:
+        KeyError, TypeError: it is something else.
+    """
+    targets = {name: Target(**target) for name, target in data["targets"].items()}
+    return Keep(
+        controller=data["controller"], targets=targets, mirrored=data["mirrored"]
+    )
+
+
 def _distance(keep: Keep, row: Mapping[str, Any], swap: bool) -> float:
     """Return the largest deviation over its tolerance; inf where there is none."""
     if row.get("error") is not None or row.get("failure") is not None:

@@ -7,11 +7,10 @@ with JoblibEngine(2) as engine:
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from experiments.sweep.engines.seam import SweepEngine, Work
 from experiments.sweep.engines.serial import SerialEngine
-from experiments.sweep.keep import kept_robots
+from experiments.sweep.keep import kept_robots, mark_kept
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.store import TrialStore
 from experiments.sweep.table import Sweep, frame_of, read_sweep, row_of, write_table
@@ -101,7 +100,7 @@ def run_sweep(
         try:
             _run_stages(spec, store, engine or SerialEngine(), on_tally, work)
         finally:
-            rows = marked(spec, [row_of(record) for record in store.records()])
+            rows = mark_kept(spec.keep, map(row_of, store.records()))
             write_table(out, frame_of(rows, spec.columns), store.meta)
     return read_sweep(out)
 
@@ -126,16 +125,6 @@ def _run_stages(
     tally.total += len(kept) * (spec.points - of_one)
     trials = spec.trials(sorted(kept), lambda controller: controller != first)
     _run_stage(trials, store, engine, tally, on_tally, work)
-
-
-def marked(spec: SweepSpec, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows that say whether their robot is kept, and whether as a mirror."""
-    kept = None if spec.keep is None else kept_robots(spec.keep, rows)
-    for row in rows:
-        fit = None if kept is None else kept.get(int(row["robot"]))
-        row["kept"] = kept is None or fit is not None
-        row["mirrored"] = fit is not None and fit.is_mirrored
-    return rows
 
 
 def _run_stage(

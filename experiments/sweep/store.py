@@ -170,13 +170,7 @@ class TrialStore:
 
     def read(self, key: str) -> TrialRecord | None:
         """Return what is known of a trial; None where it has no whole file."""
-        try:
-            data = json.loads(self._path(key).read_text(encoding="utf-8"))
-            if data.pop("format") != FORMAT:
-                return None
-            return TrialRecord(**data)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None
+        return read_record(self._path(key))
 
     def records(self) -> list[TrialRecord]:
         """Return the records of all trials that have one, in the sweep's order."""
@@ -187,6 +181,17 @@ class TrialStore:
 
     def _path(self, key: str) -> Path:
         return self.folder / TRIALS / f"{key}.json"
+
+
+def read_record(path: Path) -> TrialRecord | None:
+    """Return the record in a trial's file; None where it is not whole, or not ours."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data.pop("format") != FORMAT:
+            return None
+        return TrialRecord(**data)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def write_whole(path: Path, data: Any) -> None:
