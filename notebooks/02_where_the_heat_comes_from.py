@@ -26,8 +26,8 @@ from experiments import HeatCfg, run_heat
 from experiments.notebook_parameters import ForceStory
 from experiments.report.figure_view import FigureView
 from experiments.report.internal_figure import internal_figure
+from experiments.report.joint_shifts_figure import joint_shifts_figure
 from experiments.report.power_figure import legs_power_of, power_figure
-from experiments.report.shift_figure import shift_figure
 from experiments.standing.internal_forces import find_internal_forces
 from models import load_robot
 from sim import read_run
@@ -205,7 +205,7 @@ moved = {
 }
 legs = list(robot.leg_joints)
 FigureView(
-    shift_figure(
+    joint_shifts_figure(
         {name: shift[legs] for name, shift in shifts.items()},
         {story.joint: story.misalignment_deg},
         f"Set-points move by up to {shifts['minheat'].abs().max():.1f}° (minheat), "

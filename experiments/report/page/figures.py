@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.report.page.shift_figure import shift_figure
 from experiments.report.page.themed_svg import themed_svg
 from experiments.report.page.views import Figure
+from experiments.report.shift_history_figure import shift_history_figure
 from experiments.standing.results import HeatResult
 from models import Robot
 
@@ -46,7 +46,7 @@ def heat_figures(
     def shifts() -> "Drawn | None":
         if robot is None or result.posture not in robot.postures:
             return None
-        return shift_figure(frames, robot, robot.posture(result.posture).angles)
+        return shift_history_figure(frames, robot, robot.posture(result.posture).angles)
 
     plans: list[tuple[str, Callable[[], Drawn | None], str]] = [
         (

@@ -18,8 +18,8 @@ from experiments.report.identification_figure import (
     fit_figure,
     interval_figure,
 )
+from experiments.report.joint_shifts_figure import joint_shifts_figure
 from experiments.report.power_figure import PowerCurve, legs_power_of, power_figure
-from experiments.report.shift_figure import shift_figure
 from models import load_robot
 from sim.heating.identification import Estimate
 from sim.run_folder import Run
@@ -131,7 +131,7 @@ def test_shares_are_drawn_for_each_joint_and_controller() -> None:
 
 def test_shifts_stand_beside_what_was_misaligned() -> None:
     shift = pd.Series({"LKneePitch": 0.5, "LAnklePitch": -1.5})
-    (axes,) = shift_figure({"minheat": shift}, {"LAnklePitch": 2.0}, "t").axes
+    (axes,) = joint_shifts_figure({"minheat": shift}, {"LAnklePitch": 2.0}, "t").axes
     bars = [bar.get_height() for bar in axes.patches if isinstance(bar, Rectangle)]
     assert bars == [0.5, -1.5]
     assert len(axes.collections) == 1

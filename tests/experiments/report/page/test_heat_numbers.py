@@ -20,8 +20,8 @@ from experiments.report.page.numbers import duration, number, signed
 from experiments.report.page.recomputed import arm_from_rows
 from experiments.report.page.run_source import read_source
 from experiments.report.page.settings_tables import settings_tables
-from experiments.report.page.shift_figure import shift_figure, shifts_deg
 from experiments.report.page.views import Table
+from experiments.report.shift_history_figure import shift_history_figure, shifts_deg
 from experiments.standing.published import PUBLISHED
 from experiments.standing.results import HeatResult
 from models import load_robot
@@ -169,7 +169,9 @@ def test_what_robots_share_and_where_they_differ_are_told_apart(
 def test_a_shift_is_the_set_point_less_the_posture(heat_folder: Path) -> None:
     frame = read_source(heat_folder).arms[0].frame.copy()
     posture = NAO.posture("PoseInit").angles
-    assert shift_figure({"fixed": frame}, NAO, posture) is None, "the way into it"
+    assert shift_history_figure({"fixed": frame}, NAO, posture) is None, (
+        "the way into it"
+    )
     late = frame.index > 2.5
     frame.loc[late, "target.RHipRoll"] += np.deg2rad(1.5)
     shift = shifts_deg(frame, NAO, posture)
@@ -177,7 +179,7 @@ def test_a_shift_is_the_set_point_less_the_posture(heat_folder: Path) -> None:
     j = NAO.joint_index("RHipRoll")
     np.testing.assert_allclose(shift[late, j], 1.5, atol=1e-3)
     assert np.abs(np.delete(shift, j, axis=1)).max() < 1e-3
-    figure = shift_figure({"fixed": frame}, NAO, posture)
+    figure = shift_history_figure({"fixed": frame}, NAO, posture)
     assert figure is not None
     _, labels = figure.axes[0].get_legend_handles_labels()
     assert labels == ["RHipRoll"]

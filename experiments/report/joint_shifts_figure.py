@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def shift_figure(
+def joint_shifts_figure(
     shifts: "Mapping[str, pd.Series[float]]",
     misalignment_deg: Mapping[str, float],
     title: str,

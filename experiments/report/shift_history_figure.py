@@ -30,7 +30,7 @@ MINUTES_FROM_S = 120.0
 """From this length on the time is in minutes."""
 
 
-def shift_figure(
+def shift_history_figure(
     frames: "Mapping[str, pd.DataFrame]", robot: Robot, posture: FloatArray
 ) -> "Figure | None":
     """Draw the joints that were shifted most, a panel a controller.
@@ -69,7 +69,7 @@ def shift_figure(
                 lw=1.6,
                 label=robot.joint_names[j],
             )
-        axes.set_ylabel("shift in degrees", fontsize=9)
+        axes.set_ylabel("shift of the set-point in °", fontsize=9)
         axes.legend(
             frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5)
         )
