@@ -6,11 +6,13 @@ certificates, which dask takes from its own configuration.
 """
 
 import asyncio
+import contextlib
 import functools
+import logging
 import platform
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,8 @@ ANSWER_S = 5.0
 PATIENCE_S = 30.0
 """How long one that is there may be too busy to answer, in s."""
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^\s/:\[\]]+):(\d{1,5})")
+_LOGGERS = ("distributed", "distributed.client", "tornado.application")
+"""Those of dask that have a level of their own."""
 _OF_THE_MACHINE = frozenset({"machine"})
 """What may differ between machines that give the same results."""
 
@@ -87,7 +91,29 @@ def connect(address: str) -> "Client":
             f"at {address} listens a {kind.lower()} of dask, not a scheduler; give the "
             "address that 'dask scheduler' prints."
         )
-    return Client(address, timeout=PATIENCE_S, set_as_default=False)
+    try:
+        return Client(address, timeout=PATIENCE_S, set_as_default=False)
+    except OSError as error:
+        raise BadInput(
+            f"the scheduler at {address} took no client within {PATIENCE_S:g} s "
+            f"({error}); see whether it still runs, and try again."
+        ) from error
+
+
+@contextlib.contextmanager
+def quiet_logs() -> Iterator[None]:
+    """Let dask log nothing meanwhile: what goes wrong is raised, and told once."""
+    with contextlib.suppress(ImportError):  # `connect` says what is missing
+        import distributed  # noqa: F401, PLC0415  # sets the levels that we change
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _check_port(address: str) -> None:

@@ -6,64 +6,34 @@ process, which stores them: workers need no common disc.
 """
 
 import contextlib
-import logging
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-from uuid import uuid4
 
 from experiments.sweep.engines.dask_cluster import (
-    Installation,
     check_workers,
     connect,
-    differing,
     own_installation,
-    thread_fault,
-    unfit,
+    quiet_logs,
 )
-from experiments.sweep.engines.seam import MOST_DEATHS, OnResult, Work, lost_worker
-from experiments.sweep.trial import Trial, TrialOutcome
-from models import BadInput, TestbedError
+from experiments.sweep.engines.dask_task import (
+    Task,
+    is_run_again,
+    outcome_of,
+    run_there,
+)
+from experiments.sweep.engines.seam import OnResult, Work
+from experiments.sweep.trial import Trial
+from models import TestbedError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
 LOOK_S = 1.0
 """How often it looks for new workers while it waits, in s."""
-
-
-class UnfitWorker(BadInput):
-    """A worker that joined later has other versions or several threads."""
-
-
-def run_there(work: Work, trial: Trial, wanted: Installation) -> TrialOutcome:
-    """Run a trial on a worker that is fit for it; called there.
-
-    Raises:
-        UnfitWorker: it would find other numbers.
-    """
-    from distributed import get_worker  # noqa: PLC0415  # optional and heavy
-
-    worker = get_worker()
-    wrong = differing(own_installation(), wanted) + thread_fault(worker.state.nthreads)
-    if wrong:
-        raise UnfitWorker(unfit(worker.address, wrong))
-    return work(trial)
-
-
-@dataclass(kw_only=True)
-class _Task:
-    trial: Trial
-    deaths: int = 0
-    """Of workers, under this trial."""
-    run: str = field(default_factory=lambda: uuid4().hex[:8])
-    """Tells it from the same trial of another sweep on the same cluster."""
-
-    @property
-    def key(self) -> str:
-        return f"nao-testbed-{self.trial.key}-{self.run}-{self.deaths}"
+CLOSE_S = 5.0
+"""How long it may take to disconnect, in s."""
 
 
 class DaskEngine:
@@ -78,23 +48,22 @@ class DaskEngine:
         self.address = address
         self._connected: Client | None = None
         self._workers = 0
-        self._log_level = logging.NOTSET
+        self._at_exit = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         """Connect, and look at the workers that are there.
 
         Raises:
             BadInput: nothing listens, or a worker is not fit.
+            TestbedError: the scheduler went away.
         """
-        logger = logging.getLogger("distributed")
-        self._log_level = logger.level
-        logger.setLevel(logging.CRITICAL)  # what goes wrong is raised, and told once
-        try:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(quiet_logs())
+            stack.callback(self._disconnect)
             self._connected = connect(self.address)
-            check_workers(self._client, own_installation())
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
+            with self._loss_told():
+                check_workers(self._client, own_installation())
+            self._at_exit = stack.pop_all()
         return self
 
     def __exit__(
@@ -104,10 +73,13 @@ class DaskEngine:
         trace: TracebackType | None,
     ) -> None:
         """Disconnect; scheduler and workers stay."""
-        if self._connected is not None:
-            self._connected.close(timeout=LOOK_S)
-        self._connected = None
-        logging.getLogger("distributed").setLevel(self._log_level)
+        self._at_exit.close()
+
+    def _disconnect(self) -> None:
+        client, self._connected = self._connected, None
+        if client is not None:
+            with contextlib.suppress(TimeoutError):  # what has ended is kept already
+                client.close(timeout=CLOSE_S)
 
     @property
     def _client(self) -> "Client":
@@ -119,15 +91,12 @@ class DaskEngine:
     def workers(self) -> int:
         """Those that are there now; none is no fault, they may still come.
 
-        Where the scheduler is too busy to tell, or the engine has ended: those that
-        were there at last.
+        Where the scheduler is too busy to tell, or gone, or the engine has ended:
+        those that were there at last.
         """
-        if self._connected is not None:
-            try:
+        if self._connected is not None and self._connected.status == "running":
+            with contextlib.suppress(OSError):
                 self._workers = len(self._connected.nthreads())
-            except OSError:
-                if self._connected.status != "running":
-                    raise
         return self._workers
 
     def run(self, trials: Iterable[Trial], work: Work, on_result: OnResult) -> None:
@@ -137,14 +106,16 @@ class DaskEngine:
             BadInput: a worker that joined is not fit.
             TestbedError: the scheduler went away.
         """
-        at_work: dict[Future[Any], _Task] = {}
-        left = (_Task(trial=trial) for trial in trials)
+        at_work: dict[Future[Any], Task] = {}
+        left = (Task(trial=trial) for trial in trials)
         try:
             while self._give(left, work, at_work):
                 for future in self._ended(at_work):
-                    task = at_work.pop(future)
                     with self._loss_told():  # a result is fetched only now
-                        outcome = _outcome_of(future, task)
+                        if is_run_again(future):
+                            continue
+                        outcome = outcome_of(future, at_work[future])
+                    task = at_work.pop(future)
                     future.release()  # else dask would run it again with its worker
                     if outcome is None:
                         at_work[self._submit(task, work)] = task
@@ -155,34 +126,43 @@ class DaskEngine:
 
     @contextlib.contextmanager
     def _loss_told(self) -> Iterator[None]:
-        """Say it when the scheduler is lost, and not when a disc is full."""
+        """Say it when the scheduler is lost, and not when a disc is full.
+
+        A connection that broke is not waited for: trials are lost with it.
+        """
         try:
+            if self._client.status != "running":
+                raise CancelledError("the connection broke")
             yield
-        except (OSError, CancelledError) as error:
+        except TestbedError:
+            raise
+        except Exception as error:
+            is_lost = self._client.status != "running"
+            if not is_lost and not isinstance(error, OSError | CancelledError):
+                raise
             raise TestbedError(
                 f"the scheduler at {self.address} went away ({error}); what has ended "
                 "is kept, and the same command goes on with the rest."
             ) from error
 
     def _give(
-        self, left: Iterator[_Task], work: Work, at_work: "dict[Future[Any], _Task]"
+        self, left: Iterator[Task], work: Work, at_work: "dict[Future[Any], Task]"
     ) -> bool:
         """Give every free worker a trial; False where none runs or is left."""
-        with self._loss_told():
-            free = max(1, self.workers) - len(at_work)
+        free = max(1, self.workers) - len(at_work)
         while free > 0 and (task := next(left, None)) is not None:
             at_work[self._submit(task, work)] = task
             free -= 1
         return bool(at_work)
 
-    def _submit(self, task: _Task, work: Work) -> "Future[Any]":
+    def _submit(self, task: Task, work: Work) -> "Future[Any]":
         wanted = own_installation()
         with self._loss_told():
             return self._client.submit(
                 run_there, work, task.trial, wanted, key=task.key, pure=False
             )
 
-    def _ended(self, at_work: "dict[Future[Any], _Task]") -> "list[Future[Any]]":
+    def _ended(self, at_work: "dict[Future[Any], Task]") -> "list[Future[Any]]":
         """Wait a while, and return those that have ended."""
         from distributed import wait  # noqa: PLC0415  # optional and heavy
 
@@ -191,32 +171,15 @@ class DaskEngine:
                 done = wait(list(at_work), LOOK_S, return_when="FIRST_COMPLETED")
             except TimeoutError:  # an OSError too
                 return []
-            for future in done.done:
-                if future.status not in ("finished", "error"):
-                    raise CancelledError("it forgot a trial")
         return list(done.done)
 
-    def _forget(self, at_work: "dict[Future[Any], _Task]") -> None:
-        """Let no worker begin a trial that nobody waits for."""
+    def _forget(self, at_work: "dict[Future[Any], Task]") -> None:
+        """Let no worker begin a trial that nobody waits for.
+
+        It is called on every way out, and hides no error on its way.
+        """
+        from distributed.client import ClosedClientError  # noqa: PLC0415  # as above
+
         if at_work and self._client.status == "running":
-            self._client.cancel(list(at_work), force=True)
-
-
-def _outcome_of(future: "Future[Any]", task: _Task) -> TrialOutcome | None:
-    """Return what came of a trial; None where its workers died: try again.
-
-    Raises:
-        UnfitWorker: a worker may not take part.
-    """
-    from distributed import KilledWorker  # noqa: PLC0415  # optional and heavy
-
-    if future.status == "finished":
-        outcome: TrialOutcome = future.result()
-        return outcome
-    error = future.exception()
-    if isinstance(error, KilledWorker):
-        task.deaths += error.allowed_failures + 1
-        return lost_worker(task.deaths) if task.deaths >= MOST_DEATHS else None
-    if isinstance(error, UnfitWorker):
-        raise error
-    return TrialOutcome.lost(f"{type(error).__name__}: {error}")
+            with contextlib.suppress(OSError, ClosedClientError):
+                self._client.cancel(list(at_work), force=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 DASK = Path(sys.executable).with_name("dask")
 BARE = ("--no-dashboard",)
 MOST_FAILURES = 1
+PATIENCE_S = 60.0
 SETTINGS = {
     "OMP_NUM_THREADS": "1",
     "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(MOST_FAILURES),
@@ -49,8 +50,8 @@ class Cluster:
         """Return when the scheduler knows so many workers."""
         from distributed import Client
 
-        with Client(self.address, timeout=20, set_as_default=False) as client:
-            client.wait_for_workers(workers, timeout=20)
+        with Client(self.address, timeout=PATIENCE_S, set_as_default=False) as client:
+            client.wait_for_workers(workers, timeout=PATIENCE_S)
 
     def close(self) -> None:
         for process in (*self.workers, self.scheduler):
