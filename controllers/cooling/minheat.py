@@ -1,40 +1,37 @@
 """`minheat`: set-points are shifted until the legs make the least heat they can.
 
-    currents -> present forces -> forces of least joule loss -> change of torques
+    currents -> torques of least joule loss -> change of torques
              -> shift of the set-points, slow and bounded
 
 A torque limit caps the fight of two misaligned legs; it does not end it, since each
 set-point still pulls its own way. Here the set-points give way: ten times a second the
 forces at the soles are found that carry the same robot at the least joule loss
-(`least_loss`), and the shift follows the torques that go with them. Hot motors weigh
+(`leg_relief`), and the shift follows the torques that go with them. Hot motors weigh
 more (`temperature_weights`). The document's limit stays in force as a safety net.
 
 Nothing is shifted while the robot moves or is pushed, or rests on more than its feet.
 """
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.cooling.least_loss import LeastLoss, solve_least_loss
+from controllers.cooling.leg_relief import LegRelief
 from controllers.cooling.minheat_cfg import MinHeatCfg
-from controllers.cooling.present_forces import PresentForces, find_present_forces
+from controllers.cooling.present_forces import PresentForces
 from controllers.cooling.set_point_shift import SetPointShift
-from controllers.cooling.soles import sole_normals, sole_points
-from controllers.cooling.standing_problem import build_standing_problem, joule_loss
 from controllers.cooling.stillness import Stillness
 from controllers.cooling.temperature_weights import temperature_weights
 from controllers.finite import require_finite
 from controllers.robot_interface import Limits, Observation
 from controllers.stiffness import SmartStiffness
-from controllers.stiffness.dynamics import GRAVITY, Dynamics
 from models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,11 +95,8 @@ class MinHeat:
         cfg = self.cfg
         self.limits.reset(robot)
         self._robot = robot
-        points = sole_points(robot)
-        self._dynamics = Dynamics(robot, points)
-        self._foot_of_point = np.array([robot.feet.index(p.effector) for p in points])
+        self._relief = LegRelief(robot, cfg.friction)
         self._senses_feet = bool(robot.force_sensors)
-        self._loss = joule_loss(robot)
         self._torque_constant = np.array(
             [motor.one_node.torque_constant for motor in robot.motors]
         )
@@ -215,10 +209,9 @@ class MinHeat:
         still = self._stillness
         if still.calm_s < self.cfg.calm_s:
             return "moving"
-        if self._senses_feet:
-            weight = self._dynamics.mass * GRAVITY
-            if still.foot_loads.sum() < self.cfg.least_on_feet * weight:
-                return "not on its feet"
+        least = self.cfg.least_on_feet * self._relief.weight
+        if self._senses_feet and still.foot_loads.sum() < least:
+            return "not on its feet"
         return None
 
     def _look(self, observation: Observation) -> None:
@@ -227,32 +220,23 @@ class MinHeat:
         plane = self.limits.plane
         if plane is None:
             return
-        self._dynamics.update(observation.q)
         pressed = self._stillness.is_pressed
-        (points,) = np.nonzero(pressed[self._foot_of_point])
-        soles = self._dynamics.point_positions[points]
-        model = build_standing_problem(
-            self._dynamics,
-            robot,
-            plane.up,
-            points,
-            loss=self._loss,
-            friction=self.cfg.friction,
-            normals=sole_normals(soles, self._foot_of_point[points], plane.up),
+        relief = self._relief.find(
+            observation.q,
+            self._effort,
+            is_pressed=pressed,
+            up=plane.up,
+            weights=temperature_weights(observation.temperature, self.cfg.weights),
         )
-        present = find_present_forces(model, self._effort)
-        weights = temperature_weights(observation.temperature, self.cfg.weights)
-        weighted = replace(present.problem, loss=self._loss * weights)
-        least = solve_least_loss(weighted)
         if self._is_enabled:
-            self._follow(least)
-        self._present, self._state = present, None
+            self._follow(relief.target)
+        self._present, self._state = relief.present, None
         feet = tuple(f for f, on in zip(robot.feet, pressed, strict=True) if on)
         self._seen = observation.time_s, self._shift.value, feet
 
     def _follow(self, least: LeastLoss) -> None:
         """Move the shift towards the torques of `least`, in the legs alone."""
-        counts = self._loss > 0.0
+        counts = self._relief.counts
         change = np.where(counts, least.motor_effort - self._effort, 0.0)
         remaining = np.where(counts, least.motor_effort, 0.0)
         self._shift.follow(change, remaining, self.cfg.period_s)
