@@ -1,4 +1,4 @@
-"""A heat result with round numbers, and the frames of its runs."""
+"""A heat result with round numbers, the frames of its runs, and a browser."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +10,7 @@ import pytest
 from experiments.standing.published import LEG_JOINTS
 from experiments.standing.results import ArmResult, HeatResult, JointResult, leg_rise
 from models import Robot, load_robot
+from tests.experiments.browser import browser  # noqa: F401  # a fixture
 
 ROOT = Path(__file__).resolve().parents[2]
 RISES = {

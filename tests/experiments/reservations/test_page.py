@@ -1,6 +1,5 @@
 """The page of the reservations, in a real browser (RM-62, RM-63)."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,28 +13,13 @@ from controllers.resources.request import Request
 from controllers.resources.words import Mode
 from experiments.reservations.serve import ReservationServer
 from experiments.reservations.threaded import SharedLedger
+from tests.experiments.browser import listen
 from tests.experiments.reservations.helpers import small_tree
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
-api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 LATEST_MS = 15_000
-
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium here: apt-get install chromium"
-)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator["Browser"]:
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -69,17 +53,13 @@ def page(
     browser: "Browser", server: ReservationServer, busy: SharedLedger
 ) -> Iterator["Page"]:
     page = browser.new_page(viewport={"width": 1000, "height": 900})
-    asked: list[str] = []
-    faults: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda said: faults.append(said.text))
-    page.on("pageerror", lambda error: faults.append(str(error)))
+    heard = listen(page)
     page.goto(server.url)
     page.locator(".row[data-name=ball]").wait_for(timeout=LATEST_MS)
     yield page
     page.close()
-    assert all(url.startswith((server.url, "data:")) for url in asked)
-    assert not faults
+    assert all(url.startswith((server.url, "data:")) for url in heard.asked)
+    assert not heard.said + heard.faults
 
 
 def text_of(page: "Page", name: str) -> str:

@@ -1,7 +1,6 @@
 """The page in a real browser that has no network."""
 
 import io
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,33 +9,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.experiments.browser import listen
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Frame, Page, ViewportSize
 
-api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 LATEST_MS = 30_000
 SMALL: "ViewportSize" = {
     "width": 460,
     "height": 460,
 }  # without a graphics card each pixel costs
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        CHROMIUM is None, reason="no Chromium here: apt-get install chromium"
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator["Browser"]:
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"]
-        )
-        yield browser
-        browser.close()
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -44,21 +28,14 @@ def page(browser: "Browser", page_file: Path) -> Iterator["Page"]:
     """The page, opened from its file; faults and requests are judged at the end."""
     context = browser.new_context(offline=True, color_scheme="dark", viewport=SMALL)
     page = context.new_page()
-    asked: list[str] = []
-    faults: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on(
-        "console",
-        lambda said: faults.append(said.text) if said.type == "error" else None,
-    )
-    page.on("pageerror", lambda error: faults.append(str(error)))
+    heard = listen(page)
     page.goto(page_file.as_uri())
     yield page
     context.close()
-    assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [
+    assert [url for url in heard.asked if not url.startswith(("data:", "blob:"))] == [
         page_file.as_uri()
     ]
-    assert not faults
+    assert not heard.faults
 
 
 @pytest.fixture(scope="module")
