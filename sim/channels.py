@@ -33,6 +33,8 @@ class Channel:
     """Names of the elements; empty for a single number."""
     stored: StoredType = "float32"
     """Type in the file: seven digits are more than any sensor has."""
+    about: str = ""
+    """A sentence on what it is, for who opens the file."""
 
     def __post_init__(self) -> None:
         """Refuse what a file cannot hold.
@@ -68,17 +70,27 @@ def observation_channels(robot: Robot, *, exact: bool = False) -> tuple[Channel,
     joints, motors = robot.joint_names, robot.motor_names
     sensors = tuple(sensor.name for sensor in robot.force_sensors)
     stored: StoredType = "float64" if exact else "float32"
-    return (
-        Channel(name="q", unit="rad", members=joints, stored=stored),
-        Channel(name="v", unit="rad/s", members=joints, stored=stored),
-        Channel(name="target", unit="rad", members=joints, stored=stored),
-        Channel(name="effort", unit="N·m", members=joints),
-        Channel(name="stiffness", unit="1", members=joints, stored=stored),
-        Channel(name="temperature", unit="degC", members=motors, stored=stored),
-        Channel(name="current", unit="A", members=motors, stored=stored),
-        Channel(name="fsr", unit="N", members=sensors, stored=stored),
-        Channel(name="gyro", unit="rad/s", members=AXES, stored=stored),
-        Channel(name="accelerometer", unit="m/s²", members=AXES, stored=stored),
+    rows = (
+        ("q", "rad", joints, "Joint angles as the encoders read them."),
+        ("v", "rad/s", joints, "Joint velocities derived from the encoders."),
+        ("target", "rad", joints, "Set-points in force, any shift of them included."),
+        ("effort", "N·m", joints, "Torque of the motors, friction of gears taken off."),
+        ("stiffness", "1", joints, "Part of the torque limit that is in force."),
+        ("temperature", "degC", motors, "Temperature that the robot reports."),
+        ("current", "A", motors, "Motor current, signed as the torque."),
+        ("fsr", "N", sensors, "Normal force on the sensors of the feet."),
+        ("gyro", "rad/s", AXES, "Angular velocity in the frame of the IMU."),
+        ("accelerometer", "m/s²", AXES, "Specific force in that frame; +g up at rest."),
+    )
+    return tuple(
+        Channel(
+            name=name,
+            unit=unit,
+            members=members,
+            stored="float32" if name == "effort" else stored,
+            about=about,
+        )
+        for name, unit, members, about in rows
     )
 
 

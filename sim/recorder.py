@@ -23,7 +23,7 @@ from typing import Self
 import numpy as np
 
 from models import BadInput
-from sim.channels import Channel, FloatArray, Layout
+from sim.channels import TIME_COLUMN, Channel, FloatArray, Layout
 from sim.part_file import RecordingError, write_part
 from sim.run_meta import META_FILE, RunMeta, plain, write_meta
 
@@ -61,7 +61,7 @@ class Recorder:
         if (folder / META_FILE).exists():
             raise BadInput(f"{folder} holds a run already; record into a new folder.")
         self._meta = dataclasses.replace(
-            meta, state="running", columns={"time_s": "s", **self._layout.units}
+            _with_columns(meta, self._layout), state="running"
         )
         try:
             write_meta(folder, self._meta)
@@ -122,6 +122,27 @@ class Recorder:
             self._deadline = time.monotonic() + WALL_S
         self._last_s = time_s
         self._n_rows = n + 1
+
+    def add(self, channel: Channel) -> None:
+        """Record another channel from the next row on, as the last one.
+
+        Rows before have no value in it: `read_run` gives NaN.
+
+        Raises:
+            BadInput: a column of that name is recorded already.
+            RecordingError: the file system refuses.
+        """
+        layout = Layout((*self._layout.channels, channel))
+        self.flush()
+        self._layout = layout
+        self._block = np.empty((_ROWS, len(layout.columns)))
+        self._meta = _with_columns(self._meta, layout)
+        try:
+            write_meta(self._folder, self._meta)
+        except OSError as error:
+            raise RecordingError(
+                f"cannot record into {self._folder}: {error.strerror or error}."
+            ) from error
 
     def event(self, kind: str, time_s: float, /, **data: object) -> None:
         """Write an event at once.
@@ -196,3 +217,12 @@ class Recorder:
             self.close("failed: stopped by the user (Ctrl-C)")
         else:
             self.close(f"failed: {error or kind.__name__}")
+
+
+def _with_columns(meta: RunMeta, layout: Layout) -> RunMeta:
+    """Return the description with its columns' units and channels' sentences."""
+    return dataclasses.replace(
+        meta,
+        columns={TIME_COLUMN: "s", **layout.units},
+        channels={c.name: c.about for c in layout.channels if c.about},
+    )

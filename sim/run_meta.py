@@ -16,9 +16,10 @@ import numpy as np
 
 from models import BadInput
 
-FORMAT = 2
+FORMAT = 3
 """Version of the layout of a run folder. Since 2 it says how the robot differs from its
-folder, how many rows there are, and when each observation was made; 1 is read too."""
+folder, how many rows there are, and when each observation was made; since 3 what each
+channel is, and how a controller shifted set-points, if it did. 1 and 2 are read too."""
 
 META_FILE = "meta.json"
 
@@ -53,10 +54,17 @@ class RunMeta:
     """How to load the same robot again; see `sim.robot_data`. Empty before format 2."""
     rows: int | None = None
     """Rows that were recorded; None while the run goes on, and before format 2."""
+    channels: Mapping[str, str] = field(default_factory=dict)
+    """A sentence on each channel, the first part of a column's name. Empty before
+    format 3."""
     format: int = FORMAT
 
 
-_SINCE_2 = frozenset({"robot_data", "rows"})
+_FIELDS_3 = frozenset(f.name for f in dataclasses.fields(RunMeta))
+_FIELDS_2 = _FIELDS_3 - {"channels"}
+_FIELDS_1 = _FIELDS_2 - {"robot_data", "rows"}
+_FIELDS = {1: _FIELDS_1, 2: _FIELDS_2, FORMAT: _FIELDS_3}
+"""Format to the fields of its description."""
 
 
 def describe_run(
@@ -117,13 +125,12 @@ def read_meta(folder: Path) -> RunMeta:
         ) from None
     except (OSError, ValueError) as error:
         raise BadInput(f"{path} cannot be read: {error}.") from error
-    known = {f.name for f in dataclasses.fields(RunMeta)}
     version = data.get("format") if isinstance(data, dict) else None
-    fields = known - _SINCE_2 if version == 1 else known
-    if version not in (1, FORMAT) or set(data) != fields:
+    fields = _FIELDS.get(version) if isinstance(version, int) else None
+    if fields is None or set(data) != fields:
         raise BadInput(
-            f"{path} is not the description of a run in format 1 or {FORMAT}; its "
-            f"fields must be {', '.join(sorted(known))}."
+            f"{path} is not the description of a run in format 1 to {FORMAT}; its "
+            f"fields must be {', '.join(sorted(_FIELDS[FORMAT]))}."
         )
     return RunMeta(**{**data, "command": tuple(data["command"])})
 

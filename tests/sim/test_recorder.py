@@ -91,6 +91,36 @@ def test_a_part_holds_at_most_30_seconds(tmp_path: Path) -> None:
     assert all(span[-1] - span[0] < 30.0 for span in spans)
 
 
+@pytest.mark.parametrize("before", [0, 3, 4000])
+def test_a_channel_that_comes_later_is_unknown_before(
+    tmp_path: Path, before: int
+) -> None:
+    late = Channel(name="shift", unit="rad", members=("Hip",), about="How far.")
+    folder = create_run_folder(tmp_path, "small")
+    times = _times(0.02 * (before + 5))
+    with Recorder(folder, CHANNELS, _meta()) as recorder:
+        _record(recorder, times[:before])
+        recorder.add(late)
+        with pytest.raises(BadInput, match=r"'shift.Hip' is recorded twice"):
+            recorder.add(late)
+        for t in times[before:].tolist():
+            recorder.append(t, np.array([t, -t]), np.array([25.0]), 0.3, np.array([t]))
+        meta = read_run(folder).meta
+        assert (meta.columns["shift.Hip"], meta.channels) == (
+            "rad",
+            {"shift": "How far."},
+        ), "though it goes on"
+    run = read_run(folder)
+    assert run.meta.rows == len(run.frame) == before + 5
+    assert np.array_equal(run.frame.index, times)
+    assert_allclose(run.frame["q.Hip"], times, rtol=1e-7)
+    shift = run.frame["shift.Hip"].to_numpy()
+    assert shift.dtype == np.float32
+    assert np.isnan(shift[:before]).all()
+    assert_allclose(shift[before:], times[before:], rtol=1e-7)
+    assert len(list(folder.glob("part-*.parquet"))) == 1 + -(-before // 1500)
+
+
 def test_more_rows_than_the_block_become_more_parts(tmp_path: Path) -> None:
     folder = create_run_folder(tmp_path, "small")
     times = 0.001 * np.arange(1, 6001)
@@ -407,3 +437,4 @@ def test_every_run_of_a_robot_has_the_same_columns() -> None:
         **dict.fromkeys(("gyro", "accelerometer"), 3),
     }
     assert "q.LKneePitch" in channels[0].columns
+    assert all(channel.about.endswith(".") for channel in channels)
