@@ -47,7 +47,7 @@ def record(source: SimulatorSource, folder: Path) -> None:
         loop = Loop(robot, make_controller("smart"), source.goal(robot.robot))
         for _ in range(CYCLES):
             seen = loop.cycle()
-            recording.row(robot, seen, loop.limits)
+            recording.row(robot, seen, loop.decided)
         recording.close("done")
 
 

@@ -8,13 +8,18 @@ commands the robot as its sole owner.
 """
 
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.command_check import check_shift
-from controllers.robot_interface import Controller, Observation, RobotInterface
+from controllers.robot_interface import (
+    Controller,
+    Limits,
+    Observation,
+    RobotInterface,
+)
 from experiments.sole_owner import SoleOwner
 from sim.ticks import ticks_of
 
@@ -36,6 +41,14 @@ class PacedRobot(RobotInterface, Protocol):
     @property
     def dt(self) -> float:
         """Length of a tick in s."""
+
+
+@runtime_checkable
+class TakesShift(Protocol):
+    """A robot that puts a shift on its set-points itself: a recording."""
+
+    def take_shift(self, shift: FloatArray | None) -> None:
+        """Let this shift be in force from the next observation on; None: none."""
 
 
 AnyRobot = TypeVar("AnyRobot", bound=PacedRobot)
@@ -83,14 +96,25 @@ class Loop(Generic[AnyRobot]):
         self._posture = self._start
         self._begin_s = sim.time_s
         self._holds = goal is None
-        self.limits = np.full(len(sim.robot.joints), np.nan)
-        """(n_joints,) stiffness that the controller decided in the last cycle."""
-        self.shift: FloatArray | None = None
-        """(n_joints,) shift that it decided then, in rad; None: none."""
+        self.decided = Limits(stiffness=np.full(len(sim.robot.joints), np.nan))
+        """What the controller decided in the last cycle; NaN before the first."""
+        self._take_shift: Callable[[FloatArray | None], None] | None = (
+            sim.take_shift if isinstance(sim, TakesShift) else None
+        )
         self.disturb: Callable[[AnyRobot], None] | None = None
         """Called before every tick: somebody who pushes the robot."""
         self._owner = SoleOwner(sim)
         controller.reset(sim.robot)
+
+    @property
+    def limits(self) -> FloatArray:
+        """(n_joints,) stiffness that the controller decided in the last cycle."""
+        return self.decided.stiffness
+
+    @property
+    def shift(self) -> FloatArray | None:
+        """(n_joints,) shift that it decided then, in rad; None: none."""
+        return self.decided.shift
 
     def cycle(self) -> Observation:
         """Run one control period and return the observation it began with.
@@ -100,11 +124,12 @@ class Loop(Generic[AnyRobot]):
         """
         observation = self.sim.read()
         decided = self.controller.step(observation)
-        self.limits = decided.stiffness
         if decided.shift is not None:
             check_shift(decided.shift, self.sim.robot)
-        self._owner.command(self._target(decided.shift), self.limits)
-        self.shift = decided.shift
+        self._owner.command(self._target(decided.shift), decided.stiffness)
+        if self._take_shift is not None:
+            self._take_shift(decided.shift)
+        self.decided = decided
         self._run()
         return observation
 
@@ -121,8 +146,10 @@ class Loop(Generic[AnyRobot]):
         """Return the set-points to write, (n_joints,); None leaves those in force."""
         robot = self.sim.robot
         if self._holds:
-            if shift is None and self.shift is None:
+            if shift is None and self.decided.shift is None:
                 return None
+            if self._goal is None and self._take_shift is not None:
+                return None  # its set-points are its own, and so is the shift there
         elif self._goal is not None:
             time_s = self.sim.time_s - self._begin_s + self.period
             self._holds = time_s >= APPROACH_TIME

@@ -1,8 +1,9 @@
 """What of a run goes into its folder.
 
 One row a control period with physics, one every second in fast-forward. A row holds
-what the controller was given, when that was read, and what it answered: enough to give
-it the same again (`sim.replay`). Beside it stands what only the simulator knows and no
+what the controller was given, when that was read, and what it answered (a shift of the
+set-points only in runs in which one was ever decided): enough to give it the same again
+(`sim.replay`). Beside it stands what only the simulator knows and no
 controller sees: where the base is, torques and temperatures as they truly are.
 """
 
@@ -12,12 +13,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.robot_interface import Observation
+from controllers.robot_interface import Limits, Observation
 from models import Robot
 from sim.channels import AXES, Channel, observation_channels
 from sim.leds import colour_names
 from sim.recorder import Recorder
-from sim.replay_channels import replay_channels
+from sim.replay_channels import replay_channels, shift_channel
 from sim.robot_data import robot_data
 from sim.run_meta import describe_run
 from sim.simulated_robot import SimulatedRobot
@@ -45,16 +46,49 @@ def channels(
     `leds`, if asked for, the mean brightness of each group of LEDs and colour;
     `signal`, what the controller says of itself, each with its unit in its name.
     """
-    leds = Channel(name="leds", unit="1", members=colour_names(robot.leds))
+    motors = robot.motor_names
+    leds = Channel(
+        name="leds",
+        unit="1",
+        members=colour_names(robot.leds),
+        about="Mean brightness of each group of LEDs and colour.",
+    )
+    signal = Channel(
+        name="signal",
+        unit="1",
+        members=tuple(signals),
+        about="What the controller says of itself, the unit in each name.",
+    )
     return (
         *observation_channels(robot, exact=exact),
         *replay_channels(robot, exact=exact),
-        Channel(name=BASE_POSITION, unit="m", members=AXES),
-        Channel(name=BASE_QUATERNION, unit="1", members=QUATERNION),
-        Channel(name="true_temperature", unit="degC", members=robot.motor_names),
-        Channel(name="motor_torque", unit="N·m", members=robot.motor_names),
+        Channel(
+            name=BASE_POSITION,
+            unit="m",
+            members=AXES,
+            about="True position of the base link's frame in the world.",
+        ),
+        Channel(
+            name=BASE_QUATERNION,
+            unit="1",
+            members=QUATERNION,
+            about="True attitude of the base link's frame in the world.",
+        ),
+        Channel(
+            name="true_temperature",
+            unit="degC",
+            members=motors,
+            about="Temperature of the heating model, without the sensor's steps.",
+        ),
+        Channel(
+            name="motor_torque",
+            unit="N·m",
+            members=motors,
+            about="Torque of the motors at the end of the period, on the joint's side; "
+            "in fast-forward that which heats.",
+        ),
         *((leds,) if with_leds else ()),
-        *((Channel(name="signal", unit="1", members=tuple(signals)),) * bool(signals)),
+        *((signal,) if signals else ()),
     )
 
 
@@ -68,11 +102,22 @@ class RunRecording:
         *,
         with_leds: bool = False,
         signals: Sequence[str] = (),
+        shift: Channel | None = None,
     ) -> None:
-        """Take a recorder, or None to record nothing."""
+        """Take a recorder, or None to record nothing.
+
+        Args:
+            recorder: whose channels are those of `channels`.
+            n_joints: of the robot.
+            with_leds: whether they are among them.
+            signals: names of what the controller says of itself.
+            shift: channel that comes with the first shift.
+        """
         self._recorder = recorder
         self._with_leds = with_leds
-        self._no_limits = np.full(n_joints, np.nan)
+        self._shift = shift
+        self._has_shift = False
+        self._none = np.full(n_joints, np.nan)
         self._no_signals = (np.nan,) * len(signals)
 
     @classmethod
@@ -117,13 +162,19 @@ class RunRecording:
         with_leds = with_leds and bool(robot.leds)
         columns = channels(robot, exact=exact, with_leds=with_leds, signals=signals)
         recorder = Recorder(folder, columns, meta)
-        return cls(recorder, len(robot.joints), with_leds=with_leds, signals=signals)
+        return cls(
+            recorder,
+            len(robot.joints),
+            with_leds=with_leds,
+            signals=signals,
+            shift=shift_channel(robot, exact=exact),
+        )
 
     def row(
         self,
         sim: SimulatedRobot,
         seen: Observation,
-        limits: FloatArray | None = None,
+        decided: Limits | None = None,
         signals: Sequence[float] | None = None,
         motor_torque: FloatArray | None = None,
     ) -> None:
@@ -132,14 +183,18 @@ class RunRecording:
         Args:
             sim: after the period that began with `seen`.
             seen: what was read at the period's begin.
-            limits: (n_joints,) what the stiffness controller answered to `seen`, before
-                anything cut it; None where it was not asked.
+            decided: what the stiffness controller answered to `seen`, before anything
+                cut it; None where it was not asked.
             signals: what it said of itself then; None likewise.
             motor_torque: (n_motors,) that heated the motors since the row before, in
                 N·m; None: that of the last tick.
         """
         if self._recorder is None:
             return
+        shift = None if decided is None else decided.shift
+        if shift is not None and not self._has_shift and self._shift is not None:
+            self._recorder.add(self._shift)
+            self._has_shift = True
         position, quaternion = sim.engine.base_pose()
         self._recorder.append(
             sim.time_s,
@@ -154,7 +209,7 @@ class RunRecording:
             seen.gyro,
             seen.accelerometer,
             seen.time_s,
-            self._no_limits if limits is None else limits,
+            self._none if decided is None else decided.stiffness,
             position,
             quaternion,
             sim.heating.temperature,
@@ -165,6 +220,7 @@ class RunRecording:
                 if self._no_signals
                 else ()
             ),
+            *((self._none if shift is None else shift,) if self._has_shift else ()),
         )
 
     def event(self, kind: str, time_s: float, /, **data: object) -> None:

@@ -17,10 +17,20 @@ from numpy.typing import NDArray
 from controllers.robot_interface import Observation
 from models import BadInput, Robot
 from sim.channels import Channel, observation_channels
-from sim.replay_channels import LIMITS, OBSERVED, OBSERVED_CHANNELS, replay_channels
+from sim.replay_channels import (
+    LIMITS,
+    OBSERVED,
+    OBSERVED_CHANNELS,
+    SHIFT,
+    replay_channels,
+    shift_channel,
+)
 from sim.run_folder import Run
 
 FloatArray = NDArray[np.float64]
+
+SHIFT_SINCE = 3
+"""Format since which a run tells how its controller shifted set-points."""
 
 LATE = 1.5
 """An observation that comes after more than so many periods comes after a jump."""
@@ -37,6 +47,9 @@ class RecordedObservations:
     """(n, size) by field of `Observation`."""
     limits: FloatArray | None
     """(n, n_joints) what the recorded controller answered; None: there was none."""
+    shifts: FloatArray | None
+    """(n, n_joints) how far it answered to shift set-points, in rad, 0 where it decided
+    none. None: nobody knows, the run was recorded before format 3."""
     is_exact: bool
     """Every digit was recorded. Otherwise they are rounded to seven, and no controller
     has ever seen them as they are here."""
@@ -77,6 +90,7 @@ def read_observations(run: Run, robot: Robot) -> RecordedObservations:
         for channel in (
             *observation_channels(robot),
             *replay_channels(robot, exact=False),
+            shift_channel(robot, exact=False),
         )
     }
     _check_columns(run, robot, channels)
@@ -92,9 +106,9 @@ def read_observations(run: Run, robot: Robot) -> RecordedObservations:
         return frame[columns].to_numpy(dtype=np.float64)
 
     limits = block(LIMITS)
-    was_asked = ~np.isnan(limits).all(axis=1)
+    was_asked = ~np.all(np.isnan(limits), axis=1)
     has_controller = bool(was_asked.any())
-    kept = was_asked if has_controller else np.ones(len(frame), dtype=bool)
+    kept = was_asked if has_controller else np.ones_like(was_asked)
     time_s = block(OBSERVED)[kept, 0]
     steps = np.diff(time_s)
     if (steps <= 0.0).any():
@@ -108,9 +122,23 @@ def read_observations(run: Run, robot: Robot) -> RecordedObservations:
         time_s=_fixed(time_s),
         values={name: _fixed(block(name)[kept]) for name in OBSERVED_CHANNELS},
         limits=_fixed(limits[kept]) if has_controller else None,
+        shifts=_shifts(run, channels[SHIFT], kept, has_controller=has_controller),
         is_exact=_is_exact(run, channels),
         period_s=float(np.median(steps)) if len(steps) else np.inf,
     )
+
+
+def _shifts(
+    run: Run, channel: Channel, kept: NDArray[np.bool_], *, has_controller: bool
+) -> FloatArray | None:
+    """Return the decided shifts of the rows that are kept, None if nobody knows."""
+    columns = list(channel.columns)
+    if columns[0] in run.meta.columns:
+        decided = run.frame[columns].to_numpy(dtype=np.float64)[kept]
+        return _fixed(np.nan_to_num(decided, copy=False, nan=0.0))
+    if has_controller and run.meta.format < SHIFT_SINCE:
+        return None
+    return np.broadcast_to(0.0, (int(kept.sum()), len(columns)))
 
 
 def _check_whole(run: Run) -> None:
@@ -149,6 +177,8 @@ def _check_columns(run: Run, robot: Robot, channels: Mapping[str, Channel]) -> N
             f"{run.meta.format}), so it cannot be replayed. Record the run again."
         )
     needed = [OBSERVED, LIMITS, *OBSERVED_CHANNELS]
+    if any(column.startswith(f"{SHIFT}.") for column in there):
+        needed.append(SHIFT)
     missing = [c for name in needed for c in channels[name].columns if c not in there]
     known = {column for channel in channels.values() for column in channel.columns}
     others = [c for c in there if c.partition(".")[0] in needed and c not in known]

@@ -3,7 +3,8 @@
     run = read_run(Path("runs/heat/smart"))
     replay = ReplayRobot(read_observations(run, recorded_robot(run.meta)))
     while not replay.is_over:
-        limits = controller.step(replay.read())
+        decided = controller.step(replay.read())
+        replay.take_shift(decided.shift)
         replay.step(20)
 
 This is the log server of [jdec-urjc] (3.2): code runs with neither robot nor simulator,
@@ -11,12 +12,20 @@ and algorithms are compared on exactly the same input.
 
 The loop is open. What is written is checked and kept (`commanded`), and changes nothing
 of what the sensors say later: they answered to the recorded controller.
+
+One thing follows the controller: its shift of the set-points. Who shifts them finds its
+own shift in `Observation.target`, and takes what else changes there for a request of
+others. So `read` takes the recorded controller's last shift off the recorded set-points
+and puts that of the present controller (`take_shift`) there. Where both are the same
+numbers, so are the set-points, bit for bit.
 """
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.command_check import check_command
+from controllers.command_check import check_command, check_shift
 from controllers.robot_interface import Command, Observation
 from models import BadInput, Robot, TestbedError
 from sim.recorded_observations import RecordedObservations
@@ -62,9 +71,15 @@ class ReplayRobot:
         self.tick = int(self._ticks[0])
         self.is_over = False
         """The last observation is older than a period."""
-        shape = len(recorded), len(recorded.robot.joints)
+        joints = len(recorded.robot.joints)
+        shape = len(recorded), joints
         self._target = np.full(shape, np.nan)
         self._stiffness = np.full(shape, np.nan)
+        self._no_shift = np.zeros(joints)
+        self._decided: FloatArray | None = None
+        """Shift told at the present observation or before; None: nobody tells it."""
+        self._in_force: FloatArray | None = None
+        """Shift told before the present observation was read; None likewise."""
 
     @property
     def robot(self) -> Robot:
@@ -96,7 +111,35 @@ class ReplayRobot:
             RecordingOver: the recording ended before.
         """
         self._check_not_over()
-        return self.recorded.at(self._n)
+        observation = self.recorded.at(self._n)
+        if self._in_force is None or self.recorded.shifts is None or not self._n:
+            return observation
+        change = self._in_force - self.recorded.shifts[self._n - 1]
+        if not change.any():
+            return observation
+        target, robot = observation.target, self.robot
+        moved = np.clip(target + change, robot.lower, robot.upper)
+        return replace(observation, target=np.where(change == 0.0, target, moved))
+
+    def take_shift(self, shift: FloatArray | None) -> None:
+        """Let this shift be in force from the next observation on.
+
+        Until the first call set-points are those recorded, with the shift of the
+        recorded controller; so they remain where the recording does not tell that
+        (`RecordedObservations.shifts`).
+
+        Args:
+            shift: (n_joints,) what a controller decided on the present observation, in
+                rad; None: none.
+
+        Raises:
+            BadInput: no robot would take it.
+        """
+        if shift is None:
+            self._decided = self._no_shift
+            return
+        check_shift(shift, self.robot)
+        self._decided = np.array(shift, dtype=np.float64)
 
     def write(self, command: Command) -> None:
         """Keep a command beside the present observation.
@@ -122,6 +165,13 @@ class ReplayRobot:
             raise BadInput(f"{ticks} ticks; time does not go back. Open it again.")
         if self.is_over:
             return
+        before = self._n
+        self._advance(ticks)
+        if self._n != before:
+            self._in_force = self._decided
+
+    def _advance(self, ticks: int) -> None:
+        """Go to the newest observation, over a jump, or to the end."""
         self.tick += ticks
         self._n = int(np.searchsorted(self._ticks, self.tick, side="right")) - 1
         if self.tick - self._ticks[self._n] < self._period:

@@ -135,7 +135,7 @@ def _run_loop(
     for _ in range(cycles):
         begin = perf_counter()
         observation = loop.cycle()
-        recording.row(loop.sim, observation, loop.limits)
+        recording.row(loop.sim, observation, loop.decided)
         times_s.append(perf_counter() - begin)
         seen.append(observation)
     return seen, times_s

@@ -18,7 +18,7 @@ from controllers.resources.owner import Owner
 from controllers.resources.request import Request
 from controllers.resources.ticket import Ticket
 from controllers.resources.words import Loss
-from controllers.robot_interface import Controller, Observation
+from controllers.robot_interface import Controller, Limits, Observation
 from models import Robot
 from models.resource_node import DeviceKind
 
@@ -72,10 +72,15 @@ class StiffnessOwner:
         self.shift = np.zeros(len(robot.joints))
         """(n_joints,) submitted last, on top of the set-points, in rad."""
         self._largest_step = SHIFT_RATE * period_ticks * ledger.cfg.tick_s
-        self.limits = np.full(len(robot.joints), np.nan)
-        """(n_joints,) what the controller decided last, before anything cut it."""
+        self.decided = Limits(stiffness=np.full(len(robot.joints), np.nan))
+        """What the controller decided last, before anything cut it."""
         self.seen: Observation | None = None
         """What it was given then."""
+
+    @property
+    def limits(self) -> FloatArray:
+        """(n_joints,) stiffness that the controller decided last."""
+        return self.decided.stiffness
 
     def change(self, controller: Controller) -> None:
         """Let another controller decide from its next period on; it is reset."""
@@ -91,8 +96,8 @@ class StiffnessOwner:
         if tick % self._period:
             return
         self.seen = observation
-        decided = self.controller.step(observation)
-        self.limits = limits = decided.stiffness
+        self.decided = decided = self.controller.step(observation)
+        limits = decided.stiffness
         if decided.shift is not None:
             check_shift(decided.shift, self._robot)
         moves = self._move_shift(decided.shift)

@@ -1,12 +1,15 @@
-"""Files of a replay: the answers of each controller as a run folder, and a figure."""
+"""Files of a replay: the answers of each controller as a run folder, and figures."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from experiments.replay.answers import Answers
 from experiments.replay.results import RECORDED, ReplayResult
-from experiments.replay.run import Answers, Recording
+from experiments.replay.run import Recording
 from sim.recorder import Recorder
-from sim.replay_channels import LIMITS, replay_channels
+from sim.replay_channels import LIMITS, replay_channels, shift_channel
 from sim.robot_data import robot_data
 from sim.run_folder import create_run_folder
 from sim.run_meta import describe_run
@@ -27,10 +30,11 @@ def write_answers(
     result: ReplayResult,
     answers: Sequence[Answers],
 ) -> None:
-    """Write a run folder for each controller, and the figure.
+    """Write a run folder for each controller, and the figures.
 
     The folder of a controller opens by `read_run`; its rows bear the times of the
-    observations, its only channel is `limits`.
+    observations, its only channels are `limits` and, if it shifted a set-point,
+    `shift`. `stiffness.png` is always there, `shift.png` if anybody shifted one.
 
     Raises:
         BadInput: a file cannot be written.
@@ -51,9 +55,22 @@ def write_answers(
             robot_data=robot_data(robot),
         )
         name = one.controller.replace(":", "-").replace("/", "-")
-        with Recorder(create_run_folder(folder, name), channels, meta) as recorder:
-            for time, stiffness in zip(time_s.tolist(), one.stiffness, strict=False):
-                recorder.append(time, stiffness)
+        said, also = [one.stiffness], []
+        if one.shift is not None and one.shift.any():
+            said.append(one.shift)
+            also.append(shift_channel(robot, exact=True))
+        into = create_run_folder(folder, name)
+        with Recorder(into, [*channels, *also], meta) as recorder:
+            for time, *values in zip(time_s.tolist(), *said, strict=False):
+                recorder.append(time, *values)
             recorder.close("done" if one.failure is None else f"failed: {one.failure}")
-    drawn = [one for one in answers if len(one.stiffness)]
-    write_replay_figure(folder / "stiffness.png", result, drawn, time_s)
+    stiffness = {a.controller: a.stiffness for a in answers if len(a.stiffness)}
+    write_replay_figure(folder / "stiffness.png", result, stiffness, time_s)
+    if result.has_shift:
+        shift_deg = {
+            a.controller: np.rad2deg(a.shift)
+            for a in answers
+            if a.shift is not None and len(a.shift)
+        }
+        label = "shift in °"
+        write_replay_figure(folder / "shift.png", result, shift_deg, time_s, label)

@@ -3,11 +3,6 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-FloatArray = NDArray[np.float64]
-
 RECORDED = "recorded"
 """Name of the controller of the recorded run, whose answers were recorded with it."""
 
@@ -30,6 +25,8 @@ class RecordedRun:
     period_s: float
     is_exact: bool
     """Recorded with every digit."""
+    knows_shift: bool
+    """It tells how its controller shifted set-points; before format 3 no run does."""
     jumps: tuple[tuple[float, float], ...]
     """Times in s between which heat passed alone and no controller was asked."""
     damaged_events: int = 0
@@ -47,18 +44,49 @@ class JointAnswer:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JointShift:
+    """Shift of one joint's set-point over a recording."""
+
+    mean_deg: float
+    """With its sign, each observation weighing the same."""
+    largest_deg: float
+    """Whatever its sign."""
+    largest_difference_deg: float
+    """To the reference."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShiftAnswers:
+    """How far one controller shifted set-points; no shift is one of 0."""
+
+    joints: dict[str, JointShift]
+    largest_deg: float
+    """Of any joint, whatever its sign."""
+    rms_difference_deg: float
+    """To the reference, over all joints and observations."""
+    largest_difference_deg: float
+    is_identical: bool
+    """To the reference, bit for bit."""
+    first_difference_s: float | None
+    """Time of the first observation answered otherwise, in s; None: identical."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControllerAnswers:
     """What one controller answered."""
 
     controller: str
     joints: dict[str, JointAnswer]
     rms_difference: float
-    """To the reference, over all joints and observations."""
+    """Of the stiffness to the reference's, over all joints and observations."""
     largest_difference: float
+    """Of the stiffness likewise."""
+    shift: ShiftAnswers | None
+    """None where the reference's shifts were not recorded, so nothing is compared."""
     is_identical: bool
-    """To the reference, bit for bit."""
+    """To the reference, bit for bit, in stiffness and shift."""
     first_difference_s: float | None
-    """Time of the first observation answered otherwise, in s; None: identical."""
+    """Time of the first observation answered otherwise, in s; None: none was."""
     flags: dict[str, int]
     """Observations at which the controller raised a flag, by flag."""
     step_us: float | None
@@ -79,61 +107,12 @@ class ReplayResult:
     answers: dict[str, ControllerAnswers]
     """By name; the reference is first."""
 
+    @property
+    def has_shift(self) -> bool:
+        """Whether anybody shifted a set-point."""
+        shifts = (one.shift for one in self.answers.values())
+        return any(shift is not None and shift.largest_deg > 0.0 for shift in shifts)
+
     def as_json(self) -> dict[str, Any]:
         """Return the contract of `--json`."""
         return {"experiment": "replay", **asdict(self)}
-
-
-def compare(
-    name: str,
-    joints: tuple[str, ...],
-    time_s: FloatArray,
-    stiffness: FloatArray,
-    reference: FloatArray,
-    *,
-    flags: dict[str, int],
-    steps_s: list[float],
-    failure: str | None,
-) -> ControllerAnswers:
-    """Set a controller's answers beside the reference's.
-
-    Args:
-        name: of the controller.
-        joints: names of the columns.
-        time_s: (n,) times of the observations, in s.
-        stiffness: (m, n_joints) its answers, m < n where it failed before the end.
-        reference: (n, n_joints).
-        flags: observations with each flag.
-        steps_s: wall times of its steps in s; empty where they are not known.
-        failure: why it ended before.
-    """
-    m = len(stiffness)
-    difference = stiffness - reference[:m]
-    # Not `difference != 0`: -0.0 and 0.0 are other bits, and the same answer.
-    other = np.flatnonzero((difference != 0.0).any(axis=1))
-    times_us = 1e6 * np.array(steps_s)
-    return ControllerAnswers(
-        controller=name,
-        joints={
-            joint: JointAnswer(
-                mean=float(stiffness[:, j].mean()),
-                largest=float(stiffness[:, j].max()),
-                rms_difference=_rms(difference[:, j]),
-            )
-            for j, joint in enumerate(joints)
-        }
-        if m
-        else {},
-        rms_difference=_rms(difference),
-        largest_difference=float(np.abs(difference).max(initial=0.0)),
-        is_identical=m == len(reference) and not len(other),
-        first_difference_s=float(time_s[other[0]]) if len(other) else None,
-        flags=flags,
-        step_us=float(np.median(times_us)) if steps_s else None,
-        step_us_99=float(np.percentile(times_us, 99.0)) if steps_s else None,
-        failure=failure,
-    )
-
-
-def _rms(values: FloatArray) -> float:
-    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0

@@ -6,29 +6,19 @@ Each controller runs in the same `Loop` as on the simulator, on a `ReplayRobot`.
 answers is set beside what the recorded controller answered to the same observation.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from controllers.registry import make_controller
-from experiments.loop import Loop
-from experiments.replay.results import RECORDED, RecordedRun, ReplayResult, compare
-from experiments.timed_controller import TimedController
+from experiments.replay.answers import Answers, Progress, answer
+from experiments.replay.compare import compare
+from experiments.replay.results import RECORDED, RecordedRun, ReplayResult
 from models import BadInput, TestbedError
 from sim.recorded_observations import RecordedObservations, read_observations
-from sim.replay import ReplayRobot
 from sim.robot_data import recorded_robot
 from sim.run_folder import Run, read_run
 
-FloatArray = NDArray[np.float64]
-
-Progress = Callable[[str, float], None]
-"""Told a controller and the share of the recording that it has seen, now and then."""
-
-_REPORT_EVERY = 500
 _SHORTEST = 2
 """Observations: two make a period."""
 
@@ -52,19 +42,6 @@ class Recording:
     run: Run
     observations: RecordedObservations
     controllers: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Answers:
-    """What one controller answered, observation by observation."""
-
-    controller: str
-    stiffness: FloatArray
-    """(m, n_joints); m is less than the number of observations where it failed."""
-    steps_s: list[float]
-    """Wall times of its steps in s."""
-    flags: dict[str, int]
-    failure: str | None
 
 
 def open_recording(cfg: ReplayCfg) -> Recording:
@@ -95,36 +72,6 @@ def open_recording(cfg: ReplayCfg) -> Recording:
     )
 
 
-def answer(recording: Recording, controller: str, on_progress: Progress) -> Answers:
-    """Let one controller answer a whole recording, in the loop of the experiments."""
-    period_s = recording.observations.period_s
-    replay = ReplayRobot(recording.observations, period_s / _ticks(period_s))
-    bare = make_controller(controller)
-    timed = TimedController(bare)
-    n = len(recording.observations)
-    stiffness = np.empty((n, len(replay.robot.joints)))
-    loop = Loop(replay, timed, None, period_s)
-    done, failure = 0, None
-    while not replay.is_over:
-        try:
-            loop.cycle()
-        except TestbedError as error:
-            failure = f"stopped at {replay.time_s:.2f} s: {error}"
-            break
-        stiffness[done] = loop.limits
-        done += 1
-        if done % _REPORT_EVERY == 0:
-            on_progress(controller, done / n)
-    on_progress(controller, 1.0)
-    return Answers(
-        controller=controller,
-        stiffness=stiffness[:done],
-        steps_s=timed.times_s[:done],
-        flags=dict(getattr(bare, "flag_counts", {})),
-        failure=failure,
-    )
-
-
 def replay_controllers(
     recording: Recording, on_progress: Progress = lambda _name, _share: None
 ) -> tuple[ReplayResult, list[Answers]]:
@@ -133,11 +80,16 @@ def replay_controllers(
     Returns:
         The comparison, and the answers that it was made of, the reference's first.
     """
-    answers = [answer(recording, name, on_progress) for name in recording.controllers]
-    limits = recording.observations.limits
-    if limits is not None:
+    seen = recording.observations
+    answers = [answer(seen, name, on_progress) for name in recording.controllers]
+    if seen.limits is not None:
         recorded = Answers(
-            controller=RECORDED, stiffness=limits, steps_s=[], flags={}, failure=None
+            controller=RECORDED,
+            stiffness=seen.limits,
+            shift=seen.shifts,
+            steps_s=[],
+            flags={},
+            failure=None,
         )
         answers.insert(0, recorded)
     return _result(recording, answers), answers
@@ -163,29 +115,16 @@ def _result(recording: Recording, answers: Sequence[Answers]) -> ReplayResult:
             end_s=float(seen.time_s[-1]),
             period_s=seen.period_s,
             is_exact=seen.is_exact,
+            knows_shift=seen.shifts is not None,
             jumps=seen.jumps,
             damaged_events=run.damaged_events,
         ),
         reference=first.controller,
         answers={
-            a.controller: compare(
-                a.controller,
-                seen.robot.joint_names,
-                seen.time_s,
-                a.stiffness,
-                first.stiffness,
-                flags=a.flags,
-                steps_s=a.steps_s,
-                failure=a.failure,
-            )
+            a.controller: compare(a, first, seen.robot.joint_names, seen.time_s)
             for a in answers
         },
     )
-
-
-def _ticks(period_s: float) -> int:
-    """Return into how many ticks of about 1 ms a period is divided."""
-    return max(1, round(period_s / 1e-3))
 
 
 def _named_controller(run: Run) -> str | None:

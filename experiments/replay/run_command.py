@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
+from experiments.replay.answers import Answers
 from experiments.replay.files import create_replay_folder, write_answers
 from experiments.replay.results import ReplayResult
 from experiments.replay.run import (
-    Answers,
     Recording,
     ReplayCfg,
     open_recording,
@@ -45,7 +45,7 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
     if folder is not None:
         (folder / "replay.json").write_text(text + "\n", encoding="utf-8")
         write_answers(folder, recording, result, answers)
-        console.print(f"Answers and figure: {folder}", soft_wrap=True, markup=False)
+        console.print(f"Answers and figures: {folder}", soft_wrap=True, markup=False)
     failures = [a for a in result.answers.values() if a.failure is not None]
     for one in failures:
         print(f"{one.controller}: {one.failure}", file=sys.stderr)

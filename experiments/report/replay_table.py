@@ -3,7 +3,12 @@
 from rich import box
 from rich.table import Table
 
-from experiments.replay.results import ControllerAnswers, RecordedRun, ReplayResult
+from experiments.replay.results import (
+    ControllerAnswers,
+    RecordedRun,
+    ReplayResult,
+    ShiftAnswers,
+)
 
 MOST_JUMPS = 3
 """Jumps that are named one by one."""
@@ -12,9 +17,9 @@ MOST_ROWS = 12
 
 
 def replay_tables(result: ReplayResult) -> list[Table]:
-    """Return a table of the controllers, and one of the joints for each that differs.
+    """Return a table of the controllers, and those of the joints for each that differs.
 
-    Where none does, the joints of the reference are shown.
+    Where no stiffness does, that of the reference is shown.
     """
     reference = result.answers[result.reference]
     others = [
@@ -22,17 +27,25 @@ def replay_tables(result: ReplayResult) -> list[Table]:
         for one in result.answers.values()
         if one is not reference and one.joints and not one.is_identical
     ]
-    joints = [_joints(reference, other) for other in others] or [_joints(reference)]
-    return [_controllers(result), *joints]
+    stiffness = [
+        _joints(reference, other) for other in others if other.largest_difference > 0.0
+    ] or [_joints(reference)]
+    shifts = [
+        _shifts(other.controller, result.reference, other.shift, reference.shift)
+        for other in others
+        if other.shift and reference.shift and not other.shift.is_identical
+    ]
+    return [_controllers(result), *stiffness, *shifts]
 
 
 def _controllers(result: ReplayResult) -> Table:
     table = _table(
-        f"Controllers on {_text(result.run)}", caption="\n".join(_notes(result.run))
+        f"Controllers on {_text(result.run)}", caption="\n".join(_notes(result))
     )
     table.add_column("controller", no_wrap=True)
     table.add_column(f"as {result.reference}?", justify="right")
-    for name in ("rms", "largest", "a step", "99 %"):
+    shift = ("shift by",) if result.has_shift else ()
+    for name in ("rms", "largest", *shift, "a step", "99 %"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("flags: observations")
     for one in result.answers.values():
@@ -42,6 +55,7 @@ def _controllers(result: ReplayResult) -> Table:
             "" if is_reference else _same(one),
             "" if is_reference else _number(one.rms_difference),
             "" if is_reference else _number(one.largest_difference),
+            *(("" if is_reference else _shift_difference(one),) if shift else ()),
             _time(one.step_us),
             _time(one.step_us_99),
             ", ".join(f"{name} {n}" for name, n in one.flags.items()),
@@ -81,6 +95,36 @@ def _joints(
     return table
 
 
+def _shifts(
+    name: str, reference_name: str, other: ShiftAnswers, reference: ShiftAnswers
+) -> Table:
+    """Return the shifts by joint in degrees, of those that differ most."""
+    table = _table("Shift of set-points by joint, in °")
+    table.add_column("joint", no_wrap=True)
+    for of in (reference_name, name):
+        table.add_column(f"{of}, mean", justify="right")
+        table.add_column("largest", justify="right")
+    table.add_column("largest difference", justify="right")
+    differ = [n for n, j in other.joints.items() if j.largest_difference_deg > 0.0]
+    differ.sort(key=lambda n: other.joints[n].largest_difference_deg, reverse=True)
+    if len(differ) > MOST_ROWS:
+        table.caption = f"{len(differ) - MOST_ROWS} more joints are in the JSON."
+    for joint in differ[:MOST_ROWS]:
+        values = [
+            value
+            for one in (reference.joints[joint], other.joints[joint])
+            for value in (one.mean_deg, one.largest_deg)
+        ]
+        values.append(other.joints[joint].largest_difference_deg)
+        table.add_row(joint, *map(_number, values))
+    return table
+
+
+def _shift_difference(one: ControllerAnswers) -> str:
+    shift = one.shift
+    return "" if shift is None else f"{_number(shift.largest_difference_deg)}°"
+
+
 def _same(one: ControllerAnswers) -> str:
     if one.is_identical:
         return "bit for bit"
@@ -96,9 +140,18 @@ def _text(run: RecordedRun) -> str:
     )
 
 
-def _notes(run: RecordedRun) -> list[str]:
+def _notes(result: ReplayResult) -> list[str]:
     """Return what a reader must know about the recording."""
-    notes = []
+    run, notes = result.run, []
+    if not run.knows_shift:
+        notes.append(
+            "Recorded before shifts of set-points were: stiffness alone is compared."
+        )
+    elif result.has_shift:
+        notes.append(
+            "shift by: largest difference of a set-point's shift. On a recording "
+            "nobody moves: no current falls because a set-point was shifted."
+        )
     if not run.is_exact:
         notes.append(
             "Recorded with seven digits: all controllers get the same input, but not "

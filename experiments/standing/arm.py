@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 
 from controllers.errors import SensorError
 from controllers.registry import make_controller
-from controllers.robot_interface import Controller, Observation, TellsSignals
+from controllers.robot_interface import (
+    Controller,
+    Limits,
+    Observation,
+    TellsSignals,
+)
 from experiments.loop import CONTROL_PERIOD, Loop
 from experiments.recording import RunRecording
 from experiments.standing.fast_forward import FastForwardCfg, JumpLength, Steadiness
@@ -221,7 +226,7 @@ class Arm:
             observation = self._loop.cycle()
             total += sim.mean_square
             signals = self._teller.signals if self._teller is not None else None
-            self._note(observation, sim.motor_torque, self._loop.limits, signals)
+            self._note(observation, sim.motor_torque, self._loop.decided, signals)
             if self._loop.shift is not None:
                 largest = float(np.abs(self._loop.shift).max())
                 self._largest_shift = max(self._largest_shift, largest)
@@ -260,7 +265,7 @@ class Arm:
         self,
         observation: Observation,
         torque: FloatArray,
-        limits: FloatArray | None = None,
+        decided: Limits | None = None,
         signals: Sequence[float] | None = None,
     ) -> bool:
         """Record and measure; True when a line was crossed.
@@ -268,7 +273,7 @@ class Arm:
         `torque` (n_motors,) in N·m is what heated the motors since the last call.
         """
         sim = self._sim
-        self._recording.row(sim, observation, limits, signals, motor_torque=torque)
+        self._recording.row(sim, observation, decided, signals, motor_torque=torque)
         reached = self._meter.add(np.abs(torque))
         for name in reached:
             self._recording.event("reached 80 °C", sim.time_s, motor=name)

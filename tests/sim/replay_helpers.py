@@ -31,6 +31,7 @@ def invented(robot: Robot, time_s: Sequence[float]) -> RecordedObservations:
         time_s=times,
         values={name: np.repeat(number, n, axis=1) for name, n in sizes.items()},
         limits=None,
+        shifts=None,
         is_exact=True,
         period_s=float(np.median(np.diff(times))) if len(times) > 1 else np.inf,
     )
@@ -69,7 +70,7 @@ def record(
     for _ in range(parts):
         for _ in range(cycles):
             seen = loop.cycle()
-            recording.row(sim, seen, loop.limits)
+            recording.row(sim, seen, loop.decided)
         recording.flush()
         for _ in range(round(heat_s)):
             sim.advance_heat(sim.mean_square, 1.0)

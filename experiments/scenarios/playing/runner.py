@@ -185,7 +185,7 @@ class ScenarioRunner:
     def _row(self) -> None:
         stiffness = self._stage.stiffness
         if stiffness.seen is not None:
-            self._recording.row(self._stage.body.sim, stiffness.seen, stiffness.limits)
+            self._recording.row(self._stage.body.sim, stiffness.seen, stiffness.decided)
 
     def _sample(self) -> None:
         degc = self._stage.true_degc()

@@ -18,7 +18,8 @@ from controllers.registry import make_controller
 from controllers.robot_interface import Limits, Observation
 from experiments.loop import CONTROL_PERIOD, Loop, PacedRobot
 from experiments.recording import RunRecording
-from experiments.replay.results import compare
+from experiments.replay.answers import Answers
+from experiments.replay.compare import compare
 from experiments.replay.run import (
     Recording,
     ReplayCfg,
@@ -69,7 +70,7 @@ def record(
     loop = Loop(sim, make_controller(controller), angles, CONTROL_PERIOD)
     for _ in range(cycles):
         seen = loop.cycle()
-        recording.row(sim, seen, loop.limits)
+        recording.row(sim, seen, loop.decided)
     recording.close("done")
     sim.close()
 
@@ -209,15 +210,26 @@ def test_a_text_names_a_simulator_or_a_run_folder() -> None:
 def test_differences_are_those_of_the_answers() -> None:
     reference = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]])
     other = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.9], [0.5, 0.2]])
+    shift = np.zeros((4, 2))
     found = compare(
-        "other",
+        Answers(
+            controller="other",
+            stiffness=other,
+            shift=shift,
+            steps_s=[1e-6, 2e-6, 3e-6, 50e-6],
+            flags={},
+            failure=None,
+        ),
+        Answers(
+            controller="recorded",
+            stiffness=reference,
+            shift=shift,
+            steps_s=[],
+            flags={},
+            failure=None,
+        ),
         ("hip", "knee"),
         np.array([0.0, 0.02, 0.04, 0.06]),
-        other,
-        reference,
-        flags={},
-        steps_s=[1e-6, 2e-6, 3e-6, 50e-6],
-        failure=None,
     )
     assert (found.is_identical, found.first_difference_s) == (False, 0.04)
     assert found.joints["hip"].rms_difference == 0.0

@@ -107,7 +107,7 @@ def on_a_slope(
     loop = Loop(sim, make_controller("fixed"), NAO.posture("PoseInit").angles)
     truths = []
     while sim.time_s < 1.0:
-        recording.row(sim, loop.cycle(), loop.limits)
+        recording.row(sim, loop.cycle(), loop.decided)
         truths.append(sim.truth())
     recording.close("done")
     sim.close()

@@ -1,0 +1,87 @@
+"""What one controller answers to the observations of a recording."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.registry import make_controller
+from experiments.loop import Loop
+from experiments.timed_controller import TimedController
+from models import TestbedError
+from sim.recorded_observations import RecordedObservations
+from sim.replay import ReplayRobot
+
+FloatArray = NDArray[np.float64]
+
+Progress = Callable[[str, float], None]
+"""Told a controller and the share of the recording that it has seen, now and then."""
+
+_REPORT_EVERY = 500
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Answers:
+    """What one controller answered, observation by observation."""
+
+    controller: str
+    stiffness: FloatArray
+    """(m, n_joints); m is less than the number of observations where it failed."""
+    shift: FloatArray | None
+    """(m, n_joints) of the set-points in rad, 0 where it decided none; None: it was
+    recorded before such were."""
+    steps_s: list[float]
+    """Wall times of its steps in s."""
+    flags: dict[str, int]
+    failure: str | None
+
+
+def answer(
+    observations: RecordedObservations, controller: str, on_progress: Progress
+) -> Answers:
+    """Let one controller answer a whole recording, in the loop of the experiments.
+
+    It is asked for the recorded request with its own shift on top, not with that of the
+    recorded controller; the sensors say what they said then.
+
+    Args:
+        observations: of the recording.
+        controller: as `make_controller` takes it.
+        on_progress: told how far it is.
+    """
+    period_s = observations.period_s
+    replay = ReplayRobot(observations, period_s / _ticks(period_s))
+    bare = make_controller(controller)
+    timed = TimedController(bare)
+    n = len(observations)
+    stiffness = np.empty((n, len(replay.robot.joints)))
+    shift = np.zeros_like(stiffness)
+    loop = Loop(replay, timed, None, period_s)
+    done, failure = 0, None
+    while not replay.is_over:
+        try:
+            loop.cycle()
+        except TestbedError as error:
+            failure = f"stopped at {replay.time_s:.2f} s: {error}"
+            break
+        stiffness[done] = loop.limits
+        if loop.shift is not None:
+            shift[done] = loop.shift
+        done += 1
+        if done % _REPORT_EVERY == 0:
+            on_progress(controller, done / n)
+    on_progress(controller, 1.0)
+    return Answers(
+        controller=controller,
+        stiffness=stiffness[:done],
+        shift=shift[:done],
+        steps_s=timed.times_s[:done],
+        flags=dict(getattr(bare, "flag_counts", {})),
+        failure=failure,
+    )
+
+
+def _ticks(period_s: float) -> int:
+    """Return into how many ticks of about 1 ms a period is divided."""
+    return max(1, round(period_s / 1e-3))
