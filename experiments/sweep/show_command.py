@@ -26,10 +26,17 @@ def sweep_show_command(
         show_summary,
         summary_json,
     )
+    from experiments.sweep.summary_source import read_folder  # noqa: PLC0415  # heavy
     from experiments.sweep.table import read_sweep  # noqa: PLC0415  # heavy
 
-    sweep = read_sweep(folder)
+    if folder.is_dir():
+        found = read_folder(folder)
+        sweep, said = found.sweep, (*found.state, *found.problems)
+    else:
+        sweep, said = read_sweep(folder), ()
     check_json_file(json_file)
+    for sentence in said:
+        print(sentence, file=sys.stderr)
     is_json = json_file == STDOUT
     width = None if sys.stdout.isatty() else 100
     out = folder if folder.is_dir() else folder.parent

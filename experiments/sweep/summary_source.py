@@ -40,6 +40,29 @@ class SweepFolder:
     problems: tuple[str, ...]
     """What is damaged, and what was read in its place, a sentence each."""
 
+    @property
+    def name(self) -> str:
+        """Name of the folder."""
+        return self.folder.resolve().name
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """How far the sweep has come, a sentence each; empty where it is whole."""
+        words = []
+        here = len(self.sweep.frame)
+        if self.is_running:
+            words.append("The sweep goes on; this is how far it had come.")
+        if self.asked is None:
+            words.append(f"How many trials there are to be is not known; {here} ended.")
+        elif (missing := sum(self.asked.values()) - here) > 0:
+            keeps = self.sweep.meta["identity"].get("keep") is not None
+            so_far = ", as far as is known which robots are kept" if keeps else ""
+            words.append(
+                f"{missing} of {sum(self.asked.values())} trials are missing{so_far}. "
+                "The command that ran the sweep goes on with them."
+            )
+        return tuple(words)
+
 
 def is_sweep_folder(folder: Path) -> bool:
     """Tell whether a folder says that it is a sweep's."""

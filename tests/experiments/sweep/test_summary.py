@@ -3,7 +3,6 @@
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,38 +15,8 @@ from experiments.sweep.run import run_sweep
 from experiments.sweep.show_summary import show_summary, summary_json
 from experiments.sweep.summary import hotter_on, paired, reference_of, summary_of
 from experiments.sweep.table import Sweep
-from experiments.sweep.trial import Trial, TrialOutcome
 from tests.experiments.sweep.files import spec_of
-
-PAIRS = """\
-name: pairs
-controller: [fixed, smart, minheat]
-friction: [0.5, 0.7]
-slope_deg: {uniform: [-2, 2]}
-robots: 5
-"""
-LOSS = {"fixed": 1000.0, "smart": 400.0, "minheat": 100.0}
-
-
-def outcome(trial: Trial, **fields: Any) -> TrialOutcome:
-    return TrialOutcome(result={"fell": False, "failure": None, "joints": {}, **fields})
-
-
-def heat(trial: Trial) -> TrialOutcome:
-    """Robot r loses (1 + r) × LOSS, minheat on robot 4 as much as fixed; 3 falls."""
-    robot, controller = trial.robot, trial.controller
-    if robot == 3 and controller == "smart":
-        return outcome(trial, fell=True, failure="fell at 2 s", legs_power_w=1e6)
-    loss = LOSS["fixed" if (robot, controller) == (4, "minheat") else controller]
-    return outcome(
-        trial,
-        legs_joule_loss_j=(1.0 + robot) * loss,
-        legs_power_w=loss / 100.0,
-        least_power_w=0.5,
-        least_with_gears_w=0.25,
-        largest_shift_deg=0.1 * robot if controller == "minheat" else 0.0,
-        settled_s=None if robot == 0 else 10.0 + robot,
-    )
+from tests.experiments.sweep.outcomes import BAND, PAIRS, heat, stand
 
 
 @pytest.fixture(scope="module")
@@ -121,37 +90,6 @@ def test_a_summary_is_json_without_nan(sweep: Sweep) -> None:
 
 
 # -- the published outcomes ---------------------------------------------------------
-
-BAND = """\
-name: band
-controller: [fixed, smart]
-start_degc: {Legs: {uniform: [25, 45]}}
-robots: 4
-keep:
-  controller: fixed
-  near: published
-  within: {left_leg_rise_k: 30, right_leg_rise_k: 30}
-  mirrored: true
-"""
-JOINTS = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
-RISES = {"fixed": (110.0, 50.0), "smart": (44.0, 20.0)}
-
-
-def stand(trial: Trial) -> TrialOutcome:
-    """Robot 3 is far off; robot 2 is a mirror; with smart, robot 1 is 10 K hotter."""
-    hot, other = RISES[trial.controller]
-    hot += 10.0 if trial.controller == "smart" and trial.robot == 1 else 0.0
-    sides = "LR" if trial.robot == 2 else "RL"
-    ends = {side + joint: 40.0 for side in "LR" for joint in JOINTS}
-    ends[sides[1] + "AnklePitch"] = 30.0 + hot / 2.0
-    ends[sides[0] + "HipPitch"] = 45.0
-    left, right = (other, hot) if trial.robot == 2 else (hot, other)
-    if trial.robot == 3:
-        left = 500.0
-    joints = {
-        n: {"end_degc": e, "rise_k": 1.0, "joule_loss_j": 1.0} for n, e in ends.items()
-    }
-    return outcome(trial, left_leg_rise_k=left, right_leg_rise_k=right, joints=joints)
 
 
 @pytest.fixture(scope="module")
@@ -244,6 +182,21 @@ def test_a_sweep_is_shown_later(
     assert status == 0
     assert json.loads(out)["controllers"]["minheat"]["trials"] == 10
     assert "legs' joule loss" in err
+
+
+def test_a_killed_sweep_is_shown_as_far_as_it_came(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+    text = PAIRS.replace("[fixed, smart, minheat]", "minheat")
+    run_sweep(spec_of(tmp_path, text), out, work=heat)
+    (out / "table.parquet").unlink()
+    next(out.glob("trials/00004-*.json")).unlink()
+    status, _, err = show(monkeypatch, capsys, str(out), "--json", "-")
+    assert status == 0
+    assert "1 of 10 trials are missing." in err
 
 
 def test_a_folder_without_a_sweep_is_refused(
