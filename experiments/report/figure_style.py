@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 INK, SOFT_INK, FAINT_INK = "#1f2328", "#57606a", "#c3c8ce"
 """Colours of text, of what stands back, of lines that only guide the eye."""
+SHADE = "#dde1e6"
+"""Of an area behind the curves."""
 COLOURS = ("#e69f00", "#d55e00", "#009e73", "#cc79a7", "#0072b2", "#56b4e9", "#7f7f7f")
 """Of joints; told apart by colour-blind people too (Okabe and Ito's palette)."""
 ARM_COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")

@@ -50,9 +50,7 @@ def draw_figures(sweep: Sweep, folder: Path) -> list[Path]:
     Raises:
         BadInput: a file cannot be written.
     """
-    names = controllers_of(sweep)
-    has_power = (paired(sweep, "legs_power_w").to_numpy(float) > 0.0).any()
-    if len(names) < 2 or not has_power:
+    if not has_pairs(sweep):
         return []
     from experiments.report.figure_file import save_figure  # noqa: PLC0415  # matplotlib
     from experiments.sweep.summary_figure import (  # noqa: PLC0415  # matplotlib
@@ -69,6 +67,12 @@ def draw_figures(sweep: Sweep, folder: Path) -> list[Path]:
         figure.set_layout_engine("none")  # settled: not again for the second file
         save_figure(figure, folder / f"{name}.svg", title, settings)
     return [folder / f"{name}.png" for name in figures]
+
+
+def has_pairs(sweep: Sweep) -> bool:
+    """Tell whether there are controllers to compare, and power to be drawn of."""
+    power = paired(sweep, "legs_power_w").to_numpy(float)
+    return len(controllers_of(sweep)) > 1 and bool((power > 0.0).any())
 
 
 def summary_json(sweep: Sweep) -> dict[str, Any]:

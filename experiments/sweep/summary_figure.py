@@ -8,6 +8,7 @@ import numpy as np
 from experiments.report.figure_style import (
     FAINT_INK,
     INK,
+    SHADE,
     SOFT_INK,
     new_figure,
     panel_title,
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SHADE = "#dde1e6"
-"""Colour of what cannot be gone below."""
-
 
 def paired_figure(sweep: Sweep) -> "Figure":
     """Draw the legs' power of every robot from controller to controller.
@@ -71,7 +69,8 @@ def band_figure(sweep: Sweep) -> "Figure":
             strew(axes, i, values, arm_colour(i))
             there = MEASURES[measure].get(name)
             if there is not None:
-                axes.plot(i, there, "D", ms=7, mfc="white", mec=INK, mew=1.4, zorder=5)
+                style = {"ms": 7, "mfc": "white", "mec": INK, "mew": 1.4}
+                axes.plot(i, there, "D", zorder=5, clip_on=False, **style)
         name_axis(axes, names)
         low, _ = axes.get_ylim()
         axes.set_ylim(bottom=min(0.0, low))
@@ -87,7 +86,9 @@ def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     pairs = paired(sweep, "legs_power_w")
     least = paired(sweep, "least_with_gears_w")
     places = np.arange(len(names))
-    axes.plot(places, pairs.to_numpy(float).T, color=FAINT_INK, lw=0.7, zorder=1)
+    for row in pairs.to_numpy(float):
+        there = np.isfinite(row)  # past a controller that it fell with
+        axes.plot(places[there], row[there], color=FAINT_INK, lw=0.7, zorder=1)
     losses = summary_of(sweep)["loss_median"].to_dict()
     for i, name in enumerate(names):
         colour = arm_colour(i)
