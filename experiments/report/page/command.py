@@ -1,4 +1,4 @@
-"""`nao-testbed report RUN...`: one HTML page from run folders."""
+"""`nao-testbed report RUN...`: one HTML page from folders of runs and of sweeps."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,8 @@ def report(
         list[Path],
         typer.Argument(
             metavar="RUN...",
-            help="Folders of heat experiments, of single robots of them, of scenarios.",
+            help="Folders of heat experiments, of single robots of them, of scenarios, "
+            "of sweeps.",
         ),
     ],
     out: Annotated[

@@ -59,7 +59,7 @@ def event_tables(
 
 def _of_arm(arm: ArmSource) -> list[tuple[float, str]]:
     config = cast("Mapping[str, Any]", arm.run.meta.config)
-    events = [(float(p["at_s"]), _push(p)) for p in config.get("pushes") or ()]
+    events = [(float(p["at_s"]), push_words(p)) for p in config.get("pushes") or ()]
     events += [(e.time_s, _words(e)) for e in arm.run.events if e.kind in SHOWN]
     if arm.run.state.startswith("failed: ") and len(arm.frame):
         reason = arm.run.state.removeprefix("failed: ")
@@ -67,7 +67,8 @@ def _of_arm(arm: ArmSource) -> list[tuple[float, str]]:
     return events
 
 
-def _push(push: Mapping[str, Any]) -> str:
+def push_words(push: Mapping[str, Any]) -> str:
+    """Return a push of a run's settings in words."""
     x, y, z = (f"{force:g}" for force in push["force_n"])
     link = push.get("link") or "base"
     return f"push of ({x}, {y}, {z}) N for {push['duration_s']:g} s at the {link}"

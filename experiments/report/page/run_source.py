@@ -73,7 +73,8 @@ def read_source(folder: Path) -> RunSource:
     state = "is empty" if not any(folder.iterdir()) else "is no run folder"
     raise BadInput(
         f"{folder} {state}: it has neither {META_FILE} nor {HEAT_FILE}, nor folders of "
-        "robots in it. Give a folder that nao-testbed heat or scenario run has written."
+        "robots in it. Give a folder that nao-testbed heat, scenario run or sweep has "
+        "written."
     )
 
 

@@ -10,7 +10,7 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from experiments.report.figure_style import COLOURS, FAINT_INK, INK, SOFT_INK
+from experiments.report.figure_style import COLOURS, FAINT_INK, INK, SHADE, SOFT_INK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,6 +19,7 @@ VARIABLES = {
     INK: "--ink",
     SOFT_INK: "--soft",
     FAINT_INK: "--faint",
+    SHADE: "--shade",
     "#ffffff": "--paper",
     "#000000": "--ink",
     **{colour: f"--c{i}" for i, colour in enumerate(COLOURS)},

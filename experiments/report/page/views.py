@@ -31,6 +31,10 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     note: str = ""
+    is_sortable: bool = False
+    """Whether a click on a head sorts the rows."""
+    is_folded: bool = False
+    """Whether it is closed until the reader opens it."""
 
     @property
     def groups(self) -> tuple[tuple[str, int], ...]:
@@ -82,7 +86,7 @@ class TextBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """One run."""
+    """One run, or one sweep."""
 
     name: str
     title: str
@@ -94,5 +98,7 @@ class Section:
     figures: Sequence[Figure] = ()
     replay: Replay | None = None
     events: Sequence[Table] = ()
+    trials: Sequence[Table] = ()
+    """Of a sweep, one by one."""
     settings: Sequence[Table] = ()
     texts: Sequence[TextBlock] = ()

@@ -10,6 +10,13 @@ from pathlib import Path
 from experiments.report.page.render import render_page
 from experiments.report.page.run_source import RunSource, read_source
 from experiments.report.page.section import section_of
+from experiments.report.page.sweep.section import sweep_section
+from experiments.report.page.views import Section
+from experiments.sweep.summary_source import (
+    SweepFolder,
+    is_sweep_folder,
+    read_folder,
+)
 from models import BadInput
 
 FILE = "report.html"
@@ -20,7 +27,7 @@ class ReportCfg:
     """What is asked of a report."""
 
     runs: tuple[Path, ...]
-    """Run folders, in the order of the page."""
+    """Folders of runs and of sweeps, in the order of the page."""
     out: Path | None = None
     """The file; None: `report.html` in the run folder, where there is one run."""
     with_replay: bool = True
@@ -36,8 +43,8 @@ def write_report(
         on_progress: told what is done next.
 
     Raises:
-        BadInput: a folder is no run, two runs have one name, or the file cannot be
-            written.
+        BadInput: a folder is no run and no sweep, two runs have one name, or the file
+            cannot be written.
     """
     sources = _read(cfg)
     out = cfg.out or sources[0].folder / FILE
@@ -45,7 +52,7 @@ def write_report(
     sections = []
     for i, source in enumerate(sources):
         on_progress(source.name)
-        sections.append(section_of(source, f"run{i + 1}", with_replay=cfg.with_replay))
+        sections.append(_section(source, f"run{i + 1}", cfg))
     title = sections[0].title if len(sections) == 1 else f"{len(sections)} runs"
     names = ", ".join(section.name for section in sections)
     html = render_page(f"{title}: {names}", sections, _made_by())
@@ -59,7 +66,13 @@ def write_report(
     return out
 
 
-def _read(cfg: ReportCfg) -> list[RunSource]:
+def _section(source: RunSource | SweepFolder, prefix: str, cfg: ReportCfg) -> Section:
+    if isinstance(source, SweepFolder):
+        return sweep_section(source, prefix)
+    return section_of(source, prefix, with_replay=cfg.with_replay)
+
+
+def _read(cfg: ReportCfg) -> list[RunSource | SweepFolder]:
     if not cfg.runs:
         raise BadInput("no run folder is given; give at least one.")
     if len(cfg.runs) > 1 and cfg.out is None:
@@ -67,7 +80,10 @@ def _read(cfg: ReportCfg) -> list[RunSource]:
             f"{len(cfg.runs)} runs make one page; say by --out where it goes, such as "
             f"--out {FILE}."
         )
-    sources = [read_source(folder) for folder in cfg.runs]
+    sources = [
+        read_folder(folder) if is_sweep_folder(folder) else read_source(folder)
+        for folder in cfg.runs
+    ]
     by_name: dict[str, Path] = {}
     for source in sources:
         other = by_name.setdefault(source.name, source.folder)
