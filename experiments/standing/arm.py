@@ -7,8 +7,7 @@ line, and whether the torques are steady enough to leave the physics alone for a
 (`experiments.standing.fast_forward`).
 """
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,27 +16,19 @@ from numpy.typing import NDArray
 
 from controllers.errors import SensorError
 from controllers.registry import make_controller
-from controllers.robot_interface import (
-    Controller,
-    Limits,
-    Observation,
-    TellsSignals,
-)
+from controllers.robot_interface import Controller, TellsSignals
 from experiments.loop import CONTROL_PERIOD, Loop
 from experiments.recording import RunRecording
+from experiments.standing.arm_log import ArmLog
 from experiments.standing.fast_forward import FastForwardCfg, JumpLength, Steadiness
-from experiments.standing.heat_meter import HeatMeter
-from experiments.standing.legs_power import LegsPower, least_powers
 from experiments.standing.pushes import Push, check_pushes, pusher
-from experiments.standing.results import ArmResult, leg_rise
+from experiments.standing.results import ArmResult
 from models import BadInput, Robot, load_robot
 from sim.simulated_robot import SimulatedRobot, SimulationDiverged
 from sim.simulation_cfg import SimulationCfg
 
 FloatArray = NDArray[np.float64]
 
-PROGRESS_PERIOD_S = 0.2
-"""Wall time between two reports of progress, in s."""
 RECOVERY_S = 3.0
 """Time after a push before which nothing is fast-forwarded, in s."""
 
@@ -131,32 +122,21 @@ class Arm:
         """Take over the robot, which stands in its posture."""
         self._cfg = cfg
         self._sim = sim
-        self._controller = controller
-        self._teller = controller if isinstance(controller, TellsSignals) else None
-        self._recording = recording
-        self._on_progress = on_progress
         goal = sim.robot.posture(cfg.posture).angles
         self._loop = Loop(sim, controller, goal, cfg.control_period)
         self._loop.disturb = pusher(cfg.pushes, sim.robot)
-        self._meter = HeatMeter(sim)
-        self._legs = LegsPower(sim.robot)
-        self._largest_shift = 0.0
+        self._log = ArmLog(sim, controller, recording, on_progress)
         self._fast = cfg.fast_forward
         self._steadiness = Steadiness(cfg.fast_forward or FastForwardCfg())
         self._jump_length = JumpLength(cfg.fast_forward or FastForwardCfg())
-        self._mean_square = np.zeros(len(sim.robot.motors))
         self._calm_s = max(
             (push.end_s + RECOVERY_S for push in cfg.pushes), default=0.0
         )
         if cfg.fast_forward is not None:
             self._calm_s = max(self._calm_s, cfg.fast_forward.not_before_s)
-        self._physics_s = 0.0
-        self._shut_down_s: float | None = None
-        self._reported = 0.0
 
     def run(self) -> ArmResult:
         """Run to the end of the time, the fall, or a number that is not finite."""
-        begin = time.perf_counter()
         failure: str | None = None
         fell = False
         try:
@@ -172,42 +152,20 @@ class Arm:
             failure = str(error)
         except BadInput as error:  # a limit that no robot accepts, such as NaN
             failure = f"stopped at {self._sim.time_s:.2f} s: {error}"
-        if failure is not None:
-            self._recording.save_last_second(self._sim)
-        flags = dict(getattr(self._controller, "flag_counts", {}))
-        self._recording.counts("controller flags", self._sim.time_s, flags)
-        self._recording.close(f"failed: {failure}" if failure else "done")
-        joints = self._meter.results(self._mean_square)
-        robot = self._sim.robot
-        has_legs = bool(robot.leg_joints) and robot.has_legs
-        least = least_powers(self._sim) if has_legs and failure is None else None
-        return ArmResult(
-            controller=self._cfg.controller,
-            joints=joints,
-            left_leg_rise_k=leg_rise(joints, "L"),
-            right_leg_rise_k=leg_rise(joints, "R"),
-            fell=fell,
+        return self._log.close(
+            name=self._cfg.controller,
+            folder=self._cfg.folder,
             failure=failure,
-            sim_s=self._sim.time_s,
-            wall_s=time.perf_counter() - begin,
-            physics_s=self._physics_s,
-            shut_down_s=self._shut_down_s,
-            flags=flags,
-            folder=str(self._cfg.folder) if self._cfg.folder else None,
-            legs_joule_loss_j=self._meter.energy_of(robot.leg_joints),
-            legs_power_w=self._legs.last_w if has_legs and not fell else None,
-            least_power_w=least.without_gears_w if least else None,
-            least_with_gears_w=least.with_gears_w if least else None,
-            largest_shift_deg=float(np.rad2deg(self._largest_shift)),
-            settled_s=self._legs.settled_s(),
+            fell=fell,
         )
 
     def _fall(self) -> str:
         """Say when it fell, and whether it was made to."""
         fell = f"fell at {self._sim.time_s:.2f} s"
-        if self._shut_down_s is None:
+        shut_down_s = self._log.shut_down_s
+        if shut_down_s is None:
             return fell
-        return f"shut down at {self._shut_down_s:.2f} s, {fell}"
+        return f"shut down at {shut_down_s:.2f} s, {fell}"
 
     def _left_s(self) -> float:
         return self._cfg.duration_s - self._sim.time_s
@@ -220,21 +178,16 @@ class Arm:
         sim, period = self._sim, self._cfg.control_period
         block_s = min(self._steadiness.block_s, self._left_s())
         cycles = max(1, round(block_s / period))
-        total = np.zeros_like(self._mean_square)
+        total = np.zeros_like(sim.mean_square)
         n = 0
         while n < cycles and not (n and sim.has_fallen()):
             observation = self._loop.cycle()
             total += sim.mean_square
-            signals = self._teller.signals if self._teller is not None else None
-            self._note(observation, sim.motor_torque, self._loop.decided, signals)
-            if self._loop.shift is not None:
-                largest = float(np.abs(self._loop.shift).max())
-                self._largest_shift = max(self._largest_shift, largest)
+            self._log.cycle(observation, self._loop)
             n += 1
-        self._physics_s += n * period
-        self._mean_square = total / n
-        self._steadiness.add(self._mean_square, self._loop.shift)
-        self._legs.add(sim.time_s, self._mean_square)
+        mean_square = total / n
+        self._steadiness.add(mean_square, self._loop.shift)
+        self._log.block(mean_square, n * period)
 
     def _may_jump(self) -> bool:
         fast = self._fast
@@ -256,42 +209,7 @@ class Arm:
         end = min(begin + self._jump_length.take(), self._cfg.duration_s)
         while end - sim.time_s >= 1.0 - 1e-9:
             sim.advance_heat(mean_square, 1.0)
-            if self._note(sim.read(), torque):
+            if self._log.still(torque):
                 self._jump_length.restart()
                 break
-        self._recording.event("fast-forward", sim.time_s, begin_s=begin)
-
-    def _note(
-        self,
-        observation: Observation,
-        torque: FloatArray,
-        decided: Limits | None = None,
-        signals: Sequence[float] | None = None,
-    ) -> bool:
-        """Record and measure; True when a line was crossed.
-
-        `torque` (n_motors,) in N·m is what heated the motors since the last call.
-        """
-        sim = self._sim
-        self._recording.row(sim, observation, decided, signals, motor_torque=torque)
-        reached = self._meter.add(np.abs(torque))
-        for name in reached:
-            self._recording.event("reached 80 °C", sim.time_s, motor=name)
-        changes = sim.protection.take_events()
-        for change in changes:
-            self._recording.event(
-                "protection",
-                sim.time_s,
-                motor=change.motor,
-                before=change.before,
-                status=change.status,
-                temperature_degc=change.temperature_degc,
-            )
-        is_shut_down = bool(changes) and sim.protection.state().is_shut_down
-        if is_shut_down and self._shut_down_s is None:
-            self._shut_down_s = sim.time_s
-        now = time.perf_counter()
-        if now - self._reported > PROGRESS_PERIOD_S:
-            self._reported = now
-            self._on_progress(sim.time_s)
-        return bool(reached or changes)
+        self._log.jump(begin)
