@@ -26,7 +26,7 @@ from experiments.notebook_parameters import HeatStory
 from experiments.report.effort_figure import effort_figure
 from experiments.report.figure_view import FigureView
 from experiments.report.heat_share_figure import heat_share_figure, time_mean
-from experiments.report.table import lifetime_text
+from experiments.report.lifetime import lifetime_text
 from experiments.report.temperature_figure import temperature_figure
 from models import load_robot
 from sim import read_run

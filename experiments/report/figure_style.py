@@ -3,7 +3,7 @@
 import textwrap
 from typing import TYPE_CHECKING
 
-from experiments.report.table import has_document_legs, shown_joints
+from experiments.report.shown_joints import has_document_legs, shown_joints
 from experiments.standing.published import LEG_JOINTS
 from experiments.standing.results import HeatResult
 

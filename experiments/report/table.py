@@ -12,6 +12,14 @@ from rich import box
 from rich.console import Group
 from rich.table import Table
 
+from experiments.report.lifetime import (
+    NOTHING,
+    in_the_end_text,
+    lifetime_ratio_text,
+    lifetime_s,
+    lifetime_text,
+)
+from experiments.report.shown_joints import has_document_legs, hottest, shown_joints
 from experiments.standing.published import (
     LEG_JOINTS,
     LIFETIME_FACTOR,
@@ -21,89 +29,11 @@ from experiments.standing.published import (
 )
 from experiments.standing.results import ArmResult, HeatResult, JointResult
 
-MOST_ROWS = 10
-"""Joints shown of a robot whose legs are not those of the document."""
-NOTHING = "–"
-
 
 def heat_table(result: HeatResult) -> Group:
     """Return the tables of an experiment; two arms fit into 80 columns."""
     tables = [_temperatures(result), _beside_published(result), _work(result)]
     return Group(*(table for table in tables if table.row_count))
-
-
-def has_document_legs(result: HeatResult) -> bool:
-    """Does the robot have the legs that the document draws?"""
-    return all(
-        arm.left_leg_rise_k is not None and arm.right_leg_rise_k is not None
-        for arm in result.arms.values()
-    )
-
-
-def shown_joints(result: HeatResult) -> tuple[str, ...]:
-    """Return the joints to look at: the document's ten, or the hottest ones."""
-    if has_document_legs(result):
-        return tuple(side + joint for side in "RL" for joint in LEG_JOINTS)
-    arms = list(result.arms.values())
-    names = list(dict.fromkeys(name for arm in arms for name in arm.joints))
-
-    def hottest_first(name: str) -> float:
-        ends = [arm.joints[name].end_degc for arm in arms if name in arm.joints]
-        return -max(ends)
-
-    return tuple(sorted(names, key=hottest_first)[:MOST_ROWS])
-
-
-def hottest(arm: ArmResult) -> tuple[str, JointResult]:
-    """Return the joint with the highest temperature at the end."""
-    return max(arm.joints.items(), key=lambda item: item[1].end_degc)
-
-
-def lifetime_s(arm: ArmResult) -> float:
-    """Return when the first joint reaches 80 °C, or the robot is shut down, in s.
-
-    Run on with the last torques if need be; inf for never. NaN where the robot fell or
-    failed before: those torques foretell nothing.
-    """
-    failed = arm.failure is not None
-    times = [
-        arm.shut_down_s,
-        *(
-            joint.time_to_80_degc_s if failed else joint.forecast_80_degc_s
-            for joint in arm.joints.values()
-        ),
-    ]
-    never = math.nan if failed else math.inf
-    return min((time for time in times if time is not None), default=never)
-
-
-def lifetime_text(arm: ArmResult) -> str:
-    """Say when the first joint reaches 80 °C."""
-    time_s = lifetime_s(arm)
-    if math.isnan(time_s):
-        return "ended before"
-    if math.isinf(time_s):
-        return "never"
-    minutes = f"{time_s / 60.0:.1f} min"
-    if time_s == arm.shut_down_s:
-        return f"{minutes} (shut down)"
-    reached = any(joint.time_to_80_degc_s is not None for joint in arm.joints.values())
-    return minutes + ("" if reached else " (forecast)")
-
-
-def in_the_end_text(arm: ArmResult) -> str:
-    """Say which joint would be the hottest if the robot stood on for ever."""
-    name = max(arm.joints, key=lambda joint: arm.joints[joint].steady_degc)
-    steady = arm.joints[name].steady_degc
-    return f"{name} {steady:.0f} °C" if math.isfinite(steady) else f"{name} burns"
-
-
-def lifetime_ratio_text(arm: ArmResult, reference: ArmResult) -> str:
-    """Say how many times longer an arm lasts than the reference."""
-    time_s, reference_s = lifetime_s(arm), lifetime_s(reference)
-    if not math.isfinite(reference_s) or math.isnan(time_s):
-        return NOTHING
-    return "never" if math.isinf(time_s) else f"{time_s / max(reference_s, 1e-9):.1f} ×"
 
 
 def _table(title: str) -> Table:

@@ -23,7 +23,7 @@ from experiments.report.figure_style import (
     plain_frame,
     write_foot,
 )
-from experiments.report.table import shown_joints
+from experiments.report.shown_joints import shown_joints
 from experiments.standing.published import (
     LEG_JOINTS,
     PUBLISHED,

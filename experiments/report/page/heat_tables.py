@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
+from experiments.report.lifetime import lifetime_ratio_text, lifetime_text
 from experiments.report.page.numbers import (
     NOTHING,
     duration,
@@ -11,13 +12,7 @@ from experiments.report.page.numbers import (
     with_unit,
 )
 from experiments.report.page.views import Column, Row, Table
-from experiments.report.table import (
-    has_document_legs,
-    hottest,
-    lifetime_ratio_text,
-    lifetime_text,
-    shown_joints,
-)
+from experiments.report.shown_joints import has_document_legs, hottest, shown_joints
 from experiments.standing.published import (
     LIFETIME_FACTOR,
     PUBLISHED,
