@@ -1,0 +1,42 @@
+"""Controllers whose shifts of the set-points can be told beforehand."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.robot_interface import Limits, Observation
+from models import Robot
+
+FloatArray = NDArray[np.float64]
+
+
+class Swaying:
+    """Sways the first joint's set-point; keeps what it takes for others' request.
+
+    As those that ship it takes its own last shift off `Observation.target`.
+    """
+
+    def __init__(
+        self, amplitude_rad: float = 0.02, rate: float = 3.0, begin_s: float = 0.0
+    ) -> None:
+        self.name = "swaying"
+        self.amplitude_rad, self.rate, self.begin_s = amplitude_rad, rate, begin_s
+
+    def reset(self, robot: Robot) -> None:
+        self.requests: list[FloatArray] = []
+        self.shifts: list[FloatArray] = []
+        self._shift = np.zeros(len(robot.joints))
+        self._stiffness = np.full(len(robot.joints), 0.9)
+
+    def step(self, observation: Observation) -> Limits:
+        self.requests.append(observation.target - self._shift)
+        self._shift = np.zeros_like(self._shift)
+        after_s = observation.time_s - self.begin_s
+        if after_s >= 0.0:
+            # It hangs on every digit of what it believes that others want.
+            sway = np.sin(self.rate * after_s + self.requests[-1][0])
+            self._shift[0] = self.amplitude_rad * sway
+        self.shifts.append(self._shift)
+        return Limits(
+            stiffness=self._stiffness.copy(),
+            shift=self._shift.copy() if after_s >= 0.0 else None,
+        )
