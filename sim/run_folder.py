@@ -6,7 +6,6 @@ A folder opens whatever became of its process: killed, it lacks the rows since t
 complete part, and its state is `interrupted`.
 """
 
-import fcntl
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from models import BadInput, UnknownName
 from sim.channels import TIME_COLUMN
+from sim.file_lock import is_locked
 from sim.last_second import LAST_SECOND_FILE
 from sim.recorder import EVENTS_FILE
 from sim.run_meta import RunMeta, read_meta
@@ -118,25 +118,13 @@ def read_run(folder: Path | str) -> Run:
     folder = Path(folder)
     meta = read_meta(folder)
     state = meta.state
-    if state == "running" and not _is_locked(folder / EVENTS_FILE):
+    if state == "running" and not is_locked(folder / EVENTS_FILE):
         meta = read_meta(folder)  # it may have ended in between
         state = "interrupted" if meta.state == "running" else meta.state
     events, damaged = _read_events(folder / EVENTS_FILE)
     return Run(
         folder=folder, meta=meta, state=state, events=events, damaged_events=damaged
     )
-
-
-def _is_locked(path: Path) -> bool:
-    """Whether a living recorder holds the file."""
-    try:
-        with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def _read_events(path: Path) -> tuple[tuple[Event, ...], int]:

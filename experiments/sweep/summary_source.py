@@ -7,7 +7,6 @@ A sweep that was killed has no table, or one from an earlier run; each trial tha
 ended is a file of its own, and these are read then.
 """
 
-import fcntl
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from experiments.sweep.store import (
 )
 from experiments.sweep.table import TABLE_FILE, Sweep, frame_of, read_sweep, row_of
 from models import BadInput
+from sim.file_lock import is_locked
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,7 +79,7 @@ def read_folder(folder: Path) -> SweepFolder:
     problems: list[str] = []
     meta = _read_meta(folder, problems)
     paths = sorted((folder / TRIALS).glob("*.json"))
-    is_running = _is_locked(folder / LOCK_FILE)
+    is_running = is_locked(folder / LOCK_FILE)
     sweep = None
     try:
         sweep = read_sweep(folder)
@@ -124,18 +124,6 @@ def _read_meta(folder: Path, problems: list[str]) -> dict[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         problems.append(f"{SWEEP_FILE} cannot be read: {error}. The table is read.")
         return None
-
-
-def _is_locked(path: Path) -> bool:
-    """Whether a living sweep holds the file."""
-    try:
-        with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def _is_older(table: Path, trials: list[Path]) -> bool:
