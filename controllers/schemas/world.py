@@ -1,6 +1,7 @@
 """What all instances of a run share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -150,15 +151,8 @@ def check_waking(
     Raises:
         UnknownName, BadInput: it does, or it cannot say.
     """
-    try:
+    with _has_to_say(kind, "whether it may be woken so"):
         kind.check_waking(waking, parameters, robot)
-    except TestbedError:
-        raise
-    except Exception as error:  # whatever the schema of another package raises
-        raise BadInput(
-            f"schema {kind.info.name!r} cannot say whether it may be woken so: "
-            f"{type(error).__name__}: {error}."
-        ) from error
 
 
 def with_needs(
@@ -172,14 +166,21 @@ def with_needs(
     if not issubclass(kind, ActuationSchema) or waking.needs is not None:
         return waking
     optional = waking.optional
-    try:
+    with _has_to_say(kind, "what it needs"):
         needs = kind.needs_of(parameters, robot)
         optional = kind.optional_of(parameters, robot) if optional is None else optional
+    return replace(waking, needs=needs, optional=optional)
+
+
+@contextmanager
+def _has_to_say(kind: SchemaClass, what: str) -> Iterator[None]:
+    """Make of whatever a schema raises that may be another package's a `BadInput`."""
+    try:
+        yield
     except TestbedError:
         raise
-    except Exception as error:  # whatever the schema of another package raises
+    except Exception as error:
         raise BadInput(
-            f"schema {kind.info.name!r} cannot say what it needs: "
+            f"schema {kind.info.name!r} cannot say {what}: "
             f"{type(error).__name__}: {error}."
         ) from error
-    return replace(waking, needs=needs, optional=optional)
