@@ -7,7 +7,7 @@ from controllers.schemas.arbitration import ARBITRATIONS
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.waking import Waking
-from models import BadInput, Robot, UnknownName
+from models import Robot, UnknownName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +53,7 @@ class Choose(ActuationSchema[ChooseParameters]):
             BadInput: it was given no children.
         """
         del parameters, robot
-        if not waking.children:
-            raise BadInput(f"{waking.name!r} has no children; give it at least one.")
+        waking.require_children()
 
     def start(self) -> None:
         """Wake all children, the first with the highest rank of equals."""

@@ -73,3 +73,12 @@ class Waking:
                     f"{self.name!r} has two children called {name!r}; give each a "
                     "name of its own."
                 )
+
+    def require_children(self) -> None:
+        """Refuse to wake nobody.
+
+        Raises:
+            BadInput: it was given no children.
+        """
+        if not self.children:
+            raise BadInput(f"{self.name!r} has no children; give it at least one.")

@@ -61,8 +61,7 @@ class Sequence(ActuationSchema[SequenceParameters]):
             BadInput: it was given no children.
         """
         del parameters, robot
-        if not waking.children:
-            raise BadInput(f"{waking.name!r} has no children; give it at least one.")
+        waking.require_children()
 
     _place = 0
     """Number of the child whose turn it is."""
