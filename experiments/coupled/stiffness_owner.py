@@ -73,7 +73,8 @@ class StiffnessOwner:
         """(n_joints,) submitted last, on top of the set-points, in rad."""
         self._largest_step = SHIFT_RATE * period_ticks * ledger.cfg.tick_s
         self.decided = Limits(stiffness=np.full(len(robot.joints), np.nan))
-        """What the controller decided last, before anything cut it."""
+        """What the controller decided last, before anything cut it; no answer that was
+        refused."""
         self.seen: Observation | None = None
         """What it was given then."""
 
@@ -95,8 +96,16 @@ class StiffnessOwner:
         """
         if tick % self._period:
             return
-        self.seen = observation
-        self.decided = decided = self.controller.step(observation)
+        decided = self.controller.step(observation)
+        self._submit(decided)
+        self.seen, self.decided = observation, decided
+
+    def _submit(self, decided: Limits) -> None:
+        """Submit what of it is ours.
+
+        Raises:
+            BadInput: a limit or a shift that no robot accepts.
+        """
         limits = decided.stiffness
         if decided.shift is not None:
             check_shift(decided.shift, self._robot)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.robot_interface import Observation
 from experiments.coupled.robot import CoupledRobot
 from experiments.coupled.slot_failures import SlotsFailed
 from experiments.recording import RunRecording
@@ -82,6 +83,8 @@ class ScenarioRunner:
         self._samples: list[tuple[float, FloatArray]] = []
         self.happened: list[tuple[int, ScenarioEvent]] = []
         self._highest = self._stage.true_degc().copy()
+        self._recorded: Observation | None = None
+        """Last one that went into a row with an answer to it."""
 
     def play(
         self, folder: Path | None, on_time: Callable[[float], None] | None
@@ -183,9 +186,14 @@ class ScenarioRunner:
         self._recording.event(kind, round(tick * self._plan.tick_s, 6), **fields)
 
     def _row(self) -> None:
-        stiffness = self._stage.stiffness
-        if stiffness.seen is not None:
-            self._recording.row(self._stage.body.sim, stiffness.seen, stiffness.decided)
+        """Record what the stiffness controller was given and what it decided."""
+        sim, stiffness = self._stage.body.sim, self._stage.stiffness
+        seen = stiffness.seen
+        if seen is None or seen is self._recorded:  # it failed: nobody is asked
+            self._recording.row(sim, sim.read())
+        else:
+            self._recording.row(sim, seen, stiffness.decided)
+        self._recorded = seen
 
     def _sample(self) -> None:
         degc = self._stage.true_degc()

@@ -40,3 +40,17 @@ class Swaying:
             stiffness=self._stiffness.copy(),
             shift=self._shift.copy() if after_s >= 0.0 else None,
         )
+
+
+class Stopping(Swaying):
+    """Sways until it gives a shift that no robot takes."""
+
+    def __init__(self, amplitude_rad: float = 0.02, stops_s: float = 1.0) -> None:
+        super().__init__(amplitude_rad)
+        self.stops_s = stops_s
+
+    def step(self, observation: Observation) -> Limits:
+        limits = super().step(observation)
+        if observation.time_s >= self.stops_s and limits.shift is not None:
+            limits.shift[0] = np.nan
+        return limits

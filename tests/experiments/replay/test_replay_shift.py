@@ -24,7 +24,7 @@ from experiments.standing.fast_forward import FastForwardCfg
 from models import Robot, default_robot_folder
 from sim.run_folder import read_run
 from sim.simulation_cfg import SimulationCfg
-from tests.experiments.replay.shifting import Swaying
+from tests.experiments.replay.shifting import Stopping, Swaying
 
 ATOL_REQUEST = 1e-14  # rad: two roundings of numbers below 1
 SWAY = 0.02  # rad
@@ -214,6 +214,28 @@ def test_a_scenario_is_replayed_bit_for_bit_though_its_shifts_are_slowed_down(
     assert shift_of(result, "fixed").first_difference_s == pytest.approx(0.02)
 
 
+@pytest.mark.parametrize("stops_s", [0.0, 1.0])
+def test_a_scenario_whose_controller_failed_is_replayed_up_to_there(
+    tmp_path: Path, known: Callable[[str, Make], None], stops_s: float
+) -> None:
+    """Its robot goes on and is recorded, but nobody is asked any more."""
+    known("swaying", lambda: Stopping(SWAY, stops_s=stops_s))
+    known("other", FixedStiffness)
+    file, folder = tmp_path / "stands.yaml", tmp_path / "run"
+    text = SCENARIO.replace("duration_s: 3", "duration_s: 2")
+    file.write_text(text.partition("events")[0], encoding="utf-8")
+    folder.mkdir()
+    failure = run_scenario(load_scenario(file), folder, proves=False).result.failure
+    assert failure is not None
+    assert "shift of the set-point of HeadYaw is nan" in failure
+    assert len(read_run(folder).frame) == 100
+    known("swaying", lambda: Swaying(SWAY))
+    result = replayed(folder, "swaying")
+    assert result.run.observations == (50 if stops_s else 100)
+    assert result.reference == ("recorded" if stops_s else "swaying")
+    assert result.answers["swaying"].is_identical
+
+
 @pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("JD-18")
@@ -318,16 +340,6 @@ def test_a_run_from_before_is_replayed_as_before(
     recorded = read_run(folder).channel("target").to_numpy()
     assert_array_equal(np.add(asked.requests[1:], asked.shifts[:-1]), recorded[1:])
     assert "stiffness alone is compared" in text_of(result)
-
-
-class Stopping(Swaying):
-    """Sways as long as it can."""
-
-    def step(self, observation: Observation) -> Limits:
-        limits = super().step(observation)
-        if observation.time_s >= 1.0 and limits.shift is not None:
-            limits.shift[0] = np.nan
-        return limits
 
 
 def test_runs_and_replays_that_stop_early_are_compared_as_far_as_they_went(
