@@ -1,9 +1,9 @@
 """What was identified, as a table for a terminal or a pipe."""
 
-from rich import box
 from rich.table import Table
 
 from experiments.identify_heating.identified import Identified, beside_table
+from experiments.report.plain_table import plain_table
 
 
 def identified_table(found: Identified) -> Table:
@@ -16,17 +16,8 @@ def identified_table(found: Identified) -> Table:
     )
     if fit.is_ambient_given:
         caption += f"; ambient given as {fit.ambient.value:g} °C"
-    table = Table(
-        title=f"C dT/dt = R i² - λ (T - Tₑ), {', '.join(x.name for x in found.logs)}",
-        title_justify="left",
-        title_style="bold",
-        caption=caption,
-        caption_justify="left",
-        caption_style="",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-    )
+    names = ", ".join(log.name for log in found.logs)
+    table = plain_table(f"C dT/dt = R i² - λ (T - Tₑ), {names}", caption)
     table.add_column("")
     table.add_column("fitted", justify="right")
     table.add_column("from", justify="right")

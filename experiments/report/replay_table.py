@@ -1,6 +1,5 @@
 """What controllers answered on one recording, as tables of at most 100 columns."""
 
-from rich import box
 from rich.table import Table
 
 from experiments.replay.results import (
@@ -9,6 +8,7 @@ from experiments.replay.results import (
     ReplayResult,
     ShiftAnswers,
 )
+from experiments.report.plain_table import plain_table
 
 MOST_JUMPS = 3
 """Jumps that are named one by one."""
@@ -39,7 +39,7 @@ def replay_tables(result: ReplayResult) -> list[Table]:
 
 
 def _controllers(result: ReplayResult) -> Table:
-    table = _table(
+    table = plain_table(
         f"Controllers on {_text(result.run)}", caption="\n".join(_notes(result))
     )
     table.add_column("controller", no_wrap=True)
@@ -67,7 +67,7 @@ def _joints(
     reference: ControllerAnswers, other: ControllerAnswers | None = None
 ) -> Table:
     """Return the stiffness by joint: those that differ most, or are stiffest."""
-    table = _table("Stiffness by joint")
+    table = plain_table("Stiffness by joint")
     table.add_column("joint", no_wrap=True)
     shown = [reference] if other is None else [reference, other]
     for one in shown:
@@ -99,7 +99,7 @@ def _shifts(
     name: str, reference_name: str, other: ShiftAnswers, reference: ShiftAnswers
 ) -> Table:
     """Return the shifts by joint in degrees, of those that differ most."""
-    table = _table("Shift of set-points by joint, in °")
+    table = plain_table("Shift of set-points by joint, in °")
     table.add_column("joint", no_wrap=True)
     for of in (reference_name, name):
         table.add_column(f"{of}, mean", justify="right")
@@ -171,22 +171,6 @@ def _notes(result: ReplayResult) -> list[str]:
             + ": heat passed alone, and the clock jumps here too."
         )
     return notes
-
-
-def _table(title: str, caption: str | None = None) -> Table:
-    return Table(
-        title=title,
-        caption=caption or None,
-        title_justify="left",
-        title_style="bold",
-        caption_justify="left",
-        caption_style="",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-        padding=(0, 1),
-        highlight=False,
-    )
 
 
 def _number(value: float) -> str:

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from rich import box
 from rich.console import Group
 from rich.table import Table
 
@@ -19,6 +18,7 @@ from experiments.report.lifetime import (
     lifetime_s,
     lifetime_text,
 )
+from experiments.report.plain_table import plain_table
 from experiments.report.shown_joints import has_document_legs, hottest, shown_joints
 from experiments.standing.published import (
     LEG_JOINTS,
@@ -36,25 +36,12 @@ def heat_table(result: HeatResult) -> Group:
     return Group(*(table for table in tables if table.row_count))
 
 
-def _table(title: str) -> Table:
-    return Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        caption_justify="left",
-        caption_style="",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-        padding=(0, 1),
-    )
-
-
 def _temperatures(result: HeatResult) -> Table:
     """A row a joint: start, then end and rise under every controller."""
     names = shown_joints(result)
     arms = list(result.arms.values())
-    table = _table(f"\nTemperatures in °C, {result.posture}, {result.minutes:g} min")
+    setting = f"{result.posture}, {result.minutes:g} min"
+    table = plain_table(f"\nTemperatures in °C, {setting}")
     table.add_column("joint", no_wrap=True)
     table.add_column("start", justify="right")
     for name in result.arms:
@@ -97,7 +84,7 @@ def _beside_published(result: HeatResult) -> Table:
     known = [name for name in result.arms if name in PUBLISHED]
     if not has_document_legs(result):
         known = []
-    table = _table("\nBeside the published numbers")
+    table = plain_table("\nBeside the published numbers")
     table.add_column("", no_wrap=True)
     for name in known:
         table.add_column(f"{name}\npubl.", justify="right")
@@ -154,7 +141,7 @@ def _work(result: HeatResult) -> Table:
     names = shown_joints(result)
     arms = list(result.arms.values())
     which = "legs" if has_document_legs(result) else "above"
-    table = _table("\nThe robots")
+    table = plain_table("\nThe robots")
     table.add_column("", no_wrap=True)
     for name in result.arms:
         table.add_column(name, justify="right", overflow="fold", min_width=11)

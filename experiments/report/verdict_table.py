@@ -3,11 +3,10 @@
 A pure function of the result; nothing is printed here.
 """
 
-from rich import box
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
+from experiments.report.plain_table import plain_table
 from experiments.scenarios.playing.result import ScenarioResult
 
 MOST_MISHAPS = 10
@@ -18,14 +17,7 @@ HOLDS, BROKEN = Text("holds", style="green"), Text("BROKEN", style="bold red")
 def verdict_table(result: ScenarioResult) -> Group:
     """Return the verdicts and, below them, the run in a line or two."""
     title = f"\n{result.name}, {result.controller}, seed {result.seed}"
-    table = Table(
-        title=Text(title, style="bold"),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-        padding=(0, 1),
-    )
+    table = plain_table(title)
     table.add_column("line", justify="right")
     # What is of no line is expected of every scenario.
     table.add_column("expectation", overflow="fold", ratio=3)
