@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.replay.run import ReplayCfg, answer, open_recording
+from experiments.replay.answers import answer
+from experiments.replay.run import ReplayCfg, open_recording
 from models import BadInput, UnknownName
 
 FloatArray = NDArray[np.float64]
@@ -45,7 +46,8 @@ def answers_of(controller: str, folder: Path) -> FloatArray:
         BadInput: there is no such controller, or it fails on the recording.
     """
     recording = open_recording(ReplayCfg(folder=folder, controllers=(controller,)))
-    answers = answer(recording, controller, lambda _name, _share: None)
+    seen = recording.observations
+    answers = answer(seen, controller, lambda _name, _share: None)
     if answers.failure is not None:
         raise BadInput(f"{controller}, asked for its limits, {answers.failure}")
     return answers.stiffness
