@@ -17,10 +17,11 @@ from experiments.report.figure_style import (
     plain_frame,
 )
 from experiments.report.temperature_figure import spread
-from models import Robot
+from models import Robot, UnknownName
 from sim.run_folder import Run
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 FloatArray = NDArray[np.float64]
@@ -29,6 +30,8 @@ SMOOTH_S = 0.5
 """Powers are means over this time."""
 TICKS_W = tuple(m * 10.0**e for e in range(-3, 4) for m in (1.0, 2.0, 5.0))
 """Of the axis of power, in W."""
+SMALLEST_W = 1e-3
+"""The axis does not go below: limp legs lose nothing, which has no logarithm."""
 ROOM = 1.4
 """Width of the panel over that of its curves: room for the labels at their ends."""
 
@@ -47,9 +50,21 @@ def legs_power_of(run: Run, robot: Robot) -> PowerCurve:
     Raises:
         UnknownName: the run has no motor torques.
     """
-    torque = run.channel("motor_torque")[list(robot.motor_names)].to_numpy(np.float64)
-    watts = torque**2 @ joule_loss(robot)
-    time_s = run.frame.index.to_numpy(np.float64)
+    return legs_power_from(run.frame, robot)
+
+
+def legs_power_from(frame: "pd.DataFrame", robot: Robot) -> PowerCurve:
+    """Return the same of rows that were read already.
+
+    Raises:
+        UnknownName: the rows have no motor torques.
+    """
+    columns = [f"motor_torque.{name}" for name in robot.motor_names]
+    absent = [column for column in columns if column not in frame.columns]
+    if absent:
+        raise UnknownName("Channel", absent[0], frame.columns, "these rows")
+    watts = frame[columns].to_numpy(np.float64) ** 2 @ joule_loss(robot)
+    time_s = frame.index.to_numpy(np.float64)
     slot = np.floor(time_s / SMOOTH_S).astype(int)
     _, place = np.unique(slot, return_inverse=True)
     count = np.bincount(place)
@@ -79,14 +94,16 @@ def power_figure(
     axes.set_yscale("log")
     for watts in least_w.values():
         axes.axhline(watts, xmax=1.0 / ROOM, color=INK, lw=1.0, ls=(0, (4, 3)))
-    low = min(*least_w.values(), *(float(c.watts.min()) for c in curves.values()))
+    lowest = [*least_w.values(), *(float(c.watts.min()) for c in curves.values())]
+    low = max(SMALLEST_W, min(lowest))
     axes.set_ylim(0.6 * low, 1.4 * max(float(c.watts.max()) for c in curves.values()))
     ends |= {name: (watts, SOFT_INK) for name, watts in least_w.items()}
-    places = spread([np.log(watts) for watts, _ in ends.values()], 0.22)
+    heights = [max(watts, SMALLEST_W) for watts, _ in ends.values()]
+    places = spread([np.log(watts) for watts in heights], 0.22)
     for (name, (watts, colour)), place in zip(ends.items(), places, strict=True):
         axes.annotate(
             f"{name} {watts:.2f} W",
-            (longest, watts),
+            (longest, max(watts, SMALLEST_W)),
             (1.03 * longest, float(np.exp(place))),
             fontsize=8.5,
             color=colour,
