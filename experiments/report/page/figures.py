@@ -1,7 +1,9 @@
 """The figures of a page, made anew from the rows or taken from the run folder."""
 
 import base64
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawn
 
 ROBOT_PICTURE, TIMELINE = "robot.png", "timeline.svg"
+MOST_ABREAST = 3
+"""Controllers beside each other: with more, nobody could read the temperatures."""
+Plan = tuple[str, "Callable[[], Drawn | None]", str]
 KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 
 
@@ -36,7 +41,6 @@ def heat_figures(
         problems: gets a line for each figure that cannot be drawn.
     """
     from experiments.report.effort_figure import effort_figure  # noqa: PLC0415  # matplotlib
-    from experiments.report.temperature_figure import temperature_figure  # noqa: PLC0415  # likewise
 
     limits = result.settings.get("effort_limits_nm") or {}
     if robot is not None:
@@ -48,12 +52,15 @@ def heat_figures(
             return None
         return shift_history_figure(frames, robot, robot.posture(result.posture).angles)
 
-    plans: list[tuple[str, Callable[[], Drawn | None], str]] = [
+    plans: list[Plan] = [
+        *(_temperature_plan(part, frames) for part in parts_of(result)),
         (
-            "Joint temperatures over time.",
-            lambda: temperature_figure(result, frames),
-            f"Line chart: temperature of the leg joints over time under {controllers}. "
-            "The end values are in the table of joints.",
+            "What the legs turn into heat over time. Dashed: the least that the "
+            "posture of the coolest robot allows at the end, gears running free and "
+            "stuck gears bearing what they can.",
+            lambda: None if robot is None else power_over_time(result, frames, robot),
+            f"Line chart: Joule loss of the legs over time under {controllers}. The "
+            "values at the end are in the first table.",
         ),
         (
             "How hard the joints worked, and the mean limit in force.",
@@ -78,6 +85,69 @@ def heat_figures(
             svg = themed_svg(drawn, f"{prefix}-{k}")
             figures.append(Figure(caption=caption, alt=alt, svg=svg))
     return figures
+
+
+def parts_of(result: HeatResult) -> list[HeatResult]:
+    """Return the result in parts of at most `MOST_ABREAST` controllers, alike in size.
+
+    Four are two and two.
+    """
+    names = list(result.arms)
+    n_parts = max(1, math.ceil(len(names) / MOST_ABREAST))
+    size = math.ceil(len(names) / n_parts)
+    return [
+        replace(result, arms={name: result.arms[name] for name in names[i : i + size]})
+        for i in range(0, len(names), size)
+    ]
+
+
+def _temperature_plan(result: HeatResult, frames: "Mapping[str, pd.DataFrame]") -> Plan:
+    from experiments.report.temperature_figure import temperature_figure  # noqa: PLC0415  # matplotlib
+
+    controllers = ", ".join(result.arms)
+    return (
+        f"Joint temperatures over time under {controllers}.",
+        lambda: temperature_figure(result, frames),
+        f"Line chart: temperature of the leg joints over time under {controllers}. "
+        "The end values are in the table of joints.",
+    )
+
+
+def power_over_time(
+    result: HeatResult, frames: "Mapping[str, pd.DataFrame]", robot: Robot
+) -> "Drawn | None":
+    """Draw the legs' power under all controllers, and the least for the coolest one.
+
+    Returns:
+        The figure; None where the rows hold no torques, or no leg bears anything.
+    """
+    from experiments.report.power_figure import legs_power_from, power_figure  # noqa: PLC0415  # matplotlib
+
+    torques = [f"motor_torque.{name}" for name in robot.motor_names]
+    curves = {
+        name: legs_power_from(frame, robot)
+        for name, frame in frames.items()
+        if name in result.arms and set(torques) <= set(frame.columns)
+    }
+    if not any((curve.watts > 0.0).any() for curve in curves.values()):
+        return None
+    known = [
+        arm
+        for arm in result.arms.values()
+        if arm.legs_power_w is not None and arm.least_power_w
+    ]
+    coolest = min(known, key=lambda arm: arm.legs_power_w or 0.0, default=None)
+    least = {}
+    if coolest is not None:
+        least = {
+            "least, gears free": coolest.least_power_w,
+            "least, gears stuck": coolest.least_with_gears_w,
+        }
+    return power_figure(
+        curves,
+        {name: watts for name, watts in least.items() if watts},
+        "Joule loss of the legs",
+    )
 
 
 def picture_of(path: Path, caption: str, alt: str) -> list[Figure]:
