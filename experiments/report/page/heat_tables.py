@@ -54,19 +54,17 @@ def outcome_table(result: HeatResult) -> Table:
         f"mean |torque| {of_legs}",
         lambda arm: with_unit(_mean_effort(arm, joints), "N·m", 2),
     )
-    add(
-        "Joule loss of the legs", lambda arm: with_unit(_legs_loss(arm, joints), "J", 0)
-    )
+    add("Joule loss of the legs", lambda arm: with_unit(legs_loss(arm, joints), "J", 0))
     add("power of the legs at the end", lambda arm: with_unit(arm.legs_power_w, "W", 2))
     add("least without gear friction", lambda a: with_unit(a.least_power_w, "W", 2))
     add(
         "power over the least without",
-        lambda a: _times(a.legs_power_w, a.least_power_w),
+        lambda a: times_least(a.legs_power_w, a.least_power_w),
     )
     add("least with gear friction", lambda a: with_unit(a.least_with_gears_w, "W", 2))
     add(
         "power over the least with",
-        lambda a: _times(a.legs_power_w, a.least_with_gears_w),
+        lambda a: times_least(a.legs_power_w, a.least_with_gears_w),
     )
     if any(arm.largest_shift_deg > 0.0 for arm in arms):
         add("largest set-point shift", lambda a: with_unit(a.largest_shift_deg, "°", 2))
@@ -240,13 +238,15 @@ def _mean_effort(arm: ArmResult, names: Sequence[str]) -> float:
     return sum(efforts) / len(efforts) if efforts else math.nan
 
 
-def _legs_loss(arm: ArmResult, names: Sequence[str]) -> float:
+def legs_loss(arm: ArmResult, names: Sequence[str]) -> float:
+    """Return the Joule loss of the legs in J; without it that of the joints named."""
     if arm.legs_joule_loss_j is not None:
         return arm.legs_joule_loss_j
     return sum(arm.joints[n].joule_loss_j for n in names if n in arm.joints)
 
 
-def _times(power_w: float | None, least_w: float | None) -> str:
+def times_least(power_w: float | None, least_w: float | None) -> str:
+    """Return a power over the least; a dash where next to nothing is needed."""
     if power_w is None or least_w is None or least_w < SMALLEST_LEAST_W:
         return NOTHING
     return f"{number(power_w / least_w, 2)} ×"

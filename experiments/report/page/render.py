@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from experiments.report.page.overview import overview_table
 from experiments.report.page.views import Section
 from models import BadInput
 
@@ -41,7 +42,12 @@ def render_page(title: str, sections: Sequence[Section], made_by: str) -> str:
     )
     environment.filters["script_text"] = _script_text
     template = environment.get_template(TEMPLATE)
-    return template.render(title=title, sections=sections, made_by=made_by)
+    return template.render(
+        title=title,
+        sections=sections,
+        overview=overview_table(sections),
+        made_by=made_by,
+    )
 
 
 def _script_text(text: str) -> str:

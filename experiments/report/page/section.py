@@ -12,6 +12,7 @@ from experiments.report.page.figures import (
 )
 from experiments.report.page.heat_tables import heat_tables
 from experiments.report.page.numbers import duration
+from experiments.report.page.overview import outcome_rows
 from experiments.report.page.recomputed import arm_from_rows, heat_from_rows
 from experiments.report.page.run_source import RunSource
 from experiments.report.page.scenario_tables import scenario_tables
@@ -56,6 +57,7 @@ def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> S
         title=_title(source),
         lead=_lead(source, heat),
         warnings=tuple(problems),
+        outcome=() if heat is None else outcome_rows(source.name, heat),
         results=results,
         figures=figures,
         replay=replay,

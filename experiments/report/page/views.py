@@ -94,6 +94,8 @@ class Section:
     """One sentence that says what it was."""
     warnings: tuple[str, ...] = ()
     """What is missing or damaged, and what was done about it."""
+    outcome: Sequence[Row] = ()
+    """Its rows of the table that sets runs side by side; empty where it has none."""
     results: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
     replay: Replay | None = None

@@ -1,7 +1,7 @@
 """Writes the page: checks first what would fail at the end."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -53,7 +53,7 @@ def write_report(
     for i, source in enumerate(sources):
         on_progress(source.name)
         sections.append(_section(source, f"run{i + 1}", cfg))
-    title = sections[0].title if len(sections) == 1 else f"{len(sections)} runs"
+    title = sections[0].title if len(sections) == 1 else _count(sources)
     names = ", ".join(section.name for section in sections)
     html = render_page(f"{title}: {names}", sections, _made_by())
     unfinished = out.with_name(f".{out.name}.{os.getpid()}.tmp")
@@ -64,6 +64,15 @@ def write_report(
         unfinished.unlink(missing_ok=True)
         raise _unwritable(out, error) from error
     return out
+
+
+def _count(sources: Sequence[RunSource | SweepFolder]) -> str:
+    """Say how many runs and sweeps there are."""
+    n_sweeps = sum(isinstance(source, SweepFolder) for source in sources)
+    counts = {"run": len(sources) - n_sweeps, "sweep": n_sweeps}
+    return " and ".join(
+        f"{n} {word}{'s' if n > 1 else ''}" for word, n in counts.items() if n
+    )
 
 
 def _section(source: RunSource | SweepFolder, prefix: str, cfg: ReportCfg) -> Section:

@@ -61,6 +61,8 @@ def test_several_runs_make_one_page(report: Run, copy_of: Copy) -> None:
     status, out, _ = report(f"{a / 'fixed'} {b} --out page.html")
     assert (status, out) == (0, "page.html\n")
     text = Path("page.html").read_text(encoding="utf-8")
+    assert "<h1>2 runs: fixed, b</h1>" in text
+    assert "All runs side by side" in text
     assert (
         text.index('href="#run2"') < text.index('id="run1"') < text.index('id="run2"')
     )

@@ -57,6 +57,7 @@ def test_a_sweep_stands_beside_runs(
     run = copy_of("run")
     assert report(run, sweep_folder, "--out", out) == (0, f"{out}\n", "")
     text = out.read_text(encoding="utf-8")
+    assert "<h1>1 run and 1 sweep: run, pairs</h1>" in text
     first, second = text.index('id="run1"'), text.index('id="run2"')
     assert first < text.index("run: Heat experiment") < second
     assert second < text.index("pairs: Sweep")
