@@ -7,13 +7,15 @@ set-points only in runs in which one was ever decided): enough to give it the sa
 controller sees: where the base is, torques and temperatures as they truly are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.robot_interface import Limits, Observation
+from experiments.stop_signals import why_stopped
 from models import Robot
 from sim.channels import AXES, Channel, observation_channels
 from sim.leds import colour_names
@@ -247,3 +249,15 @@ class RunRecording:
         """Write what waits and how the run ended; may be called twice."""
         if self._recorder is not None:
             self._recorder.close(reason)
+
+    @contextmanager
+    def told_if_broken_off(self) -> Iterator[None]:
+        """Close with the reason, should what is done meanwhile not come to its end."""
+        try:
+            yield
+        except KeyboardInterrupt as stop:
+            self.close(f"failed: {why_stopped(stop)}")
+            raise
+        except Exception as error:
+            self.close(f"failed: {error}")
+            raise

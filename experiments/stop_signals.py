@@ -36,3 +36,8 @@ def heed_stop_signals() -> None:
 def _stop(number: int, frame: FrameType | None) -> None:
     del frame
     raise StoppedBySignal(number)
+
+
+def why_stopped(stop: KeyboardInterrupt) -> str:
+    """Return what a run folder says of a run that was stopped."""
+    return str(stop) or "stopped by the user (Ctrl-C)"

@@ -97,13 +97,8 @@ def run_arm(
         signals=controller.signal_names if isinstance(controller, TellsSignals) else (),
     )
     try:
-        return Arm(cfg, sim, controller, recording, on_progress).run()
-    except KeyboardInterrupt as stop:
-        recording.close(f"failed: {str(stop) or 'stopped by the user (Ctrl-C)'}")
-        raise
-    except Exception as error:
-        recording.close(f"failed: {error}")
-        raise
+        with recording.told_if_broken_off():
+            return Arm(cfg, sim, controller, recording, on_progress).run()
     finally:
         sim.close()
 

@@ -64,14 +64,9 @@ def run_scenario(
     )
     whole = TraceFile(folder) if proves and folder is not None else None
     try:
-        proof = Proof() if proves else None
-        return ScenarioRunner(plan, recording, proof, whole).play(folder, on_time)
-    except KeyboardInterrupt as stop:
-        recording.close(f"failed: {str(stop) or 'stopped by the user (Ctrl-C)'}")
-        raise
-    except Exception as error:
-        recording.close(f"failed: {error}")
-        raise
+        with recording.told_if_broken_off():
+            proof = Proof() if proves else None
+            return ScenarioRunner(plan, recording, proof, whole).play(folder, on_time)
     finally:
         if whole is not None:
             whole.close()

@@ -24,6 +24,7 @@ from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.scenario_run import RunStopped, ScenarioRun
 from experiments.scenarios.playing.stage import Stage
 from experiments.scenarios.playing.trace_keeper import TraceKeeper, WholeTrace
+from experiments.stop_signals import why_stopped
 from models import TestbedError
 from sim.simulated_robot import SimulationDiverged
 from sim.wav import write_wav
@@ -104,7 +105,7 @@ class ScenarioRunner:
                 self._recording.save_last_second(self._stage.body.sim)
             except KeyboardInterrupt as stop:
                 stopped = stop
-                self._fail(str(stop) or "stopped by the user (Ctrl-C)")
+                self._fail(why_stopped(stop))
             self._sample()
             self._recording.close(
                 f"failed: {self._failure}" if self._failure else "done"
