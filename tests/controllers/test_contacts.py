@@ -1,5 +1,6 @@
 """Contact candidates, the posture filter, and the document's worked postures."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -212,11 +213,17 @@ def test_no_posture_is_closest_when_none_is_close(nao: Robot) -> None:
     )
 
 
+@functools.cache
+def whole_nao() -> Robot:
+    """Return what a fixture cannot give to each drawn example."""
+    return load_robot(default_robot_folder())
+
+
 @pytest.mark.requirement("ST-12")
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 2**32 - 1))
 def test_closest_is_the_one_with_the_least_mean_square_difference(seed: int) -> None:
-    nao = load_robot(default_robot_folder())
+    nao = whole_nao()
     rng = np.random.default_rng(seed)
     names = [p.name for p in nao.postures.values() if p.effectors]
     base = nao.posture(names[rng.integers(len(names))]).angles

@@ -11,7 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 MAX_LINES = 80
-MAX_SECONDS = 60.0
+MAX_SECONDS = 300.0
+"""None takes a tenth of it, on a machine that has nothing else to do."""
 
 
 def test_readme_lists_every_lesson_once() -> None:
@@ -21,6 +22,7 @@ def test_readme_lists_every_lesson_once() -> None:
     assert EXAMPLES, "nothing was found: the laws below hold for naught"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs_and_says_something(example: Path, tmp_path: Path) -> None:
     ran = subprocess.run(

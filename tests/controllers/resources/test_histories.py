@@ -17,7 +17,7 @@ from tests.controllers.resources.histories import (
     why_it_fails,
 )
 
-SEEDS = 3_000
+SEEDS = 2_001
 PARTS_OF_A_SOAK = 20
 """So that processes can share them (`-n`)."""
 LENGTHS = (6, 12, 24)

@@ -154,6 +154,7 @@ def play(robot: Robot, seed: int) -> tuple[Stage, SchemaChecker]:
     return stage, checker
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("JD-7", "JD-8", "JD-11", "I-25")
 def test_every_drawn_history_keeps_the_discipline(nao: Robot) -> None:
     seen: dict[str, int] = {}

@@ -86,6 +86,7 @@ def play(robot: Robot, script: Script) -> tuple[Stage, SchemaChecker]:
     return stage, checker
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ARBITRATIONS)
 @pytest.mark.requirement("JD-6", "JD-7", "JD-8", "JD-10", "JD-11")
 def test_the_runtime_does_what_the_naive_model_does(nao: Robot, rule: str) -> None:

@@ -17,6 +17,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(BLOCKS[0])
     ran = pytester.runpytest_inprocess("-Werror", "-p", "no:cacheprovider")

@@ -15,6 +15,9 @@ from sim.world_cfg import WorldCfg
 
 NAO = load_robot()
 SETTLED_S = 20.0
+
+pytestmark = [pytest.mark.scenario, pytest.mark.slow]
+
 Stand = Callable[..., ArmResult]
 
 
