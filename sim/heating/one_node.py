@@ -25,9 +25,10 @@ from sim.heating.seam import (
     column,
     start_excess,
 )
+from sim.heating.windings import Windings
 
 
-class OneNode:
+class OneNode(Windings):
     """The default heating model; see `Heating` for the use."""
 
     def __init__(
@@ -45,19 +46,22 @@ class OneNode:
             ambient_degc: Tₑ in °C; None takes the one of the identification.
         """
         data = [motor.one_node for motor in motors]
-        self._torque_constant = column(d.torque_constant for d in data)
+        torque_constant = column(d.torque_constant for d in data)
+        resistance = column(d.resistance for d in data)
+        reference = column(d.ambient_degc for d in data)  # T_ref
+        super().__init__(
+            torque_constant=torque_constant,
+            joule_constant=resistance / torque_constant**2,  # R / K²
+            reference_degc=reference,
+            ambient_degc=(
+                reference.copy()
+                if ambient_degc is None
+                else np.full(len(data), float(ambient_degc))
+            ),
+            copper_coefficient=copper_coefficient,
+        )
         self._conductance = column(d.conductance for d in data)  # λ
         self._heat_capacity = column(d.heat_capacity for d in data)  # C
-        resistance = column(d.resistance for d in data)
-        self._joule_constant = resistance / self._torque_constant**2  # R / K²
-        reference = column(d.ambient_degc for d in data)  # T_ref
-        self._ambient = (
-            reference.copy()
-            if ambient_degc is None
-            else np.full(len(data), float(ambient_degc))
-        )
-        self._alpha = copper_coefficient
-        self._resistance_at_ambient = 1.0 + self._alpha * (self._ambient - reference)
         self._step_s = -1.0
         self._decay = self._gain = np.empty(0)
         self.reset()
@@ -68,29 +72,8 @@ class OneNode:
         return self._ambient + self._excess
 
     @property
-    def winding(self) -> FloatArray:
-        """(n_motors,) the same node, in °C."""
-        return self.temperature
-
-    @property
-    def ambient(self) -> FloatArray:
-        """(n_motors,) Tₑ in °C."""
-        return self._ambient.copy()
-
-    @property
-    def torque_constant(self) -> FloatArray:
-        """(n_motors,) K in N·m/A."""
-        return self._torque_constant.copy()
-
-    @property
-    def joule_energy(self) -> FloatArray:
-        """(n_motors,) heat made since `reset`, in J."""
-        return self._energy.copy()
-
-    @property
-    def is_burnt(self) -> bool:
-        """Whether a motor has reached the melting point of copper."""
-        return bool((self._excess >= MELTING_DEGC - self._ambient).any())
+    def _winding_excess(self) -> FloatArray:
+        return self._excess
 
     def reset(self, start_degc: FloatArray | float | None = None) -> None:
         """Put every motor at its start temperature; see `Heating.reset`."""
@@ -106,14 +89,6 @@ class OneNode:
         else:
             self._advance_copper(power, duration_s)
         np.minimum(self._excess, MELTING_DEGC - self._ambient, out=self._excess)
-
-    def predict(self, mean_square_torque: FloatArray, duration_s: float) -> FloatArray:
-        """Return the temperatures after `advance`, without advancing."""
-        before = self.state()
-        self.advance(mean_square_torque, duration_s)
-        after = self.temperature
-        self.restore(before)
-        return after
 
     def time_to_reach(
         self, mean_square_torque: FloatArray, threshold_degc: FloatArray | float
@@ -146,15 +121,6 @@ class OneNode:
         excess = np.full_like(s, np.inf)
         np.divide(heating_rate, -s, out=excess, where=s < 0.0)
         return self._ambient + excess
-
-    def currents(self, torque: FloatArray) -> FloatArray:
-        """Return i = τ / K in A."""
-        return torque / self._torque_constant
-
-    def joule_power(self, mean_square_torque: FloatArray) -> FloatArray:
-        """Return R i² (1 + α (T - T_ref)) in W."""
-        growth = self._resistance_at_ambient + self._alpha * self._excess
-        return self._joule_constant * mean_square_torque * growth
 
     def state(self) -> HeatingState:
         """Return a copy of everything that changes."""

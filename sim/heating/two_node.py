@@ -32,6 +32,7 @@ from sim.heating.seam import (
     column,
     start_excess,
 )
+from sim.heating.windings import Windings
 
 REFERENCE_DEGC = 25.0
 """Temperature at which resistances of data sheets hold, and the default ambient."""
@@ -61,7 +62,7 @@ class _Modes(NamedTuple):
         )
 
 
-class TwoNode:
+class TwoNode(Windings):
     """Winding in a housing; see `Heating` for the use."""
 
     def __init__(
@@ -81,16 +82,18 @@ class TwoNode:
         data = [motor.two_node for motor in motors]
         ratio = column(motor.gear_ratio for motor in motors)  # N
         kt = column(motor.torque_constant for motor in motors)
-        self._joint_torque_constant = ratio * kt
-        self._joule_constant = column(d.joule_constant for d in data) / ratio**2
+        ambient = REFERENCE_DEGC if ambient_degc is None else float(ambient_degc)
+        super().__init__(
+            torque_constant=ratio * kt,
+            joule_constant=column(d.joule_constant for d in data) / ratio**2,  # k / N²
+            reference_degc=np.full(len(data), REFERENCE_DEGC),
+            ambient_degc=np.full(len(data), ambient),
+            copper_coefficient=copper_coefficient,
+        )
         self._r_wh = column(d.resistance_winding_housing for d in data)
         self._r_ha = column(d.resistance_housing_ambient for d in data)
         self._c_w = column(d.time_constant_winding for d in data) / self._r_wh
         self._c_h = column(d.time_constant_housing for d in data) / self._r_ha
-        ambient = REFERENCE_DEGC if ambient_degc is None else float(ambient_degc)
-        self._ambient = np.full(len(data), ambient)
-        self._alpha = copper_coefficient
-        self._resistance_at_ambient = 1.0 + self._alpha * (ambient - REFERENCE_DEGC)
         self._unloaded = self._modes(np.zeros(len(data)))
         self.reset()
 
@@ -100,29 +103,8 @@ class TwoNode:
         return self._ambient + self._housing
 
     @property
-    def winding(self) -> FloatArray:
-        """(n_motors,) winding temperature in °C."""
-        return self._ambient + self._winding
-
-    @property
-    def ambient(self) -> FloatArray:
-        """(n_motors,) Tₐ in °C."""
-        return self._ambient.copy()
-
-    @property
-    def torque_constant(self) -> FloatArray:
-        """(n_motors,) N Kt in N·m/A."""
-        return self._joint_torque_constant.copy()
-
-    @property
-    def joule_energy(self) -> FloatArray:
-        """(n_motors,) heat made since `reset`, in J."""
-        return self._energy.copy()
-
-    @property
-    def is_burnt(self) -> bool:
-        """Whether a winding has reached the melting point of copper."""
-        return bool((self._winding >= MELTING_DEGC - self._ambient).any())
+    def _winding_excess(self) -> FloatArray:
+        return self._winding
 
     def reset(self, start_degc: FloatArray | float | None = None) -> None:
         """Put both nodes at the start temperature; see `Heating.reset`."""
@@ -153,14 +135,6 @@ class TwoNode:
         limit = MELTING_DEGC - self._ambient
         self._winding = np.minimum(w_from_past + w_from_heat, limit)
         self._housing = np.minimum(h_from_past + h_from_heat, limit)
-
-    def predict(self, mean_square_torque: FloatArray, duration_s: float) -> FloatArray:
-        """Return the housing temperatures after `advance`, without advancing."""
-        before = self.state()
-        self.advance(mean_square_torque, duration_s)
-        after = self.temperature
-        self.restore(before)
-        return after
 
     def time_to_reach(
         self, mean_square_torque: FloatArray, threshold_degc: FloatArray | float
@@ -199,15 +173,6 @@ class TwoNode:
         at_ambient = self._r_ha * power * self._resistance_at_ambient
         np.divide(at_ambient, margin, out=excess, where=margin > 0.0)
         return self._ambient + excess
-
-    def currents(self, torque: FloatArray) -> FloatArray:
-        """Return i = τ / (N Kt) in A."""
-        return torque / self._joint_torque_constant
-
-    def joule_power(self, mean_square_torque: FloatArray) -> FloatArray:
-        """Return k τ_m² (1 + α (T_w - 25)) in W."""
-        growth = self._resistance_at_ambient + self._alpha * self._winding
-        return self._joule_constant * mean_square_torque * growth
 
     def state(self) -> HeatingState:
         """Return a copy of everything that changes."""
