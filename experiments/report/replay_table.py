@@ -43,7 +43,7 @@ def _controllers(result: ReplayResult) -> Table:
         f"Controllers on {_text(result.run)}", caption="\n".join(_notes(result))
     )
     table.add_column("controller", no_wrap=True)
-    table.add_column(f"as {result.reference}?", justify="right")
+    table.add_column(f"as {result.reference}?", justify="right", no_wrap=True)
     shift = ("shift by",) if result.has_shift else ()
     for name in ("rms", "largest", *shift, "a step", "99 %"):
         table.add_column(name, justify="right", no_wrap=True)
