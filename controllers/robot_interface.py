@@ -49,7 +49,8 @@ class Observation:
     v: FloatArray
     """(n_joints,) joint velocities derived from the encoders, in rad/s."""
     target: FloatArray
-    """(n_joints,) position set-points in force, in rad."""
+    """(n_joints,) position set-points in force, in rad: what others ask for, with the
+    shift on top that the controller decided last (`Limits.shift`)."""
     stiffness: FloatArray
     """(n_joints,) stiffness in force, in [0, 1]."""
     current: FloatArray
