@@ -1,3 +1,4 @@
+from .body import SimulationDiverged as SimulationDiverged
 from .heating import Heating as Heating
 from .heating import HeatingCfg as HeatingCfg
 from .heating import make_heating as make_heating
@@ -10,7 +11,6 @@ from .run_folder import read_run as read_run
 from .sensors import SensorCfg as SensorCfg
 from .servo import ServoCfg as ServoCfg
 from .simulated_robot import SimulatedRobot as SimulatedRobot
-from .simulated_robot import SimulationDiverged as SimulationDiverged
 from .simulation_cfg import SimulationCfg as SimulationCfg
 from .speaker import Speaker as Speaker
 from .speaker import Utterance as Utterance

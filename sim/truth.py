@@ -44,7 +44,7 @@ class Snapshot:
 
     engine: int
     tick: int
-    heat_from: int
+    heat_done: int
     arrays: tuple[FloatArray, ...]
     sensors: tuple[FloatArray, ...]
     rng: Mapping[str, object]

@@ -24,7 +24,8 @@ from experiments.standing.fast_forward import FastForwardCfg, JumpLength, Steadi
 from experiments.standing.pushes import Push, check_pushes, pusher
 from experiments.standing.results import ArmResult
 from models import BadInput, Robot, load_robot
-from sim.simulated_robot import SimulatedRobot, SimulationDiverged
+from sim.body import SimulationDiverged
+from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
 
 FloatArray = NDArray[np.float64]

@@ -10,9 +10,13 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from models import Robot, default_robot_folder, load_robot
-from sim.engine import rotation_from_quaternion
-from sim.placement import resting_faces, resting_normal, rotation_to_normal
-from sim.simulated_robot import SimulatedRobot
+from sim.engine import Engine, rotation_from_quaternion
+from sim.placement import (
+    place_at_rest,
+    resting_faces,
+    resting_normal,
+    rotation_to_normal,
+)
 from sim.simulation_cfg import SimulationCfg
 from sim.world_cfg import WorldCfg
 from tests.sim.conftest import Simulate
@@ -129,14 +133,13 @@ def test_what_can_rest_on_nothing_stands_upright(two_leg: Robot) -> None:
 @pytest.mark.parametrize("posture", load_robot(default_robot_folder()).postures)
 @pytest.mark.parametrize("slope_deg", [0.0, 5.0])
 def test_every_posture_is_placed_on_the_ground(
-    nao: Robot, posture: str, slope_deg: float, monkeypatch: pytest.MonkeyPatch
+    nao: Robot, posture: str, slope_deg: float
 ) -> None:
     """It neither floats nor sinks in before the first tick."""
-    monkeypatch.setattr(SimulatedRobot, "_touch_down", lambda self: None)
-    cfg = SimulationCfg(world=WorldCfg(slope_deg=slope_deg))
-    sim = SimulatedRobot(nao, cfg, posture)
-    clearance = sim._engine.clearance()
-    sim.close()
+    engine = Engine(nao, WorldCfg(slope_deg=slope_deg))
+    place_at_rest(engine, nao, nao.posture(posture))
+    clearance = engine.clearance()
+    engine.close()
     assert abs(clearance) < CLEARANCE
 
 
@@ -148,11 +151,11 @@ def test_every_posture_rests_on_the_ground(
 ) -> None:
     """Placed without falling in or floating; still there and carried after 3 s."""
     sim = simulate(nao, SimulationCfg(), posture)
-    assert abs(sim._engine.clearance()) < CLEARANCE
+    assert abs(sim.engine.clearance()) < CLEARANCE
     sim.step(3000)
     truth = sim.truth()
     assert not truth.has_fallen
-    assert abs(sim._engine.clearance()) < CLEARANCE
+    assert abs(sim.engine.clearance()) < CLEARANCE
     load: dict[str, float] = {}
     for contact in truth.contacts:
         load[contact.link] = load.get(contact.link, 0.0) + contact.normal_force
@@ -168,7 +171,7 @@ def test_another_robot_rests_on_its_soles(
     two_leg: Robot, simulate: Simulate, posture: str
 ) -> None:
     sim = simulate(two_leg, SimulationCfg(), posture)
-    assert abs(sim._engine.clearance()) < CLEARANCE
+    assert abs(sim.engine.clearance()) < CLEARANCE
     sim.step(1000)
     assert not sim.has_fallen()
     assert {c.link for c in sim.truth().contacts} == {"left_foot", "right_foot"}

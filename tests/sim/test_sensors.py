@@ -346,7 +346,7 @@ def test_force_sensors_find_the_centre_of_pressure(
         corners = np.array(
             [s.position for s in two_leg.force_sensors if s.link == link]
         )
-        position, R = sim._engine.link_pose(link)
+        position, R = sim.engine.link_pose(link)
         f = np.array([c.normal_force for c in contacts if c.link == link])
         points = np.array([c.position for c in contacts if c.link == link])
         cop = R.T @ (f @ points / f.sum() - position)
@@ -387,7 +387,7 @@ def test_the_imu_of_a_tumbling_robot(nao: Robot, simulate: Simulate) -> None:
     cfg = SimulationCfg(sensors=EXACT, servo=ServoCfg(friction_scale=0.0))
     sim = simulate(nao, cfg, "StandZero")
     sim.write(Command(stiffness=np.zeros(len(nao.joints))))
-    engine = sim._engine
+    engine = sim.engine
     quaternion = np.array([0.3, -0.2, 0.5, 0.8])
     quaternion /= np.linalg.norm(quaternion)
     engine.place(nao.posture("StandZero").angles, np.array([0.0, 0.0, 3.0]), quaternion)

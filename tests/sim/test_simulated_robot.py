@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from controllers.robot_interface import Command
 from models import BadInput, Robot, UnknownName
+from sim.body import SimulationDiverged
 from sim.heating import HeatingCfg, make_heating
 from sim.servo import ServoCfg
-from sim.simulated_robot import SimulatedRobot, SimulationDiverged
+from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg, misalignment_of
 from sim.ticks import ticks_of
 from sim.world_cfg import WorldCfg

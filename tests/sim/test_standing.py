@@ -168,10 +168,10 @@ def test_feet_that_press_against_each_other_do_not_creep(
     """Half a millimetre in a quarter of an hour at most: sticking is sticking."""
     sim = simulate(nao, SimulationCfg(misalignment_deg={"LHipRoll": 3.0}), "PoseInit")
     sim.step(3000)
-    feet = [sim._engine.link_pose(link)[0] for link in ("l_ankle", "r_ankle")]
+    feet = [sim.engine.link_pose(link)[0] for link in ("l_ankle", "r_ankle")]
     sim.step(2000)
     for link, before in zip(("l_ankle", "r_ankle"), feet, strict=True):
-        creep = np.abs(sim._engine.link_pose(link)[0] - before) / 2.0
+        creep = np.abs(sim.engine.link_pose(link)[0] - before) / 2.0
         assert (creep < CREEP).all(), link
 
 

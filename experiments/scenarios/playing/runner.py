@@ -26,7 +26,7 @@ from experiments.scenarios.playing.stage import Stage
 from experiments.scenarios.playing.trace_keeper import TraceKeeper, WholeTrace
 from experiments.stop_signals import why_stopped
 from models import TestbedError
-from sim.simulated_robot import SimulationDiverged
+from sim.body import SimulationDiverged
 from sim.wav import write_wav
 
 FloatArray = NDArray[np.float64]

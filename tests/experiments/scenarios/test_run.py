@@ -20,8 +20,9 @@ from experiments.scenarios.playing.trace_file import read_trace
 from experiments.scenarios.reading.load import load_scenario
 from experiments.stop_signals import StoppedBySignal
 from models import BadInput
+from sim.body import SimulationDiverged
 from sim.run_folder import read_run
-from sim.simulated_robot import SimulatedRobot, SimulationDiverged
+from sim.simulated_robot import SimulatedRobot
 
 EVENTS = """\
 name: everything
