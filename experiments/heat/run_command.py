@@ -4,12 +4,12 @@ import sys
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from experiments.heat.cfg import HeatCfg
 from experiments.heat.plan import plan_arms
 from experiments.heat.run import failures, record_arms, run_arms
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
+from experiments.simulated_time_bars import simulated_time_bars
 from experiments.standing.arm import ArmCfg
 from experiments.standing.results import HeatResult
 from experiments.stop_signals import INTERRUPTED
@@ -84,14 +84,7 @@ def _show(
 def _with_progress(cfg: HeatCfg, arms: list[ArmCfg]) -> HeatResult:
     if not sys.stderr.isatty():
         return run_arms(cfg, arms, lambda _number, _time_s: None)
-    with Progress(
-        TextColumn("{task.description:>14}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f} of {task.total:.0f} s"),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
+    with simulated_time_bars() as progress:
         tasks = [
             progress.add_task(arm.controller, total=arm.duration_s) for arm in arms
         ]

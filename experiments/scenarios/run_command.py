@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.report.verdict_table import verdict_table
@@ -14,6 +13,7 @@ from experiments.scenarios.plan.scenario import Scenario
 from experiments.scenarios.playing.run import RunStopped, ScenarioRun, run_scenario
 from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.shipped import SCENARIOS
+from experiments.simulated_time_bars import simulated_time_bars
 from experiments.stop_signals import INTERRUPTED, StoppedBySignal
 from models import BadInput
 from models.yaml_lines import FileErrors
@@ -121,14 +121,7 @@ def _with_progress(scenario: Scenario, folder: Path, asked: Asked) -> ScenarioRu
     command = tuple(sys.argv)
     if not sys.stderr.isatty():
         return run_scenario(scenario, folder, proves=asked.proves, command=command)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f} of {task.total:.0f} s"),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
+    with simulated_time_bars() as progress:
         task = progress.add_task(scenario.name, total=scenario.duration_s)
 
         def show(time_s: float) -> None:
