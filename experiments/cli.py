@@ -8,6 +8,7 @@ stated failure, 2 bad input. Heavy imports wait until a command needs them.
 import sys
 
 import typer
+from typer.core import TyperGroup
 
 from experiments.bench.command import bench_command
 from experiments.heat.command import heat_command, preset_search_command
@@ -22,7 +23,34 @@ from experiments.sweep.command import sweep_command
 from experiments.sweep.show_command import sweep_show_command
 from models import BadInput, TestbedError
 
+ORDER = (
+    "heat",
+    "report",
+    "replay",
+    "robot",
+    "sweep",
+    "sweep-show",
+    "posture-search",
+    "identify",
+    "scenario",
+    "resources",
+    "bench",
+    "preset-search",
+)
+"""In which `--help` lists the commands: as a user meets them."""
+
+
+class _Ordered(TyperGroup):
+    """Lists groups of commands among the commands, where typer has them last."""
+
+    def list_commands(self, ctx: object) -> list[str]:
+        """Return all names, in our order."""
+        del ctx
+        return sorted(self.commands, key=ORDER.index)
+
+
 app = typer.Typer(
+    cls=_Ordered,
     help="A physics testbed for humanoid robots: heat, stiffness, shared resources.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -55,16 +83,15 @@ def robot_command(robot: RobotOption = None) -> None:
         console.print(table)
 
 
-# The order here is that of `nao-testbed --help`.
-app.command(name="posture-search")(posture_search_command)
-app.command(name="report")(report)
-app.command(name="sweep")(sweep_command)
-app.command(name="sweep-show")(sweep_show_command)
 app.command(name="heat")(heat_command)
+app.command(name="report")(report)
 app.command(name="replay")(replay_command)
 app.command(name="robot")(robot_command)
+app.command(name="sweep")(sweep_command)
+app.command(name="sweep-show")(sweep_show_command)
+app.command(name="posture-search")(posture_search_command)
+app.command(name="identify")(identify_command)
+app.add_typer(scenario_app, name="scenario")
+app.add_typer(resources_app, name="resources")
 app.command(name="bench")(bench_command)
 app.command(name="preset-search")(preset_search_command)
-app.command(name="identify")(identify_command)
-app.add_typer(resources_app, name="resources")
-app.add_typer(scenario_app, name="scenario")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.heat.run import failures
-from experiments.report.table import hottest
+from experiments.report.shown_joints import hottest
 from experiments.standing.published import LEG_JOINTS, PUBLISHED
 from experiments.standing.results import HeatResult, JointResult, leg_rise
 
