@@ -26,6 +26,7 @@ from experiments.sweep.summary import (
 from experiments.sweep.summary_marks import (
     arm_colour,
     draw_band,
+    fainter,
     logarithmic,
     name_axis,
     strew,
@@ -86,9 +87,11 @@ def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
     pairs = paired(sweep, "legs_power_w")
     least = paired(sweep, "least_with_gears_w")
     places = np.arange(len(names))
+    alpha = fainter(1.0, len(pairs))
     for row in pairs.to_numpy(float):
         there = np.isfinite(row)  # past a controller that it fell with
-        axes.plot(places[there], row[there], color=FAINT_INK, lw=0.7, zorder=1)
+        x, y = places[there], row[there]
+        axes.plot(x, y, color=FAINT_INK, lw=0.7, alpha=alpha, zorder=1)
     losses = summary_of(sweep)["loss_median"].to_dict()
     for i, name in enumerate(names):
         colour = arm_colour(i)

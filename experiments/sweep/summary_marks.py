@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+CROWD = 60
+"""Marks that can be told apart; of more, each is drawn fainter."""
 SPREAD = 0.16
 """Half the width over which dots of one controller are strewn."""
 
@@ -24,12 +26,18 @@ def arm_colour(place: int) -> str:
     return ARM_COLOURS[place % len(ARM_COLOURS)]
 
 
+def fainter(alpha: float, n: int) -> float:
+    """Return the opacity of each of n marks: less where many lie upon each other."""
+    return alpha * min(1.0, max(0.25, CROWD / max(1, n)))
+
+
 def strew(axes: "Axes", place: int, values: "np.ndarray", colour: str) -> None:
     """Draw values as dots side by side, in their order so that none hides another."""
     values = np.sort(values[np.isfinite(values)])
     golden = (np.arange(len(values)) * 0.618034) % 1.0
     x = place + SPREAD * (2.0 * golden - 1.0)
-    axes.plot(x, values, "o", ms=3.2, color=colour, alpha=0.45, mew=0, zorder=2)
+    alpha = fainter(0.45, len(values))
+    axes.plot(x, values, "o", ms=3.2, color=colour, alpha=alpha, mew=0, zorder=2)
     if len(values):
         draw_band(axes, place, values, colour)
 
