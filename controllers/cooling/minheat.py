@@ -14,13 +14,13 @@ Nothing is shifted while the robot moves or is pushed, or rests on more than its
 
 from collections import Counter
 from dataclasses import dataclass
-from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.cooling.least_loss import LeastLoss, solve_least_loss
 from controllers.cooling.leg_relief import LegRelief
+from controllers.cooling.low_pass import LowPass
 from controllers.cooling.minheat_cfg import MinHeatCfg
 from controllers.cooling.present_forces import PresentForces
 from controllers.cooling.set_point_shift import SetPointShift
@@ -79,7 +79,6 @@ class MinHeat:
 
     def _forget(self) -> None:
         """Nothing has been seen yet."""
-        self._time: float | None = None
         self._next = -np.inf
         self._present: PresentForces | None = None
         self._seen: tuple[float, FloatArray, tuple[str, ...]] | None = None
@@ -103,7 +102,7 @@ class MinHeat:
         self._stillness = Stillness(robot, cfg.stillness)
         self._shift = SetPointShift(robot, cfg.shift)
         self._given: FloatArray = np.zeros(len(robot.joints))
-        self._effort: FloatArray = np.zeros(len(robot.motors))
+        self._effort = LowPass(len(robot.motors), cfg.current_time_constant_s)
         self._forget()
 
     @property
@@ -164,7 +163,9 @@ class MinHeat:
         """
         self._require_robot()
         limits = self.limits.step(observation)  # looks whether values are finite
-        dt = self._filter(observation)
+        require_finite(observation, ("current",))
+        effort = observation.current * self._torque_constant
+        dt = self._effort.step(observation.time_s, effort)
         request = observation.target - self._given
         self._stillness.step(observation, request)
         if not self._is_enabled:
@@ -191,19 +192,6 @@ class MinHeat:
             return shift
         return np.where(beyond, np.clip(wanted, low, high) - request, shift)
 
-    def _filter(self, observation: Observation) -> float:
-        """Take the currents through their low pass; return the time passed in s."""
-        require_finite(observation, ("current",))
-        effort = observation.current * self._torque_constant
-        if self._time is None:
-            dt, k = 0.0, 1.0
-        else:
-            dt = max(0.0, observation.time_s - self._time)
-            k = 1.0 - exp(-dt / self.cfg.current_time_constant_s)
-        self._time = observation.time_s
-        self._effort += k * (effort - self._effort)
-        return dt
-
     def _why_not(self) -> str | None:
         """Return why the shift is left as it is; None: it may go on."""
         still = self._stillness
@@ -223,7 +211,7 @@ class MinHeat:
         pressed = self._stillness.is_pressed
         relief = self._relief.find(
             observation.q,
-            self._effort,
+            self._effort.value,
             is_pressed=pressed,
             up=plane.up,
             weights=temperature_weights(observation.temperature, self.cfg.weights),
@@ -237,7 +225,7 @@ class MinHeat:
     def _follow(self, least: LeastLoss) -> None:
         """Move the shift towards the torques of `least`, in the legs alone."""
         counts = self._relief.counts
-        change = np.where(counts, least.motor_effort - self._effort, 0.0)
+        change = np.where(counts, least.motor_effort - self._effort.value, 0.0)
         remaining = np.where(counts, least.motor_effort, 0.0)
         self._shift.follow(change, remaining, self.cfg.period_s)
         if self._shift.is_at_bound:

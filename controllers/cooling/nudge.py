@@ -16,11 +16,11 @@ with signs from a table after ten steps in vain.
 """
 
 from collections import Counter
-from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.cooling.low_pass import LowPass
 from controllers.cooling.nudge_cfg import NudgeCfg
 from controllers.cooling.stillness import Stillness
 from controllers.finite import require_finite
@@ -68,8 +68,7 @@ class Nudge:
         self._still = Stillness(robot, self.cfg.stillness)
         self._stiffness = np.ones(n)
         self._shift: FloatArray = np.zeros(n)
-        self._current: FloatArray = np.zeros(motors)
-        self._time: float | None = None
+        self._current = LowPass(motors, self.cfg.current_time_constant_s)
         self._next = 0.0
         self._is_returning = False
         self.flag_counts = Counter()
@@ -89,7 +88,7 @@ class Nudge:
         if self._robot is None:
             raise BadInput("The controller has no robot yet; call reset(robot) first.")
         require_finite(observation, _FIELDS)
-        dt = self._filter_currents(observation)
+        dt = self._current.step(observation.time_s, observation.current)
         request = observation.target - self._shift
         still = self._still
         still.step(observation, request)
@@ -112,18 +111,6 @@ class Nudge:
             self._next = observation.time_s + self.cfg.period_s
         return Limits(stiffness=self._stiffness.copy(), shift=self._shift.copy())
 
-    def _filter_currents(self, observation: Observation) -> float:
-        """Take the currents through their low pass; return the time passed, in s."""
-        now = observation.time_s
-        if self._time is None:  # the first: nothing to filter with
-            dt, k = 0.0, 1.0
-        else:
-            dt = max(0.0, now - self._time)
-            k = 1.0 - exp(-dt / self.cfg.current_time_constant_s)
-        self._time = now
-        self._current += k * (observation.current - self._current)
-        return dt
-
     def _go_back(self, dt: float) -> None:
         step = self.cfg.bound_rad * dt / self.cfg.return_s
         self._shift -= np.clip(self._shift, -step, step)
@@ -137,7 +124,7 @@ class Nudge:
         """
         cfg, robot = self.cfg, self._robot
         assert robot is not None  # step has looked
-        amps = np.abs(self._current)
+        amps = np.abs(self._current.value)
         shift = self._shift[self._lead]
         is_high = np.abs(shift) >= cfg.high_shift_rad
         wants = self._is_leg & (
@@ -149,7 +136,7 @@ class Nudge:
             lead, joints = self._lead[m], self._joints[m]
             is_far = abs(error[lead]) > cfg.large_step_rad
             step = cfg.large_step_rad if is_far else cfg.small_step_rad
-            moved = shift[m] - np.copysign(step, self._current[m])
+            moved = shift[m] - np.copysign(step, self._current.value[m])
             # The bound, and for no joint of the motor beyond its range.
             lower = max(-cfg.bound_rad, float((robot.lower - request)[joints].max()))
             upper = min(cfg.bound_rad, float((robot.upper - request)[joints].min()))

@@ -5,11 +5,11 @@ posture or lifts it.
 """
 
 from dataclasses import dataclass
-from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.cooling.low_pass import LowPass
 from controllers.robot_interface import Observation
 from models import BadInput, Robot
 
@@ -61,10 +61,9 @@ class Stillness:
         """Prepare for `robot`, of which nothing is known yet."""
         self._cfg = cfg
         self._sensors = sensors_of_feet(robot)  # (n_feet, n_force_sensors)
-        self._velocity: FloatArray = np.zeros(len(robot.joints))
-        self._gyro: FloatArray = np.zeros(3)
+        self._velocity = LowPass(len(robot.joints), cfg.time_constant_s)
+        self._gyro = LowPass(3, cfg.time_constant_s)
         self._request: FloatArray | None = None
-        self._time = 0.0
         self._moved_at = 0.0
         self.calm_s = 0.0
         """Time without motion, in s."""
@@ -83,21 +82,18 @@ class Stillness:
             request: (n_joints,) set-points without our own shift, in rad.
         """
         cfg, now = self._cfg, observation.time_s
-        if self._request is None:  # the first: nothing to filter with
-            self._request, self._moved_at, k = request, now, 1.0
-        else:
-            k = 1.0 - exp(-max(0.0, now - self._time) / cfg.time_constant_s)
-        self._time = now
-        self._velocity += k * (observation.v - self._velocity)
-        self._gyro += k * (observation.gyro - self._gyro)
+        if self._request is None:
+            self._request, self._moved_at = request, now
+        self._velocity.step(now, observation.v)
+        self._gyro.step(now, observation.gyro)
         change = float(np.abs(request - self._request).max())
         self.is_new_posture = change > cfg.request_threshold_rad
         if self.is_new_posture:
             self._request = request
         if (
             self.is_new_posture
-            or np.abs(self._gyro).max() > cfg.gyro_threshold
-            or np.abs(self._velocity).max() > cfg.velocity_threshold
+            or np.abs(self._gyro.value).max() > cfg.gyro_threshold
+            or np.abs(self._velocity.value).max() > cfg.velocity_threshold
         ):
             self._moved_at = now
         self.calm_s = now - self._moved_at
