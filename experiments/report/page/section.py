@@ -138,15 +138,37 @@ def _lead(source: RunSource, heat: HeatResult | None) -> str:
             f"{duration(60.0 * heat.minutes)} under {names}"
             f"{f', preset {preset}' if preset else ''}, seed {heat.seed}."
         )
-    if source.arms:
-        meta = source.arms[0].run.meta
-        return f"{meta.robot} under {source.arms[0].name}, seed {meta.seed}."
-    return ""
+    if not source.arms:
+        return ""
+    meta = source.arms[0].run.meta
+    words = f"{meta.robot} under {source.arms[0].name}, seed {meta.seed}"
+    verdicts = (source.scenario or {}).get("verdicts")
+    if verdicts:
+        held = sum(bool(verdict["holds"]) for verdict in verdicts)
+        words += f": {held} of {len(verdicts)} expectations hold"
+    return f"{_about(source)} {words}.".strip()
+
+
+def _about(source: RunSource) -> str:
+    """Return what a scenario's file says that it is for."""
+    from ruamel.yaml import YAML  # noqa: PLC0415  # only for scenarios
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415  # likewise
+
+    try:
+        form = YAML(typ="safe", pure=True).load(_scenario_text(source))
+    except YAMLError:  # a recording of another version
+        return ""
+    about = form.get("about") if isinstance(form, dict) else None
+    return " ".join(str(about).split()) if about else ""
+
+
+def _scenario_text(source: RunSource) -> str:
+    config = cast("Mapping[str, Any]", source.arms[0].run.meta.config)
+    return str(config.get("scenario", ""))
 
 
 def _texts(source: RunSource) -> tuple[TextBlock, ...]:
     if source.kind != "scenario":
         return ()
-    config = cast("Mapping[str, Any]", source.arms[0].run.meta.config)
-    text = str(config.get("scenario", ""))
+    text = _scenario_text(source)
     return (TextBlock(caption="The scenario's file", text=text),) if text else ()

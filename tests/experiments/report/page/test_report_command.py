@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -167,6 +168,9 @@ def test_a_scenario_has_its_verdicts_on_the_page(tmp_path: Path) -> None:
     text = write_report(cfg).read_text(encoding="utf-8")
     assert "<h1>Scenario short: scenario</h1>" in text
     assert '<td class="text">holds</td>' in text
+    (lead,) = re.findall('<p class="lead">(.*)</p>', text)
+    assert lead.startswith("Nobody wants anything. nao under ")
+    assert lead.endswith(": 1 of 1 expectations hold.")
     assert "The scenario&#39;s file" in text
     (folder / "scenario.json").unlink()
     text = write_report(cfg).read_text(encoding="utf-8")
