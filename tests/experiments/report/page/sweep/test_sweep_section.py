@@ -37,6 +37,11 @@ def of(folder: Path, text: str, work: Work) -> SweepFolder:
     return read_folder(folder / "out")
 
 
+@pytest.fixture(scope="module")
+def near(tmp_path_factory: pytest.TempPathFactory) -> SweepFolder:
+    return of(tmp_path_factory.mktemp("near"), BAND, stand)
+
+
 def undrawn(found: SweepFolder, monkeypatch: pytest.MonkeyPatch) -> Section:
     monkeypatch.setattr("experiments.report.page.sweep.section._figures", lambda *_: [])
     return sweep_section(found, "run1")
@@ -94,17 +99,17 @@ def test_a_single_trial_has_its_ratio_to_the_same_robot(found: SweepFolder) -> N
 
 
 def test_every_row_has_a_cell_for_every_column(
-    found: SweepFolder, tmp_path: Path
+    found: SweepFolder, near: SweepFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    near = of(tmp_path, BAND, stand)
     for folder in (found, near):
-        section = sweep_section(folder, "run1")
+        section = undrawn(folder, monkeypatch)
         for table in (*section.results, *section.trials, *section.settings):
             assert {len(row.cells) for row in table.rows} == {len(table.columns)}
 
 
-def test_published_outcomes_stand_beside_robots_that_were_kept(tmp_path: Path) -> None:
-    near = of(tmp_path, BAND, stand)
+def test_published_outcomes_stand_beside_robots_that_were_kept(
+    near: SweepFolder,
+) -> None:
     section = sweep_section(near, "run1")
     band = section.results[-1]
     assert cells(band, "hotter leg, rise, K", "fixed")[-2] == "109.0"
