@@ -26,10 +26,10 @@ from controllers.cooling.present_forces import PresentForces
 from controllers.cooling.set_point_shift import SetPointShift
 from controllers.cooling.stillness import Stillness
 from controllers.cooling.temperature_weights import temperature_weights
-from controllers.finite import require_finite
+from controllers.required import require_finite, require_robot
 from controllers.robot_interface import Limits, Observation
 from controllers.stiffness import SmartStiffness
-from models import BadInput, Robot
+from models import Robot
 
 FloatArray = NDArray[np.float64]
 
@@ -118,7 +118,7 @@ class MinHeat:
     @property
     def shift(self) -> FloatArray:
         """(n_joints,) the present shift of the set-points in rad; a copy."""
-        self._require_robot()
+        require_robot(self._robot)
         return self._given.copy()
 
     @property
@@ -161,7 +161,7 @@ class MinHeat:
             SensorError: a sensor value is not finite.
             BadInput: `reset` was not called.
         """
-        self._require_robot()
+        require_robot(self._robot)
         limits = self.limits.step(observation)  # looks whether values are finite
         require_finite(observation, ("current",))
         effort = observation.current * self._torque_constant
@@ -183,7 +183,7 @@ class MinHeat:
 
     def _within_range(self, request: FloatArray) -> FloatArray:
         """Return the shift, cut where a set-point would leave its joint's range."""
-        robot, shift = self._require_robot(), self._shift.value
+        robot, shift = require_robot(self._robot), self._shift.value
         # Who misreads an angle may ask for a little more than the range: left alone.
         low, high = np.minimum(robot.lower, request), np.maximum(robot.upper, request)
         wanted = request + shift
@@ -204,7 +204,7 @@ class MinHeat:
 
     def _look(self, observation: Observation) -> None:
         """Solve for the least loss, and let the shift follow unless switched off."""
-        robot = self._require_robot()
+        robot = require_robot(self._robot)
         plane = self.limits.plane
         if plane is None:
             return
@@ -230,8 +230,3 @@ class MinHeat:
         self._shift.follow(change, remaining, self.cfg.period_s)
         if self._shift.is_at_bound:
             self._counts["shift at its bound"] += 1
-
-    def _require_robot(self) -> Robot:
-        if self._robot is None:
-            raise BadInput("The controller has no robot yet; call reset(robot) first.")
-        return self._robot

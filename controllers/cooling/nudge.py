@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from controllers.cooling.low_pass import LowPass
 from controllers.cooling.nudge_cfg import NudgeCfg
 from controllers.cooling.stillness import Stillness
-from controllers.finite import require_finite
+from controllers.required import require_finite, require_robot
 from controllers.robot_interface import Limits, Observation
-from models import BadInput, Robot
+from models import Robot
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -85,8 +85,7 @@ class Nudge:
             SensorError: a sensor value is not finite.
             BadInput: `reset` was not called.
         """
-        if self._robot is None:
-            raise BadInput("The controller has no robot yet; call reset(robot) first.")
+        require_robot(self._robot)
         require_finite(observation, _FIELDS)
         dt = self._current.step(observation.time_s, observation.current)
         request = observation.target - self._shift
@@ -122,8 +121,7 @@ class Nudge:
             error: (n_joints,) set-point minus measured angle, in rad.
             request: (n_joints,) set-points without the shift, in rad.
         """
-        cfg, robot = self.cfg, self._robot
-        assert robot is not None  # step has looked
+        cfg, robot = self.cfg, require_robot(self._robot)
         amps = np.abs(self._current.value)
         shift = self._shift[self._lead]
         is_high = np.abs(shift) >= cfg.high_shift_rad

@@ -11,6 +11,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.required import require_robot
 from controllers.robot_interface import Limits, Observation
 from controllers.stiffness.config import SmartStiffnessCfg
 from controllers.stiffness.equilibrium import Equilibrium, EquilibriumLogic
@@ -106,7 +107,7 @@ class SmartStiffness:
         Raises:
             UnknownName: the robot has no such link.
         """
-        self._require_robot()
+        require_robot(self._robot)
         self._first.set_loads(loads)
 
     @property
@@ -124,7 +125,7 @@ class SmartStiffness:
         Raises:
             SensorError: a sensor value is not finite.
         """
-        robot, cfg = self._require_robot(), self.cfg
+        robot, cfg = require_robot(self._robot), self.cfg
         balance = self._first.solve(observation)
         dt = 0.0 if self._time is None else max(0.0, observation.time_s - self._time)
         posture, tau, flags = balance.posture, balance.torques.tau, balance.flags
@@ -185,8 +186,3 @@ class SmartStiffness:
                 stiffness=stiffness,
             )
         return self._report
-
-    def _require_robot(self) -> Robot:
-        if self._robot is None:
-            raise BadInput("The controller has no robot yet; call reset(robot) first.")
-        return self._robot

@@ -10,7 +10,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.finite import require_finite
+from controllers.required import require_finite
 from controllers.robot_interface import Observation
 from models import Robot
 

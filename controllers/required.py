@@ -1,4 +1,4 @@
-"""What every controller checks before it computes: sensor values are finite."""
+"""What every controller asks for before it computes: a robot, and finite values."""
 
 from collections.abc import Iterable
 
@@ -6,6 +6,18 @@ import numpy as np
 
 from controllers.errors import SensorError
 from controllers.robot_interface import Observation
+from models import BadInput, Robot
+
+
+def require_robot(robot: Robot | None) -> Robot:
+    """Return the robot that `reset` was given.
+
+    Raises:
+        BadInput: it was not called yet, and there is None.
+    """
+    if robot is None:
+        raise BadInput("The controller has no robot yet; call reset(robot) first.")
+    return robot
 
 
 def require_finite(observation: Observation, fields: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from controllers.errors import SensorError
-from controllers.finite import require_finite
+from controllers.required import require_finite
 from models import load_robot
 from tests.controllers.conftest import make_observation
 from tests.controllers.helpers import FloatArray
