@@ -230,7 +230,7 @@ def _run_until(
         if float(line) >= time_s:
             break
     process.send_signal(end)
-    rest, _ = process.communicate(timeout=30)
+    rest, _ = process.communicate(timeout=120)
     whole = rest[: rest.rfind("\n") + 1].split()
     return float(whole[-1]) if whole else time_s
 

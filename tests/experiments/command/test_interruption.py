@@ -14,10 +14,12 @@ from tests.experiments.command.helpers import Launch
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 LINE = f"heat --full --minutes 600 --robot {TWO_LEG} --posture Stand"
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 """Nothing here takes longer, on a machine that is busy too."""
 IMPORTING_S = 0.4
 """After the run folders were made: the workers import, which takes about a second."""
+STEPPING_S = 2.0
+"""Two workers that have computed for so long have recorded something."""
 ARMS = ("fixed", "smart")
 
 
@@ -54,8 +56,21 @@ def running(here: Path, launch: Launch) -> "subprocess.Popen[str]":
     """Both arms step their physics."""
     process = launch(LINE)
     wait_for(lambda: recording(here), process)
-    time.sleep(1.0)
+    enough_s = cpu_s(process.pid) + STEPPING_S
+    wait_for(lambda: cpu_s(process.pid) > enough_s, process)
     return process
+
+
+def cpu_s(group: int) -> float:
+    """Return what the processes of a group have computed for, in s."""
+    listed = subprocess.run(
+        ["ps", "-e", "-o", "pgid=,cputimes="],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = (line.split() for line in listed.stdout.splitlines())
+    return sum(float(seconds) for pgid, seconds in rows if int(pgid) == group)
 
 
 @pytest.mark.slow

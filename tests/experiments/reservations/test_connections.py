@@ -65,7 +65,7 @@ def test_when_the_server_is_full_those_who_are_there_go_on(
     make_server: MakeServer,
 ) -> None:
     server = make_server(max_connections=8)
-    with Client(server.url, "robot 1", time_to_live_s=0.6) as robot:
+    with Client(server.url, "robot 1", time_to_live_s=5.0) as robot:
         token = robot.take("ball").token
         assert token is not None
         robot.renew()

@@ -19,7 +19,7 @@ from tests.experiments.reservations.helpers import small_tree
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
-LATEST_MS = 15_000
+LATEST_MS = 60_000
 
 
 @pytest.fixture

@@ -13,7 +13,13 @@ from experiments.reservations.serve import ReservationServer, ServerCfg
 from experiments.reservations.server import MAX_BODY
 from experiments.reservations.threaded import SharedLedger
 from models import BadInput
-from tests.experiments.reservations.helpers import ask, picture, register, small_tree
+from tests.experiments.reservations.helpers import (
+    AT_MOST_S,
+    ask,
+    picture,
+    register,
+    small_tree,
+)
 
 SECRET = "correct horse"
 URL = "http://127.0.0.1:1"
@@ -32,7 +38,7 @@ def server() -> Iterator[ReservationServer]:
 
 @pytest.fixture(scope="module")
 def http(server: ReservationServer) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.url, timeout=10.0, verify=False) as client:
+    with httpx.Client(base_url=server.url, timeout=AT_MOST_S, verify=False) as client:
         yield client
 
 
@@ -193,7 +199,7 @@ def test_ten_megabytes_are_refused_unread(
     port = int(server.url.rpartition(":")[2])
     length = 10_000_000 if is_announced else None
     head = f"Content-Length: {length}" if length else "Transfer-Encoding: chunked"
-    with socket.create_connection(("127.0.0.1", port), timeout=10.0) as raw:
+    with socket.create_connection(("127.0.0.1", port), timeout=AT_MOST_S) as raw:
         raw.sendall(
             f"POST /owners HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}\r\n"
             "Content-Type: application/json\r\n\r\n".encode()

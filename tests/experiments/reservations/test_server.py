@@ -17,6 +17,7 @@ from controllers.resources.words import Mode
 from experiments.reservations.serve import ReservationServer
 from experiments.reservations.threaded import SharedLedger
 from tests.experiments.reservations.helpers import (
+    AT_MOST_S,
     ask,
     eventually,
     picture,
@@ -29,7 +30,7 @@ TOKEN = re.compile(r"\d+-\d+-[0-9a-f]{16}")
 
 @pytest.fixture
 def http(server: ReservationServer) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.url, timeout=10.0, verify=False) as client:
+    with httpx.Client(base_url=server.url, timeout=AT_MOST_S, verify=False) as client:
         yield client
 
 
@@ -69,14 +70,16 @@ def test_a_call_that_waits_is_answered_when_the_outcome_is_there(
 ) -> None:
     first, second = register(http, "a"), register(http, "b")
     token = ask(http, first, "ball")["outcome"]["token"]
-    ticket = ask(http, second, "ball", timeout_s=5.0)
+    ticket = ask(http, second, "ball", timeout_s=AT_MOST_S)
     assert ticket["outcome"] is None
     place = f"/owner/requests/{ticket['ticket']}"
     assert http.get(place, headers=second).json()["outcome"] is None
     answers: list[Any] = []
     waiting = threading.Thread(
         target=lambda: answers.append(
-            httpx.get(f"{http.base_url}{place}?wait_s=10", headers=second, timeout=20)
+            httpx.get(
+                f"{http.base_url}{place}?wait_s=10", headers=second, timeout=AT_MOST_S
+            )
         )
     )
     waiting.start()
@@ -297,7 +300,8 @@ def test_a_client_that_never_reads_is_dropped_and_the_server_goes_on(
 
     def change() -> bool:
         front.take(Request(owner="a" * 4000, resources=("ball",), timeout_s=0.0))
-        assert httpx.get(f"{server.url}/resources", verify=False).status_code == 200
+        seen = httpx.get(f"{server.url}/resources", verify=False, timeout=AT_MOST_S)
+        assert seen.status_code == 200
         return len(front.on_change) == n_before
 
     eventually(change)
