@@ -22,6 +22,8 @@ OUT ?= runs/heat
 
 # The matrices are small: threads inside numpy only get in the way of two processes.
 export OMP_NUM_THREADS ?= 1
+# Else each of some hundred processes compiles our modules anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 # Sets the shell variable `python` to a Python 3.11, or says what to do.
 define FIND_PYTHON
@@ -63,7 +65,7 @@ types: $(READY)  ## mypy, strict
 unit: $(READY)  ## tests, examples and notebooks, with coverage
 	@echo "== tests, examples and notebooks, $(JOBS) processes"
 	@$(BIN)/pytest --quiet --numprocesses=$(JOBS) --dist=worksteal \
-	    --cov --cov-report=term:skip-covered --nbmake tests $(NOTEBOOKS)
+	    --cov --cov-report=term:skip-covered --nbmake $(NOTEBOOKS) tests
 
 format: $(READY)  ## rewrite in the project's format
 	@$(BIN)/ruff check --quiet --fix $(LINTED) || true
