@@ -46,19 +46,28 @@ class SweepFolder:
         return self.folder.resolve().name
 
     @property
+    def total(self) -> int | None:
+        """Trials of the whole sweep as `asked`; also where each robot draws its own."""
+        if self.asked is not None:
+            return sum(self.asked.values())
+        meta = self.sweep.meta
+        is_known = "points" in meta and meta["identity"].get("keep") is None
+        return int(meta["points"]) * int(meta["robots"]) if is_known else None
+
+    @property
     def state(self) -> tuple[str, ...]:
         """How far the sweep has come, a sentence each; empty where it is whole."""
         words = []
         here = len(self.sweep.frame)
         if self.is_running:
             words.append("The sweep goes on; this is how far it had come.")
-        if self.asked is None:
+        if self.total is None:
             words.append(f"How many trials there are to be is not known; {here} ended.")
-        elif (missing := sum(self.asked.values()) - here) > 0:
+        elif (missing := self.total - here) > 0:
             keeps = self.sweep.meta["identity"].get("keep") is not None
             so_far = ", as far as is known which robots are kept" if keeps else ""
             words.append(
-                f"{missing} of {sum(self.asked.values())} trials are missing{so_far}. "
+                f"{missing} of {self.total} trials are missing{so_far}. "
                 "The command that ran the sweep goes on with them."
             )
         return tuple(words)

@@ -134,3 +134,16 @@ def test_only_robots_that_are_kept_go_on_to_others(tmp_path: Path) -> None:
     found = read_folder(tmp_path / "out").sweep.frame
     for column in ("kept", "mirrored"):
         assert found[column].tolist() == wanted.sweep.frame[column].tolist()
+
+
+def test_the_number_of_trials_is_known_where_robots_draw_their_controller(
+    tmp_path: Path,
+) -> None:
+    text = PAIRS.replace("[fixed, smart, minheat]", "{choice: [fixed, smart]}")
+    run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=heat)
+    found = read_folder(tmp_path / "out")
+    assert (found.asked, found.total, found.state) == (None, 10, ())
+    (tmp_path / "out" / TABLE_FILE).unlink()
+    next((tmp_path / "out" / "trials").glob("*.json")).unlink()
+    (told,) = read_folder(tmp_path / "out").state
+    assert told.startswith("1 of 10 trials are missing.")
