@@ -75,7 +75,7 @@ def write_sweep_foot(figure: "Figure", sweep: Sweep) -> None:
     """Write which robots these are, small."""
     frame = compared(sweep)
     kept = frame["robot"].nunique()
-    parts = [f"{sweep.meta['name']}", f"{kept} robots"]
+    parts = [f"{sweep.meta['name']}", "1 robot" if kept == 1 else f"{kept} robots"]
     if sweep.meta.get("identity", {}).get("keep") is not None:
         parts[-1] += f" kept of {sweep.meta['robots']}"
     parts += [f"seed {sweep.meta['seed']}", "bars: median and 90 % band"]

@@ -63,7 +63,8 @@ def spread_figure(sweep: Sweep) -> "Figure | None":
     panels = [panel for panel in _panels(sweep, names) if not panel.is_empty]
     if not panels:
         return None
-    figure = new_figure(PANEL_WIDTH * len(panels), 3.9, gap=0.08)
+    width = PANEL_WIDTH * max(2, len(panels))  # the foot is as long as two
+    figure = new_figure(width, 3.9, gap=0.08)
     row = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, panel in zip(row, panels, strict=True):
         _draw(axes, panel, names)

@@ -35,7 +35,7 @@ def sweep_tables(found: SweepFolder) -> tuple[Table, ...]:
     tables = [count_table(found)]
     if compared(sweep)["stands"].any():
         tables.append(summary_table(sweep))
-        if len(controllers_of(sweep)) > 1:
+        if paired(sweep, "legs_joule_loss_j").notna().sum(axis=1).max() > 1:
             tables.append(hotter_table(sweep))
         if is_near_published(sweep):
             tables.append(band_table(sweep))
