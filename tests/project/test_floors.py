@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("models", "controllers", "sim", "experiments")
-ENGINE = Path("sim/engine.py")
+ENGINE_ROOM = Path("sim/engine")
+ENGINE = ENGINE_ROOM / "bullet.py"
 IMPURE_MODULES = {"pybullet", "time", "datetime", "asyncio", "threading", "socket"}
 IMPURE_CALLS = {"print", "open", "input"}
 IMPURE_METHODS = {"open", "read_text", "write_text", "read_bytes", "write_bytes"}
@@ -75,6 +76,19 @@ def test_only_the_engine_module_imports_pybullet() -> None:
         if "pybullet" in imported(tree_of(path))
     }
     assert importers == {ENGINE}
+
+
+@pytest.mark.requirement("ST-26")
+def test_only_the_engine_room_uses_that_module() -> None:
+    module = ".".join(ENGINE.with_suffix("").parts)
+    users = {
+        path
+        for package in FLOORS
+        for path in modules(package)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom) and node.module == module
+    }
+    assert {path.parent for path in users} == {ENGINE_ROOM}
 
 
 @pytest.mark.requirement("ST-22")

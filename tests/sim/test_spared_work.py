@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models import Robot
-from sim.engine import Engine
+from sim.engine import loading
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
 
@@ -31,7 +31,7 @@ def test_a_fall_is_the_same_when_own_links_are_told_apart(
     nao: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spared, touched = fall(nao, "Stand")
-    monkeypatch.setattr(Engine, "_ignore_own_links", lambda *_: None)
+    monkeypatch.setattr(loading, "_ignore_own_links", lambda *_: None)
     all_pairs, _ = fall(nao, "Stand")
     assert len(touched) > 2, "more than the feet must have met the ground"
     np.testing.assert_array_equal(spared, all_pairs)

@@ -1,47 +1,23 @@
-"""The one place that speaks to PyBullet: a world, a ground, a robot.
-
-Frames: everything that leaves this module is in the world frame (x forward, y left,
-z up), link poses are those of the *link* frame and not of PyBullet's inertial frame,
-quaternions are x y z w. Joint arrays follow `Robot.joints`.
-"""
+"""A PyBullet client: the world's state, and one step of it after the other."""
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from tempfile import TemporaryDirectory
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models import Robot
-from sim.bullet_urdf import PrincipalInertia, write_bullet_urdf
 from sim.camera import Camera, Rendering
-from sim.output_guards import dropped_output, stdout_to_stderr
+from sim.engine.bullet import p, rotation_from_quaternion
+from sim.engine.contact import Contact
+from sim.engine.ground import Ground
+from sim.engine.loading import load
+from sim.engine.picture import draw
+from sim.output_guards import stdout_to_stderr
 from sim.world_cfg import WorldCfg, check_display
 
 FloatArray = NDArray[np.float64]
-
-
-with dropped_output():
-    import pybullet as p
-
-ROBOT = 1
-"""Collision group of its links: that of every body that moves."""
-
-ENGINE_VERSION = f"pybullet 3.2.7 (API {p.getAPIVersion()})"
-
-
-@dataclass(frozen=True, slots=True)
-class Contact:
-    """One point at which a link touches the ground."""
-
-    link: str
-    position: tuple[float, float, float]
-    """In the world, in m."""
-    force: FloatArray
-    """(3,) force of the ground on the robot, in the world, in N."""
-    normal_force: float
-    """Part of it along the ground's normal, in N."""
 
 
 class Engine:
@@ -63,12 +39,20 @@ class Engine:
         with stdout_to_stderr():
             self._client = p.connect(p.GUI if cfg.gui else p.DIRECT)
         self._set_engine_parameters()
-        self._ground = self._load_ground()
-        self._body = self._load_robot()
+        self._ground = Ground(self._client, cfg.friction, cfg.slope_deg)
+        loaded = load(self._client, robot)
+        self._body, self._indices = loaded.body, loaded.joints
+        self._link_index, self._link_name = loaded.link_index, loaded.link_name
+        self._base_inertial = loaded.base_inertial
+        self._base_from_inertial = loaded.base_from_inertial
         self._n = len(robot.joints)
         # Half the time that numpy takes to look at the types of as many floats.
         self._write_numbers = struct.Struct(f"{self._n}d").pack_into
-        self.ground_normal = self._ground_rotation()[:, 2].copy()
+
+    @property
+    def ground_normal(self) -> FloatArray:
+        """(3,) unit vector upwards from the ground, in the world."""
+        return self._ground.normal
 
     # -- set-up ---------------------------------------------------------------
 
@@ -86,31 +70,6 @@ class Engine:
             physicsClientId=c,
         )
 
-    def _ground_quaternion(self) -> tuple[float, float, float, float]:
-        half = -np.deg2rad(self.cfg.slope_deg) / 2.0  # nose up: minus about y
-        return (0.0, float(np.sin(half)), 0.0, float(np.cos(half)))
-
-    def _ground_rotation(self) -> FloatArray:
-        return rotation_from_quaternion(self._ground_quaternion())
-
-    def _load_ground(self) -> int:
-        c = self._client
-        shape = p.createCollisionShape(p.GEOM_PLANE, physicsClientId=c)
-        ground: int = p.createMultiBody(
-            baseCollisionShapeIndex=shape,
-            baseOrientation=self._ground_quaternion(),
-            physicsClientId=c,
-        )
-        p.changeDynamics(
-            ground,
-            -1,
-            lateralFriction=self.cfg.friction,
-            restitution=0.0,
-            frictionAnchor=1,
-            physicsClientId=c,
-        )
-        return ground
-
     def set_ground(self, friction: float, slope_deg: float) -> None:
         """Let the ground be another one from the next step on.
 
@@ -120,121 +79,8 @@ class Engine:
             friction: Coulomb coefficient.
             slope_deg: rises by this angle towards +x.
         """
-        if friction != self.cfg.friction:
-            p.changeDynamics(
-                self._ground, -1, lateralFriction=friction, physicsClientId=self._client
-            )
-            self._renew_contacts()
+        self._ground.change(friction, slope_deg)
         self.cfg = replace(self.cfg, friction=friction, slope_deg=slope_deg)
-        p.resetBasePositionAndOrientation(
-            self._ground,
-            (0.0, 0.0, 0.0),
-            self._ground_quaternion(),
-            physicsClientId=self._client,
-        )
-        self.ground_normal = self._ground_rotation()[:, 2].copy()
-
-    def _renew_contacts(self) -> None:
-        """Let contacts with the ground be found anew: old ones keep their friction."""
-        for group, mask in ((0, 0), (2, ~2)):  # nothing; then as every static body has
-            p.setCollisionFilterGroupMask(
-                self._ground, -1, group, mask, physicsClientId=self._client
-            )
-            p.performCollisionDetection(physicsClientId=self._client)
-
-    def _load_robot(self) -> int:
-        c = self._client
-        with TemporaryDirectory() as folder, stdout_to_stderr():
-            path, inertias = write_bullet_urdf(self.robot, folder)
-            body: int = p.loadURDF(
-                str(path),
-                useFixedBase=not self.robot.has_legs,
-                flags=p.URDF_USE_INERTIA_FROM_FILE,
-                physicsClientId=c,
-            )
-        info = [
-            p.getJointInfo(body, i, physicsClientId=c)
-            for i in range(p.getNumJoints(body, physicsClientId=c))
-        ]
-        joint_index = {row[1].decode(): int(row[0]) for row in info}
-        self._link_index = {row[12].decode(): int(row[0]) for row in info}
-        self._link_index[self.robot.base_link] = -1
-        self._link_name = {i: name for name, i in self._link_index.items()}
-        self._indices = [joint_index[name] for name in self.robot.joint_names]
-        self._set_link_dynamics(body, inertias)
-        self._disable_motors(body)
-        self._ignore_own_links(body)
-        self._hide_absent(body)
-        # One origin for all frames: PyBullet's base is the inertial frame.
-        dynamics = p.getDynamicsInfo(body, -1, physicsClientId=c)
-        self._base_inertial = (dynamics[3], dynamics[4])
-        self._base_from_inertial = p.invertTransform(*self._base_inertial)
-        return body
-
-    def _set_link_dynamics(
-        self, body: int, inertias: dict[str, PrincipalInertia]
-    ) -> None:
-        """No hidden damping, ground friction from the ground, exact inertias.
-
-        Without the friction anchor the contact solver stops a little early at every
-        step, and feet that press against each other creep by some µm/s: in a quarter
-        of an hour that changes the torques of a standing robot beyond recognition.
-        """
-        for name, index in self._link_index.items():
-            p.changeDynamics(
-                body,
-                index,
-                linearDamping=0.0,
-                angularDamping=0.0,
-                jointDamping=0.0,
-                lateralFriction=1.0,
-                restitution=0.0,
-                frictionAnchor=1,
-                physicsClientId=self._client,
-            )
-            if name in inertias:
-                p.changeDynamics(
-                    body,
-                    index,
-                    localInertiaDiagonal=inertias[name].moments,
-                    physicsClientId=self._client,
-                )
-
-    def _ignore_own_links(self, body: int) -> None:
-        """Let links meet everything but each other.
-
-        They do not collide with each other anyway; but the engine would find at every
-        step which of their boxes overlap, sort these pairs, and throw them away.
-        """
-        for index in range(-1 if self.robot.has_legs else 0, len(self._link_name) - 1):
-            p.setCollisionFilterGroupMask(
-                body, index, ROBOT, ~ROBOT, physicsClientId=self._client
-            )
-
-    def _hide_absent(self, body: int) -> None:
-        """Let the links that a body lacks touch nothing and not be seen.
-
-        A body without legs is mounted: its base does not move, so that what hangs on it
-        unseen changes nothing.
-        """
-        for joint in self.robot.joints:
-            if joint.name in self.robot.absent_joints:
-                link = self._link_index[joint.link]
-                p.setCollisionFilterGroupMask(
-                    body, link, 0, 0, physicsClientId=self._client
-                )
-                p.changeVisualShape(
-                    body, link, rgbaColor=(0, 0, 0, 0), physicsClientId=self._client
-                )
-
-    def _disable_motors(self, body: int) -> None:
-        p.setJointMotorControlArray(
-            body,
-            self._indices,
-            p.VELOCITY_CONTROL,
-            forces=[0.0] * len(self._indices),
-            physicsClientId=self._client,
-        )
 
     # -- state ------------------------------------------------------------------
 
@@ -268,7 +114,9 @@ class Engine:
         """
         c = self._client
         p.performCollisionDetection(physicsClientId=c)
-        points = p.getClosestPoints(self._body, self._ground, 5.0, physicsClientId=c)
+        points = p.getClosestPoints(
+            self._body, self._ground.body, 5.0, physicsClientId=c
+        )
         return min((point[8] for point in points), default=float("inf"))
 
     def base_pose(self) -> tuple[FloatArray, FloatArray]:
@@ -325,7 +173,7 @@ class Engine:
     def contacts(self) -> list[Contact]:
         """Return where the robot touches the ground, with the force on the robot."""
         points = p.getContactPoints(
-            self._body, self._ground, physicsClientId=self._client
+            self._body, self._ground.body, physicsClientId=self._client
         )
         return [
             Contact(
@@ -350,7 +198,7 @@ class Engine:
         x = y = z = 0.0
         for row in p.getContactPoints(
             self._body,
-            self._ground,
+            self._ground.body,
             self._link_index[link],
             physicsClientId=self._client,
         ):
@@ -427,38 +275,7 @@ class Engine:
 
     def render(self, camera: Camera) -> Rendering:
         """Return what a camera sees of the robot, drawn in software (no display)."""
-        height, width = camera.height, camera.width
-        image = p.getCameraImage(
-            width,
-            height,
-            viewMatrix=camera.view_matrix().T.ravel().tolist(),
-            projectionMatrix=camera.projection_matrix().T.ravel().tolist(),
-            lightDirection=camera.light,
-            lightColor=(1.0, 1.0, 1.0),
-            lightDistance=2.0,
-            shadow=0,
-            lightAmbientCoeff=camera.ambient,
-            lightDiffuseCoeff=camera.diffuse,
-            lightSpecularCoeff=camera.specular,
-            renderer=p.ER_TINY_RENDERER,
-            flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
-            physicsClientId=self._client,
-        )
-        rgba = np.reshape(image[2], (height, width, 4))
-        buffer = np.reshape(image[3], (height, width)).astype(np.float64)
-        seen = np.reshape(image[4], (height, width))
-        # Body in the lower 24 bits, link + 1 above; -1 where nothing is.
-        is_robot = (seen >= 0) & ((seen & 0xFFFFFF) == self._body)
-        link = np.where(is_robot, seen >> 24, -1).astype(np.int32)
-        near, far = camera.near, camera.far
-        depth = far * near / (far - (far - near) * buffer)
-        return Rendering(
-            camera=camera,
-            rgb=rgba[..., :3].astype(np.uint8),
-            depth=np.where(is_robot, depth, np.inf),
-            link=link,
-            links=tuple(self._link_name[i] for i in sorted(self._link_name)),
-        )
+        return draw(self._client, self._body, self._link_name, camera)
 
     def save(self) -> int:
         """Keep the engine's state in memory and return its number."""
@@ -478,8 +295,3 @@ class Engine:
         if self._client >= 0:
             p.disconnect(physicsClientId=self._client)
             self._client = -1
-
-
-def rotation_from_quaternion(quaternion: Sequence[float] | FloatArray) -> FloatArray:
-    """Return the (3, 3) rotation matrix of a quaternion x y z w."""
-    return np.array(p.getMatrixFromQuaternion(quaternion)).reshape(3, 3)

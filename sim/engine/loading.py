@@ -1,0 +1,136 @@
+"""A robot enters the engine: its links, their inertias, what may touch what."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+
+from models import Robot
+from sim.bullet_urdf import PrincipalInertia, write_bullet_urdf
+from sim.engine.bullet import p
+from sim.output_guards import stdout_to_stderr
+
+ROBOT = 1
+"""Collision group of its links: that of every body that moves."""
+Transform = tuple[Sequence[float], Sequence[float]]
+"""Position in m and quaternion x y z w."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedRobot:
+    """Under which numbers the engine knows a robot and its parts."""
+
+    body: int
+    joints: list[int]
+    """(n_joints) in the order of `Robot.joints`."""
+    link_index: Mapping[str, int]
+    """Name of a link to its number; -1 is the base."""
+    link_name: Mapping[int, str]
+    """The same the other way round."""
+    base_inertial: Transform
+    """PyBullet's frame of the base, the inertial one, in the link frame."""
+    base_from_inertial: Transform
+    """The inverse."""
+
+
+def load(client: int, robot: Robot) -> LoadedRobot:
+    """Put a robot into a PyBullet client, its own motors switched off."""
+    with TemporaryDirectory() as folder, stdout_to_stderr():
+        path, inertias = write_bullet_urdf(robot, folder)
+        body: int = p.loadURDF(
+            str(path),
+            useFixedBase=not robot.has_legs,
+            flags=p.URDF_USE_INERTIA_FROM_FILE,
+            physicsClientId=client,
+        )
+    info = [
+        p.getJointInfo(body, i, physicsClientId=client)
+        for i in range(p.getNumJoints(body, physicsClientId=client))
+    ]
+    joint_index = {row[1].decode(): int(row[0]) for row in info}
+    link_index = {row[12].decode(): int(row[0]) for row in info}
+    link_index[robot.base_link] = -1
+    # One origin for all frames: PyBullet's base is the inertial frame.
+    dynamics = p.getDynamicsInfo(body, -1, physicsClientId=client)
+    base_inertial = (dynamics[3], dynamics[4])
+    loaded = LoadedRobot(
+        body=body,
+        joints=[joint_index[name] for name in robot.joint_names],
+        link_index=link_index,
+        link_name={i: name for name, i in link_index.items()},
+        base_inertial=base_inertial,
+        base_from_inertial=p.invertTransform(*base_inertial),
+    )
+    _set_link_dynamics(client, loaded, inertias)
+    _disable_motors(client, loaded)
+    _ignore_own_links(client, loaded, robot)
+    _hide_absent(client, loaded, robot)
+    return loaded
+
+
+def _set_link_dynamics(
+    client: int, loaded: LoadedRobot, inertias: Mapping[str, PrincipalInertia]
+) -> None:
+    """No hidden damping, ground friction from the ground, exact inertias.
+
+    Without the friction anchor the contact solver stops a little early at every
+    step, and feet that press against each other creep by some µm/s: in a quarter
+    of an hour that changes the torques of a standing robot beyond recognition.
+    """
+    for name, index in loaded.link_index.items():
+        p.changeDynamics(
+            loaded.body,
+            index,
+            linearDamping=0.0,
+            angularDamping=0.0,
+            jointDamping=0.0,
+            lateralFriction=1.0,
+            restitution=0.0,
+            frictionAnchor=1,
+            physicsClientId=client,
+        )
+        if name in inertias:
+            p.changeDynamics(
+                loaded.body,
+                index,
+                localInertiaDiagonal=inertias[name].moments,
+                physicsClientId=client,
+            )
+
+
+def _disable_motors(client: int, loaded: LoadedRobot) -> None:
+    p.setJointMotorControlArray(
+        loaded.body,
+        loaded.joints,
+        p.VELOCITY_CONTROL,
+        forces=[0.0] * len(loaded.joints),
+        physicsClientId=client,
+    )
+
+
+def _ignore_own_links(client: int, loaded: LoadedRobot, robot: Robot) -> None:
+    """Let links meet everything but each other.
+
+    They do not collide with each other anyway; but the engine would find at every
+    step which of their boxes overlap, sort these pairs, and throw them away.
+    """
+    for index in range(-1 if robot.has_legs else 0, len(loaded.link_name) - 1):
+        p.setCollisionFilterGroupMask(
+            loaded.body, index, ROBOT, ~ROBOT, physicsClientId=client
+        )
+
+
+def _hide_absent(client: int, loaded: LoadedRobot, robot: Robot) -> None:
+    """Let the links that a body lacks touch nothing and not be seen.
+
+    A body without legs is mounted: its base does not move, so that what hangs on it
+    unseen changes nothing.
+    """
+    for joint in robot.joints:
+        if joint.name in robot.absent_joints:
+            link = loaded.link_index[joint.link]
+            p.setCollisionFilterGroupMask(
+                loaded.body, link, 0, 0, physicsClientId=client
+            )
+            p.changeVisualShape(
+                loaded.body, link, rgbaColor=(0, 0, 0, 0), physicsClientId=client
+            )
