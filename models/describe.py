@@ -4,8 +4,9 @@ from math import degrees
 
 from rich.table import Table
 
+from models.links import Joint
 from models.resource_node import ResourceNode
-from models.robot import Joint, Robot
+from models.robot import Robot
 
 
 def describe(robot: Robot) -> tuple[Table, ...]:

@@ -6,8 +6,9 @@ Each function reads one table and checks it against the links of the URDF.
 from pathlib import Path
 from typing import Any
 
+from models.devices import ForceSensor, LedGroup
 from models.errors import UnknownName
-from models.robot import ContactPoint, ForceSensor, LedGroup
+from models.links import ContactPoint
 from models.robot_yaml import RobotFile
 from models.rows import ContactRow, ForceSensorRow, JointRow, LedRow
 from models.tables import Table, YamlFile, read_table

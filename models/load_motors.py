@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from models.errors import UnknownName
-from models.robot import Motor, OneNodeHeating, TwoNodeHeating
+from models.motors import Motor, OneNodeHeating, TwoNodeHeating
 from models.rows import JointRow, MotorRow, MotorTypeRow, OneNodeRow, TwoNodeRow
 from models.tables import Table, read_table
 

@@ -13,8 +13,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from models.devices import Battery, Imu, SensorRates, Speaker
 from models.errors import BadInput, UnknownName
 from models.library.on_demand import LibraryOnDemand
+from models.links import Joint
 from models.load_devices import (
     check_devices,
     load_contacts,
@@ -26,14 +28,7 @@ from models.load_library import has_library, load_library
 from models.load_motors import load_motors
 from models.load_postures import load_postures
 from models.load_resources import check_resource_names, load_resources
-from models.robot import (
-    Battery,
-    Imu,
-    Joint,
-    Robot,
-    SensorRates,
-    Speaker,
-)
+from models.robot import Robot
 from models.robot_yaml import RobotFile
 from models.rows import JointRow
 from models.tables import Table, YamlFile, read_table, read_yaml

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models.robot import Link
+from models.links import Link
 from models.urdf_xml import Element, parse_xml
 
 RTOL_INERTIA = 1e-6  # rounding of six printed digits

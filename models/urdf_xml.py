@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from models.errors import RobotDataError
-from models.robot import Vector3
+from models.links import Vector3
 from models.tables import read_text
 
 
