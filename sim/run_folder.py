@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from models import BadInput, UnknownName
 from sim.channels import TIME_COLUMN
 from sim.file_lock import is_locked
@@ -174,10 +176,13 @@ def _read_part(path: Path) -> "pd.DataFrame":
 def _join(frames: "list[pd.DataFrame]", columns: tuple[str, ...]) -> "pd.DataFrame":
     import pandas as pd  # noqa: PLC0415  # slow, and few commands read runs
 
+    names = [c for c in columns if c != TIME_COLUMN]
     if not frames:
         index = pd.Index([], dtype="float64", name=TIME_COLUMN)
-        names = [c for c in columns if c != TIME_COLUMN]
         return pd.DataFrame(index=index, columns=names, dtype="float32")
     frame = pd.concat(frames)
     # A stop in the middle of `Recorder.flush` may have written rows twice.
-    return frame[~frame.index.duplicated()]
+    frame = frame[~frame.index.duplicated()]
+    # A stop after `Recorder.add` leaves columns of which no part was written.
+    late = [c for c in names if c not in frame.columns]
+    return frame.assign(**dict.fromkeys(late, np.float32("nan")))

@@ -121,6 +121,21 @@ def test_a_channel_that_comes_later_is_unknown_before(
     assert len(list(folder.glob("part-*.parquet"))) == 1 + -(-before // 1500)
 
 
+def test_a_channel_of_which_no_row_was_saved_is_unknown_throughout(
+    tmp_path: Path,
+) -> None:
+    late = Channel(name="shift", unit="rad", members=("Hip",))
+    recorder = Recorder(create_run_folder(tmp_path, "small"), CHANNELS, _meta())
+    _record(recorder, _times(0.1))
+    recorder.add(late)
+    recorder.append(0.12, np.zeros(2), np.zeros(1), 0.0, np.ones(1))
+    run = read_run(recorder.folder)  # as a kill would leave it now
+    assert len(run.frame) == 5
+    assert list(run.frame.columns) == [c for c in run.meta.columns if c != "time_s"]
+    assert np.isnan(run.channel("shift").to_numpy()).all()
+    recorder.close()
+
+
 def test_more_rows_than_the_block_become_more_parts(tmp_path: Path) -> None:
     folder = create_run_folder(tmp_path, "small")
     times = 0.001 * np.arange(1, 6001)
