@@ -12,7 +12,7 @@ between actuates nothing (I-11).
     gate.flush(tick)  # once a device slot, before the robot moves on
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 
 import numpy as np
@@ -29,7 +29,8 @@ from controllers.resources.gate.device_writers import (
 from controllers.resources.gate.limp_motors import LimpMotors
 from controllers.resources.gate.outputs import Outputs
 from controllers.resources.gate.present import PresentTargets
-from controllers.resources.gate.safety import least_caps, without_authority
+from controllers.resources.gate.safety import Safety
+from controllers.resources.gate.shifts import Shifts
 from controllers.resources.gate.slot import Line, Slot
 from controllers.resources.gate.trace import GateTrace
 from controllers.resources.ledger import Ledger
@@ -93,13 +94,10 @@ class Gate:
         limits = devices.of_kind(DeviceKind.STIFFNESS)
         self._limits = tuple(self._lines[leaf.name] for leaf in limits)
         self._limited = tuple(leaf.joints for leaf in limits)
-        self._with_joints = tuple(x for x in self._lines.values() if x.writer.joints)
-        self._seen = -1
-        """Count of the ledger's changes at the last flush: while it stays, nobody loses
-        anything and no cap changes."""
         self._slot = Slot(ledger, self._trace)
-        self._trims: list[tuple[Token | None, FloatArray]] = []
-        """Shifts that were submitted for this slot."""
+        self._shifts = Shifts(ledger, self._outputs, self._limits, self._limited)
+        with_joints = tuple(x for x in self._lines.values() if x.writer.joints)
+        self._safety = Safety(ledger, robot, self._outputs, self._slot, with_joints)
 
     @property
     def shift(self) -> FloatArray:
@@ -186,7 +184,7 @@ class Gate:
                 commands.append((token, line, line.writer.accept(values[leaf])))
         if len(parts) > 1:
             check_once([line.name for _, line, _ in commands])
-        return self._submit_batch(commands, rights)
+        return self._slot.take_all(commands, rights)
 
     def submit_set_points(
         self, token: Token | None, target: FloatArray
@@ -236,7 +234,7 @@ class Gate:
             BadInput: it is of the wrong shape, not finite, or beyond half a turn.
         """
         check_shift(shift, self._outputs.robot)
-        self._trims.append((token, np.array(shift, dtype=np.float64)))
+        self._shifts.take(token, shift)
 
     # -- the slot goes out ------------------------------------------------------------
 
@@ -267,17 +265,14 @@ class Gate:
         self._outputs.begin()
         holding, rejected = self._slot.test_again()
         written = self._slot.put(holding)
-        changes = self._ledger.changes
-        lost = self._put_safety(written) if changes != self._seen else ()
-        self._put_shift()
+        lost = self._safety.put(written)
+        self._shifts.put()
         self._limp.follow(written)
         command = self._outputs.command()
         if command is not None:
             self._robot.write(command)
             self._outputs.keep()
-        for line in lost:
-            line.commander = None
-        self._seen = changes
+        self._safety.keep(lost)
         for line, token in written.items() if self._trace.is_read() else ():
             self._trace.executed(line.command, token, line.name)
         if lost:
@@ -286,29 +281,6 @@ class Gate:
 
     # -- inside -----------------------------------------------------------------------
 
-    def _put_shift(self) -> None:
-        """Put the shift of joints whose stiffness its token covers."""
-        if not self._trims:
-            return
-        shift = self._outputs.shift.copy()
-        for token, wanted in self._trims:
-            for line, joints in zip(self._limits, self._limited, strict=True):
-                if self._authorise(token, line.name) is None:
-                    shift[joints] = wanted[joints]
-        self._trims.clear()
-        self._outputs.move_shift(shift)
-
-    def _put_safety(self, written: Container[Line]) -> Sequence[Line]:
-        """Put safe values and effort caps; return the lines that were made safe."""
-        lines, outputs = self._with_joints, self._outputs
-        lost = without_authority(lines, written, self._slot)
-        if lost:
-            observation = self._robot.read()
-            for line in lost:
-                line.writer.make_safe(observation)
-        outputs.bound(least_caps(lines, self._ledger, len(outputs.cap)))
-        return lost
-
     def _submit_all(
         self,
         token: Token | None,
@@ -316,28 +288,7 @@ class Gate:
         values: Sequence[Value | None],
     ) -> Rejected | None:
         commands = list(zip(repeat(token), lines, values))
-        return self._submit_batch(commands).refused
-
-    def _submit_batch(
-        self,
-        commands: Sequence[tuple[Token | None, Line, Value | None]],
-        rights: Rights = (),
-    ) -> Batch:
-        """Take commands with accepted values, all or none."""
-        authorise, take, batch = self._authorise, self._slot.take, Batch(rights)
-        for token, line, _ in commands:
-            reason = authorise(token, line.name)
-            if reason is not None:
-                batch.break_by(self._trace.refused(token, line.name, reason))
-                return batch
-        if rights:
-            self._slot.watch(batch)
-            if batch.is_broken:
-                return batch
-        for token, line, value in commands:
-            if token is not None:  # which nobody authorises
-                take(line, token, value, batch)
-        return batch
+        return self._slot.take_all(commands).refused
 
     def _without_device(self, leaf: str) -> Line:
         """Return a line of its own for one use of a leaf that has no device."""

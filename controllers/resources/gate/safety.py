@@ -1,15 +1,82 @@
 """What the gate has to do unasked: who lost authority, and which caps stand."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.resources.gate.outputs import Outputs
 from controllers.resources.gate.slot import Line, Slot
 from controllers.resources.ledger import Ledger
+from controllers.robot_interface import RobotInterface
 from models import UnknownName
 
 FloatArray = NDArray[np.float64]
+
+
+class Safety:
+    """Puts safe set-points and effort caps, where the ledger has changed."""
+
+    __slots__ = (
+        "_changes",
+        "_ledger",
+        "_lines",
+        "_outputs",
+        "_robot",
+        "_seen",
+        "_slot",
+    )
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        robot: RobotInterface,
+        outputs: Outputs,
+        slot: Slot,
+        lines: Sequence[Line],
+    ) -> None:
+        """Watch lines.
+
+        Args:
+            ledger: says who lost what, and which caps stand.
+            robot: is read only where something was lost.
+            outputs: of the gate.
+            slot: of the gate.
+            lines: all that command joints.
+        """
+        self._ledger = ledger
+        self._robot = robot
+        self._outputs = outputs
+        self._slot = slot
+        self._lines = lines
+        self._changes = -1
+        self._seen = -1
+        """Count of the ledger's changes when its answers were kept: while it stays,
+        nobody loses anything and no cap changes."""
+
+    def put(self, written: Container[Line]) -> Sequence[Line]:
+        """Put safe values and effort caps; return the lines that were made safe.
+
+        Args:
+            written: lines with a command in this slot.
+        """
+        self._changes = self._ledger.changes
+        if self._changes == self._seen:
+            return ()
+        lines, outputs = self._lines, self._outputs
+        lost = without_authority(lines, written, self._slot)
+        if lost:
+            observation = self._robot.read()
+            for line in lost:
+                line.writer.make_safe(observation)
+        outputs.bound(least_caps(lines, self._ledger, len(outputs.cap)))
+        return lost
+
+    def keep(self, lost: Iterable[Line]) -> None:
+        """Note that what was put is in force, safe values of the lost lines too."""
+        for line in lost:
+            line.commander = None
+        self._seen = self._changes
 
 
 def without_authority(

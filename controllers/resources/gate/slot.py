@@ -4,9 +4,9 @@ A slot is tested as a whole, then put: nothing is put before all are tested, so 
 of commands is written together or not at all.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from controllers.resources.gate.batch import Batch
+from controllers.resources.gate.batch import Batch, Rights
 from controllers.resources.gate.device_writers import DeviceWriter, Value
 from controllers.resources.gate.trace import GateTrace
 from controllers.resources.ledger import Ledger
@@ -80,10 +80,32 @@ class Slot:
         line.batch = batch
         line.command = self._trace.commanded(token, line.name)
 
-    def watch(self, batch: Batch) -> None:
-        """Test the rights of a batch, now and once more before the slot is put."""
-        self._test_rights(batch)
-        self._watched.append(batch)
+    def take_all(
+        self,
+        commands: Sequence[tuple[Token | None, Line, Value | None]],
+        rights: Rights = (),
+    ) -> Batch:
+        """Take commands with accepted values, all or none, once they are authorised.
+
+        Args:
+            commands: token, line and value of each.
+            rights: that have to hold too, now and once more before the slot is put.
+        """
+        authorise, take, batch = self._ledger.authorise, self.take, Batch(rights)
+        for token, line, _ in commands:
+            reason = authorise(token, line.name)
+            if reason is not None:
+                batch.break_by(self._trace.refused(token, line.name, reason))
+                return batch
+        if rights:
+            self._test_rights(batch)
+            self._watched.append(batch)
+            if batch.is_broken:
+                return batch
+        for token, line, value in commands:
+            if token is not None:  # which nobody authorises
+                take(line, token, value, batch)
+        return batch
 
     def test_again(self) -> tuple[list[Line], list[Rejected]]:
         """Empty the slot into lines whose token still holds, and what is refused.
