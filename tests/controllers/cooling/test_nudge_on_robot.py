@@ -10,6 +10,8 @@ from experiments.standing.results import ArmResult
 from models import default_robot_folder
 from sim.simulation_cfg import SimulationCfg
 
+pytestmark = [pytest.mark.scenario, pytest.mark.slow]
+
 MISALIGNED = {"LAnklePitch": 1.0, "RHipRoll": -1.0, "LKneePitch": 0.5}  # degrees
 
 
