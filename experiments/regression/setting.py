@@ -13,7 +13,7 @@ from experiments.heat.cfg import HeatCfg
 from experiments.heat.plan import plan_arms
 from experiments.standing.arm import ArmCfg
 from experiments.standing.pushes import Push as Push  # noqa: PLC0414  # handed on
-from experiments.standing.pushes import check_pushes
+from experiments.standing.pushes import check_in_time, check_pushes
 from models import BadInput, UnknownName, default_robot_folder
 from sim.run_meta import plain
 
@@ -81,12 +81,7 @@ class StandingCfg:
         )
         (arm,) = plan_arms(asked)
         check_pushes(self.pushes, arm.load_robot())
-        late = [push for push in self.pushes if push.end_s > self.seconds]
-        if late:
-            raise BadInput(
-                f"a push ends at {late[0].end_s:g} s, but the trial lasts "
-                f"{self.seconds:g} s; push earlier or give more seconds."
-            )
+        check_in_time(self.pushes, self.seconds)
         world = dataclasses.replace(arm.simulation.world, friction=self.friction)
         simulation = dataclasses.replace(arm.simulation, world=world)
         return dataclasses.replace(

@@ -52,6 +52,24 @@ def check_pushes(pushes: Sequence[Push], robot: Robot) -> None:
             raise UnknownName("Link", push.link, names, f"robot {robot.name!r}")
 
 
+def check_in_time(pushes: Sequence[Push], duration_s: float) -> None:
+    """Look whether every push ends while the robot still stands there.
+
+    Args:
+        pushes: that shall happen.
+        duration_s: how long the robot stands, in s.
+
+    Raises:
+        BadInput: one ends later, and nobody would notice that it never came.
+    """
+    for push in pushes:
+        if push.end_s > duration_s + 1e-9:
+            raise BadInput(
+                f"a push ends at {push.end_s:g} s, but the trial lasts "
+                f"{duration_s:g} s; push earlier or let it stand longer."
+            )
+
+
 def pusher(
     pushes: Sequence[Push], robot: Robot
 ) -> Callable[[SimulatedRobot], None] | None:

@@ -5,7 +5,9 @@
 Nothing is started before all of the file is right.
 """
 
+from collections.abc import Sequence
 from dataclasses import fields
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from experiments.heat.plan import DEFAULT_POSTURE
 from experiments.presets import Preset, load_preset
 from experiments.scenarios.reading.notes import Notes
 from experiments.standing.fast_forward import FastForwardCfg
-from experiments.standing.pushes import Push, check_pushes
+from experiments.standing.pushes import Push, check_in_time, check_pushes
 from experiments.sweep.checks import check_value
 from experiments.sweep.form.sweep_file import FastForwardForm, PushForm, SweepFile
 from experiments.sweep.form.values import read_values
@@ -21,7 +23,13 @@ from experiments.sweep.identity import robot_digest
 from experiments.sweep.joint_columns import Entry, joint_parameters, joints_of
 from experiments.sweep.read_keep import read_keep
 from experiments.sweep.spec import Parameter, SweepSpec
-from experiments.sweep.trial import EFFORT_LIMIT, JOINT_PARAMETERS, MISALIGNMENT, START
+from experiments.sweep.trial import (
+    EFFORT_LIMIT,
+    JOINT_PARAMETERS,
+    MISALIGNMENT,
+    START,
+    Value,
+)
 from experiments.sweep.values import Fixed, Grid, Normal, Values, draw
 from models import BadInput, Robot, default_robot_folder, load_robot
 from models.errors import RobotDataError
@@ -125,7 +133,7 @@ class _Loader:
             seed=form.seed,
             preset=form.preset,
             parameters=tuple(p for p in parameters if p is not None),
-            pushes=self._pushes(robot),
+            pushes=self._pushes(robot, _shortest_s(parameters)),
             fast_forward=_fast_forward(form.fast_forward),
             keep=read_keep(form.keep, form.controller, robot, self._notes),
         )
@@ -200,11 +208,12 @@ class _Loader:
                     self._notes.add((parameter.name.partition(".")[0],), problem)
                     break
 
-    def _pushes(self, robot: Robot) -> tuple[Push, ...]:
+    def _pushes(self, robot: Robot, shortest_s: float) -> tuple[Push, ...]:
         found = []
         for i, form in enumerate(self._form.pushes):
             push = _push(form)
             self._notes.attempt(("pushes", i), check_pushes, [push], robot)
+            self._notes.attempt(("pushes", i), check_in_time, [push], shortest_s)
             found.append(push)
         return tuple(found)
 
@@ -221,6 +230,22 @@ def _default(robot: Robot, preset: Preset | None, name: str) -> Any:
         known = DEFAULT_POSTURE in robot.postures
         return DEFAULT_POSTURE if known else next(iter(robot.postures))
     return None
+
+
+def _shortest_s(parameters: Sequence[Parameter | None]) -> float:
+    """Return how long the shortest trial lasts, in s; inf where nobody can tell."""
+    for parameter in parameters:
+        if parameter is None or parameter.name != "minutes":
+            continue
+        match parameter.values:
+            case Fixed(value):
+                tried: tuple[Value, ...] = (value,)
+            case Grid(values):
+                tried = values
+            case drawn:
+                tried = drawn.extremes()
+        return 60.0 * min(float(value) for value in tried)
+    return inf  # the minutes are wrong, which is told already
 
 
 def _push(form: PushForm) -> Push:

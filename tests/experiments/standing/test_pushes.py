@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from experiments.standing.arm import ArmCfg, run_arm
 from experiments.standing.fast_forward import FastForwardCfg
-from experiments.standing.pushes import Push, check_pushes, pusher
+from experiments.standing.pushes import Push, check_in_time, check_pushes, pusher
 from models import BadInput, Robot, UnknownName
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
@@ -33,6 +33,14 @@ def test_a_push_without_meaning_is_refused(wrong: dict[str, Any]) -> None:
 def test_an_unknown_link_is_named(two_leg: Robot) -> None:
     with pytest.raises(UnknownName, match="torzo"):
         check_pushes((Push(link="torzo"),), two_leg)
+
+
+def test_a_push_that_would_never_come_is_refused() -> None:
+    """Else a controller seems to stand a push that nobody gave."""
+    push = Push(at_s=5.0, duration_s=0.2)
+    check_in_time((push,), 5.2)
+    with pytest.raises(BadInput, match=r"ends at 5.2 s, .* lasts 5.1 s"):
+        check_in_time((push,), 5.1)
 
 
 def test_without_pushes_nothing_is_called(two_leg: Robot) -> None:

@@ -185,6 +185,10 @@ def test_all_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None
         ("robots: 9\nfriction: {normal: [0.1, 0.5]}", ": ground friction is -"),
         ("control_period: [0.02, 0.0205]", "choose 0.02 s or 0.021 s"),
         ("pushes: [{force_n: [1, 0, 0], link: torsoo}]", "Did you mean 'torso'?"),
+        (
+            "minutes: [0.5, 0.1]\npushes: [{at_s: 6, force_n: [5, 0, 0]}]",
+            "4: a push ends at 6.2 s, but the trial lasts 6 s",
+        ),
         ("controller: smart", "duplicate key"),
         ("controler: smart", "Did you mean 'controller'?"),
         ("posture: {uniform: [1, 2]}", "uniform"),
