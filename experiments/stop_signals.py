@@ -18,6 +18,7 @@ class StoppedBySignal(KeyboardInterrupt):
         Args:
             number: of the signal.
         """
+        self.number = number
         self.exit_status = 128 + number
         """As a shell has it."""
         super().__init__(f"stopped by {signal.Signals(number).name}")
@@ -36,6 +37,17 @@ def heed_stop_signals() -> None:
 def _stop(number: int, frame: FrameType | None) -> None:
     del frame
     raise StoppedBySignal(number)
+
+
+def order_to_stop(number: int) -> KeyboardInterrupt:
+    """Return what a signal raises: SIGINT, or one of `ENDING`."""
+    is_ours = number == signal.SIGINT
+    return KeyboardInterrupt() if is_ours else StoppedBySignal(number)
+
+
+def exit_status(stop: BaseException | None) -> int:
+    """Return the status with which a command ends that was stopped."""
+    return stop.exit_status if isinstance(stop, StoppedBySignal) else INTERRUPTED
 
 
 def why_stopped(stop: KeyboardInterrupt) -> str:

@@ -3,7 +3,6 @@
 Heavy imports wait until one is used.
 """
 
-import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Annotated
 import typer
 
 from experiments.options import JsonOption, RobotOption
+from experiments.stop_signals import heed_stop_signals
 from models import BadInput
 
 
@@ -125,8 +125,7 @@ def heat_command(
         command=tuple(sys.argv),
         **optional,
     )
-    # `timeout` and job managers end a run like Ctrl-C: its folders are closed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    heed_stop_signals()
     raise typer.Exit(run_heat_command(cfg, out, json_file))
 
 

@@ -12,7 +12,7 @@ from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.simulated_time_bars import simulated_time_bars
 from experiments.standing.arm import ArmCfg
 from experiments.standing.results import HeatResult
-from experiments.stop_signals import INTERRUPTED
+from experiments.stop_signals import exit_status, why_stopped
 
 
 def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
@@ -26,9 +26,10 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
     folder, arms = record_arms(arms, out)
     try:
         result = _with_progress(cfg, arms)
-    except KeyboardInterrupt:
-        print(f"stopped; {folder} holds what was recorded.", file=sys.stderr)
-        return INTERRUPTED
+    except KeyboardInterrupt as stop:
+        why = why_stopped(stop)
+        print(f"{why}; {folder} holds what was recorded.", file=sys.stderr)
+        return exit_status(stop)
     text = json_text(result.as_json())
     (folder / "heat.json").write_text(text + "\n", encoding="utf-8")
     write_json(json_file, text)

@@ -17,10 +17,11 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing.queues import Queue
-from multiprocessing.synchronize import Event
+from multiprocessing.sharedctypes import Synchronized
 
 from experiments.standing.arm import ArmCfg, run_arm
 from experiments.standing.results import ArmResult
+from experiments.stop_signals import ENDING, StoppedBySignal, order_to_stop
 from models import BadInput, TestbedError
 
 Progress = Callable[[int, float], None]
@@ -41,13 +42,16 @@ class _Line:
     """What connects a worker with its parent."""
 
     reports: "Queue[tuple[int, float]]"
-    stop: Event
+    stop: "Synchronized[int]"
+    """The signal that asks them to end; 0: none."""
 
 
 _line: _Line | None = None
 
 
-def _start_worker(reports: "Queue[tuple[int, float]]", stop: Event) -> None:
+def _start_worker(
+    reports: "Queue[tuple[int, float]]", stop: "Synchronized[int]"
+) -> None:
     global _line  # noqa: PLW0603  # one line a worker process
     _line = _Line(reports=reports, stop=stop)
 
@@ -58,8 +62,8 @@ def _work(number: int, cfg: ArmCfg) -> Outcome:
             return
         if _is_orphan():
             raise KeyboardInterrupt("the process that started it was killed")
-        if _line.stop.is_set():
-            raise KeyboardInterrupt
+        if _line.stop.value:
+            raise order_to_stop(_line.stop.value)
         _line.reports.put((number, time_s))
 
     try:
@@ -96,7 +100,7 @@ def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmR
         return [run_arm(arms[0], lambda time_s: on_progress(0, time_s))]
     context = mp.get_context("spawn")
     reports: Queue[tuple[int, float]] = context.Queue()
-    stop = context.Event()
+    stop = context.Value("i", 0)
     workers = min(len(arms), os.cpu_count() or 1)
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_start_worker, initargs=(reports, stop)
@@ -106,8 +110,10 @@ def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmR
         try:
             _follow(futures, reports, on_progress)
             outcomes = [future.result() for future in futures]
-        except KeyboardInterrupt:
-            stop.set()
+        except KeyboardInterrupt as order:
+            stop.value = (
+                order.number if isinstance(order, StoppedBySignal) else signal.SIGINT
+            )
             for future in futures:
                 future.cancel()
             raise
@@ -135,7 +141,7 @@ def surroundings_of_workers() -> Iterator[None]:
     os.environ["OMP_NUM_THREADS"] = "1"
     # Python sets signal handlers in the main thread alone.
     is_main = threading.current_thread() is threading.main_thread()
-    ignored = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    ignored = (signal.SIGINT, *ENDING) if is_main else ()
     before = [signal.signal(number, signal.SIG_IGN) for number in ignored]
     try:
         yield

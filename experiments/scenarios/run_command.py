@@ -14,7 +14,7 @@ from experiments.scenarios.playing.run import RunStopped, ScenarioRun, run_scena
 from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.shipped import SCENARIOS
 from experiments.simulated_time_bars import simulated_time_bars
-from experiments.stop_signals import INTERRUPTED, StoppedBySignal
+from experiments.stop_signals import exit_status
 from models import BadInput
 from models.yaml_lines import FileErrors
 from sim.run_folder import create_run_folder
@@ -63,7 +63,7 @@ def run_scenario_command(asked: Asked) -> int:
     except RunStopped as stop:
         _keep(scenario, stop.run, folder, asked)
         cause = stop.__cause__
-        return cause.exit_status if isinstance(cause, StoppedBySignal) else INTERRUPTED
+        return exit_status(cause)
     _keep(scenario, run, folder, asked)
     return 0 if run.result.all_hold else 1
 

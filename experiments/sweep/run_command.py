@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from experiments.stop_signals import INTERRUPTED, StoppedBySignal
+from experiments.stop_signals import exit_status
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.engines.seam import SweepEngine
 from experiments.sweep.load import load_spec
@@ -79,7 +79,7 @@ def run_sweep_command(asked: Asked) -> int:
             sweep = run_sweep(spec, out, engine, on_tally)
     except KeyboardInterrupt as stop:
         print(_stopped(out), file=sys.stderr)
-        return stop.exit_status if isinstance(stop, StoppedBySignal) else INTERRUPTED
+        return exit_status(stop)
     elapsed_s = time.monotonic() - begin
     show_summary(sweep, out, console)
     _say(console, last, elapsed_s, engine.workers)
