@@ -103,6 +103,7 @@ class ArmLog:
 
     def jump(self, begin_s: float) -> None:
         """Note a fast-forward from a time in s until now."""
+        self._legs.hold(self._sim.time_s)
         self._recording.event("fast-forward", self._sim.time_s, begin_s=begin_s)
 
     def close(

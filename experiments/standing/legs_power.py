@@ -99,7 +99,10 @@ def are_at_stops(robot: Robot, q: FloatArray) -> BoolArray:
 
 
 class LegsPower:
-    """The legs' joule loss over a run; `add` after every stretch of physics."""
+    """The legs' joule loss over a run; `add` after every stretch of physics.
+
+    `hold` after a time without: torques were steady then.
+    """
 
     def __init__(self, robot: Robot) -> None:
         """Take the motors of `robot`."""
@@ -116,6 +119,12 @@ class LegsPower:
         """
         self._times.append(time_s)
         self._powers.append(float(self._loss @ mean_square))
+
+    def hold(self, time_s: float) -> None:
+        """Let the last power go on until `time_s`, in s: no physics since."""
+        if self._powers:
+            self._times.append(time_s)
+            self._powers.append(self._powers[-1])
 
     @property
     def last_w(self) -> float | None:

@@ -243,6 +243,13 @@ def test_jumps_keep_the_rows_in_step_with_the_clock(
     assert is_jump.sum() == pytest.approx(result.sim_s - result.physics_s)
 
 
+def test_a_run_that_ends_in_a_jump_has_settled(jumping: tuple[ArmResult, Run]) -> None:
+    """Its torques were steady, or there would have been no jump."""
+    result, run = jumping
+    assert result.settled_s is not None
+    assert result.settled_s <= begin_of(only(run, "fast-forward"))
+
+
 def test_the_temperatures_of_a_jump_follow_from_its_rows(
     nao: Robot, jumping: tuple[ArmResult, Run]
 ) -> None:

@@ -51,6 +51,19 @@ def test_settled_is_from_when_on_it_stays(
     assert legs.settled_s() == settled_s
 
 
+def test_a_power_that_is_held_settles_too() -> None:
+    """A short run of which all but some seconds are fast-forwarded."""
+    legs = LegsPower(NAO)
+    legs.hold(1.0)  # nothing to hold yet
+    legs.add(2.0, np.full(len(NAO.motors), 4.0))
+    legs.add(3.0, np.ones(len(NAO.motors)))
+    assert legs.settled_s() is None
+    before = legs.last_w
+    legs.hold(20.0)
+    assert legs.settled_s() == 3.0
+    assert legs.last_w == before
+
+
 def test_the_least_of_a_level_robot_is_that_of_its_posture() -> None:
     """0.550 W in PoseInit, by the cone programme at the angles of the table."""
     sim = SimulatedRobot(NAO, SimulationCfg(), "PoseInit")
