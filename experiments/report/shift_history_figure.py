@@ -1,7 +1,7 @@
 """How far a controller has shifted set-points from the posture, over time."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from experiments.report.figure_style import (
     panel_title,
     plain_frame,
 )
+from experiments.standing.published import LEG_JOINTS
 from models import Robot
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ FloatArray = NDArray[np.float64]
 
 LEAST_DEG = 0.02
 """Shifts below this are not drawn: rounding of a recorded set-point is far less."""
-MOST_JOINTS = len(COLOURS)
 MOST_POINTS = 600
 MINUTES_FROM_S = 120.0
 """From this length on the time is in minutes."""
@@ -55,20 +55,15 @@ def shift_history_figure(
     unit, unit_s = ("minutes", 60.0) if end_s >= MINUTES_FROM_S else ("s", 1.0)
     figure = new_figure(7.6, 2.6 * len(shifts) + 0.3)
     panels = figure.subplots(len(shifts), 1, sharex=True, sharey=True, squeeze=False)
+    drawn = _drawn_joints(list(shifts.values()), robot)
     for axes, (name, shift) in zip(panels[:, 0], shifts.items(), strict=True):
         time = frames[name].index.to_numpy(float) / unit_s
         keep = np.arange(0, len(time), max(1, len(time) // MOST_POINTS))
-        largest = np.abs(shift).max(axis=0)
-        order = np.argsort(-largest)[:MOST_JOINTS]
         axes.axhline(0.0, color=SOFT_INK, lw=0.6)
-        for i, j in enumerate(j for j in order if largest[j] >= LEAST_DEG):
-            axes.plot(
-                time[keep],
-                shift[keep, j],
-                color=COLOURS[i],
-                lw=1.6,
-                label=robot.joint_names[j],
-            )
+        for j, style in drawn.items():
+            if np.abs(shift[:, j]).max() >= LEAST_DEG:
+                label = robot.joint_names[j]
+                axes.plot(time[keep], shift[keep, j], label=label, lw=1.6, **style)
         axes.set_ylabel("shift of the set-point in °", fontsize=9)
         axes.legend(
             frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5)
@@ -77,6 +72,35 @@ def shift_history_figure(
         plain_frame(axes)
     panels[-1, 0].set_xlabel(f"time in {unit}", fontsize=9)
     return figure
+
+
+def _drawn_joints(
+    shifts: Sequence[FloatArray], robot: Robot
+) -> dict[int, dict[str, Any]]:
+    """Return the joints that any controller shifted most, and how each is drawn.
+
+    A joint looks the same in every panel: the colour is that of its kind, as among the
+    temperatures, and lines of the right side are dashed where the left has a twin.
+    """
+    names = robot.joint_names
+    largest = np.max([np.abs(shift).max(axis=0) for shift in shifts], axis=0)
+    order = [int(j) for j in np.argsort(-largest) if largest[j] >= LEAST_DEG]
+
+    def kind_of(name: str) -> str:
+        has_twin = name[0] in "LR" and {f"{s}{name[1:]}" for s in "LR"} <= set(names)
+        return name[1:] if has_twin else name
+
+    kinds = {kind_of(names[j]): None for j in order}
+    known = [kind for kind in LEG_JOINTS if f"L{kind}" in names]
+    colours = dict(zip(dict.fromkeys([*known, *kinds]), COLOURS, strict=False))
+    drawn: dict[int, dict[str, Any]] = {}
+    for j in order:
+        kind = kind_of(names[j])
+        if kind in colours:
+            is_right = kind != names[j] and names[j][0] == "R"
+            line = (0, (4, 1.5)) if is_right else "-"
+            drawn[j] = {"color": colours[kind], "ls": line}
+    return dict(sorted(drawn.items()))
 
 
 def shifts_deg(

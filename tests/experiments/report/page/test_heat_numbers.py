@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from experiments.report.page.event_tables import event_tables
@@ -183,6 +184,37 @@ def test_a_shift_is_the_set_point_less_the_posture(heat_folder: Path) -> None:
     assert figure is not None
     _, labels = figure.axes[0].get_legend_handles_labels()
     assert labels == ["RHipRoll"]
+
+
+def test_a_joint_looks_the_same_under_every_controller(heat_folder: Path) -> None:
+    """Whatever else was shifted there, and however far; no two joints look alike."""
+    posture = NAO.posture("PoseInit").angles
+    frame = read_source(heat_folder).arms[0].frame
+    late = frame.index > 2.5
+
+    def shifted(**degrees: float) -> pd.DataFrame:
+        rows = frame.copy()
+        for joint, angle in degrees.items():
+            rows.loc[late, f"target.{joint}"] += np.deg2rad(angle)
+        return rows
+
+    frames = {
+        "one": shifted(LKneePitch=1.0, RKneePitch=0.5, LAnkleRoll=0.2, HeadYaw=0.1),
+        "other": shifted(LAnkleRoll=2.0, RKneePitch=-1.0, LKneePitch=0.3),
+    }
+    figure = shift_history_figure(frames, NAO, posture)
+    assert figure is not None
+    looks = [
+        {
+            line.get_label(): (line.get_color(), line.get_linestyle())
+            for line in axes.get_lines()[1:]  # without that of zero
+        }
+        for axes in figure.axes
+    ]
+    assert set(looks[0]) == {"LKneePitch", "RKneePitch", "LAnkleRoll", "HeadYaw"}
+    assert len(set(looks[0].values())) == 4
+    assert looks[1].items() <= looks[0].items()
+    assert looks[0]["LKneePitch"][0] == looks[0]["RKneePitch"][0]
 
 
 @pytest.mark.parametrize(
