@@ -98,12 +98,12 @@ def read_folder(folder: Path) -> SweepFolder:
         if (folder / TABLE_FILE).exists():
             problems.append(f"{str(error).rstrip('.')}. The trials' files are read.")
     if meta is not None and (sweep is None or _is_older(folder / TABLE_FILE, paths)):
-        if sweep is not None and not is_running:
+        table, sweep = sweep, _from_trials(meta, paths, problems)
+        if table is not None and not is_running and not _is_same(table, sweep):
             problems.append(
                 f"{TABLE_FILE} is older than its trials, as of a sweep that was "
                 "killed. The trials' files are read."
             )
-        sweep = _from_trials(meta, paths, problems)
     assert sweep is not None  # without both, the table's error was raised
     if not len(sweep.frame):
         raise BadInput(
@@ -138,6 +138,12 @@ def _read_meta(folder: Path, problems: list[str]) -> dict[str, Any] | None:
 def _is_older(table: Path, trials: list[Path]) -> bool:
     newest = max((path.stat().st_mtime_ns for path in trials), default=0)
     return table.stat().st_mtime_ns < newest
+
+
+def _is_same(table: Sweep, trials: Sweep) -> bool:
+    """Whether a table says what its trials say: a copied folder is no killed sweep."""
+    columns = table.frame.columns  # an older version's are fewer
+    return trials.frame.reindex(columns=columns).equals(table.frame)
 
 
 def _from_trials(

@@ -63,6 +63,14 @@ def test_trials_that_are_newer_than_the_table_count(copy: Copy) -> None:
     assert "older than its trials" in found.problems[0]
 
 
+def test_a_copied_sweep_is_not_told_as_killed(copy: Copy) -> None:
+    """Its files may have come in any order."""
+    folder = copy()
+    os.utime(folder / TABLE_FILE, (1.0, 1.0))
+    found = read_folder(folder)
+    assert (found.problems, len(found.sweep.frame)) == ((), 30)
+
+
 def test_a_damaged_table_is_told_and_its_trials_are_read(copy: Copy) -> None:
     folder = copy()
     (folder / TABLE_FILE).write_bytes(b"PAR1 no more")
