@@ -1,7 +1,8 @@
 """What a recording holds: named vectors, each element one column with a unit.
 
-The column of member `LKneePitch` of channel `q` is called `q.LKneePitch`; a channel
-without members is one column of its own name.
+The column of member `LKneePitch` of channel `q` is called `q.LKneePitch`; a channel of
+a single number is one column of its own name. A robot without force sensors has the
+channel `fsr` too, without a column.
 """
 
 from collections.abc import Sequence
@@ -29,8 +30,8 @@ class Channel:
     """First part of its columns' names."""
     unit: str
     """Such as `rad`, `N·m`, `degC`; `1` for what has none."""
-    members: tuple[str, ...] = ()
-    """Names of the elements; empty for a single number."""
+    members: tuple[str, ...] | None = None
+    """Names of the elements, which may be none; None for a single number."""
     stored: StoredType = "float32"
     """Type in the file: seven digits are more than any sensor has."""
     about: str = ""
@@ -51,7 +52,7 @@ class Channel:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of its columns."""
-        if not self.members:
+        if self.members is None:
             return (self.name,)
         return tuple(f"{self.name}.{member}" for member in self.members)
 

@@ -224,5 +224,5 @@ def _with_columns(meta: RunMeta, layout: Layout) -> RunMeta:
     return dataclasses.replace(
         meta,
         columns={TIME_COLUMN: "s", **layout.units},
-        channels={c.name: c.about for c in layout.channels if c.about},
+        channels={c.name: c.about for c in layout.channels if c.about and c.columns},
     )

@@ -136,6 +136,17 @@ def test_a_channel_of_which_no_row_was_saved_is_unknown_throughout(
     recorder.close()
 
 
+def test_a_channel_without_elements_has_no_column(tmp_path: Path) -> None:
+    """As the force sensors of a robot that has none."""
+    folder = create_run_folder(tmp_path, "small")
+    none = Channel(name="fsr", unit="N", members=(), about="Normal forces.")
+    with Recorder(folder, (none, CHANNELS[2]), _meta()) as recorder:
+        recorder.append(0.02, np.empty(0), 0.3)
+    run = read_run(folder)
+    assert list(run.frame.columns) == ["height"]
+    assert "fsr" not in run.meta.channels
+
+
 def test_more_rows_than_the_block_become_more_parts(tmp_path: Path) -> None:
     folder = create_run_folder(tmp_path, "small")
     times = 0.001 * np.arange(1, 6001)

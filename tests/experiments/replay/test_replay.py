@@ -1,6 +1,7 @@
 """Controllers on one recording: the same input, answers set beside each other."""
 
 import io
+import re
 import shutil
 import subprocess
 import sys
@@ -119,6 +120,26 @@ def test_smart_answers_a_run_with_a_push_bit_for_bit_as_it_did(
     assert not full.is_identical
     assert full.first_difference_s == 0.0
     assert full.rms_difference > 0.01
+
+
+@pytest.mark.requirement("JD-18")
+def test_a_robot_without_force_sensors_is_recorded_and_replayed(
+    two_leg: Robot, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(two_leg.folder, tmp_path / "robot"))
+    for name in ("force_sensors.csv", "contacts.csv"):
+        head, *rows = (folder / name).read_text(encoding="utf-8").splitlines()
+        kept = [re.sub("(left|right)_force_[a-z_]+", "", row) for row in rows]
+        kept = [row for row in kept if not row.startswith(",")]
+        text = "\n".join([head, *kept, ""])
+        (folder / name).write_text(text, encoding="utf-8")
+    robot = load_robot(folder)
+    assert robot.force_sensors == ()
+    assert robot.contact_points
+    sim = SimulatedRobot(robot, SimulationCfg(), "Stand")
+    record(sim, tmp_path, "smart", "Stand", 20)
+    result, _ = replay_controllers(opened(tmp_path, "smart"))
+    assert result.answers["smart"].is_identical
 
 
 SCENARIO = """\
