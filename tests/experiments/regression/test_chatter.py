@@ -39,6 +39,13 @@ def test_moves_within_the_amplitude_are_none(values: np.ndarray) -> None:
 
 
 @given(series)
+def test_noise_on_a_slow_move_does_not_turn_it(values: np.ndarray) -> None:
+    """The move is large; what goes against it never is."""
+    slow = 0.01 * np.arange(len(values))
+    assert reversals(slow + 0.99 * AMPLITUDE * values, AMPLITUDE) == []
+
+
+@given(series)
 def test_mirror_and_shift_change_nothing(values: np.ndarray) -> None:
     eighths = np.round(values * 8.0) / 8.0  # exact, so that no move is a rounding
     assert reversals(eighths, AMPLITUDE) == reversals(1.0 - eighths, AMPLITUDE)

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from experiments.standing.legs_power import LegsPower, are_at_stops, least_powers
 from models import load_robot
+from sim.servo import ServoCfg
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
 from sim.world_cfg import WorldCfg
@@ -75,6 +76,23 @@ def test_the_least_of_a_level_robot_is_that_of_its_posture() -> None:
         assert_allclose(least.with_gears_w, 0.290, rtol=0.05)
     finally:
         sim.close()
+
+
+def test_gears_help_by_the_friction_that_they_have() -> None:
+    """A tenth of it helps a little, none of it not at all."""
+    helps = []
+    for scale in (0.0, 0.1):
+        cfg = SimulationCfg(servo=ServoCfg(friction_scale=scale))
+        sim = SimulatedRobot(NAO, cfg, "PoseInit")
+        try:
+            least = least_powers(sim)
+        finally:
+            sim.close()
+        assert least is not None
+        assert least.with_gears_w is not None
+        helps.append(least.without_gears_w - least.with_gears_w)
+    assert_allclose(helps[0], 0.0, atol=1e-4)
+    assert 0.005 < helps[1] < 0.05  # 0.26 W at full friction
 
 
 def test_a_joint_at_its_stop_needs_no_motor() -> None:
