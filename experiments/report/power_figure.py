@@ -16,7 +16,7 @@ from experiments.report.figure_style import (
     panel_title,
     plain_frame,
 )
-from experiments.report.temperature_figure import spread
+from experiments.report.label_heights import spread
 from models import Robot, UnknownName
 from sim.run_folder import Run
 

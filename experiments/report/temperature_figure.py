@@ -23,6 +23,7 @@ from experiments.report.figure_style import (
     plain_frame,
     write_foot,
 )
+from experiments.report.label_heights import free_height, spread
 from experiments.report.shown_joints import shown_joints
 from experiments.standing.published import (
     LEG_JOINTS,
@@ -45,6 +46,10 @@ ROOM = 1.3
 """Width of a panel over that of its curves: room for the labels at their ends."""
 LABEL_GAP_DEGC = 3.6
 """Labels at the ends of the curves keep this distance."""
+NAME_SPAN = (0.685, 0.97)
+"""From where to where the name of a published value reaches, of the time shown."""
+LEG_COLUMNS = frozenset(side + joint for side in SIDES for joint in LEG_JOINTS)
+"""Labels of the curves, by which they are told from lines and marks."""
 MOST_POINTS = 600
 """Of a curve: more cannot be seen, and would only make the file long."""
 
@@ -185,37 +190,31 @@ def _draw_published(
                     clip_on=False,
                     label=f"published {joint}",
                 )
-                # On the side of the mark that the curve does not come from.
-                is_above = degc >= arm.joints[joint].end_degc
-                axes.annotate(
-                    f"published {degc:.0f} °C",
-                    (result.minutes, degc),
-                    (-5, 5) if is_above else (-7, -3),
-                    textcoords="offset points",
-                    ha="right",
-                    va="bottom" if is_above else "top",
-                    fontsize=7.5,
-                    color=colour,
-                    zorder=5,
-                    bbox={"fc": "white", "alpha": 0.8, "lw": 0.0, "pad": 0.6},
-                )
+                _name_mark(axes, result.minutes, degc, colour)
     axes.text(0.015, 0.03, words, transform=axes.transAxes, fontsize=8, color=SOFT_INK)
 
 
-def spread(values: Sequence[float], gap: float) -> FloatArray:
-    """Return heights for labels: near their values, at least `gap` apart.
-
-    With the values sorted, h_i - i·gap must not fall: the nearest such heights in the
-    least-squares sense are an isotonic regression.
-    """
-    from scipy.optimize import isotonic_regression  # noqa: PLC0415  # heavy
-
-    order = np.argsort(values, kind="stable")
-    steps = gap * np.arange(len(order))
-    heights = np.empty(len(order))
-    if len(order):
-        heights[order] = isotonic_regression(np.array(values)[order] - steps).x + steps
-    return heights
+def _name_mark(axes: "Axes", minutes: float, degc: float, colour: str) -> None:
+    """Write a published value left of its mark, where no curve passes."""
+    begin, end = NAME_SPAN[0] * minutes, NAME_SPAN[1] * minutes
+    taken = [(SHUT_DOWN_DEGC, SHUT_DOWN_DEGC)]
+    for line in axes.lines:
+        x, y = np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)
+        if len(x) > 1 and x[-1] > begin and line.get_label() in LEG_COLUMNS:
+            inside = y[(x > begin) & (x < end)]
+            across = [*np.interp([begin, end], x, y), *inside]
+            taken.append((min(across), max(across)))
+    height = free_height(degc, taken, LABEL_GAP_DEGC / 2.0)
+    axes.text(
+        end,
+        height,
+        f"published {degc:.0f} °C",
+        ha="right",
+        va="center",
+        fontsize=7.5,
+        color=colour,
+        zorder=5,
+    )
 
 
 def _time_ticks(minutes: float) -> FloatArray:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.report.figure_style import COLOURS, INK, SOFT_INK
-from experiments.report.temperature_figure import MOST_POINTS, spread
+from experiments.report.label_heights import spread
+from experiments.report.temperature_figure import MOST_POINTS
 from experiments.scenarios.plan.expectations import Temperatures
 from experiments.scenarios.plan.scenario import Scenario
 

@@ -16,7 +16,8 @@ from PIL import Image
 
 from experiments.report.effort_figure import effort_figure
 from experiments.report.figures import draw_heat_figures
-from experiments.report.temperature_figure import spread, temperature_figure
+from experiments.report.label_heights import free_height, spread
+from experiments.report.temperature_figure import temperature_figure
 from experiments.standing.published import LEG_JOINTS, PUBLISHED
 from experiments.standing.results import ArmResult, HeatResult
 from models import BadInput
@@ -91,6 +92,54 @@ def test_published_values_are_marked_where_they_belong(
         assert f"the five rise by {ours:.0f} K (published {rise:.0f} K)" in texts(
             axes[i]
         )
+
+
+def test_no_curve_runs_through_the_name_of_a_published_value(
+    result: HeatResult,
+) -> None:
+    """Where the preset `document` ends, curves crowd around three of the marks."""
+    ends = {
+        ("fixed", "R"): (40.2, 60.0, 60.8, 37.3, 49.8),
+        ("smart", "R"): (40.3, 46.7, 53.7, 41.5, 40.1),
+        ("fixed", "L"): (49.2, 68.4, 34.7, 51.4, 80.4),
+        ("smart", "L"): (36.9, 46.9, 32.7, 37.2, 58.7),
+    }
+    for (name, side), row in ends.items():
+        rows = result.arms[name].joints
+        for joint, degc in zip(LEG_JOINTS, row, strict=True):
+            rows[side + joint] = dataclasses.replace(rows[side + joint], end_degc=degc)
+    figure = temperature_figure(result, {})
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        (words,) = (t for t in axes.texts if t.get_text().startswith("published "))
+        side = axes.get_title(loc="left").split(", ")[1][0].upper()
+        box = words.get_window_extent()
+        for joint in LEG_JOINTS:
+            first, last = axes.transData.transform(curve(axes, side + joint))
+            points = first + np.linspace(0.0, 1.0, 2000)[:, None] * (last - first)
+            assert not any(box.contains(x, y) for x, y in points), joint
+
+
+@given(
+    st.floats(0, 100),
+    st.lists(st.tuples(st.floats(0, 100), st.floats(0, 20)), max_size=6),
+)
+def test_a_free_height_is_clear_of_all_and_the_nearest(
+    wanted: float, spans: list[tuple[float, float]]
+) -> None:
+    taken = [(low, low + length) for low, length in spans]
+
+    def is_clear(height: float, eps: float) -> bool:
+        return all(
+            height <= low - 2.0 + eps or height >= high + 2.0 - eps
+            for low, high in taken
+        )
+
+    height = free_height(wanted, taken, 2.0)
+    assert is_clear(height, 1e-9)
+    off = abs(height - wanted)
+    nearer = np.linspace(-0.999, 0.999, 41) * off
+    assert off == 0.0 or not any(is_clear(wanted + d, -1e-6) for d in nearer)
 
 
 @pytest.mark.parametrize(
