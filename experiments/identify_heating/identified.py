@@ -128,6 +128,7 @@ def _logs(
     cfg: IdentifyCfg, robot: Robot, table: OneNodeHeating | None
 ) -> Sequence[HeatLog]:
     if cfg.source.is_dir():
+        run = read_run(cfg.source)
         if not cfg.joints:
             raise BadInput(
                 f"{cfg.source} is a run of all joints; name one or more of one kind, "
@@ -138,7 +139,6 @@ def _logs(
                 f"{cfg.source} is a run, whose rows and units are known; leave out "
                 f"--gap and --trust-units, which are for CSV files."
             )
-        run = read_run(cfg.source)
         return [heat_log_of_run(run, joint, robot) for joint in cfg.joints]
     if len(cfg.joints) > 1:
         raise BadInput(

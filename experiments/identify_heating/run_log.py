@@ -28,9 +28,8 @@ def heat_log_of_run(
 
     Currents are the motor torques of the run over the torque constant of the one-node
     model, so that a fit gives back R/C and λ/C of `robot.motors`. Rows of fast-forward
-    hold the torque of the last tick with physics, where the heating had the mean square
-    of the last blocks: from exact temperatures the constants come back to 1 %, not
-    better.
+    hold the torque that heated the motors then: from exact temperatures the constants
+    come back to 1e-4.
 
     Args:
         folder: of the run, or the open run; one of a crashed process is read as far as

@@ -252,7 +252,13 @@ def _remarks(
             f"λ/C may be 0: within {longest:.0f} s the temperature does not bend "
             f"enough to tell how fast the motor cools."
         )
-    if heating.low <= 0.0:
+    if heating.high < 0.0:
+        remarks.append(
+            "R/C is below 0, as of no motor: it cools while a current flows. Look at "
+            "the ambient temperature, and whether currents and temperatures are of "
+            "one motor."
+        )
+    elif heating.low <= 0.0:
         remarks.append("R/C may be 0: the current does not explain the temperature.")
     if step > 0.0 and rms > 2.0 * step / np.sqrt(12.0):
         remarks.append(

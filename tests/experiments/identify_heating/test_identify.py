@@ -55,7 +55,7 @@ def test_a_run_gives_back_the_table_of_the_robot(
     ]
     fit = fit_one_node([record for log in logs for record in log.records])
     table = nao.motors[nao.motor_names.index("LKneePitch")].one_node
-    share = 0.01 if seen == "truth" else 0.1
+    share = 1e-3 if seen == "truth" else 0.1
     heating = table.resistance / table.heat_capacity
     rate = table.conductance / table.heat_capacity
     assert fit.heating.value == pytest.approx(heating, rel=share)
@@ -119,6 +119,11 @@ def test_joints_of_a_run_are_named_rightly(
 ) -> None:
     with pytest.raises(BadInput, match=message):
         identify(IdentifyCfg(source=run_folder, joints=joints), nao)
+
+
+def test_a_folder_that_is_no_run_is_not_called_one(nao: Robot, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="is no run folder"):
+        identify(IdentifyCfg(source=tmp_path), nao)
 
 
 @pytest.mark.parametrize("value", [0.0, -6.44, float("nan")])

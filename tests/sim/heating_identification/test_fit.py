@@ -193,6 +193,16 @@ def test_a_record_too_short_to_bend_says_so() -> None:
     assert fit.rate.low <= 0.0 or fit.time_constant.high == np.inf
 
 
+def test_a_motor_that_its_current_cools_is_remarked() -> None:
+    """Warmed to 60 °C by something else, and the log of its current is of another."""
+    time_s = np.arange(600.0)
+    record = HeatRecord.from_currents(time_s, 60.0 - 0.05 * time_s, np.ones(600))
+    fit = fit_one_node([record], ambient_degc=25.0)
+    assert fit.heating.high < 0.0
+    assert any("R/C is below 0" in remark for remark in fit.remarks)
+    assert not any("R/C may be 0" in remark for remark in fit.remarks)
+
+
 def test_residuals_larger_than_the_steps_are_remarked() -> None:
     rng = np.random.default_rng(2)
     record = made_record(Truth(), TWO_LOADS, 4.0, 30.0, rng, 2.0, 1.0)
