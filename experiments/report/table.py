@@ -25,6 +25,7 @@ from experiments.standing.published import (
     LIFETIME_FACTOR,
     PUBLISHED,
     Published,
+    is_comparison_asked,
     is_published_setting,
 )
 from experiments.standing.results import ArmResult, HeatResult, JointResult
@@ -82,7 +83,9 @@ def _leg_rise(arm: ArmResult, side: str) -> str:
 def _beside_published(result: HeatResult) -> Table:
     """A row a published number: the number, ours, the distance."""
     known = [name for name in result.arms if name in PUBLISHED]
-    if not has_document_legs(result):
+    if not has_document_legs(result) or not is_comparison_asked(
+        result.posture, result.minutes, result.settings.get("preset")
+    ):
         known = []
     table = plain_table("\nBeside the published numbers")
     table.add_column("", no_wrap=True)
@@ -97,7 +100,7 @@ def _beside_published(result: HeatResult) -> Table:
         cells: list[str] = []
         for name in known:
             published, ours = values(PUBLISHED[name]), values(result.arms[name])
-            cells += [f"{published:.0f}", f"{ours:.1f}", _signed(ours - published)]
+            cells += [f"{published:.0f}", f"{ours:z.1f}", _signed(ours - published)]
         table.add_row(label, *cells)
 
     for joint in PUBLISHED[known[0]].end_degc:

@@ -53,3 +53,11 @@ def is_published_setting(posture: str, minutes: float) -> bool:
     Then what an experiment ends with can be set beside what is published.
     """
     return posture == POSTURE and abs(minutes - MINUTES) <= 1.0
+
+
+def is_comparison_asked(posture: str, minutes: float, preset: str | None) -> bool:
+    """Shall an experiment be set beside the published numbers?
+
+    Where it is that of the document, or has a preset that was fitted to it.
+    """
+    return preset is not None or is_published_setting(posture, minutes)

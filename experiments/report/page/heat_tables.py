@@ -16,6 +16,7 @@ from experiments.report.shown_joints import has_document_legs, hottest, shown_jo
 from experiments.standing.published import (
     LIFETIME_FACTOR,
     PUBLISHED,
+    is_comparison_asked,
     is_published_setting,
 )
 from experiments.standing.results import SMALLEST_LEAST_W, ArmResult, HeatResult
@@ -140,8 +141,8 @@ def _leg_sum(side: str, arms: Sequence[ArmResult]) -> Row:
 def published_table(result: HeatResult) -> Table:
     """A row a published number: the number, ours, the distance between them."""
     known = [name for name in result.arms if name in PUBLISHED]
-    is_asked = bool(result.settings.get("preset")) or is_published_setting(
-        result.posture, result.minutes
+    is_asked = is_comparison_asked(
+        result.posture, result.minutes, result.settings.get("preset")
     )
     if not has_document_legs(result) or not is_asked:
         known = []

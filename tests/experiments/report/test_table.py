@@ -2,6 +2,7 @@ import dataclasses
 import io
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
@@ -88,10 +89,29 @@ def test_every_published_number_stands_beside_ours(make_heat_result: Make) -> No
 def test_what_was_fitted_and_what_was_predicted_is_said(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "smart")
     assert "'document' is fitted to it; smart: a prediction" in printed(result)
-    free = dataclasses.replace(result, settings={}, minutes=5.0)
-    words = " ".join(printed(free).split())  # the caption may be broken into lines
-    assert "nothing is fitted" in words
+    free = dataclasses.replace(result, settings={})
+    assert "nothing is fitted" in printed(free)
+    short = dataclasses.replace(result, minutes=5.0)
+    words = " ".join(printed(short).split())  # the caption may be broken into lines
     assert "published for PoseInit, 15 min" in words
+
+
+@pytest.mark.parametrize("other", [{"minutes": 5.0}, {"posture": "Stand"}])
+def test_what_nobody_published_is_set_beside_nothing(
+    make_heat_result: Make, other: dict[str, Any]
+) -> None:
+    """Neither another time nor another posture, unless a preset was asked for."""
+    result = make_heat_result("fixed", "smart")
+    assert "published" in printed(dataclasses.replace(result, **other))
+    free = dataclasses.replace(result, settings={}, **other)
+    assert "publ" not in printed(free)
+
+
+def test_ours_is_never_a_negative_zero(make_heat_result: Make) -> None:
+    result = make_heat_result("smart")
+    smart = dataclasses.replace(result.arms["smart"], left_leg_rise_k=-0.01)
+    text = printed(dataclasses.replace(result, arms={"smart": smart}))
+    assert re.search(r"left leg rises, K +42 +0\.0 +-42\.0", text)
 
 
 def test_what_a_controller_fell_back_on_is_named(make_heat_result: Make) -> None:
