@@ -16,6 +16,11 @@ from experiments.reservations.threaded import SharedLedger
 from models import load_robot
 
 
+def say(words: str) -> None:
+    """Print a line in one piece: two threads speak."""
+    print(words + "\n", end="")
+
+
 class Dance:
     """A program, and the object that has its callbacks."""
 
@@ -25,16 +30,16 @@ class Dance:
     def onResource(self, resource: str, owner: str) -> None:  # noqa: N802  known so
         """Answer somebody who asks for what it has."""
         if not self.is_asked.is_set():
-            print(f"{owner}: somebody asks for {resource}; first to a stable posture")
+            say(f"{owner}: somebody asks for {resource}; first to a stable posture")
         self.is_asked.set()  # it returns nothing: it keeps, and will release
 
     def run(self, calls: DocumentCalls, has_begun: threading.Event) -> None:
         """Dance until it is asked to make room."""
         calls.waitForResource("All motors", "Dance", "onResource", 5)
-        print("Dance: has all motors")
+        say("Dance: has all motors")
         has_begun.set()
         self.is_asked.wait(5.0)
-        print("Dance: stands, and gives them back")
+        say("Dance: stands, and gives them back")
         calls.releaseResource("All motors", "Dance")
 
 
@@ -43,9 +48,9 @@ def greet(calls: DocumentCalls) -> None:
     try:
         calls.waitResources(["TTS", "Right arm"], "Greet", "", 0)
     except NotGranted as busy:
-        print(f"Greet: tried once: {busy.outcome.why}, nothing is held")
+        say(f"Greet: tried once: {busy.outcome.why}, nothing is held")
     calls.waitResources(["TTS", "Right arm"], "Greet", "", 5)
-    print("Greet: has speech and the right arm")
+    say("Greet: has speech and the right arm")
     calls.releaseResource("TTS", "Greet")
     calls.releaseResource("Right arm", "Greet")
 
