@@ -39,7 +39,8 @@ DEVICE_SLOT_S = 0.01
 class Observation:
     """What the sensors say, and what was last commanded.
 
-    Arrays are fresh copies: a controller may keep them.
+    Arrays are fresh copies: a controller may keep them. It must not write into them,
+    since who records the run reads the same.
     """
 
     time_s: float

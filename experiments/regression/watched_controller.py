@@ -1,7 +1,7 @@
 """A controller that is watched: held to its contract, timed, its answers kept."""
 
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from time import perf_counter, thread_time
 
@@ -13,6 +13,9 @@ from experiments.regression.contract import breach_of
 from models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]
+
+
+_ARRAYS = tuple(f.name for f in fields(Observation) if f.name != "time_s")
 
 
 class ControllerBreach(BadInput):
@@ -81,9 +84,11 @@ class WatchedController:
         """Pass it on, note the time and look at the answer.
 
         Raises:
-            ControllerBreach: the controller raised something, or the answer is none.
+            ControllerBreach: the controller raised something, wrote into the
+                observation, or gave an answer that is none.
         """
         time_s = observation.time_s
+        before = _bytes_of(observation)
         try:
             wall, cpu = perf_counter(), thread_time()
             answer = self._controller.step(observation)
@@ -91,6 +96,12 @@ class WatchedController:
         except Exception as error:  # likewise
             what = _raised(error, "step")
             raise self._break(f"{what} at {time_s:.2f} s") from error
+        written = [n for n, b in _bytes_of(observation).items() if b != before[n]]
+        if written:
+            raise self._break(
+                f"wrote into the observation ({', '.join(written)}) at {time_s:.2f} s; "
+                "it must leave it as it is, since the recording reads the same arrays"
+            )
         wrong = breach_of(answer, self._robot)
         if wrong is not None:
             raise self._break(f"{wrong.what} at {time_s:.2f} s; {wrong.rule}")
@@ -119,6 +130,11 @@ class WatchedController:
     def _break(self, what: str) -> ControllerBreach:
         self.breach = f"{self.name} {what}."
         return ControllerBreach(self.breach)
+
+
+def _bytes_of(observation: Observation) -> dict[str, bytes]:
+    """Return what each array holds, by name; NaN is like NaN there."""
+    return {name: getattr(observation, name).tobytes() for name in _ARRAYS}
 
 
 def _raised(error: Exception, method: str) -> str:

@@ -116,6 +116,27 @@ def test_the_line_of_the_controllers_own_code_is_told(
     assert trial.breach.endswith(f" in step (test_contract.py:{here}) at 0.00 s.")
 
 
+@pytest.mark.parametrize("field", ["q", "current", "fsr"])
+def test_what_the_sensors_say_is_not_written_into(
+    short: StandingCfg, tmp_path: Any, field: str
+) -> None:
+    """Else the recording, and all that is judged by it, says what it likes."""
+
+    class Paints(Late):
+        name = "paints"
+
+        def step(self, observation: Observation) -> Any:
+            if self.left < 10:
+                getattr(observation, field)[0] += 0.5
+            return super().step(observation)
+
+    trial = run_trial(Paints(None), short, tmp_path)
+    assert trial.breach is not None
+    assert trial.breach.startswith(
+        f"paints wrote into the observation ({field}) at 0.32 s; it must leave it"
+    )
+
+
 def test_an_answer_that_is_changed_afterwards_is_kept_as_it_was(
     short: StandingCfg, tmp_path: Any
 ) -> None:
