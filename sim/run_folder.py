@@ -51,6 +51,15 @@ class Run:
     damaged_events: int = 0
     """Lines of `events.jsonl` that nobody can read any more, left out of `events`."""
 
+    def __repr__(self) -> str:
+        """Return a line for a notebook; `meta` alone would fill a page."""
+        meta, n = self.meta, len(self.events)
+        rows = "" if meta.rows is None else f"{meta.rows} rows, "
+        return (
+            f"Run({str(self.folder)!r}: {meta.experiment} of {meta.robot}, seed "
+            f"{meta.seed}, {rows}{n} event{'s' * (n != 1)}, {self.state})"
+        )
+
     @cached_property
     def frame(self) -> "pd.DataFrame":
         """All rows: index simulated time in s, columns such as `q.LKneePitch`."""

@@ -81,6 +81,17 @@ def test_a_run_opens_as_it_was_recorded(tmp_path: Path) -> None:
     assert not list(folder.glob("*.tmp"))
 
 
+def test_a_run_is_a_line_where_it_is_shown(tmp_path: Path) -> None:
+    """A notebook shows what a cell ends with: the columns alone would fill a page."""
+    folder = create_run_folder(tmp_path, "small")
+    about = f"Run({str(folder)!r}: small of two-leg, seed 7"
+    with Recorder(folder, CHANNELS, _meta()) as recorder:
+        _record(recorder, _times(1.0))
+        recorder.event("fell", 0.5)
+        assert repr(read_run(folder)) == f"{about}, 1 event, running)"
+    assert repr(read_run(folder)) == f"{about}, 50 rows, 1 event, done)"
+
+
 def test_a_part_holds_at_most_30_seconds(tmp_path: Path) -> None:
     folder = create_run_folder(tmp_path, "small")
     with Recorder(folder, CHANNELS, _meta()) as recorder:
