@@ -15,7 +15,7 @@ SIZE = 7.0
 """Of the letters, in points."""
 MOST_LEVELS = 4
 """Lines of labels; what has no room in them is only a line in the panels."""
-LONGEST = 44
+LONGEST = 56
 """Letters of a label."""
 
 
