@@ -122,7 +122,7 @@ def _drawn(
         place = (LEFT / WIDTH, FOOT / height, width / WIDTH, heat / height)
         panels.append(figure.add_axes(place))
         draw_temperatures(panels[-1], temperatures, scenario, end)
-    draw_marks(panels, marks, levels, MARK, canvas.y)
+    draw_marks(panels, marks, levels, end, MARK, (width, canvas.y))
     frame_panels(panels, end)
     ends = (LEFT / WIDTH, 1.0 - RIGHT / WIDTH)
     write_head(figure, scenario.name, said, ends, all_hold=all_hold)

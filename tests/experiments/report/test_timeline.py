@@ -34,7 +34,7 @@ from experiments.report.timeline.action_words import action_words
 from experiments.report.timeline.canvas import LETTER
 from experiments.report.timeline.colours import owner_colours, pattern_colour
 from experiments.report.timeline.figure import Mark, timeline_figure
-from experiments.report.timeline.marks import SIZE, level_marks
+from experiments.report.timeline.marks import LONGEST, SIZE, label_span, level_marks
 from experiments.report.timeline.rows import cover, resource_rows, row_of
 from experiments.report.timeline.spans import (
     Span,
@@ -282,12 +282,22 @@ def test_labels_of_marks_never_overlap(drawn: list[tuple[float, str]]) -> None:
     levels = level_marks(marks, 100.0, 9.0)
     for level in set(levels) - {-1}:
         boxes = sorted(
-            (m.time_s / 100.0 * 9.0, len(m.text) * LETTER * SIZE)
-            for m, at in zip(marks, levels, strict=True)
+            label_span(mark, 100.0, 9.0)
+            for mark, at in zip(marks, levels, strict=True)
             if at == level
         )
-        for (start, width), (later, _) in pairwise(boxes):
-            assert start + width <= later + 1e-9
+        for (_, end), (later, _) in pairwise(boxes):
+            assert end <= later + 1e-9
+
+
+@given(st.floats(0, 100), st.text(max_size=80))
+def test_a_label_of_a_mark_stays_in_the_panel(time_s: float, text: str) -> None:
+    """At the beginning it stands right of its mark, at the end left of it."""
+    start, end = label_span(Mark(time_s=time_s, text=text), 100.0, 9.0)
+    assert end - start >= min(len(text), LONGEST) * LETTER * SIZE
+    assert start >= 0.0
+    assert end <= 9.0 + 1e-9
+    assert min(abs(edge - time_s / 100.0 * 9.0) for edge in (start, end)) < 1e-9
 
 
 @pytest.mark.parametrize(
