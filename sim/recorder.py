@@ -130,19 +130,19 @@ class Recorder:
 
         Raises:
             BadInput: a column of that name is recorded already.
-            RecordingError: the file system refuses.
+            RecordingError: the file system refuses; rows are as they were.
         """
         layout = Layout((*self._layout.channels, channel))
         self.flush()
-        self._layout = layout
-        self._block = np.empty((_ROWS, len(layout.columns)))
-        self._meta = _with_columns(self._meta, layout)
+        meta = _with_columns(self._meta, layout)
         try:
-            write_meta(self._folder, self._meta)
+            write_meta(self._folder, meta)
         except OSError as error:
             raise RecordingError(
                 f"cannot record into {self._folder}: {error.strerror or error}."
             ) from error
+        self._layout, self._meta = layout, meta
+        self._block = np.empty((_ROWS, len(layout.columns)))
 
     def event(self, kind: str, time_s: float, /, **data: object) -> None:
         """Write an event at once.

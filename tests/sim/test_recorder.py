@@ -147,6 +147,24 @@ def test_a_channel_of_which_no_row_was_saved_is_unknown_throughout(
     recorder.close()
 
 
+def test_a_channel_that_cannot_be_added_leaves_rows_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with Recorder(create_run_folder(tmp_path, "small"), CHANNELS, _meta()) as recorder:
+        _record(recorder, _times(0.1))
+        with monkeypatch.context() as patch:
+            patch.setattr("sim.recorder.write_meta", full)
+            with pytest.raises(RecordingError, match="No space left on device"):
+                recorder.add(Channel(name="shift", unit="rad"))
+        _record(recorder, _times(0.1, start_s=0.12))
+    run = read_run(recorder.folder)
+    assert len(run.frame) == run.meta.rows == 10
+    assert "shift" not in run.meta.columns
+
+
 def test_a_channel_without_elements_has_no_column(tmp_path: Path) -> None:
     """As the force sensors of a robot that has none."""
     folder = create_run_folder(tmp_path, "small")
