@@ -21,7 +21,6 @@ TWICE = """
 from pathlib import Path
 import sys
 from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.run import run_scenario
 from experiments.scenarios.shipped import SCENARIOS
 for name in sys.argv[1:]:
