@@ -1,11 +1,17 @@
 """Times of steps that a busy machine does not spoil, and that waiting does not hide."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
+from controllers import ConstantStiffness, Limits, Observation
+from experiments.regression import watched_controller
 from experiments.regression.command_verdicts import too_slow
 from experiments.regression.tick_times import WARM_UP_STEPS, tick_times
 from experiments.regression.watched_controller import StepTimes
+from models import Robot
+from tests.controllers.conftest import make_observation
 
 N = 200
 
@@ -45,6 +51,32 @@ def test_one_slow_step_in_ten_is_seen() -> None:
 
 def test_a_bound_is_no_time_under_itself() -> None:
     assert judged(np.full(N, 2e-3), np.full(N, 1e-3)) is not None
+
+
+def test_no_system_call_lies_within_the_wall_time(
+    two_leg: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy kernel takes the processor there: 13 % of short steps took 10 ms so."""
+    called: list[str] = []
+
+    class Notes(ConstantStiffness):
+        def step(self, observation: Observation) -> Limits:
+            called.append("step")
+            return super().step(observation)
+
+    def clock(name: str) -> Callable[[], float]:
+        def tell() -> float:
+            called.append(name)
+            return 0.0
+
+        return tell
+
+    for name in ("perf_counter", "thread_time"):
+        monkeypatch.setattr(watched_controller, name, clock(name))
+    watched = watched_controller.WatchedController(Notes(1.0), "notes")
+    watched.reset(two_leg)
+    watched.step(make_observation(two_leg, "Stand"))
+    assert called[1:-1] == ["perf_counter", "step", "perf_counter"]
 
 
 def test_the_warm_up_alone_says_nothing() -> None:
