@@ -36,9 +36,9 @@ def solve_in_cones(A: FloatArray, b: FloatArray, friction: float) -> FloatArray:
     n = A.shape[1] // 3
     if n == 0:
         return np.zeros((0, 3))
-    _, solved, _ = dgels(A, b)  # by QR: the rows weigh too differently for A'A
+    _, solved, flaw = dgels(A, b)  # by QR: the rows weigh too differently for A'A
     free = solved[: 3 * n].reshape(n, 3)
-    if are_in_cones(free, friction):
+    if not flaw and are_in_cones(free, friction):
         return np.asarray(free)
     rays = friction_rays(friction)
     strength = _solve_nonnegative((A.reshape(-1, 3) @ rays.T).reshape(len(A), -1), b)
