@@ -188,7 +188,9 @@ def _worth(result: HeatResult, known: Sequence[str]) -> str:
     """Say what the comparison is worth."""
     words = []
     preset = result.settings.get("preset")
-    if preset is None:
+    if "preset" not in result.settings:  # computed from rows, after a crash
+        words.append("The rows do not say whether a preset was fitted to them.")
+    elif preset is None:
         words.append("No preset: nothing is fitted to these numbers.")
     elif "fixed" in known:
         words.append(f"The preset “{preset}” is fitted to fixed.")

@@ -18,7 +18,7 @@ from experiments.report.page.heat_tables import (
     published_table,
 )
 from experiments.report.page.numbers import duration, number, signed
-from experiments.report.page.recomputed import arm_from_rows
+from experiments.report.page.recomputed import arm_from_rows, heat_from_rows
 from experiments.report.page.run_source import read_source
 from experiments.report.page.settings_tables import settings_tables
 from experiments.report.page.views import Table
@@ -99,12 +99,23 @@ def test_without_a_preset_only_the_published_setting_is_held_against_the_numbers
     make_heat_result: Make,
 ) -> None:
     result = make_heat_result("fixed", "smart")
-    result.settings.pop("preset")
+    result.settings["preset"] = None
     assert (
         published_table(result).note == "No preset: nothing is fitted to these numbers."
     )
     assert not published_table(dataclasses.replace(result, minutes=1.0)).rows
     assert not published_table(dataclasses.replace(result, posture="Crouch")).rows
+
+
+def test_numbers_from_rows_do_not_claim_that_there_was_no_preset(
+    heat_folder: Path,
+) -> None:
+    """A crashed run has no heat.json, which alone names the preset."""
+    arms = read_source(heat_folder).arms
+    ours = {arm.name: found for arm in arms if (found := arm_from_rows(arm, NAO))}
+    note = published_table(heat_from_rows(ours, arms[0])).note
+    assert "No preset" not in note
+    assert note.startswith("The rows do not say whether a preset was fitted")
 
 
 def test_the_power_stands_beside_both_of_its_least_values(
