@@ -119,9 +119,15 @@ def read_meta(folder: Path) -> RunMeta:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
+        inner = sorted(str(file.parent) for file in folder.glob(f"*/{META_FILE}"))
+        give = (
+            f"Give one of those in it: {', '.join(inner)}."
+            if inner
+            else f"Give the folder that a run has written, with {META_FILE} and "
+            "part-00000.parquet in it."
+        )
         raise BadInput(
-            f"{folder} is no run folder: it has no {META_FILE}. Give the folder that a "
-            f"run has written, with {META_FILE} and part-00000.parquet in it."
+            f"{folder} is no run folder: it has no {META_FILE}. {give}"
         ) from None
     except (OSError, ValueError) as error:
         raise BadInput(f"{path} cannot be read: {error}.") from error

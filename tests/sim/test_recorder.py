@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -90,6 +91,16 @@ def test_a_run_is_a_line_where_it_is_shown(tmp_path: Path) -> None:
         recorder.event("fell", 0.5)
         assert repr(read_run(folder)) == f"{about}, 1 event, running)"
     assert repr(read_run(folder)) == f"{about}, 50 rows, 1 event, done)"
+
+
+def test_who_names_the_folder_above_runs_is_told_which_are_in_it(
+    tmp_path: Path,
+) -> None:
+    for name in ("smart", "fixed"):
+        Recorder(create_run_folder(tmp_path, name), CHANNELS, _meta()).close("done")
+    inside = f"{tmp_path / 'fixed'}, {tmp_path / 'smart'}"
+    with pytest.raises(BadInput, match=f"in it: {re.escape(inside)}\\."):
+        read_run(tmp_path)
 
 
 def test_a_part_holds_at_most_30_seconds(tmp_path: Path) -> None:
