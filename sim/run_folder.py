@@ -175,8 +175,9 @@ def _read_part(path: Path) -> "pd.DataFrame":
     try:
         frame: pd.DataFrame = pq.read_table(path).to_pandas()
     except (OSError, pa.ArrowException) as error:
+        why = str(error).rstrip(".")
         raise BadInput(
-            f"{path} cannot be read: {error}. A part is written whole, so the file was "
+            f"{path} cannot be read: {why}. A part is written whole, so the file was "
             f"damaged later; bring it back, or move it away to read the others."
         ) from error
     return frame.set_index(TIME_COLUMN)

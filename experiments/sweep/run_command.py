@@ -157,8 +157,9 @@ def _size(spec: SweepSpec, jobs: int | None) -> str:
     most = ""
     if spec.keep is not None:
         most = f" at the most, with {spec.keep.controller} first, the rest if kept"
+    trials = "trial" if spec.n_trials == 1 else "trials"
     return (
-        f"{count} trials: {robots} at {points} of the grid{most}; "
+        f"{count} {trials}: {robots} at {points} of the grid{most}; "
         f"about {duration_words(wall_s)} with {workers} processes."
     )
 

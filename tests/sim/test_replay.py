@@ -180,7 +180,7 @@ def test_a_damaged_part_is_named(two_leg: Robot, tmp_path: Path) -> None:
     part = tmp_path / "part-00001.parquet"
     part.write_bytes(part.read_bytes()[:-300])
     with pytest.raises(
-        BadInput, match=r"part-00001\.parquet cannot be read: .*damaged"
+        BadInput, match=r"part-00001\.parquet cannot be read: .*[^.]\. A part .*damaged"
     ):
         open_replay(tmp_path)
 

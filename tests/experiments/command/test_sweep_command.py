@@ -69,6 +69,11 @@ def test_a_dry_run_says_about_how_long_it_takes(
     assert words in " ".join(ran.out.split())
 
 
+def test_one_trial_is_one(here: Path, nao_testbed: Run) -> None:
+    (here / "one.yaml").write_text("name: one\ncontroller: fixed\n")
+    assert "1 trial: 1 robot at 1 point" in nao_testbed("sweep one.yaml --dry-run").out
+
+
 def test_a_trial_without_a_result_is_a_failure_and_a_fall_is_none(
     file: Path, in_this_process: None, nao_testbed: Run
 ) -> None:
