@@ -5,9 +5,7 @@
 Nothing is started before all of the file is right.
 """
 
-from collections.abc import Sequence
 from dataclasses import fields
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +20,8 @@ from experiments.sweep.form.values import read_values
 from experiments.sweep.identity import robot_digest
 from experiments.sweep.joint_columns import Entry, joint_parameters, joints_of
 from experiments.sweep.read_keep import read_keep
-from experiments.sweep.spec import Parameter, SweepSpec
-from experiments.sweep.trial import (
-    EFFORT_LIMIT,
-    JOINT_PARAMETERS,
-    MISALIGNMENT,
-    START,
-    Value,
-)
+from experiments.sweep.spec import Parameter, SweepSpec, shortest_s
+from experiments.sweep.trial import EFFORT_LIMIT, JOINT_PARAMETERS, MISALIGNMENT, START
 from experiments.sweep.values import Fixed, Grid, Normal, Values, draw
 from models import BadInput, Robot, default_robot_folder, load_robot
 from models.errors import RobotDataError
@@ -133,7 +125,7 @@ class _Loader:
             seed=form.seed,
             preset=form.preset,
             parameters=tuple(p for p in parameters if p is not None),
-            pushes=self._pushes(robot, _shortest_s(parameters)),
+            pushes=self._pushes(robot, shortest_s(p for p in parameters if p)),
             fast_forward=_fast_forward(form.fast_forward),
             keep=read_keep(form.keep, form.controller, robot, self._notes),
         )
@@ -230,22 +222,6 @@ def _default(robot: Robot, preset: Preset | None, name: str) -> Any:
         known = DEFAULT_POSTURE in robot.postures
         return DEFAULT_POSTURE if known else next(iter(robot.postures))
     return None
-
-
-def _shortest_s(parameters: Sequence[Parameter | None]) -> float:
-    """Return how long the shortest trial lasts, in s; inf where nobody can tell."""
-    for parameter in parameters:
-        if parameter is None or parameter.name != "minutes":
-            continue
-        match parameter.values:
-            case Fixed(value):
-                tried: tuple[Value, ...] = (value,)
-            case Grid(values):
-                tried = values
-            case drawn:
-                tried = drawn.extremes()
-        return 60.0 * min(float(value) for value in tried)
-    return inf  # the minutes are wrong, which is told already
 
 
 def _push(form: PushForm) -> Push:

@@ -143,3 +143,19 @@ class SweepSpec:
 def _grid(parameter: Parameter) -> Grid:
     assert isinstance(parameter.values, Grid)
     return parameter.values
+
+
+def shortest_s(parameters: Iterable[Parameter]) -> float:
+    """Return how long the shortest trial lasts, in s; inf where none says."""
+    for parameter in parameters:
+        if parameter.name != "minutes":
+            continue
+        match parameter.values:
+            case Fixed(value):
+                minutes: tuple[Value, ...] = (value,)
+            case Grid(values):
+                minutes = values
+            case drawn:
+                minutes = drawn.extremes()
+        return 60.0 * min(float(value) for value in minutes)
+    return math.inf
