@@ -16,7 +16,7 @@ def identified_table(found: Identified) -> Table:
     )
     if fit.is_ambient_given:
         caption += f"; ambient given as {fit.ambient.value:g} °C"
-    names = ", ".join(log.name for log in found.logs)
+    names = "; ".join(log.name for log in found.logs)
     table = plain_table(f"C dT/dt = R i² - λ (T - Tₑ), {names}", caption)
     table.add_column("")
     table.add_column("fitted", justify="right")
