@@ -129,8 +129,9 @@ def _simulation(arm: ArmSource) -> Mapping[str, Any]:
 
 def _channel(arm: ArmSource, name: str, members: tuple[str, ...]) -> FloatArray:
     columns = [f"{name}.{member}" for member in members]
-    absent = [column for column in columns if column not in arm.frame.columns]
-    if absent:
-        raise BadInput(f"its rows have no column {absent[0]}")
-    values: FloatArray = arm.frame[columns].to_numpy(float)
-    return np.nan_to_num(values)
+    values = arm.frame.reindex(columns=columns)
+    for column in columns:
+        if values[column].isna().all():
+            raise BadInput(f"its rows hold no {column}")
+    known: FloatArray = np.nan_to_num(values.to_numpy(float))
+    return known
