@@ -2,7 +2,8 @@
 
 The column of member `LKneePitch` of channel `q` is called `q.LKneePitch`; a channel of
 a single number is one column of its own name. A robot without force sensors has the
-channel `fsr` too, without a column.
+channel `fsr` too, without a column. Which channels a run has says
+`experiments/recording.py`.
 """
 
 from collections.abc import Sequence
