@@ -11,6 +11,7 @@ from functools import partial
 from rich.console import Group
 from rich.table import Table
 
+from experiments.report.legs_work import legs_loss, mean_effort
 from experiments.report.lifetime import (
     NOTHING,
     in_the_end_text,
@@ -163,8 +164,8 @@ def _work(result: HeatResult) -> Table:
             "",
             *(lifetime_ratio_text(arm, reference) for arm in arms[1:]),
         )
-    add(f"mean |torque|, {which}", lambda arm: f"{_mean_effort(arm, names):.2f} N·m")
-    add(f"Joule loss, {which}", lambda arm: f"{_joule_loss(arm, names):.0f} J")
+    add(f"mean |torque|, {which}", lambda arm: f"{mean_effort(arm, names):.2f} N·m")
+    add(f"Joule loss, {which}", lambda arm: f"{legs_loss(arm, names):.0f} J")
     if any(arm.legs_power_w is not None for arm in arms):
         add("power in all legs, end", lambda arm: _number(arm.legs_power_w, "W"))
         add("least for that posture", lambda arm: _number(arm.least_power_w, "W"))
@@ -198,12 +199,3 @@ def _cycles(arm: ArmResult, *, flag: str) -> str:
 def _hottest_text(arm: ArmResult) -> str:
     name, row = hottest(arm)
     return f"{name} {row.end_degc:.1f} °C"
-
-
-def _mean_effort(arm: ArmResult, names: Sequence[str]) -> float:
-    efforts = [arm.joints[n].mean_abs_effort_nm for n in names if n in arm.joints]
-    return sum(efforts) / max(len(efforts), 1)
-
-
-def _joule_loss(arm: ArmResult, names: Sequence[str]) -> float:
-    return sum(arm.joints[n].joule_loss_j for n in names if n in arm.joints)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
+from experiments.report.legs_work import legs_loss, mean_effort
 from experiments.report.lifetime import lifetime_ratio_text, lifetime_text
 from experiments.report.page.numbers import (
     NOTHING,
@@ -53,7 +54,7 @@ def outcome_table(result: HeatResult) -> Table:
     add("right leg rises by", lambda arm: with_unit(arm.right_leg_rise_k, "K"))
     add(
         f"mean |torque| {of_legs}",
-        lambda arm: with_unit(_mean_effort(arm, joints), "N·m", 2),
+        lambda arm: with_unit(mean_effort(arm, joints), "N·m", 2),
     )
     add("Joule loss of the legs", lambda arm: with_unit(legs_loss(arm, joints), "J", 0))
     add("power of the legs at the end", lambda arm: with_unit(arm.legs_power_w, "W", 2))
@@ -234,18 +235,6 @@ def _lifetime(arm: ArmResult) -> str:
     times = [row.time_to_80_degc_s for row in arm.joints.values()]
     reached = [time for time in times if time is not None]
     return duration(min(reached)) if reached else "not in these rows"
-
-
-def _mean_effort(arm: ArmResult, names: Sequence[str]) -> float:
-    efforts = [arm.joints[n].mean_abs_effort_nm for n in names if n in arm.joints]
-    return sum(efforts) / len(efforts) if efforts else math.nan
-
-
-def legs_loss(arm: ArmResult, names: Sequence[str]) -> float:
-    """Return the Joule loss of the legs in J; without it that of the joints named."""
-    if arm.legs_joule_loss_j is not None:
-        return arm.legs_joule_loss_j
-    return sum(arm.joints[n].joule_loss_j for n in names if n in arm.joints)
 
 
 def times_least(power_w: float | None, least_w: float | None) -> str:

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from experiments.report.page.heat_tables import legs_loss, times_least
+from experiments.report.legs_work import legs_loss
+from experiments.report.page.heat_tables import times_least
 from experiments.report.page.numbers import NOTHING, number, signed
 from experiments.report.page.views import Column, Row, Section, Table
 from experiments.report.shown_joints import hottest, shown_joints
