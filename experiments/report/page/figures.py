@@ -2,12 +2,12 @@
 
 import base64
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.report.page.themed_svg import themed_svg
+from experiments.report.page.draw_figures import PlannedFigure, draw_figures
 from experiments.report.page.views import Figure
 from experiments.report.shift_history_figure import shift_history_figure
 from experiments.standing.results import HeatResult
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 ROBOT_PICTURE, TIMELINE = "robot.png", "timeline.svg"
 MOST_ABREAST = 3
 """Controllers beside each other: with more, nobody could read the temperatures."""
-Plan = tuple[str, "Callable[[], Drawn | None]", str]
 KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 
 
@@ -52,39 +51,31 @@ def heat_figures(
             return None
         return shift_history_figure(frames, robot, robot.posture(result.posture).angles)
 
-    plans: list[Plan] = [
+    plans = [
         *(_temperature_plan(part, frames) for part in parts_of(result)),
-        (
-            "What the legs turn into heat over time. Dashed: the least that the "
-            "posture of the coolest robot allows at the end, gears running free and "
-            "stuck gears bearing what they can.",
-            lambda: None if robot is None else power_over_time(result, frames, robot),
-            f"Line chart: Joule loss of the legs over time under {controllers}. The "
-            "values at the end are in the first table.",
+        PlannedFigure(
+            caption="What the legs turn into heat over time. Dashed: the least that "
+            "the posture of the coolest robot allows at the end, gears running free "
+            "and stuck gears bearing what they can.",
+            draw=lambda: (
+                None if robot is None else power_over_time(result, frames, robot)
+            ),
+            alt=f"Line chart: Joule loss of the legs over time under {controllers}. "
+            "The values at the end are in the first table.",
         ),
-        (
-            "How hard the joints worked, and the mean limit in force.",
-            lambda: effort_figure(result, frames, limits),
-            f"Bar chart: mean torque of the leg joints under {controllers}. The values "
-            "are in the table of joints.",
+        PlannedFigure(
+            caption="How hard the joints worked, and the mean limit in force.",
+            draw=lambda: effort_figure(result, frames, limits),
+            alt=f"Bar chart: mean torque of the leg joints under {controllers}. The "
+            "values are in the table of joints.",
         ),
-        (
-            "How far set-points were shifted from the posture.",
-            shifts,
-            "Line chart: shift of the most shifted joints over time.",
+        PlannedFigure(
+            caption="How far set-points were shifted from the posture.",
+            draw=shifts,
+            alt="Line chart: shift of the most shifted joints over time.",
         ),
     ]
-    figures = []
-    for k, (caption, draw, alt) in enumerate(plans):
-        try:
-            drawn = draw()
-        except Exception as error:  # noqa: BLE001  # the tables do not depend on it
-            problems.append(f"A figure could not be drawn ({caption[:-1]}): {error}.")
-            continue
-        if drawn is not None:
-            svg = themed_svg(drawn, f"{prefix}-{k}")
-            figures.append(Figure(caption=caption, alt=alt, svg=svg))
-    return figures
+    return draw_figures(plans, prefix, problems)
 
 
 def parts_of(result: HeatResult) -> list[HeatResult]:
@@ -101,14 +92,16 @@ def parts_of(result: HeatResult) -> list[HeatResult]:
     ]
 
 
-def _temperature_plan(result: HeatResult, frames: "Mapping[str, pd.DataFrame]") -> Plan:
+def _temperature_plan(
+    result: HeatResult, frames: "Mapping[str, pd.DataFrame]"
+) -> PlannedFigure:
     from experiments.report.temperature_figure import temperature_figure  # noqa: PLC0415  # matplotlib
 
     controllers = ", ".join(result.arms)
-    return (
-        f"Joint temperatures over time under {controllers}.",
-        lambda: temperature_figure(result, frames),
-        f"Line chart: temperature of the leg joints over time under {controllers}. "
+    return PlannedFigure(
+        caption=f"Joint temperatures over time under {controllers}.",
+        draw=lambda: temperature_figure(result, frames),
+        alt=f"Line chart: temperature of the leg joints over time under {controllers}. "
         "The end values are in the table of joints.",
     )
 

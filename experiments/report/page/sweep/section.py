@@ -1,22 +1,18 @@
 """From the folder of a sweep to its section of a page."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
 
+from experiments.report.page.draw_figures import PlannedFigure, draw_figures
 from experiments.report.page.numbers import duration
 from experiments.report.page.sweep.settings import origin_table, parameter_table
 from experiments.report.page.sweep.tables import sweep_tables
 from experiments.report.page.sweep.trials import trial_tables
-from experiments.report.page.themed_svg import themed_svg
 from experiments.report.page.views import Figure, Section, TextBlock
 from experiments.sweep.published_band import is_near_published
 from experiments.sweep.show_summary import has_pairs
 from experiments.sweep.summary import compared, controllers_of
 from experiments.sweep.summary_source import SweepFolder
 from experiments.sweep.table import Sweep
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawn
 
 
 def sweep_section(found: SweepFolder, prefix: str) -> Section:
@@ -79,42 +75,34 @@ def _figures(sweep: Sweep, prefix: str, problems: list[str]) -> list[Figure]:
     from experiments.sweep.summary_figure import band_figure, paired_figure  # noqa: PLC0415  # matplotlib
     from experiments.sweep.summary_spread_figure import spread_figure  # noqa: PLC0415  # likewise
 
-    plans: list[tuple[str, Callable[[Sweep], Drawn | None], str]] = [
-        (
-            "Where the robots lie: a dot a robot and grid point, with median and 5 to "
-            "95 %.",
-            spread_figure,
-            "Dots of all robots under each controller: loss, temperature, settling, "
-            "shift. The numbers are in the tables of controllers and of trials.",
+    plans = [
+        PlannedFigure(
+            caption="Where the robots lie: a dot a robot and grid point, with median "
+            "and 5 to 95 %.",
+            draw=partial(spread_figure, sweep),
+            alt="Dots of all robots under each controller: loss, temperature, "
+            "settling, shift. The numbers are in the tables of controllers and of "
+            "trials.",
         )
     ]
     if has_pairs(sweep):
         plans.append(
-            (
-                "The same robots from controller to controller, beside the least heat "
-                "that is possible.",
-                paired_figure,
-                "A line a robot over the controllers: the power of the legs at the "
+            PlannedFigure(
+                caption="The same robots from controller to controller, beside the "
+                "least heat that is possible.",
+                draw=partial(paired_figure, sweep),
+                alt="A line a robot over the controllers: the power of the legs at the "
                 "end. The numbers are in the tables of controllers and of trials.",
             )
         )
     if is_near_published(sweep):
         plans.append(
-            (
-                "Where the published outcomes lie among the robots that were kept.",
-                band_figure,
-                "Dots of the robots that were kept and the published outcome, by "
+            PlannedFigure(
+                caption="Where the published outcomes lie among the robots that "
+                "were kept.",
+                draw=partial(band_figure, sweep),
+                alt="Dots of the robots that were kept and the published outcome, by "
                 "controller. The numbers are in the table of kept robots.",
             )
         )
-    figures = []
-    for k, (caption, draw, alt) in enumerate(plans):
-        try:
-            drawn = draw(sweep)
-        except Exception as error:  # noqa: BLE001  # the tables do not depend on it
-            problems.append(f"A figure could not be drawn ({caption[:-1]}): {error}.")
-            continue
-        if drawn is not None:
-            svg = themed_svg(drawn, f"{prefix}-{k}")
-            figures.append(Figure(caption=caption, alt=alt, svg=svg))
-    return figures
+    return draw_figures(plans, prefix, problems)
