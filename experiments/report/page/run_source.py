@@ -78,6 +78,21 @@ def read_source(folder: Path) -> RunSource:
     )
 
 
+def _check_one_run(folder: Path, arms: list[ArmSource]) -> None:
+    """Look whether the robots stood in one experiment.
+
+    Raises:
+        BadInput: it is a folder above runs.
+    """
+    metas = [arm.run.meta for arm in arms]
+    if len({(meta.experiment, tuple(meta.command)) for meta in metas}) > 1:
+        some = ", ".join(str(arm.run.folder) for arm in arms[:3])
+        raise BadInput(
+            f"{folder} holds {len(arms)} runs of different commands; give those that "
+            f"the page shall show, such as {some}."
+        )
+
+
 def _read_single(folder: Path) -> RunSource:
     warnings: list[str] = []
     arm = _read_arm(folder, warnings)
@@ -104,6 +119,8 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
             arms.append(_read_arm(path, warnings))
         except BadInput as error:
             warnings.append(f"{path.name} is left out: {error}")
+    if not (folder / HEAT_FILE).exists():
+        _check_one_run(folder, arms)
     shared = Counter(arm.name for arm in arms)
     arms = [
         replace(arm, name=f"{arm.name} ({arm.run.folder.name})")

@@ -127,3 +127,15 @@ def test_robots_of_one_controller_are_told_apart_by_their_folders(
     shutil.copytree(folder / "smart", folder / "smart-2")
     names = [arm.name for arm in read_source(folder).arms]
     assert names == ["fixed", "smart (smart)", "smart (smart-2)"]
+
+
+def test_a_folder_above_runs_is_no_run(copy_of: Copy) -> None:
+    """Robots of two commands, side by side by chance."""
+    folder = copy_of("above")
+    (folder / "heat.json").unlink()
+    assert read_source(folder).kind == "heat"  # one command: a run that was killed
+    path = folder / "smart" / "meta.json"
+    meta = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(meta | {"command": ["another"]}), encoding="utf-8")
+    with pytest.raises(BadInput, match=r"2 runs of different commands.*above/fixed"):
+        read_source(folder)
