@@ -6,8 +6,8 @@ The catalogue is `docs/requirements.csv`; a test names what it holds by a marker
     def test_forces_balance_the_weight() -> None: ...
 
 The markers are read from the source of the tests, which is not run. `--check` writes
-nothing and fails when the document is stale, a requirement has no test, or a test names
-an unknown requirement.
+nothing and fails when the document is stale, a requirement that is not said to be open
+has no test, or a test names an unknown requirement.
 """
 
 import argparse
@@ -51,6 +51,8 @@ class Requirement:
     """Where in the document it comes from."""
     claim: str
     """What must hold, in our words."""
+    open: str = ""
+    """What of it does not work yet, in its own words; empty when all of it holds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +115,7 @@ def complaints(
                 f"begin its id with one of {', '.join(DOCUMENTS)}, or add a document "
                 "to docs/make_requirements.py."
             )
-        if requirement.id not in held:
+        if requirement.id not in held and not requirement.open:
             yield (
                 f"{requirement.id} has no test: {requirement.claim} Mark the test that "
                 f'holds it with @pytest.mark.requirement("{requirement.id}").'
@@ -147,12 +149,15 @@ def _document(requirement: Requirement) -> str:
 
 
 def _line(requirement: Requirement, tests: Sequence[MarkedTest]) -> str:
-    """Return the line of the table with the tests that hold a requirement."""
+    """Return the line of the table: the tests that hold it, and what is open."""
     holding = ", ".join(
         f"[{test.name}](../{test.path})"
         for test in tests
         if requirement.id in test.requirements
     )
+    if requirement.open:
+        still_open = f"**open**: {requirement.open}"
+        holding = f"{still_open} Held: {holding}" if holding else still_open
     return (
         f"| {requirement.id} | {requirement.claim} | {requirement.place} "
         f"| {holding or '**none**'} |\n"
