@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Column
 
 from experiments.sweep.run import OnTally, Tally
 
@@ -40,11 +41,12 @@ def progress_words(tally: Tally, elapsed_s: float) -> str:
 
 
 @contextlib.contextmanager
-def shown_progress(name: str) -> Iterator[OnTally]:
+def shown_progress(name: str, n_trials: int) -> Iterator[OnTally]:
     """Show a line on stderr while trials run, if that is a terminal.
 
     Args:
         name: of the sweep.
+        n_trials: of the sweep, as far as is known before the first.
 
     Yields:
         What is to be told after each trial.
@@ -53,15 +55,23 @@ def shown_progress(name: str) -> Iterator[OnTally]:
         yield lambda _tally: None
         return
     begin = time.monotonic()
+    widest = len(f"{n_trials} of {n_trials}")  # a narrow terminal cuts the rest first
     with Progress(
-        TextColumn("{task.description}", markup=False),
+        TextColumn(
+            "{task.description}",
+            markup=False,
+            table_column=Column(no_wrap=True, max_width=16),
+        ),
         BarColumn(),
-        TextColumn("{task.completed:.0f} of {task.total:.0f}"),
+        TextColumn(
+            "{task.completed:.0f} of {task.total:.0f}",
+            table_column=Column(no_wrap=True, min_width=widest),
+        ),
         TextColumn("{task.fields[words]}", markup=False),
         console=Console(stderr=True),
         transient=True,
     ) as progress:
-        task = progress.add_task(name, total=None, words="")
+        task = progress.add_task(name, total=n_trials, words="")
 
         def show(tally: Tally) -> None:
             progress.update(

@@ -69,7 +69,7 @@ def run_sweep_command(asked: Asked) -> int:
     last = Tally(total=spec.n_trials)
     begin = time.monotonic()
     try:
-        with _engine(asked) as engine, shown_progress(spec.name) as show:
+        with _engine(asked) as engine, shown_progress(spec.name, spec.n_trials) as show:
 
             def on_tally(tally: Tally) -> None:
                 nonlocal last

@@ -6,13 +6,14 @@ import shlex
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from experiments.cli import main
-from tests.experiments.command.helpers import Launch, Ran, Run
+from tests.experiments.command.helpers import Launch, OnTerminal, Ran, Run, terminal
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -44,6 +45,31 @@ def nao_testbed(
         status = end.value.code
         assert isinstance(status, int)
         return Ran(status=status, out=said.out, err=said.err)
+
+    return run
+
+
+@pytest.fixture
+def on_terminal(here: Path, monkeypatch: pytest.MonkeyPatch) -> OnTerminal:
+    """Return a function that runs a command line on a pseudo-terminal."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CI", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(line: str, columns: int) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["nao-testbed", *shlex.split(line)])
+        status: object = None
+        with terminal(columns) as seen:
+            try:
+                main()
+            except SystemExit as end:
+                status = end.code
+            except Exception:  # noqa: BLE001  # as Python would
+                traceback.print_exc()
+                status = 1
+        shown = b"".join(seen).decode()
+        assert isinstance(status, int)
+        return Ran(status=status, out=shown, err=shown)
 
     return run
 

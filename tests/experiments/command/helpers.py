@@ -1,7 +1,15 @@
 """Types that the tests of the command line share."""
 
+import contextlib
+import fcntl
+import os
+import re
+import struct
 import subprocess
-from collections.abc import Callable
+import sys
+import termios
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -20,3 +28,51 @@ Run: TypeAlias = Callable[[str], Ran]
 
 Launch: TypeAlias = Callable[[str], "subprocess.Popen[str]"]
 """Starts it in a process of its own, which leads its own process group."""
+
+OnTerminal: TypeAlias = Callable[[str, int], Ran]
+"""Runs a command line in this process on a terminal of so many columns."""
+
+
+@contextlib.contextmanager
+def terminal(columns: int) -> Iterator[list[bytes]]:
+    """Let this process stand on a pseudo-terminal; collects what is shown on it.
+
+    The file descriptors 0 to 2 and `sys.stdin`, `stdout` and `stderr` lead there, as
+    they do for a person's command.
+    """
+    seen: list[bytes] = []
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    reader = threading.Thread(target=_read_all, args=(master, seen))
+    reader.start()
+    before = [os.dup(number) for number in range(3)]
+    streams = sys.stdin, sys.stdout, sys.stderr
+    for number in range(3):
+        os.dup2(slave, number)
+    os.close(slave)
+    try:
+        with (
+            open(0, encoding="utf-8", closefd=False) as sys.stdin,
+            open(1, "w", encoding="utf-8", buffering=1, closefd=False) as sys.stdout,
+            open(2, "w", encoding="utf-8", buffering=1, closefd=False) as sys.stderr,
+        ):
+            yield seen
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = streams
+        for number, old in enumerate(before):
+            os.dup2(old, number)
+            os.close(old)
+        reader.join()
+        os.close(master)
+
+
+def _read_all(master: int, seen: list[bytes]) -> None:
+    """Read until nobody holds the other end any more."""
+    with contextlib.suppress(OSError):
+        while data := os.read(master, 65536):
+            seen.append(data)
+
+
+def plain(text: str) -> str:
+    """Return what a terminal shows of a text, without colours and cursor moves."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n")

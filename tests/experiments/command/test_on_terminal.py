@@ -1,0 +1,140 @@
+"""Commands on a terminal: what takes long shows how far it is, at every width."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.bench.figures import figure
+from experiments.bench.measure import BenchCfg, BenchResult, Machine
+from experiments.heat.preset_search import Trial as PresetTrial
+from experiments.sweep.engines.joblib_engine import JoblibEngine
+from experiments.sweep.engines.serial import SerialEngine
+from experiments.sweep.trial import Trial, TrialOutcome
+from tests.experiments.command.helpers import OnTerminal, Ran, plain
+from tests.experiments.sweep.files import SHORT
+
+TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
+WALKER = f"--robot {TWO_LEG} --posture Stand"
+SCENARIO = """
+name: short
+about: One behaviour has the head for a moment.
+duration_s: 0.1
+behaviours: [{name: a, schema: example, needs: [HeadYaw]}]
+"""
+
+at_every_width = pytest.mark.parametrize("columns", [60, 80, 160])
+
+
+def shown(ran: Ran, pattern: str) -> list[str]:
+    """Return the lines on the screen, at any time, that match a pattern."""
+    lines = re.split(r"[\r\n]+", plain(ran.out))
+    return [line.rstrip() for line in lines if re.search(pattern, line)]
+
+
+def fits(lines: list[str], columns: int) -> bool:
+    """Whether there are lines and none is broken."""
+    return bool(lines) and max(map(len, lines)) <= columns
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out figures, which need a second."""
+    for name in ("figures.draw_heat_figures", "picture.draw_robot_picture"):
+        monkeypatch.setattr(f"experiments.report.{name}", lambda *_, **__: [])
+    monkeypatch.setattr(
+        "experiments.report.timeline.draw.draw_timeline", lambda *_, **__: []
+    )
+
+
+@pytest.fixture
+def serial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sweeps run in this process, without physics."""
+
+    def work(trial: Trial) -> TrialOutcome:
+        return TrialOutcome(result={"failure": None, "fell": False})
+
+    def run(self: JoblibEngine, trials: object, _: object, on_result: object) -> None:
+        SerialEngine().run(trials, work, on_result)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(JoblibEngine, "run", run)
+
+
+@at_every_width
+def test_a_sweep_shows_its_progress(
+    here: Path, on_terminal: OnTerminal, serial: None, columns: int
+) -> None:
+    name = "ankles of many robots that stand"
+    (here / "short.yaml").write_text(SHORT.replace("name: short", f"name: {name}"))
+    ran = on_terminal("sweep short.yaml --jobs 1", columns)
+    assert ran.status == 0, ran.out
+    assert fits(shown(ran, "^ankles.* 0 of 6"), columns)
+    assert fits(shown(ran, "^ankles.* 6 of 6 .*/min"), columns)
+
+
+@at_every_width
+@pytest.mark.usefixtures("undrawn")
+def test_heat_shows_its_progress(on_terminal: OnTerminal, columns: int) -> None:
+    ran = on_terminal(f"heat {WALKER} --minutes 0.01 --controllers fixed", columns)
+    assert ran.status == 0, ran.out
+    assert fits(shown(ran, "^ *fixed .*0 of 1 s"), columns)
+
+
+@at_every_width
+@pytest.mark.usefixtures("undrawn")
+def test_a_scenario_shows_its_progress(
+    here: Path, on_terminal: OnTerminal, columns: int
+) -> None:
+    (here / "short.yaml").write_text(SCENARIO)
+    ran = on_terminal("scenario run short.yaml", columns)
+    assert ran.status == 0, ran.out
+    assert fits(shown(ran, "^ *short .*0 of 0 s"), columns)
+
+
+@at_every_width
+@pytest.mark.usefixtures("undrawn")
+def test_a_replay_shows_its_progress(on_terminal: OnTerminal, columns: int) -> None:
+    on_terminal(f"heat {WALKER} --minutes 0.01 --controllers fixed", 80)
+    ran = on_terminal("replay runs/heat/fixed --controller smart", columns)
+    assert ran.status == 0, ran.out
+    assert fits(shown(ran, "^ *smart .*%"), columns)
+
+
+@at_every_width
+def test_the_bench_shows_what_it_measures(
+    on_terminal: OnTerminal, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    def measured(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
+        on_stage("the loop of a robot")
+        found = figure("loop", "the loop", "µs", [90.0, 100.0], 200.0)
+        return BenchResult(seconds=1.0, machine=Machine.here(), figures=(found,))
+
+    monkeypatch.setattr("experiments.bench.run_command.run_bench", measured)
+    ran = on_terminal("bench", columns)
+    assert ran.status == 0, ran.out
+    assert fits(shown(ran, "the loop of a robot"), columns)
+
+
+@at_every_width
+def test_a_posture_search_shows_that_it_runs(
+    on_terminal: OnTerminal, columns: int
+) -> None:
+    ran = on_terminal(f"posture-search Stand --robot {TWO_LEG} --starts 1", columns)
+    assert ran.status == 0, ran.out
+    assert fits(shown(ran, "searching"), columns)
+
+
+@at_every_width
+def test_a_preset_search_shows_its_cost(
+    on_terminal: OnTerminal, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    def found(_: object, __: int, ___: int, on_best: object) -> PresetTrial:
+        assert callable(on_best)
+        on_best(np.full(10, 0.1234), 12.5)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("experiments.heat.run_preset_search.find", found)
+    ran = on_terminal("preset-search --out new.yaml", columns)
+    assert shown(ran, r"^ *0 s +cost +12\.50"), ran.out
