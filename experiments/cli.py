@@ -6,6 +6,8 @@ stated failure, 2 bad input. Heavy imports wait until a command needs them.
 """
 
 import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -71,15 +73,42 @@ def main() -> None:
         sys.exit(1)
 
 
-def robot_command(robot: RobotOption = None) -> None:
+def robot_command(
+    robot: RobotOption = None,
+    copy: Annotated[
+        Path | None,
+        typer.Option(
+            "--copy",
+            metavar="DIR",
+            help="Copy its folder, URDF included: a robot of your own, for --robot.",
+        ),
+    ] = None,
+    write_urdf: Annotated[
+        bool,
+        typer.Option(
+            "--write-urdf", help="First write the URDF anew, from an edited folder."
+        ),
+    ] = False,
+) -> None:
     """Say what a robot is: joints, limits, masses, motors, postures, sensors."""
     from rich.console import Console  # noqa: PLC0415  # heavy
 
     from models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
+    from models.copy_robot import copy_robot  # noqa: PLC0415  # beside it
     from models.describe import describe  # noqa: PLC0415  # heavy
+    from models.write_urdf import write_anew  # noqa: PLC0415  # beside it
 
+    folder = robot or default_robot_folder()
+    if write_urdf:
+        if robot is None:
+            raise BadInput("--write-urdf writes into a folder; give it by --robot DIR.")
+        print(f"Written from its tables: {write_anew(folder)}", file=sys.stderr)
+    if copy is not None:
+        copy_robot(folder, copy)
+        print(f"A robot of your own: --robot {copy}", file=sys.stderr)
+        return
     console = Console(width=None if sys.stdout.isatty() else 160)
-    for table in describe(load_robot(robot or default_robot_folder())):
+    for table in describe(load_robot(folder)):
         console.print(table)
 
 

@@ -1,6 +1,6 @@
 """Where a robot comes from, as configuration: a simulator, or the recording of a run.
 
-    source = robot_source("simulator")          # or "runs/heat/smart"
+    source = robot_source("simulator")  # or "my_robot", or "runs/heat/smart"
     with closing(source.open()) as robot:
         loop = Loop(robot, controller, source.goal(robot.robot))
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from experiments.loop import PacedRobot
 from models import Robot, default_robot_folder, load_robot
+from models.loader import ROBOT_FILE
 from sim.recorded_observations import read_observations
 from sim.replay import ReplayRobot
 from sim.robot_data import recorded_robot
@@ -84,7 +85,9 @@ RobotSource = SimulatorSource | RecordingSource
 
 
 def robot_source(text: str) -> RobotSource:
-    """Return what a text names: `simulator`, or a run folder."""
+    """Return what a text names: `simulator`, the folder of a robot, or a run folder."""
     if text == SIMULATOR:
         return SimulatorSource()
+    if (Path(text) / ROBOT_FILE).is_file():
+        return SimulatorSource(robot_folder=Path(text))
     return RecordingSource(folder=Path(text))

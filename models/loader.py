@@ -33,7 +33,9 @@ from models.robot_yaml import RobotFile
 from models.rows import JointRow
 from models.tables import Table, YamlFile, read_table, read_yaml
 from models.urdf_tree import UrdfTree, read_urdf
+from models.write_urdf import check_urdf, urdf_path
 
+ROBOT_FILE = "robot.yaml"
 ATOL_MASS = 1e-3  # kg; a stated total is rounded to the gram
 ATOL_LIMIT = 1e-6  # rad; six printed digits
 
@@ -59,9 +61,10 @@ def load_robot(folder: Path | str | None = None) -> Robot:
             f"Robot folder {str(folder)!r} is not a directory; give a folder that "
             "holds robot.yaml and its tables."
         )
-    file = read_yaml(folder / "robot.yaml", RobotFile)
+    file = read_yaml(folder / ROBOT_FILE, RobotFile)
     settings = file.value
-    urdf = read_urdf((folder / settings.urdf).resolve())
+    urdf = read_urdf(urdf_path(folder, settings.urdf))
+    check_urdf(folder, urdf.path)
     _check_body(file, urdf)
     joints = _load_joints(folder, urdf)
     motors = load_motors(folder, joints)

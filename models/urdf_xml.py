@@ -93,8 +93,8 @@ class Element:
         return value
 
 
-def parse_xml(path: Path) -> Element:
-    """Return the root element of an XML file.
+def parse_xml(path: Path, text: str | None = None) -> Element:
+    """Return the root element of an XML file, or of a text that would stand in it.
 
     Raises:
         RobotDataError: the file is missing or not well-formed.
@@ -115,7 +115,7 @@ def parse_xml(path: Path) -> Element:
     parser.StartElementHandler = start
     parser.EndElementHandler = end
     try:
-        parser.Parse(read_text(path), True)
+        parser.Parse(read_text(path) if text is None else text, True)
     except xml.parsers.expat.ExpatError as error:
         reason = xml.parsers.expat.ErrorString(error.code)
         raise RobotDataError(path, error.lineno, f"no XML: {reason}.") from error

@@ -1,6 +1,9 @@
-"""Write the URDF of a robot folder from its tables.
+"""Write the URDF of a robot folder from its tables, and look whether it is that.
 
-    python -m models.write_urdf models/nao
+    nao-testbed robot --robot DIR --write-urdf     (or python -m models.write_urdf DIR)
+
+Where a folder holds `links.csv`, the tables are the truth and the URDF is made of them:
+`load_robot` refuses one that says anything else.
 
 Bodies and joint frames come from `links.csv`, limits from `joints.csv`, shapes from
 `shapes.csv` and their colours from `materials.csv`. Shapes marked `mirror` are written
@@ -8,13 +11,18 @@ a second time for the right side, reflected in the plane y = 0:
 (x, y, z) -> (x, -y, z), (roll, pitch, yaw) -> (-roll, pitch, -yaw).
 """
 
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from models.errors import BadInput, RobotDataError
 from models.robot_yaml import RobotFile
 from models.rows import JointRow, LinkRow, MaterialRow, ShapeRow
-from models.tables import read_table, read_yaml
+from models.tables import read_table, read_text, read_yaml
+from models.urdf_xml import Element, parse_xml
+
+OUR_URDFS = Path(__file__).resolve().parent / "urdf"
 
 HEADER = """<?xml version="1.0"?>
 <!--
@@ -60,6 +68,83 @@ def write_urdf(folder: Path) -> str:
             text += _joint(link, joints.rows[link.joint])
     text.append("</robot>\n")
     return "\n".join(text).replace("-->\n\n", "-->\n")
+
+
+def urdf_path(folder: Path, named: str) -> Path:
+    """Return where the URDF is that `robot.yaml` of a folder names.
+
+    One that is written from tables and is not there may be ours, of the same file name:
+    so a plain copy of `models/nao` is a robot, as long as its tables agree with it.
+    """
+    path = (folder / named).resolve()
+    ours = OUR_URDFS / path.name
+    is_written = (folder / "links.csv").is_file()
+    return ours if is_written and not path.exists() and ours.exists() else path
+
+
+def check_urdf(folder: Path, path: Path) -> None:
+    """Refuse a URDF that says anything else than the tables of its folder.
+
+    The robot's name, efforts and speeds are left out: nobody reads those of the URDF.
+    A folder without `links.csv` has no tables for it.
+
+    Raises:
+        RobotDataError: they differ; the place is that of the table.
+    """
+    links = folder / "links.csv"
+    if not links.is_file():
+        return
+    text = write_urdf(folder)
+    if _body(text) == _body(read_text(path)):
+        return
+    expected, found = parse_xml(path, text), parse_xml(path)
+    difference = _difference(expected, found)
+    if difference is None:
+        return
+    parts, what = difference
+    tables = read_table(links, LinkRow, "name", "link")
+    names = {part.attributes["name"] for part in parts if "name" in part.attributes}
+    rows = [row for row in tables if names & {row.name, row.joint}]
+    place, line = links, tables.lines[rows[0].name] if rows else None
+    tags = {part.tag for part in parts}
+    if tags & {"visual", "collision"}:
+        place, line = folder / "shapes.csv", None
+    elif "material" in tags:
+        place, line = folder / "materials.csv", None
+    where = ", ".join(part.title for part in parts[1:])
+    raise RobotDataError(
+        place,
+        line,
+        f"{where}: {what} in {path.name}:{parts[-1].line}. Here the tables are the "
+        "truth and the URDF is written from them: do so by `nao-testbed robot --robot "
+        f"{folder} --write-urdf`.",
+    )
+
+
+def _body(text: str) -> str:
+    """Return what follows the heading, which holds names only."""
+    return text.partition("<robot ")[2].partition(">")[2]
+
+
+def _difference(
+    here: Element, there: Element, above: tuple[Element, ...] = ()
+) -> tuple[tuple[Element, ...], str] | None:
+    """Return the elements of a URDF down to where two differ first, and how."""
+    parts = (*above, there)
+    ignored = {"robot": {"name"}, "limit": {"effort", "velocity"}}.get(here.tag, set())
+    for key in {**here.attributes, **there.attributes}:
+        mine, other = here.attributes.get(key), there.attributes.get(key)
+        if key not in ignored and mine != other:
+            return parts, f"{key} is {mine!r} by the tables and {other!r}"
+    for ours, theirs in zip(here.children, there.children, strict=False):
+        if ours.title != theirs.title:
+            return (*parts, theirs), f"the tables have {ours.title} in this place,"
+        if (found := _difference(ours, theirs, parts)) is not None:
+            return found
+    if len(here.children) != len(there.children):
+        counts = f"{len(here.children)} parts by the tables and {len(there.children)}"
+        return parts, f"it has {counts}"
+    return None
 
 
 def mirror_name(name: str) -> str:
@@ -146,12 +231,51 @@ def _joint(link: LinkRow, joint: JointRow) -> list[str]:
     return [*text, "  </joint>"]
 
 
+def write_anew(folder: Path) -> Path:
+    """Write the URDF of a folder from its tables, and return where.
+
+    It goes to the place that `robot.yaml` names, or into the folder, which then names
+    it, where nothing is there yet or that is the URDF of the built-in robot.
+
+    Raises:
+        RobotDataError: a table is wrong.
+        BadInput: it cannot be written.
+    """
+    if not (folder / "links.csv").is_file():
+        raise BadInput(
+            f"robot folder {folder} has no links.csv, so its URDF is written by hand; "
+            "give a folder with tables."
+        )
+    text = write_urdf(folder)
+    path = folder / read_yaml(folder / "robot.yaml", RobotFile).value.urdf
+    is_shared = path.resolve().parent == OUR_URDFS and folder.resolve() not in (
+        file.parent for file in OUR_URDFS.parent.glob("*/robot.yaml")
+    )
+    try:
+        if is_shared or not path.exists():
+            path = folder / path.name
+            name_urdf(folder, path.name)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(
+            f"{path} cannot be written: {error.strerror}. Make it writable, or take "
+            "another folder."
+        ) from error
+    return path
+
+
+def name_urdf(folder: Path, named: str) -> None:
+    """Write the name of the URDF into `robot.yaml`; all else there stays."""
+    file = folder / "robot.yaml"
+    text = file.read_text(encoding="utf-8")
+    line = re.compile(r"^urdf:.*$", re.MULTILINE)
+    file.write_text(line.sub(lambda _: f"urdf: {named}", text, count=1), "utf-8")
+
+
 def main(arguments: list[str]) -> None:
-    """Write the URDF of each given folder to the place its robot.yaml names."""
+    """Write the URDF of each given folder."""
     for argument in arguments:
-        folder = Path(argument)
-        urdf = read_yaml(folder / "robot.yaml", RobotFile).value.urdf
-        (folder / urdf).write_text(write_urdf(folder), encoding="utf-8")
+        write_anew(Path(argument))
 
 
 if __name__ == "__main__":

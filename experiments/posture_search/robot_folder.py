@@ -5,7 +5,6 @@ A posture is a row of `postures.csv` and, where it is a typical one, an entry of
 """
 
 import csv
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
 from models import BadInput, Posture, Robot, load_robot
+from models.copy_robot import copy_robot
 
 FloatArray = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def write_robot_folder(
     """Write the folder and return the robot that it describes.
 
     Args:
-        robot: whose folder is copied; its URDF is named by its place.
+        robot: whose folder is copied, with its URDF.
         wanted: gives the new posture its effectors, offset and state.
         name: of the new posture.
         angles: (n_joints,) in rad.
@@ -61,9 +61,9 @@ def write_robot_folder(
         BadInput: it cannot be written.
     """
     try:
-        shutil.copytree(robot.folder, folder)
+        copy_robot(robot.folder, folder)
         _add_row(folder / "postures.csv", robot, wanted.name, name, angles)
-        _add_settings(folder / "robot.yaml", robot, wanted, name)
+        _add_settings(folder / "robot.yaml", wanted, name)
     except OSError as error:
         raise BadInput(
             f"--out {folder} cannot be written: {error.strerror}. Give another folder."
@@ -90,11 +90,10 @@ def _add_row(
         writer.writerow(row)
 
 
-def _add_settings(path: Path, robot: Robot, wanted: Posture, name: str) -> None:
+def _add_settings(path: Path, wanted: Posture, name: str) -> None:
     yaml = YAML()
     yaml.width = 120
     data = yaml.load(path)
-    data["urdf"] = str(robot.urdf)
     if wanted.effectors:
         settings: dict[str, object] = {
             "effectors": list(wanted.effectors),

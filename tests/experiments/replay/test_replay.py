@@ -218,8 +218,10 @@ def test_moving_over_is_configuration(
     assert (loop.limits > 0.0).all()
 
 
-def test_a_text_names_a_simulator_or_a_run_folder() -> None:
+def test_a_text_names_a_simulator_a_robot_or_a_run_folder(two_leg: Robot) -> None:
     assert robot_source("simulator") == SimulatorSource()
+    walker = robot_source(str(two_leg.folder))
+    assert walker == SimulatorSource(robot_folder=two_leg.folder)
     assert robot_source("runs/x") == RecordingSource(folder=Path("runs/x"))
     with pytest.raises(BadInput, match="is no run folder"):
         robot_source("runs/nowhere").open()
