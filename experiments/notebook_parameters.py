@@ -1,6 +1,6 @@
 """What the first cell of each notebook may be set to; checked before anything runs.
 
-    HeatStory(minutes=15.0, preset="document", seed=0)
+    HeatStory(minutes=15.0, preset="document", controllers=("fixed", "smart"), seed=0)
 
 A value that a notebook cannot use is told by name, with what is accepted.
 """
@@ -24,6 +24,8 @@ class HeatStory:
     """Simulated time; the document's is 15."""
     preset: str
     """Setting that holds misalignments and starts."""
+    controllers: tuple[str, ...]
+    """One robot each; the others are held against the first."""
     seed: int
     """Of the sensor noise."""
 
@@ -34,6 +36,7 @@ class HeatStory:
             BadInput: a parameter is out of range.
         """
         check_number("minutes", self.minutes, 0.5, 60.0, "min")
+        check_controllers(self.controllers)
         check_whole("seed", self.seed, 0, 2**31 - 1)
         load_preset(self.preset)
 
@@ -46,6 +49,8 @@ class ForceStory:
     """The joint that is misaligned; one of a leg."""
     misalignment_deg: float
     """How far."""
+    controllers: tuple[str, ...]
+    """One robot each; the others are held against the first."""
     minutes: float
     """Simulated time of each robot under a controller."""
     seed: int
@@ -65,6 +70,7 @@ class ForceStory:
                 f"least {LEAST_MISALIGNMENT_DEG} ° of either sign in the first cell: "
                 f"legs that do not fight have nothing to show."
             )
+        check_controllers(self.controllers)
         check_number("minutes", self.minutes, 0.25, 15.0, "min")
         check_whole("seed", self.seed, 0, 2**31 - 1)
 
@@ -125,6 +131,25 @@ class HoldingStory:
 
         check_name("scenario", self.scenario, SCENARIOS.names())
         check_whole("seed", self.seed, 0, 2**31 - 1)
+
+
+def check_controllers(names: Sequence[str]) -> None:
+    """Refuse what are no controllers, each named once.
+
+    Raises:
+        BadInput: it names the parameter and its value.
+        UnknownName: there is no such controller.
+    """
+    from controllers.registry import make_controller  # noqa: PLC0415  # heavy
+
+    is_list = isinstance(names, list | tuple) and bool(names)
+    if not is_list or len(set(map(str, names))) != len(names):
+        raise BadInput(
+            f"parameter controllers is {names!r}; give names, each once, in the first "
+            f'cell, such as ("fixed", "smart").'
+        )
+    for name in names:
+        make_controller(str(name))
 
 
 def check_number(name: str, value: float, low: float, high: float, unit: str) -> None:

@@ -11,6 +11,7 @@
 # %% tags=["parameters"]
 joint = "LAnklePitch"  # the one that is misaligned
 misalignment_deg = 2.0
+controllers = ("fixed", "smart", "nudge", "minheat")  # held against the first
 minutes = 0.35  # simulated time of each robot; they settle within it
 seed = 0  # of the sensor noise
 
@@ -33,8 +34,13 @@ from models import load_robot
 from sim import read_run
 
 story = ForceStory(
-    joint=joint, misalignment_deg=misalignment_deg, minutes=minutes, seed=seed
+    joint=joint,
+    misalignment_deg=misalignment_deg,
+    controllers=tuple(controllers),
+    minutes=minutes,
+    seed=seed,
 )
+reference, *others = story.controllers
 robot = load_robot()
 names = list(robot.joint_names)
 
@@ -46,12 +52,11 @@ names = list(robot.joint_names)
 # forces that cost the least, and moves set-points until the legs have them.
 
 # %%
-controllers = ("fixed", "smart", "nudge", "minheat")
 with TemporaryDirectory() as temporary:
     result = run_heat(
         HeatCfg(
             minutes=story.minutes,
-            controllers=controllers,
+            controllers=story.controllers,
             misalignment_deg={story.joint: story.misalignment_deg},
             seed=story.seed,
         ),
@@ -90,14 +95,14 @@ def forces_at_the_end(name):
     return find_internal_forces(robot, q.to_numpy(), effort.to_numpy())
 
 
-split = {name: forces_at_the_end(name) for name in controllers}
-fixed = split["fixed"]
-beyond = pd.Series(fixed.measured - fixed.least, fixed.motors)
-other = [name for name in fixed.motors if name[0] != story.joint[0]]
+split = {name: forces_at_the_end(name) for name in story.controllers}
+first = split[reference]
+beyond = pd.Series(first.measured - first.least, first.motors)
+other = [name for name in first.motors if name[0] != story.joint[0]]
 busiest = beyond[other].abs().idxmax()
 FigureView(
     internal_figure(
-        fixed,
+        first,
         f"{story.joint} is {story.misalignment_deg:g}° off, and {busiest} fights it "
         f"with {abs(beyond[busiest]):.2f} N·m",
     )
@@ -115,18 +120,18 @@ FigureView(
 # soles pass on only a force and a moment. The rank of $C$ on that null space is the number of ways to fight.
 
 # %%
-n_motors, n_patterns = fixed.patterns.shape
+n_motors, n_patterns = first.patterns.shape
 lines = [
     f"- `{name}`: at most {np.abs(s.measured - s.least).max():.2f} N·m beyond the "
     f"least, of which {np.abs(s.unexplained).max():.3f} N·m are no internal force"
     for name, s in split.items()
 ]
-total = np.sum((fixed.measured - fixed.least) ** 2)
-explained = 1.0 - np.sum(fixed.unexplained**2) / total
-assert explained > 0.95, "this is no internal force"
+total = np.sum((first.measured - first.least) ** 2)
+explained = 1.0 - np.sum(first.unexplained**2) / total
+assert explained > 0.95 or total < 0.1, "this is no internal force"
 Markdown(
     f"{n_motors} leg motors, **{n_patterns} patterns**. They explain {explained:.1%} "
-    f"of the squared torques that `fixed` gives beyond the least:\n\n"
+    f"of the squared torques that `{reference}` gives beyond the least:\n\n"
     + "\n".join(lines)
 )
 
@@ -139,16 +144,16 @@ Markdown(
 # a spring: the position error times the servo's gain.
 
 # %%
-minheat = result.arms["minheat"]
-least = minheat.least_power_w  # no contact forces within the friction cones cost less
-floor = minheat.least_with_gears_w  # nor with all the help that stuck gears can give
 power = {name: arm.legs_power_w for name, arm in result.arms.items()}
+coolest = result.arms[min(power, key=power.get)]
+least = coolest.least_power_w  # no contact forces within the friction cones cost less
+floor = coolest.least_with_gears_w  # nor with all the help that stuck gears can give
+left = ", ".join(f"{n} {power[n] / power[reference]:.0%}" for n in others)
 FigureView(
     power_figure(
         {name: legs_power_of(one, robot) for name, one in run.items()},
         {"least without gear friction": least, "least with stuck gears": floor},
-        f"The limit leaves {power['smart'] / power['fixed']:.0%} of the heat, "
-        f"giving way {power['minheat'] / power['fixed']:.0%}",
+        f"Of the heat of {reference}: {left}" if others else f"The heat of {reference}",
     )
 )
 
@@ -160,7 +165,7 @@ FigureView(
 rows = {
     name: {
         "legs, W": arm.legs_power_w,
-        "× fixed": arm.legs_power_w / power["fixed"],
+        f"× {reference}": arm.legs_power_w / power[reference],
         "× least": arm.legs_power_w / arm.least_power_w,
         "× least with gears": arm.legs_power_w / arm.least_with_gears_w,
         "gears apart, W": split[name].measured_w,
@@ -178,7 +183,7 @@ def multiples(column):
     return ", ".join(f"`{name}` {row[column]:.2f}" for name, row in rows.items())
 
 
-below = [f"`{name}`" for name in controllers if rows[name]["× least"] < 1.0]
+below = [f"`{name}`" for name in story.controllers if rows[name]["× least"] < 1.0]
 reason = f" (below 1: {', '.join(below)}; their gears help)" if below else ""
 Markdown(
     f"Carrying the robot in this posture costs {least:.2f} W. Multiples of it: "
@@ -197,20 +202,26 @@ shifts = {
     name: np.rad2deg(
         run[name].channel("target").iloc[-1] - robot.posture(result.posture).angles
     )
-    for name in ("nudge", "minheat")
+    for name, arm in result.arms.items()
+    if arm.largest_shift_deg > 0.0
 }
 angles = {name: one.channel("q").iloc[-1] for name, one in run.items()}
-moved = {
-    name: np.rad2deg((angles[name] - angles["fixed"]).abs().max()) for name in shifts
-}
+ways = "; ".join(
+    f"{name}: set-points by up to {shift.abs().max():.1f}°, joints by "
+    f"{np.rad2deg((angles[name] - angles[reference]).abs().max()):.1f}°"
+    for name, shift in shifts.items()
+)
 legs = list(robot.leg_joints)
-FigureView(
-    joint_shifts_figure(
-        {name: shift[legs] for name, shift in shifts.items()},
-        {story.joint: story.misalignment_deg},
-        f"Set-points move by up to {shifts['minheat'].abs().max():.1f}° (minheat), "
-        f"joints by {moved['minheat']:.1f}°",
+(
+    FigureView(
+        joint_shifts_figure(
+            {name: shift[legs] for name, shift in shifts.items()},
+            {story.joint: story.misalignment_deg},
+            ways,
+        )
     )
+    if shifts
+    else Markdown("None of these controllers moves a set-point.")
 )
 
 # %% [markdown]

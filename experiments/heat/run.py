@@ -15,6 +15,7 @@ from experiments.heat.plan import plan_arms
 from experiments.heat.side_by_side import Progress, run_side_by_side
 from experiments.standing.arm import ArmCfg
 from experiments.standing.results import HeatResult
+from models import default_robot_folder
 from sim.run_folder import create_run_folder
 
 
@@ -50,7 +51,7 @@ def run_arms(cfg: HeatCfg, arms: Sequence[ArmCfg], on_progress: Progress) -> Hea
         seed=cfg.seed,
         misalignment_deg=dict(arms[0].simulation.misalignment_deg),
         arms={a.controller: result for a, result in zip(arms, results, strict=True)},
-        settings=_settings(cfg, arms[0]),
+        settings=settings_of_run(cfg, arms[0]),
     )
 
 
@@ -86,18 +87,25 @@ def _plain(arm: ArmCfg) -> str:
     return arm.controller.replace(":", "-").replace("/", "-")
 
 
-def _settings(cfg: HeatCfg, arm: ArmCfg) -> dict[str, Any]:
+def settings_of_run(cfg: HeatCfg, arm: ArmCfg) -> dict[str, Any]:
+    """Return what `HeatResult.settings` says of a run, from one of its arms."""
     return {
         "robot": arm.load_robot().name,
+        "robot_folder": (
+            None if arm.robot_folder == default_robot_folder() else str(cfg.robot)
+        ),
         "preset": cfg.preset,
         "slope_deg": cfg.slope_deg,
         "servo": cfg.servo,
         "gear_friction": cfg.gear_friction,
         "heating": cfg.heating,
         "copper": cfg.copper,
+        "ambient_degc": cfg.ambient_degc,
         "protection": cfg.protection,
         "full": cfg.full,
         "control_period_s": cfg.control_period,
         "physics_dt_s": cfg.physics_dt,
         "effort_limits_nm": dict(arm.effort_limits),
+        "start_degc": dict(arm.simulation.start_degc),
+        "other_start_degc": arm.simulation.other_start_degc,
     }

@@ -80,11 +80,12 @@ def run_line(result: HeatResult) -> str:
     return " · ".join(parts)
 
 
-def write_foot(figure: "Figure", result: HeatResult) -> None:
-    """Write the run's settings below everything, small."""
+def write_foot(figure: "Figure", result: HeatResult, remark: str | None = None) -> None:
+    """Write the run's settings below everything, small; a remark on its own line."""
     letters = int(20 * figure.get_size_inches()[0])
+    lines = [run_line(result), *([] if remark is None else [remark])]
     figure.supxlabel(
-        textwrap.fill(run_line(result), letters),
+        "\n".join(textwrap.fill(line, letters) for line in lines),
         fontsize=7,
         color=SOFT_INK,
         x=0.01,

@@ -1,6 +1,6 @@
 """Which joints a table or a figure shows of a heat experiment."""
 
-from experiments.standing.published import LEG_JOINTS
+from experiments.standing.published import LEG_JOINTS, PUBLISHED
 from experiments.standing.results import ArmResult, HeatResult, JointResult
 
 MOST_ROWS = 10
@@ -13,6 +13,14 @@ def has_document_legs(result: HeatResult) -> bool:
         arm.left_leg_rise_k is not None and arm.right_leg_rise_k is not None
         for arm in result.arms.values()
     )
+
+
+def why_not_beside(result: HeatResult) -> str | None:
+    """Return why no published number is shown, where one could be looked for."""
+    is_asked = has_document_legs(result) and not PUBLISHED.keys().isdisjoint(
+        result.arms
+    )
+    return result.not_comparable if is_asked else None
 
 
 def shown_joints(result: HeatResult) -> tuple[str, ...]:

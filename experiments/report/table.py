@@ -8,8 +8,9 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from experiments.report.legs_work import legs_loss, mean_effort
 from experiments.report.lifetime import (
@@ -20,14 +21,18 @@ from experiments.report.lifetime import (
     lifetime_text,
 )
 from experiments.report.plain_table import plain_table
-from experiments.report.shown_joints import has_document_legs, hottest, shown_joints
+from experiments.report.shown_joints import (
+    has_document_legs,
+    hottest,
+    shown_joints,
+    why_not_beside,
+)
 from experiments.standing.published import (
     LEG_JOINTS,
     LIFETIME_FACTOR,
+    PRESET,
     PUBLISHED,
     Published,
-    is_comparison_asked,
-    is_published_setting,
 )
 from experiments.standing.results import ArmResult, HeatResult, JointResult
 
@@ -35,7 +40,10 @@ from experiments.standing.results import ArmResult, HeatResult, JointResult
 def heat_table(result: HeatResult) -> Group:
     """Return the tables of an experiment; two arms fit into 80 columns."""
     tables = [_temperatures(result), _beside_published(result), _work(result)]
-    return Group(*(table for table in tables if table.row_count))
+    shown: list[RenderableType] = [table for table in tables if table.row_count]
+    if (line := why_not_beside(result)) is not None:
+        shown.insert(1, Text(f"\n{line}"))
+    return Group(*shown)
 
 
 def _temperatures(result: HeatResult) -> Table:
@@ -83,11 +91,7 @@ def _leg_rise(arm: ArmResult, side: str) -> str:
 
 def _beside_published(result: HeatResult) -> Table:
     """A row a published number: the number, ours, the distance."""
-    known = [name for name in result.arms if name in PUBLISHED]
-    if not has_document_legs(result) or not is_comparison_asked(
-        result.posture, result.minutes, result.settings.get("preset")
-    ):
-        known = []
+    known = list(result.published) if has_document_legs(result) else []
     table = plain_table("\nBeside the published numbers")
     table.add_column("", no_wrap=True)
     for name in known:
@@ -114,7 +118,7 @@ def _beside_published(result: HeatResult) -> Table:
         cells = ["", "", ""] * len(known)
         cells[3 * smart : 3 * smart + 2] = [f"~{LIFETIME_FACTOR:.0f} ×", ratio]
         table.add_row("time to 80 °C, ratio", *cells)
-    table.caption = _caption(result, known)
+    table.caption = _caption(known)
     return table
 
 
@@ -124,19 +128,13 @@ def _end(source: ArmResult | Published, *, joint: str) -> float:
     return source.end_degc[joint]
 
 
-def _caption(result: HeatResult, known: Sequence[str]) -> str:
+def _caption(known: Sequence[str]) -> str:
     """Say in few words what the comparison is worth."""
-    preset = result.settings.get("preset")
     words = []
-    if preset is None:
-        words.append("no preset: nothing is fitted to these numbers")
-    else:
-        if "fixed" in known:
-            words.append(f"fixed: the preset '{preset}' is fitted to it")
-        if "smart" in known:
-            words.append("smart: a prediction")
-    if not is_published_setting(result.posture, result.minutes):
-        words.append("published for PoseInit, 15 min")
+    if "fixed" in known:
+        words.append(f"fixed: the preset '{PRESET}' is fitted to it")
+    if "smart" in known:
+        words.append("smart: a prediction")
     return "; ".join(words)
 
 

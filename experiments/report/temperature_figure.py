@@ -1,8 +1,8 @@
 """The document's four charts: joint temperatures over time (figures 4a to 5b).
 
 A row for the right leg and one for the left, a column for each controller; the five
-joints that the document draws, the line of the shut-down and, after 15 min in the
-document's posture, the published end values.
+joints that the document draws, the line of the shut-down and, beside the published
+experiment alone, its end values; else the foot says why there are none.
 Robots with other legs get one row with their hottest joints.
 """
 
@@ -24,12 +24,10 @@ from experiments.report.figure_style import (
     write_foot,
 )
 from experiments.report.label_heights import free_height, spread
-from experiments.report.shown_joints import shown_joints
+from experiments.report.shown_joints import shown_joints, why_not_beside
 from experiments.standing.published import (
     LEG_JOINTS,
-    PUBLISHED,
     SHUT_DOWN_DEGC,
-    is_published_setting,
 )
 from experiments.standing.results import ArmResult, HeatResult
 
@@ -76,7 +74,7 @@ def temperature_figure(
         axes.set_ylabel("temperature in °C", fontsize=9)
     for axes in panels[-1]:
         axes.set_xlabel("time in minutes", fontsize=9, x=0.5 / ROOM, ha="center")
-    write_foot(figure, result)
+    write_foot(figure, result, why_not_beside(result))
     return figure
 
 
@@ -163,10 +161,9 @@ def _draw_published(
 ) -> None:
     """Mark the published end values, and write both sums of rises.
 
-    They belong to one posture and time: elsewhere they are no end to compare with.
+    They belong to one setting: elsewhere they are no end to compare with.
     """
-    belongs = is_published_setting(result.posture, result.minutes)
-    published = PUBLISHED.get(arm.controller) if belongs else None
+    published = result.published.get(arm.controller)
     ours = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
     words = f"the five rise by {ours:z.0f} K" if ours is not None else ""
     if published is not None:

@@ -5,7 +5,11 @@ method. Only end temperatures of two joints and the sums of the rises of the fiv
 joints of each leg are given; start temperatures are not.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from experiments.presets import load_preset
 
 LEG_JOINTS = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
 """The joints of a leg that the document draws; prefixed by L or R."""
@@ -40,24 +44,102 @@ PUBLISHED = {
 }
 """By the name of our controller: `fixed` is without, `smart` with the method."""
 
-POSTURE, MINUTES = "PoseInit", 15.0
-"""What the document's robots held, and about how long."""
+PRESET, POSTURE, MINUTES = "document", "PoseInit", 15.0
+"""Our setting that stands for the document's robots; what they held, and how long."""
 
 LIFETIME_FACTOR = 4.0
 """How much longer the most loaded joint lasts before the shut-down, about."""
 
+MOST_DIFFERENCES = 2
+"""Named in one line; the others are counted."""
+_SETTINGS: Mapping[str, tuple[str, object, str]] = {
+    "robot": ("the robot", "nao", "nao"),
+    "robot_folder": ("the robot's folder", None, "that of the testbed"),
+    "slope_deg": ("the slope in degrees", 0.0, "0"),
+    "servo": ("the servo", "torque", "torque"),
+    "gear_friction": ("the factor on gear friction", 1.0, "1"),
+    "heating": ("the heating", "one-node", "one-node"),
+    "copper": ("the winding's copper", False, "False"),
+    "ambient_degc": ("the ambient temperature", None, "the motors' own"),
+    "other_start_degc": ("the start of other joints in °C", 30.0, "30"),
+    "protection": ("the protection", "none", "none"),
+    "control_period_s": ("the control period in s", 0.02, "0.02"),
+}
+"""Setting of a heat experiment: its name, what the preset was found with, in words."""
 
-def is_published_setting(posture: str, minutes: float) -> bool:
-    """Is this the posture that the document's robots held, and about as long?
 
-    Then what an experiment ends with can be set beside what is published.
+def differences(
+    posture: str,
+    minutes: float,
+    misalignment_deg: Mapping[str, float],
+    settings: Mapping[str, Any],
+) -> tuple[str, ...]:
+    """Return where an experiment is not the one whose outcomes are published.
+
+    That is the preset `document` and nothing else: whatever changes the heat takes the
+    meaning from a distance to the published numbers.
+
+    Args:
+        posture: that the robots held.
+        minutes: simulated time.
+        misalignment_deg: joint to degrees.
+        settings: of `HeatResult.settings`; a key that is missing is not judged.
+
+    Returns:
+        A clause for each difference; empty for the published experiment.
     """
-    return posture == POSTURE and abs(minutes - MINUTES) <= 1.0
+    preset = load_preset(PRESET)
+    found = [
+        f"the posture is {posture}, not {POSTURE}" if posture != POSTURE else "",
+        f"it takes {minutes:g} min, not {MINUTES:g}" if minutes != MINUTES else "",
+    ]
+    if any(misalignment_deg.values()):
+        wanted = preset.misalignment_deg
+        words = "the misalignment of {} in degrees"
+        found.append(_of_joints(words, misalignment_deg, wanted, 0.0))
+    else:
+        found.append("no joint is misaligned")
+    if (starts := settings.get("start_degc")) is not None:
+        words, other = "the start of {} in °C", preset.other_start_degc
+        found.append(_of_joints(words, starts, preset.start_degc, other))
+    if (limits := settings.get("effort_limits_nm")) is not None:
+        words, wanted = "the torque of {} at stiffness 1 in N·m", preset.effort_limits
+        limits = {name: limits.get(name) for name in wanted}
+        found.append(_of_joints(words, limits, wanted, None))
+    found += [
+        f"{what} is {settings[key]}, not {words}"
+        for key, (what, expected, words) in _SETTINGS.items()
+        if key in settings and settings[key] != expected
+    ]
+    return tuple(clause for clause in found if clause)
 
 
-def is_comparison_asked(posture: str, minutes: float, preset: str | None) -> bool:
-    """Shall an experiment be set beside the published numbers?
+def differences_line(found: Sequence[str]) -> str:
+    """Return differences as one sentence of bounded length."""
+    shown = list(found[:MOST_DIFFERENCES])
+    if more := len(found) - len(shown):
+        shown.append(f"{more} more difference{'s' * (more > 1)}")
+    return f"Not set beside the published numbers: {', '.join(shown)}."
 
-    Where it is that of the document, or has a preset that was fitted to it.
-    """
-    return preset is not None or is_published_setting(posture, minutes)
+
+def _of_joints(
+    what: str,
+    ours: Mapping[str, float | None],
+    wanted: Mapping[str, float],
+    other: float | None,
+) -> str:
+    """Return a clause on the joints whose values differ; empty where none does."""
+    apart = [
+        name
+        for name in {**wanted, **ours}
+        if ours.get(name, other) != wanted.get(name, other)
+    ]
+    if not apart:
+        return ""
+    first = apart[0]
+    is_now = ours.get(first, other)
+    more = f" (and {len(apart) - 1} more)" if len(apart) > 1 else ""
+    return (
+        f"{what.format(first)} is {'its own' if is_now is None else f'{is_now:g}'}, "
+        f"not {wanted.get(first, other):g}{more}"
+    )

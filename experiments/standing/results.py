@@ -1,10 +1,17 @@
 """What a heat experiment found: plain data, and the JSON that `--json` writes."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from experiments.standing.published import LEG_JOINTS, PUBLISHED
+from experiments.standing.published import (
+    LEG_JOINTS,
+    PUBLISHED,
+    Published,
+    differences,
+    differences_line,
+)
 
 SMALLEST_LEAST_W = 0.01
 """Least power below which nothing is told as a multiple of it, in W: a robot in Stand
@@ -77,6 +84,29 @@ class HeatResult:
     settings: dict[str, Any] = field(default_factory=dict)
     """Every other setting of the run, as given."""
 
+    @property
+    def not_comparable(self) -> str | None:
+        """Why no published number stands beside these: a sentence; None: they may."""
+        found = [
+            *differences(
+                self.posture, self.minutes, self.misalignment_deg, self.settings
+            ),
+            *(
+                f"{name} ended after {arm.sim_s:.4g} s"
+                for name, arm in self.arms.items()
+                if name in PUBLISHED
+                and (arm.failure is not None or arm.sim_s < 60.0 * self.minutes - 1.0)
+            ),
+        ]
+        return differences_line(found) if found else None
+
+    @property
+    def published(self) -> Mapping[str, Published]:
+        """What may be set beside the arms, by controller; empty: see above."""
+        if self.not_comparable is not None:
+            return {}
+        return {name: PUBLISHED[name] for name in self.arms if name in PUBLISHED}
+
     def as_json(self) -> dict[str, Any]:
         """Return the contract of `--json`."""
         arms = {}
@@ -95,7 +125,8 @@ class HeatResult:
             "misalignment_deg": self.misalignment_deg,
             "settings": self.settings,
             "arms": arms,
-            "published": {name: asdict(p) for name, p in PUBLISHED.items()},
+            "published": {name: asdict(p) for name, p in self.published.items()},
+            "not_comparable": self.not_comparable,
         }
 
 

@@ -7,7 +7,13 @@ says what the method makes of such robots; the column "with" was not looked at.
 
 from typing import TYPE_CHECKING
 
-from experiments.standing.published import LEG_JOINTS, PUBLISHED
+from experiments.standing.published import (
+    LEG_JOINTS,
+    MINUTES,
+    POSTURE,
+    PUBLISHED,
+    differences_line,
+)
 from experiments.sweep.read_keep import NEAR_PUBLISHED
 from experiments.sweep.summary import band, compared, controllers_of
 from experiments.sweep.table import Sweep
@@ -29,7 +35,20 @@ of both legs' rises to those with `fixed`."""
 
 
 def is_near_published(sweep: Sweep) -> bool:
-    """Tell whether a sweep kept robots for being near the published ones."""
+    """Tell whether a sweep kept robots for being near the published ones.
+
+    And let them stand as those did, so that the published outcomes belong beside them.
+    """
+    return _is_kept_near(sweep) and not _other_setting(sweep)
+
+
+def why_no_band(sweep: Sweep) -> str | None:
+    """Say why no published outcome is set beside robots kept for being near one."""
+    found = _other_setting(sweep) if _is_kept_near(sweep) else ()
+    return differences_line(found) if found else None
+
+
+def _is_kept_near(sweep: Sweep) -> bool:
     keep = sweep.meta.get("identity", {}).get("keep")
     return (
         keep is not None
@@ -39,6 +58,22 @@ def is_near_published(sweep: Sweep) -> bool:
             for column, target in keep["targets"].items()
         )
     )
+
+
+def _other_setting(sweep: Sweep) -> tuple[str, ...]:
+    """Return where all robots' setting is not that of the document.
+
+    What nobody knows of the document's robot, a sweep may draw: calibration errors,
+    starts, ground. A key that an older sweep lacks is not judged.
+    """
+    identity = sweep.meta["identity"]
+    expected = {"minutes": MINUTES, "posture": POSTURE, "protection": "none"}
+    found = [
+        f"{name} is not {value} throughout"
+        for name, value in expected.items()
+        if name in identity and identity[name] != {"fixed": {"value": value}}
+    ]
+    return (*found, *(["robots are pushed"] if identity.get("pushes") else []))
 
 
 def band_robots(sweep: Sweep) -> "pd.DataFrame":

@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from experiments.sweep.published_band import is_near_published, published_band
+from experiments.sweep.published_band import (
+    is_near_published,
+    published_band,
+    why_no_band,
+)
 from experiments.sweep.summary import (
     controllers_of,
     hotter_on,
@@ -40,6 +44,8 @@ def show_summary(sweep: Sweep, folder: Path, console: Console) -> None:
         console.print(hotter_table(sweep))
     if is_near_published(sweep):
         console.print(band_table(sweep))
+    elif (why := why_no_band(sweep)) is not None:
+        console.print(why, markup=False)
     for path in draw_figures(sweep, folder):
         console.print(f"Figure: {path}", soft_wrap=True, markup=False, highlight=False)
 

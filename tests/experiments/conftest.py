@@ -1,12 +1,15 @@
 """A heat result with round numbers, the frames of its runs, and a browser."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.presets import load_preset
 from experiments.standing.published import LEG_JOINTS
 from experiments.standing.results import ArmResult, HeatResult, JointResult, leg_rise
 from models import Robot, load_robot
@@ -56,7 +59,7 @@ def arm_result(controller: str, joints: dict[str, JointResult]) -> ArmResult:
 
 
 def make_result(*controllers: str) -> HeatResult:
-    """A result of 15 minutes; other controllers heat as `smart` does."""
+    """The published experiment with round heat; others heat as `smart` does."""
     arms = {}
     for controller in controllers:
         rises = RISES.get(controller, RISES["smart"])
@@ -67,10 +70,44 @@ def make_result(*controllers: str) -> HeatResult:
         minutes=15.0,
         posture="PoseInit",
         seed=7,
-        misalignment_deg={"LAnklePitch": 1.5},
+        misalignment_deg=dict(load_preset("document").misalignment_deg),
         arms=arms,
         settings={"preset": "document", "servo": "torque"},
     )
+
+
+OTHER_EXPERIMENTS: dict[str, dict[str, Any]] = {
+    "it takes 16 min, not 15": {"minutes": 16.0},
+    "the posture is Stand, not PoseInit": {"posture": "Stand"},
+    "no joint is misaligned": {"misalignment_deg": {}},
+    "the misalignment of LHipRoll in degrees is 0, not 0.37": {
+        "misalignment_deg": {"LAnklePitch": 2.0}
+    },
+    "the protection is document, not none": {"settings": {"protection": "document"}},
+    "the start of RHipPitch in °C is 25, not 42.3": {
+        "settings": {
+            "start_degc": load_preset("document").start_degc | {"RHipPitch": 25.0}
+        }
+    },
+    "the torque of LHipYawPitch at stiffness 1 in N·m is its own, not 3.2": {
+        "settings": {"effort_limits_nm": {}}
+    },
+    "the ambient temperature is 10.0, not the motors' own": {
+        "settings": {"ambient_degc": 10.0}
+    },
+    "the factor on gear friction is 0.0, not 1": {"settings": {"gear_friction": 0.0}},
+}
+"""What one line says of an experiment that nobody published, and what makes it so."""
+
+
+@pytest.fixture(params=OTHER_EXPERIMENTS.items(), ids=lambda item: item[0])
+def other_experiment(request: pytest.FixtureRequest) -> tuple[str, HeatResult]:
+    """A reason, and the result that is for this reason not the published one."""
+    why, changes = request.param
+    result = make_result("fixed", "smart")
+    if "settings" in changes:
+        changes = {"settings": {**result.settings, **changes["settings"]}}
+    return why, dataclasses.replace(result, **changes)
 
 
 @pytest.fixture

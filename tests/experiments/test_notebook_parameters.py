@@ -14,10 +14,16 @@ from experiments.notebook_parameters import (
 from models import BadInput, UnknownName
 
 GOOD: dict[type, dict[str, Any]] = {
-    HeatStory: {"minutes": 15.0, "preset": "document", "seed": 0},
+    HeatStory: {
+        "minutes": 15.0,
+        "preset": "document",
+        "controllers": ("fixed", "smart"),
+        "seed": 0,
+    },
     ForceStory: {
         "joint": "LAnklePitch",
         "misalignment_deg": -2,
+        "controllers": ("fixed", "constant:0.6"),
         "minutes": 0.5,
         "seed": 3,
     },
@@ -36,6 +42,9 @@ OUT_OF_RANGE = [
     (HeatStory, "minutes", True, "a number from 0.5 to 60 min"),
     (HeatStory, "seed", -1, "a whole number from 0"),
     (HeatStory, "seed", 1.5, "a whole number from 0"),
+    (HeatStory, "controllers", (), "give names, each once"),
+    (HeatStory, "controllers", "fixed", "give names, each once"),
+    (ForceStory, "controllers", ("fixed", "fixed"), "give names, each once"),
     (ForceStory, "misalignment_deg", 10.0, "a number from -3 to 3 °"),
     (ForceStory, "misalignment_deg", 0.0, "at least 0.5 ° of either sign"),
     (ForceStory, "minutes", np.inf, "a number from 0.25 to 15 min"),
@@ -48,6 +57,7 @@ OUT_OF_RANGE = [
 ]
 UNKNOWN = [
     (HeatStory, "preset", "dokument", "document"),
+    (HeatStory, "controllers", ("fixed", "smrt"), "smart"),
     (ForceStory, "joint", "LAnklePich", "LAnklePitch"),
     (ForceStory, "joint", "HeadYaw", None),
     (IdentificationStory, "joints", ("LHipPitch", "LKneePich"), "LKneePitch"),

@@ -1,5 +1,6 @@
 """Notebooks are kept without outputs; nbmake runs them (see the Makefile)."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -95,3 +96,45 @@ def test_notebooks_are_as_their_maker_writes_them() -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.parametrize(
+    ("stem", "parameters", "told", "never"),
+    [
+        (
+            "01_the_documents_experiment",
+            {"minutes": 0.5, "controllers": ("smart", "fixed")},
+            "Not set beside the published numbers: it takes 0.5 min, not 15.",
+            "at most",
+        ),
+        (
+            "02_where_the_heat_comes_from",
+            {"controllers": ("constant:0.6", "fixed")},
+            "None of these controllers moves a set-point.",
+            "minheat",
+        ),
+    ],
+)
+def test_other_parameters_tell_their_own_story(
+    stem: str, parameters: dict[str, Any], told: str, never: str
+) -> None:
+    """No number of another experiment, no controller that did not run."""
+    script = jupytext.read(ROOT / "notebooks" / f"{stem}.py", fmt="py:percent")
+    cells = [cell for cell in script.cells if cell.cell_type == "code"]
+    space: dict[str, Any] = {}
+    shown: list[str] = []
+    for cell in cells:
+        *body, last = ast.parse(cell.source).body
+        exec(ast.unparse(ast.Module(body, [])), space)
+        if isinstance(last, ast.Expr):
+            value = eval(ast.unparse(last), space)
+            shown.append(str(getattr(value, "data", "")))
+        else:
+            exec(ast.unparse(last), space)
+        if cell is cells[0]:
+            space.update(parameters)
+    words = " ".join(shown)
+    assert told in words
+    assert never not in words

@@ -13,12 +13,16 @@ from experiments.report.page.numbers import (
     with_unit,
 )
 from experiments.report.page.views import Column, Row, Table
-from experiments.report.shown_joints import has_document_legs, hottest, shown_joints
+from experiments.report.shown_joints import (
+    has_document_legs,
+    hottest,
+    shown_joints,
+    why_not_beside,
+)
 from experiments.standing.published import (
     LIFETIME_FACTOR,
+    PRESET,
     PUBLISHED,
-    is_comparison_asked,
-    is_published_setting,
 )
 from experiments.standing.results import SMALLEST_LEAST_W, ArmResult, HeatResult
 
@@ -127,7 +131,7 @@ def joint_table(result: HeatResult) -> Table:
             ),
         ),
         rows=tuple(rows),
-        note="" if legs else "The hottest joints.",
+        note=why_not_beside(result) or "" if legs else "The hottest joints.",
     )
 
 
@@ -141,12 +145,7 @@ def _leg_sum(side: str, arms: Sequence[ArmResult]) -> Row:
 
 def published_table(result: HeatResult) -> Table:
     """A row a published number: the number, ours, the distance between them."""
-    known = [name for name in result.arms if name in PUBLISHED]
-    is_asked = is_comparison_asked(
-        result.posture, result.minutes, result.settings.get("preset")
-    )
-    if not has_document_legs(result) or not is_asked:
-        known = []
+    known = list(result.published) if has_document_legs(result) else []
     rows: list[Row] = []
     ends = dict.fromkeys(j for name in known for j in PUBLISHED[name].end_degc)
     for joint in ends:
@@ -181,24 +180,17 @@ def published_table(result: HeatResult) -> Table:
             *(Column(label=text, group=name) for name in known for text in per_arm),
         ),
         rows=tuple(rows),
-        note=_worth(result, known),
+        note=_worth(known),
     )
 
 
-def _worth(result: HeatResult, known: Sequence[str]) -> str:
+def _worth(known: Sequence[str]) -> str:
     """Say what the comparison is worth."""
     words = []
-    preset = result.settings.get("preset")
-    if "preset" not in result.settings:  # computed from rows, after a crash
-        words.append("The rows do not say whether a preset was fitted to them.")
-    elif preset is None:
-        words.append("No preset: nothing is fitted to these numbers.")
-    elif "fixed" in known:
-        words.append(f"The preset “{preset}” is fitted to fixed.")
-    if preset is not None and "smart" in known:
+    if "fixed" in known:
+        words.append(f"The preset “{PRESET}” is fitted to fixed.")
+    if "smart" in known:
         words.append("smart is a prediction.")
-    if not is_published_setting(result.posture, result.minutes):
-        words.append("The numbers were published for PoseInit and 15 min.")
     return " ".join(words)
 
 

@@ -84,8 +84,35 @@ def heat_from_rows(arms: Mapping[str, ArmResult], first: ArmSource) -> HeatResul
         settings={
             "robot": first.run.meta.robot,
             "effort_limits_nm": first.run.meta.robot_data.get("effort_limits_nm") or {},
+            **_settings(config),
         },
     )
+
+
+def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is recorded of those settings that `heat.json` names."""
+    places = {
+        "slope_deg": ("simulation", "world", "slope_deg"),
+        "servo": ("simulation", "servo", "kind"),
+        "gear_friction": ("simulation", "servo", "friction_scale"),
+        "heating": ("simulation", "heating", "model"),
+        "copper": ("simulation", "heating", "copper_coefficient"),
+        "ambient_degc": ("simulation", "heating", "ambient_degc"),
+        "protection": ("simulation", "protection"),
+        "start_degc": ("simulation", "start_degc"),
+        "other_start_degc": ("simulation", "other_start_degc"),
+        "control_period_s": ("control_period",),
+    }
+    found = {}
+    for name, (*outer, last) in places.items():
+        inside: Any = config
+        for key in outer:
+            inside = inside.get(key) if isinstance(inside, Mapping) else None
+        if isinstance(inside, Mapping) and last in inside:
+            found[name] = inside[last]
+    if "copper" in found:
+        found["copper"] = bool(found["copper"])
+    return found
 
 
 def _by_motor(

@@ -2,7 +2,6 @@ import dataclasses
 import io
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
@@ -89,22 +88,39 @@ def test_every_published_number_stands_beside_ours(make_heat_result: Make) -> No
 def test_what_was_fitted_and_what_was_predicted_is_said(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "smart")
     assert "'document' is fitted to it; smart: a prediction" in printed(result)
-    free = dataclasses.replace(result, settings={})
-    assert "nothing is fitted" in printed(free)
-    short = dataclasses.replace(result, minutes=5.0)
-    words = " ".join(printed(short).split())  # the caption may be broken into lines
-    assert "published for PoseInit, 15 min" in words
 
 
-@pytest.mark.parametrize("other", [{"minutes": 5.0}, {"posture": "Stand"}])
+@pytest.mark.requirement("ST-24")
 def test_what_nobody_published_is_set_beside_nothing(
-    make_heat_result: Make, other: dict[str, Any]
+    other_experiment: tuple[str, HeatResult],
 ) -> None:
-    """Neither another time nor another posture, unless a preset was asked for."""
-    result = make_heat_result("fixed", "smart")
-    assert "published" in printed(dataclasses.replace(result, **other))
-    free = dataclasses.replace(result, settings={}, **other)
-    assert "publ" not in printed(free)
+    """A distance to numbers of another experiment says nothing: one line says why."""
+    why, result = other_experiment
+    text = printed(result)
+    assert "publ." not in text
+    assert "apart" not in text
+    words = " ".join(text.split())  # the line may be broken
+    assert f"Not set beside the published numbers: {why}" in words
+
+
+@pytest.mark.parametrize("controllers", [("nudge",), ("minheat", "constant:0.6")])
+def test_controllers_that_nobody_published_get_no_word_of_it(
+    make_heat_result: Make, controllers: tuple[str, ...]
+) -> None:
+    result = dataclasses.replace(make_heat_result(*controllers), minutes=1.0)
+    assert "publ" not in printed(result)
+
+
+def test_many_differences_are_counted(make_heat_result: Make) -> None:
+    result = make_heat_result("fixed")
+    settings = {"robot": "nao", "protection": "nao", "servo": "pybullet"}
+    other = dataclasses.replace(
+        result, minutes=1.0, misalignment_deg={}, settings=settings
+    )
+    assert other.not_comparable == (
+        "Not set beside the published numbers: it takes 1 min, not 15, "
+        "no joint is misaligned, 2 more differences."
+    )
 
 
 def test_ours_is_never_a_negative_zero(make_heat_result: Make) -> None:

@@ -4,14 +4,17 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.heat.run import failures
+from experiments.heat.cfg import HeatCfg
+from experiments.heat.plan import plan_arms
+from experiments.heat.run import failures, settings_of_run
 from experiments.report.shown_joints import hottest
-from experiments.standing.published import LEG_JOINTS, PUBLISHED
+from experiments.standing.published import LEG_JOINTS, PUBLISHED, differences
 from experiments.standing.results import HeatResult, JointResult, leg_rise
 
 Make = Callable[..., HeatResult]
@@ -56,7 +59,7 @@ def test_json_keeps_the_contract(make_heat_result: Make) -> None:
     contract = {"experiment", "minutes", "posture", "seed", "misalignment_deg"}
     assert contract | {"arms", "published"} <= set(data)
     assert data["experiment"] == "heat"
-    assert data["misalignment_deg"] == {"LAnklePitch": 1.5}
+    assert data["misalignment_deg"] == result.misalignment_deg
     assert set(data["arms"]) == {"fixed", "smart"}
     arm = data["arms"]["fixed"]
     assert {
@@ -77,6 +80,60 @@ def test_json_keeps_the_contract(make_heat_result: Make) -> None:
     } <= set(arm["joints"]["LAnklePitch"])
     assert arm["left_leg_rise_k"] == 109.0
     assert data["published"]["smart"]["end_degc"]["LAnklePitch"] == 48.0
+    assert data["not_comparable"] is None
+
+
+@pytest.mark.requirement("ST-24")
+def test_json_holds_published_numbers_of_that_experiment_only(
+    other_experiment: tuple[str, HeatResult],
+) -> None:
+    why, result = other_experiment
+    data = result.as_json()
+    assert data["published"] == {}
+    assert why in data["not_comparable"]
+
+
+@pytest.mark.requirement("ST-24")
+def test_a_robot_that_fell_is_set_beside_nothing(make_heat_result: Make) -> None:
+    result = make_heat_result("fixed", "constant:0.3")
+    fell: dict[str, Any] = {"fell": True, "failure": "fell at 3.20 s", "sim_s": 4.2}
+
+    def with_fallen(name: str) -> HeatResult:
+        arm = replace(result.arms[name], **fell)
+        return replace(result, arms={**result.arms, name: arm})
+
+    assert with_fallen("constant:0.3").published.keys() == {"fixed"}
+    assert with_fallen("fixed").not_comparable == (
+        "Not set beside the published numbers: fixed ended after 4.2 s."
+    )
+
+
+@pytest.mark.requirement("ST-24")
+def test_the_preset_document_as_it_is_is_the_published_experiment() -> None:
+    """And no other line that people type."""
+
+    def differs(cfg: HeatCfg) -> tuple[str, ...]:
+        arm = plan_arms(cfg)[0]
+        return differences(
+            arm.posture,
+            arm.duration_s / 60.0,
+            arm.simulation.misalignment_deg,
+            settings_of_run(cfg, arm),
+        )
+
+    assert differs(HeatCfg(preset="document", seed=3, full=True)) == ()
+    assert differs(HeatCfg())[0] == "no joint is misaligned"
+    others: tuple[dict[str, Any], ...] = (
+        {"slope_deg": 1.0},
+        {"servo": "pybullet"},
+        {"heating": "two-node"},
+        {"copper": True},
+        {"control_period": 0.01},
+        {"start_degc": {"HeadYaw": 31.0}},
+        {"misalignment_deg": {"LAnklePitch": 0.7}},
+    )
+    for other in others:
+        assert len(differs(HeatCfg(preset="document", **other))) == 1, other
 
 
 def test_json_says_null_for_never(make_heat_result: Make) -> None:

@@ -10,7 +10,11 @@ from rich.console import Console
 
 from experiments.cli import main
 from experiments.standing.published import PUBLISHED
-from experiments.sweep.published_band import band_robots, published_band
+from experiments.sweep.published_band import (
+    band_robots,
+    is_near_published,
+    published_band,
+)
 from experiments.sweep.run import run_sweep
 from experiments.sweep.show_summary import show_summary, summary_json
 from experiments.sweep.summary import hotter_on, paired, reference_of, summary_of
@@ -121,6 +125,32 @@ def test_the_place_of_the_published_outcome_is_told(near: Sweep) -> None:
     ratio = band.xs(("rise_ratio", "smart"))
     assert ratio["median"] == pytest.approx(64.0 / 160.0)
     assert ratio["published"] == pytest.approx(70.0 / 159.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("minutes: 5", "minutes is not 15.0 throughout"),
+        ("minutes: [15, 20]", "minutes is not 15.0 throughout"),
+        ("posture: Stand", "posture is not PoseInit throughout"),
+        ("protection: document", "protection is not none throughout"),
+        (
+            "pushes: [{at_s: 2, force_n: [10, 0, 0]}]",
+            "robots are pushed",
+        ),
+    ],
+)
+def test_robots_that_stood_otherwise_are_set_beside_nothing(
+    tmp_path: Path, line: str, why: str
+) -> None:
+    """However near their outcome: the published robots stood 15 min in PoseInit."""
+    text = f"{BAND}{line}\n"
+    sweep = run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=stand)
+    assert not is_near_published(sweep)
+    printed = io.StringIO()
+    show_summary(sweep, tmp_path, Console(file=printed, width=100))
+    assert f"Not set beside the published numbers: {why}." in printed.getvalue()
+    assert "Robots near the published one" not in printed.getvalue()
 
 
 def test_the_figures_are_drawn_beside_the_tables(near: Sweep, tmp_path: Path) -> None:

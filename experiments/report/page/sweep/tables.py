@@ -5,7 +5,11 @@ from typing import Any
 
 from experiments.report.page.numbers import NOTHING
 from experiments.report.page.views import Column, Row, Table
-from experiments.sweep.published_band import is_near_published, published_band
+from experiments.sweep.published_band import (
+    is_near_published,
+    published_band,
+    why_no_band,
+)
 from experiments.sweep.summary import (
     compared,
     controllers_of,
@@ -95,8 +99,8 @@ def _kept_words(sweep: Sweep) -> str:
     return (
         f"All robots ran under {keep['controller']}; of {frame['robot'].nunique()}, "
         f"{kept} lie near the wanted outcome and go on to the others. The tables and "
-        "figures below are of these."
-    )
+        f"figures below are of these. {why_no_band(sweep) or ''}"
+    ).strip()
 
 
 def summary_table(sweep: Sweep) -> Table:

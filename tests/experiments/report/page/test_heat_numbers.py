@@ -14,6 +14,7 @@ from experiments.report.page.event_tables import event_tables
 from experiments.report.page.heat_json import read_heat_result
 from experiments.report.page.heat_tables import (
     heat_tables,
+    joint_table,
     outcome_table,
     published_table,
 )
@@ -95,27 +96,28 @@ def test_the_distance_to_the_published_numbers_is_shown(
     assert legs[0] == f"{PUBLISHED['fixed'].left_leg_rise_k:.0f}"
 
 
-def test_without_a_preset_only_the_published_setting_is_held_against_the_numbers(
-    make_heat_result: Make,
+@pytest.mark.requirement("ST-24")
+def test_only_the_published_experiment_is_held_against_the_numbers(
+    other_experiment: tuple[str, HeatResult],
 ) -> None:
-    result = make_heat_result("fixed", "smart")
-    result.settings["preset"] = None
-    assert (
-        published_table(result).note == "No preset: nothing is fitted to these numbers."
-    )
-    assert not published_table(dataclasses.replace(result, minutes=1.0)).rows
-    assert not published_table(dataclasses.replace(result, posture="Crouch")).rows
+    why, result = other_experiment
+    assert not published_table(result).rows
+    assert why in joint_table(result).note
 
 
-def test_numbers_from_rows_do_not_claim_that_there_was_no_preset(
-    heat_folder: Path,
-) -> None:
-    """A crashed run has no heat.json, which alone names the preset."""
+@pytest.mark.requirement("ST-24")
+def test_numbers_from_rows_know_their_experiment(heat_folder: Path) -> None:
+    """A crashed run has no heat.json; what it ran with is in each robot's folder."""
     arms = read_source(heat_folder).arms
     ours = {arm.name: found for arm in arms if (found := arm_from_rows(arm, NAO))}
-    note = published_table(heat_from_rows(ours, arms[0])).note
-    assert "No preset" not in note
-    assert note.startswith("The rows do not say whether a preset was fitted")
+    result = heat_from_rows(ours, arms[0])
+    assert not published_table(result).rows
+    assert "it takes 0.05 min, not 15." in joint_table(result).note
+    whole = dataclasses.replace(result, minutes=15.0)
+    cut = joint_table(whole).note
+    assert "fixed ended after 3 s, smart ended after 3 s." in cut
+    arms_15 = {n: dataclasses.replace(arm, sim_s=900.0) for n, arm in ours.items()}
+    assert published_table(dataclasses.replace(whole, arms=arms_15)).rows
 
 
 def test_the_power_stands_beside_both_of_its_least_values(
