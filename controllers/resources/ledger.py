@@ -10,7 +10,7 @@ Within a tick calls come before timers: a call first lets happen what was due ea
     ticket.outcome.token  # goes with every command
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from controllers.resources.core.body_states import BodyStates
 from controllers.resources.core.book import Book
@@ -251,11 +251,56 @@ class Ledger:
 
         Raises:
             UnknownName: its parent is not known.
-            BadInput: it is known under another parent, has the name of a virtual owner,
-                or is too deep in the tree.
+            BadInput: it is known under another parent, has the name of a virtual owner
+                or of a behaviour that runs, or is too deep in the tree.
         """
         with self._calls.at(tick):
             self._lives.add(owner)
+
+    def check_free(self, owner: str) -> None:
+        """Refuse a name, known or not, by which somebody else acts.
+
+        Raises:
+            BadInput: its owner, or a part of it, has something, waits, or starts.
+        """
+        self._lives.check_free(owner)
+
+    def start(self, owner: str) -> int:
+        """Note that a behaviour begins to act by an owner's name.
+
+        Nobody else takes that name until `end_start`, nor then while it has something.
+
+        Returns:
+            The number of this start, for the calls below.
+
+        Raises:
+            UnknownName: the owner is not known.
+        """
+        return self._lives.start(self._book.owner(owner))
+
+    def end_start(self, owner: str, number: int) -> None:
+        """Note that a behaviour has asked for all that it needs to begin."""
+        if self.has_started(owner, number):
+            self._book.owner(owner).is_starting = False
+
+    def has_started(self, owner: str, number: int) -> bool:
+        """Whether the behaviour of a start still is the one that acts by a name."""
+        record = self._book.owners.get(owner)
+        return record is not None and record.started == number
+
+    def stop(self, starts: Mapping[str, int], tick: int) -> None:
+        """Let behaviours end: what they hold and wait for is given up, in one step.
+
+        Args:
+            starts: owner to the number of its start, a whole before its parts; those
+                that have stopped, or began anew, are left alone.
+            tick: now.
+        """
+        mine = [name for name, n in starts.items() if self.has_started(name, n)]
+        self.give_up(mine, tick)
+        for name in mine:
+            record = self._book.owner(name)
+            record.started, record.is_starting = None, False
 
     def renew(self, owner: str, tick: int) -> None:
         """Note a sign of life: the time to live of an owner begins anew.

@@ -7,20 +7,20 @@ running.present_token(ledger)  # for its commands
 stop_behaviour(running, front)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from controllers.resources.behaviours import Behaviour
 from controllers.resources.front import Front
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
-from controllers.resources.request import Outcome, Request
+from controllers.resources.request import Request
 from controllers.resources.tokens import Token
 from controllers.resources.words import Mode
 from models import UnknownName
 
-_Taken = list[tuple[str, Token]]
-"""Owner and first token of what was granted, in that order."""
+_Starts = dict[str, int]
+"""Name to number of all that began, a whole before its parts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,8 @@ class Running:
 
     behaviour: Behaviour
     runs: bool
+    number: int = 0
+    """Of this start, at its ledger."""
     token: Token | None = None
     """Granted at its start; None: it has nothing of its own. See `present_token`."""
     kept: Token | None = None
@@ -88,32 +90,41 @@ def start_behaviour(
 
     Raises:
         UnknownName: a resource or the parent is not known; nothing is held then.
-        BadInput: a need cannot be asked for; nothing is held then.
+        BadInput: a need cannot be asked for, or a behaviour of one of these names runs
+            already; nothing is held then.
     """
     with front.step() as (ledger, _):
         for one in behaviour.walk():
             for name in (*one.essential, *one.optional, *one.rates):
                 ledger.tree.node(name)
-    taken: _Taken = []
+            if one.needs_all_parts:
+                _everything(one)
+    starts: _Starts = {}
     try:
-        return _start(behaviour, front, parent, taken)
+        running = _start(behaviour, front, parent, starts)
     except BaseException:
-        _give_back(taken, front)
+        _stop(starts, front)
         raise
+    return running
 
 
 def stop_behaviour(running: Running, front: Front) -> None:
     """Give back all that a behaviour and its parts hold, and wait for no more.
 
     That is what was taken at the start, by whatever token they have it since a pause,
-    and all else that was asked for by their names. Stopped again nothing happens.
+    and all else that was asked for by their names. Stopped again nothing happens, nor
+    to another one that was started by such a name since.
     """
+    _stop({one.behaviour.name: one.number for one in running.walk()}, front)
+
+
+def _stop(starts: Mapping[str, int], front: Front) -> None:
     with front.step() as (ledger, tick):
-        ledger.give_up([one.behaviour.name for one in running.walk()], tick)
+        ledger.stop(starts, tick)
 
 
 def _start(
-    behaviour: Behaviour, front: Front, parent: str | None, taken: _Taken
+    behaviour: Behaviour, front: Front, parent: str | None, starts: _Starts
 ) -> Running:
     habits = Owner(
         name=behaviour.name,
@@ -122,31 +133,43 @@ def _start(
         priority=behaviour.priority,
         timeout_s=behaviour.timeout_s,
     )
-    front.add_owner(habits)
-    before = len(taken)
-    idle = Running(behaviour=behaviour, runs=False, missing=_needs(behaviour))
+    with front.step() as (ledger, _):
+        ledger.check_free(behaviour.name)
+        front.add_owner(habits)
+        number = starts[behaviour.name] = ledger.start(behaviour.name)
+    running = _run(behaviour, number, front, starts)
+    if running.runs:
+        with front.step() as (ledger, _):
+            ledger.end_start(behaviour.name, number)
+    else:
+        _stop({one.name: starts.get(one.name, 0) for one in behaviour.walk()}, front)
+    return running
+
+
+def _run(behaviour: Behaviour, number: int, front: Front, starts: _Starts) -> Running:
+    idle = Running(
+        behaviour=behaviour, runs=False, number=number, missing=_needs(behaviour)
+    )
     kept = None
     if behaviour.needs_all_parts:
         everything = _everything(behaviour)
         if everything is not None:
-            kept = _take(everything, front, taken).token
+            kept = front.take(everything).token
             if kept is None:
                 return idle
-    own = _take_own(behaviour, front, taken)
-    if own is None:
-        _give_back(taken[before:], front)
+    own = _take_own(idle, front)
+    if not own.runs:
         return idle
-    parts = tuple(_start(one, front, behaviour.name, taken) for one in behaviour.parts)
+    parts = tuple(_start(one, front, behaviour.name, starts) for one in behaviour.parts)
     if behaviour.needs_all_parts and not all(part.runs for part in parts):
-        _give_back(taken[before:], front)
         return idle
     return replace(own, kept=kept, parts=parts)
 
 
-def _take_own(behaviour: Behaviour, front: Front, taken: _Taken) -> Running | None:
-    """Return how it runs, without its parts; None if it does not."""
-    running = Running(behaviour=behaviour, runs=True)
-    needs = _needs(behaviour)
+def _take_own(idle: Running, front: Front) -> Running:
+    """Return how it runs, without its parts; if it does not, as it was given."""
+    behaviour, needs = idle.behaviour, idle.missing
+    running = replace(idle, runs=True, missing=())
     if not needs:
         return running
     request = Request(
@@ -155,17 +178,17 @@ def _take_own(behaviour: Behaviour, front: Front, taken: _Taken) -> Running | No
         rates=behaviour.rates,
         optional=behaviour.optional,
     )
-    outcome = _take(request, front, taken)
+    outcome = front.take(request)
     lacking: tuple[str, ...] = ()
     is_essential = bool(behaviour.essential or behaviour.rates)
     if not outcome.is_granted:
         if is_essential and not behaviour.runs_regardless:
-            return None
+            return idle
         wished = (*behaviour.essential, *behaviour.optional)
         if not is_essential or not wished:
             return replace(running, missing=needs)
         some = Request(owner=behaviour.name, optional=wished, timeout_s=0.0)
-        outcome = _take(some, front, taken)
+        outcome = front.take(some)
         if not outcome.is_granted:
             return replace(running, missing=needs)
         lacking = tuple(behaviour.rates)
@@ -196,21 +219,3 @@ def _everything(behaviour: Behaviour) -> Request | None:
 
 def _needs(behaviour: Behaviour) -> tuple[str, ...]:
     return (*behaviour.essential, *behaviour.rates, *behaviour.optional)
-
-
-def _take(request: Request, front: Front, taken: _Taken) -> Outcome:
-    outcome = front.take(request)
-    if outcome.token is not None:
-        taken.append((request.owner, outcome.token))
-    return outcome
-
-
-def _give_back(taken: _Taken, front: Front) -> None:
-    """Release tokens, the latest first, whatever they have become meanwhile."""
-    for owner, token in reversed(taken):
-        with front.step() as (ledger, tick):
-            present = ledger.follow(owner, token)
-            if isinstance(present, Token):
-                ledger.release(present, tick)
-            elif present is not None:  # it was paused
-                ledger.withdraw(present.number, tick)

@@ -28,6 +28,7 @@ class Lives:
         self._waiting_list = waiting_list
         self._holdings = holdings
         self._added = 0
+        self._started = 0
 
     def add(self, owner: Owner) -> None:
         """Let an owner be known; known already, its habits change.
@@ -35,7 +36,8 @@ class Lives:
         Raises:
             UnknownName: its parent is not known.
             BadInput: it is known under another parent, its name is that of a virtual
-                owner, or it is too deep in the tree of owners.
+                owner or of a behaviour that runs, or it is too deep in the tree of
+                owners.
         """
         book = self._book
         if owner.name in book.virtual:
@@ -61,6 +63,8 @@ class Lives:
                 f"owner {owner.name!r} is known as a part of {above!r}; it cannot "
                 f"become a part of {owner.parent or 'nobody'!r}."
             )
+        elif record.is_starting or (record.started is not None and record.has_any()):
+            raise _taken(record)
         record.habits = owner
         if book.listeners:
             live_s = owner.time_to_live_s
@@ -73,6 +77,22 @@ class Lives:
                 )
             )
         self.see(record)
+
+    def check_free(self, name: str) -> None:
+        """Refuse a name by which somebody else acts.
+
+        Raises:
+            BadInput: its owner, or a part of it, has something, waits, or starts.
+        """
+        record = self._book.owners.get(name)
+        if record is not None and (record.is_starting or record.has_any()):
+            raise _taken(record)
+
+    def start(self, record: OwnerRecord) -> int:
+        """Note that a behaviour acts by an owner's name; return its number."""
+        self._started += 1
+        record.started, record.is_starting = self._started, True
+        return self._started
 
     def renew(self, record: OwnerRecord) -> None:
         """Note a sign of life that is nothing else."""
@@ -133,6 +153,7 @@ class Lives:
         for child in record.children:
             self._end(child)
         record.is_gone, record.dies = True, None
+        record.started, record.is_starting = None, False
         for waiting in list(record.waiting.values()):
             self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, Why.OWNER_GONE)
         for reservation in reversed(list(record.reservations)):
@@ -160,3 +181,12 @@ class Lives:
             self._watch(record, record.dies)
         else:
             self.drop(record)
+
+
+def _taken(record: OwnerRecord) -> BadInput:
+    held = {leaf.name for one in record.reservations for leaf in one.shares}
+    what = f" and holds {', '.join(sorted(held))}" if held else ""
+    return BadInput(
+        f"another behaviour acts by the name {record.name!r}{what}; stop that one "
+        "first, or give this one a name of its own: two of one name would be one owner."
+    )

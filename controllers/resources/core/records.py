@@ -61,11 +61,13 @@ class OwnerRecord:
         "dies",
         "habits",
         "is_gone",
+        "is_starting",
         "line",
         "losers",
         "parent",
         "place",
         "reservations",
+        "started",
         "waiting",
         "wanted",
         "watched",
@@ -101,11 +103,21 @@ class OwnerRecord:
         self.watched: int | None = None
         """Tick of the timer that looks."""
         self.is_gone = False
+        self.started: int | None = None
+        """Number of the behaviour that acts by its name."""
+        self.is_starting = False
+        """Whether that one still asks for what it needs at its start."""
 
     @property
     def name(self) -> str:
         """Its name."""
         return self.habits.name
+
+    def has_any(self) -> bool:
+        """Whether it or a descendant of it holds something, or waits for it."""
+        return bool(self.reservations or self.waiting) or any(
+            child.has_any() for child in self.children
+        )
 
 
 class Reservation:

@@ -1,6 +1,7 @@
 """A behaviour that is stopped has nothing and waits for nothing, paused or not."""
 
 import pickle
+from dataclasses import replace
 
 import pytest
 
@@ -196,3 +197,65 @@ def test_a_ticket_is_what_waits(stage: Stage) -> None:
     stage.until(1.0)
     with pytest.raises(UnknownName, match="Known: none"):
         stage.ledger.ticket(ticket.number)
+
+
+@pytest.mark.requirement("RM-8", "RM-14")
+def test_two_behaviours_of_one_name_are_not_one_owner(stage: Stage) -> None:
+    front = LedgerFront(stage.ledger)
+    alices = start_behaviour(Behaviour(name="wave", essential=("LHand",)), front)
+    bobs = Behaviour(name="wave", essential=("RHand",), policy=PauseOnDemand())
+    before, habits = stage.picture(), stage.ledger.book.owner("wave").habits
+    for _ in range(2):
+        with pytest.raises(BadInput, match="acts by the name 'wave' and holds LHand"):
+            start_behaviour(bobs, front)
+        assert stage.picture() == before
+        with pytest.raises(BadInput, match="a name of its own"):
+            stage.owner("wave", policy=PauseOnDemand())
+        assert stage.ledger.book.owner("wave").habits is habits
+    with pytest.raises(BadInput, match="'wave' and holds LHand"):
+        start_behaviour(Behaviour(name="play", parts=(bobs,)), front)
+    assert stage.held_by("wave") == ("LHand",)
+    stop_behaviour(alices, front)
+    again = start_behaviour(bobs, front)
+    stop_behaviour(alices, front)  # of Bob's nothing
+    assert stage.held_by("wave") == ("RHand",)
+    stop_behaviour(again, front)
+    assert nobody_has_anything(stage)
+
+
+def test_a_name_is_free_again_when_its_behaviour_has_ended(stage: Stage) -> None:
+    """It was stopped, dropped, could not start, or lost all that it had for good."""
+    front = LedgerFront(stage.ledger)
+    say = Behaviour(name="say", essential=("TTS",))
+    taken = stage.take("taker", "TTS")
+    assert not start_behaviour(say, front).runs
+    stage.release(taken)
+    assert start_behaviour(say, front).runs
+    stage.ledger.freeze(["TTS"], "brokenTTS", stage.tick)
+    stage.ledger.thaw("brokenTTS", stage.tick)
+    assert start_behaviour(say, front).runs
+    stage.ledger.drop("say", stage.tick)
+    stage.owner("say")
+    stage.take("say", "TTS")  # somebody acts by this name without a behaviour
+    with pytest.raises(BadInput, match="'say' and holds TTS"):
+        start_behaviour(say, front)
+    assert stage.held_by("say") == ("TTS",)
+
+
+def test_a_name_is_taken_while_its_behaviour_waits_to_start(stage: Stage) -> None:
+    stage.take("taker", "TTS")
+    say = Behaviour(name="say", essential=("TTS",), timeout_s=1.0)
+    whole = Behaviour(name="hello", parts=(say,))
+    refused = []
+
+    def go_on() -> None:
+        for other in (say, replace(whole, parts=())):
+            with pytest.raises(BadInput, match=f"by the name '{other.name}'; stop"):
+                start_behaviour(other, LedgerFront(stage.ledger))
+            refused.append(other.name)
+        stage.until((stage.tick + 50) / 100)
+
+    running = start_behaviour(whole, LedgerFront(stage.ledger, go_on))
+    assert (running.runs, running.part("say").runs) == (True, False)
+    assert refused == ["say", "hello"] * 2
+    assert start_behaviour(replace(whole, parts=()), LedgerFront(stage.ledger)).runs
