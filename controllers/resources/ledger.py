@@ -30,8 +30,8 @@ from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenMint
-from controllers.resources.trace import Event, Opened
-from controllers.resources.words import Mode, OutcomeKind, Refusal, Why
+from controllers.resources.trace import Event, Expired, Notified, Opened
+from controllers.resources.words import Mode, NoticeKind, OutcomeKind, Refusal, Why
 from models import BadInput
 from models.resource_node import ResourceKind
 
@@ -254,6 +254,9 @@ class Ledger:
             BadInput: it is known under another parent, has the name of a virtual owner
                 or of a behaviour that runs, or is too deep in the tree.
         """
+        has_hook = owner.on_stop is not None or owner.on_lost is not None
+        if has_hook and self._call_hooks not in self._book.listeners:
+            self._book.listeners.append(self._call_hooks)
         with self._calls.at(tick):
             self._lives.add(owner)
 
@@ -550,3 +553,18 @@ class Ledger:
             Exception: what a listener raised since the last time.
         """
         self._calls.advance(tick)
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _call_hooks(self, event: Event) -> None:
+        """Call the function that an owner gave for its losses, or for its stop."""
+        if not isinstance(event, Notified | Expired):
+            return
+        record = self._book.owners.get(event.owner)
+        if record is None:
+            return
+        if isinstance(event, Expired) or event.kind is NoticeKind.LOST:
+            if record.habits.on_lost is not None:
+                record.habits.on_lost(event)
+        elif event.kind is NoticeKind.YIELD_BY and record.habits.on_stop is not None:
+            record.habits.on_stop(event)

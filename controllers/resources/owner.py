@@ -1,12 +1,19 @@
 """Owners: behaviours that reserve, in a tree (RM-6)."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from controllers.resources.policies import ConflictPolicy, Lock, as_policy
 from controllers.resources.words import AskerTie, HolderTie, word
 from models import BadInput
 
+if TYPE_CHECKING:  # the trace's records hold requests, and these owners' habits
+    from controllers.resources.trace import Expired, Notified
+
+OnStop = Callable[["Notified"], None]
+OnLost = Callable[["Notified | Expired"], None]
 LOWEST, HIGHEST = 0, 9
 """Range of priorities (AR-13)."""
 
@@ -33,13 +40,18 @@ class Owner:
     """Silence after which it counts as gone, in s; None trusts it for ever."""
     asker_tie: AskerTie = AskerTie.LOSES
     holder_tie: HolderTie = HolderTie.KEEPS
+    on_stop: OnStop | None = None
+    """Called when it promised to give way: it has to stop by `until_tick` (fig. 8c)."""
+    on_lost: OnLost | None = None
+    """Called when it has lost resources, for whatever cause, also for a pause. Both are
+    called when the change is made, and may ask anew; what they raise hinders nobody."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be.
 
         Raises:
             BadInput: the name is empty, the priority out of range, a time negative,
-                the policy none.
+                the policy or a hook none.
             UnknownName: a tie rule, or the policy's name, is none.
         """
         asker_tie = word(AskerTie, self.asker_tie, "asker_tie")
@@ -47,6 +59,12 @@ class Owner:
         holder_tie = word(HolderTie, self.holder_tie, "holder_tie")
         object.__setattr__(self, "holder_tie", holder_tie)
         object.__setattr__(self, "policy", as_policy(self.policy))
+        for hook in (self.on_stop, self.on_lost):
+            if hook is not None and not callable(hook):
+                raise BadInput(
+                    f"on_stop or on_lost of owner {self.name!r} is {hook!r}; give a "
+                    "function that takes the notice."
+                )
         if not self.name.strip():
             raise BadInput("An owner has an empty name; give it one to be known by.")
         if self.parent == self.name:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from controllers.resources.behaviours import Behaviour
 from controllers.resources.front import Front
 from controllers.resources.ledger import Ledger
-from controllers.resources.owner import Owner
+from controllers.resources.owner import OnLost, OnStop, Owner
 from controllers.resources.request import Request
 from controllers.resources.tokens import Token
 from controllers.resources.words import Mode
@@ -69,6 +69,13 @@ class Running:
         present = ledger.follow(self.behaviour.name, self.token)
         return present if isinstance(present, Token) else None
 
+    def is_over(self, ledger: Ledger) -> bool:
+        """Tell whether it was stopped, or lost for good what its token covered."""
+        name = self.behaviour.name
+        if not self.runs or not ledger.has_started(name, self.number):
+            return True
+        return self.token is not None and ledger.follow(name, self.token) is None
+
     def has_all_it_had(self, ledger: Ledger) -> bool:
         """Tell whether its token covers all that the first one did at the start."""
         token = self.present_token(ledger)
@@ -76,7 +83,12 @@ class Running:
 
 
 def start_behaviour(
-    behaviour: Behaviour, front: Front, parent: str | None = None
+    behaviour: Behaviour,
+    front: Front,
+    parent: str | None = None,
+    *,
+    on_stop: OnStop | None = None,
+    on_lost: OnLost | None = None,
 ) -> Running:
     """Ask for all that a behaviour and its parts need, each part for itself.
 
@@ -84,6 +96,8 @@ def start_behaviour(
         behaviour: the whole.
         front: of the ledger; lets time pass while something is waited for.
         parent: name of an owner, known already, that it is a part of.
+        on_stop: called when it or a part promised to give way, and has to stop in time.
+        on_lost: called when it or a part has lost resources; the notice says whose.
 
     Returns:
         What runs, from the whole down. What does not run holds nothing.
@@ -100,8 +114,9 @@ def start_behaviour(
             if one.needs_all_parts:
                 _everything(one)
     starts: _Starts = {}
+    habits = Owner(name=behaviour.name, on_stop=on_stop, on_lost=on_lost)
     try:
-        running = _start(behaviour, front, parent, starts)
+        running = _start(behaviour, front, parent, habits, starts)
     except BaseException:
         _stop(starts, front)
         raise
@@ -124,9 +139,14 @@ def _stop(starts: Mapping[str, int], front: Front) -> None:
 
 
 def _start(
-    behaviour: Behaviour, front: Front, parent: str | None, starts: _Starts
+    behaviour: Behaviour,
+    front: Front,
+    parent: str | None,
+    habits: Owner,
+    starts: _Starts,
 ) -> Running:
-    habits = Owner(
+    habits = replace(
+        habits,
         name=behaviour.name,
         parent=parent,
         policy=behaviour.policy,
@@ -137,7 +157,7 @@ def _start(
         ledger.check_free(behaviour.name)
         front.add_owner(habits)
         number = starts[behaviour.name] = ledger.start(behaviour.name)
-    running = _run(behaviour, number, front, starts)
+    running = _run(behaviour, number, front, habits, starts)
     if running.runs:
         with front.step() as (ledger, _):
             ledger.end_start(behaviour.name, number)
@@ -146,7 +166,9 @@ def _start(
     return running
 
 
-def _run(behaviour: Behaviour, number: int, front: Front, starts: _Starts) -> Running:
+def _run(
+    behaviour: Behaviour, number: int, front: Front, habits: Owner, starts: _Starts
+) -> Running:
     idle = Running(
         behaviour=behaviour, runs=False, number=number, missing=_needs(behaviour)
     )
@@ -160,7 +182,9 @@ def _run(behaviour: Behaviour, number: int, front: Front, starts: _Starts) -> Ru
     own = _take_own(idle, front)
     if not own.runs:
         return idle
-    parts = tuple(_start(one, front, behaviour.name, starts) for one in behaviour.parts)
+    parts = tuple(
+        _start(one, front, behaviour.name, habits, starts) for one in behaviour.parts
+    )
     if behaviour.needs_all_parts and not all(part.runs for part in parts):
         return idle
     return replace(own, kept=kept, parts=parts)

@@ -5,7 +5,7 @@
 
 The document's timelines go on whoever has the motors (RM-66). This one goes on only
 while its behaviour has all that it started with, so that a paused motion resumes from
-where it was (RM-37).
+where it was (RM-37); it is over when they are lost for good.
 """
 
 from controllers.resources.gate import Gate
@@ -53,8 +53,16 @@ class TimelinePlayer:
         """Tick of the last step, if it had its motors then."""
         self._shown: int | None = None
         """The frame that the motors have as their set-points."""
-        self.is_over = False
+        self.is_done = False
         """Whether the last frame has had its time."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is played: all is done, or the motors are lost for good.
+
+        So after a stop, an override or a freeze; a pause is not the end (RM-37).
+        """
+        return self.is_done or self._running.is_over(self._ledger)
 
     @property
     def frame(self) -> int | None:
@@ -73,7 +81,7 @@ class TimelinePlayer:
         Raises:
             BadInput: an angle is out of the motor's range.
         """
-        if self.is_over:
+        if self.is_done:
             return None
         if not self._running.has_all_it_had(self._ledger):
             self._last = self._shown = None  # the gate holds what it lost
@@ -83,7 +91,7 @@ class TimelinePlayer:
         self._last = tick
         frame = self._timeline.frame_at(self._played * self._ledger.cfg.tick_s)
         if frame is None:
-            self.is_over, self._shown = True, None
+            self.is_done, self._shown = True, None
             return None
         if frame == self._shown:
             return None

@@ -6,10 +6,12 @@ again when it has come back, or when the policy's limit is over: then the holder
 way whatever its function does.
 """
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, TypeVar
 
 from controllers.resources.owner import Owner
 from controllers.resources.policies import (
@@ -22,7 +24,30 @@ from controllers.resources.policies import (
 from controllers.resources.request import Request
 from controllers.resources.tokens import TokenId
 
+_LOG = logging.getLogger(__name__)
 _NOW = Answer(kind=AnswerKind.YIELD)
+
+
+_Told = TypeVar("_Told")
+
+
+def _in_thread(hook: Callable[[_Told], None] | None) -> Callable[[_Told], None] | None:
+    """Return what starts a thread that calls a hook, and returns at once."""
+    if hook is None:
+        return None
+    call = partial(_logged, hook)
+
+    def start(told: _Told) -> None:
+        threading.Thread(target=call, args=[told], name="hook", daemon=True).start()
+
+    return start
+
+
+def _logged(hook: Callable[[_Told], None], told: _Told) -> None:
+    try:
+        hook(told)
+    except Exception:  # noqa: BLE001  # a user's function raises anything
+        _LOG.exception("a hook of an owner raised at %s", told)
 
 
 class _Call:
@@ -74,11 +99,17 @@ class OutsideCallbacks:
         self._calls: dict[TokenId, _Call] = {}
 
     def of_owner(self, owner: Owner) -> Owner:
-        """Return an owner whose callback, if it has one, runs outside."""
+        """Return an owner whose functions, if it has any, run outside."""
         policy = owner.policy
-        if not isinstance(policy, CallbackOnDemand):
-            return owner
-        return replace(owner, policy=_Outside(policy, self))
+        if isinstance(policy, CallbackOnDemand):
+            owner = replace(owner, policy=_Outside(policy, self))
+        if owner.on_stop is not None or owner.on_lost is not None:
+            owner = replace(
+                owner,
+                on_stop=_in_thread(owner.on_stop),
+                on_lost=_in_thread(owner.on_lost),
+            )
+        return owner
 
     def of_request(self, request: Request) -> Request:
         """Return a request whose callback, if it has one, runs outside."""

@@ -31,6 +31,7 @@ from controllers.resources.calls.token_wallet import TokenWallet
 from controllers.resources.front import Front
 from controllers.resources.names import check_names
 from controllers.resources.not_granted import NotGranted
+from controllers.resources.owner import OnLost
 from controllers.resources.policies import (
     Answer,
     CallbackOnDemand,
@@ -40,6 +41,7 @@ from controllers.resources.policies import (
 from controllers.resources.request import Outcome, Request
 from controllers.resources.snapshot import take_snapshot
 from controllers.resources.tokens import Token
+from controllers.resources.trace import Expired, Notified
 from models import BadInput, UnknownName
 
 _NO_SERVICES: Mapping[str, object] = MappingProxyType({})
@@ -56,7 +58,9 @@ class DocumentCalls:
         Args:
             front: of the ledger.
             services: owner's name to the object that has its callbacks. An owner
-                without one is told nothing, and answers by its habit: it keeps.
+                without one is told nothing, and answers by its habit: it keeps. One
+                that has a method `onResourceLost` is told by it, with the name of the
+                resource and the owner's, of each leaf that it loses.
         """
         self._front = front
         self._services = services
@@ -183,7 +187,7 @@ class DocumentCalls:
             held = held_leaves(snapshot, name)
             essential = still_lacking(wish.resources, held, ledger.tree)
             extra = still_lacking(wish.optional, held, ledger.tree)
-            make_known(owner, self._front, snapshot)
+            make_known(owner, self._front, snapshot, self._on_lost)
         if not essential and not extra:
             return None
         request = replace(wish, resources=essential, optional=extra)
@@ -206,6 +210,22 @@ class DocumentCalls:
                     given.setdefault(token, set()).update(here)
             for token, leaves_of_it in given.items():
                 ledger.release(token, tick, sorted(leaves_of_it))
+
+    def _on_lost(self, owner: str, home: object) -> OnLost | None:
+        """Return what tells an owner of its losses; None if it has no such method."""
+        for one in (home, self._services.get(owner)):
+            method = getattr(one, "onResourceLost", None)
+            if callable(method):
+                break
+        else:
+            return None
+
+        def tell(lost: Notified | Expired) -> None:
+            freed = lost.freed if isinstance(lost, Notified) else ()
+            for leaf in (*lost.leaves, *freed):
+                method(leaf, owner)
+
+        return tell
 
     def _policy(self, owner: str | TreeOwner, callback: str) -> ConflictPolicy | None:
         """Return what answers for an owner; None leaves it to its habit."""

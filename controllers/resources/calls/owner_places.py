@@ -4,10 +4,11 @@ An object knows what it is in. A name says so by its pieces: `app__root__Hello` 
 part of `app__root`, as the names of boxes are [choregraphe-resources].
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 from controllers.resources.front import Front
-from controllers.resources.owner import Owner
+from controllers.resources.owner import OnLost, Owner
 from controllers.resources.snapshot import Snapshot
 from models import BadInput
 
@@ -32,7 +33,12 @@ def name_of(owner: str | TreeOwner) -> str:
     return owner if isinstance(owner, str) else owner.name
 
 
-def make_known(owner: str | TreeOwner, front: Front, snapshot: Snapshot) -> None:
+def make_known(
+    owner: str | TreeOwner,
+    front: Front,
+    snapshot: Snapshot,
+    on_lost: Callable[[str, object], OnLost | None],
+) -> None:
     """Make an owner and all above it known.
 
     A name that is known already stays where it is, with its habits.
@@ -41,6 +47,7 @@ def make_known(owner: str | TreeOwner, front: Front, snapshot: Snapshot) -> None
         owner: a name, or an object in its place.
         front: of the ledger.
         snapshot: of that ledger, now.
+        on_lost: returns the hook of an owner, given its name and itself.
 
     Raises:
         BadInput: an object is known in another place, or is above itself.
@@ -57,7 +64,8 @@ def make_known(owner: str | TreeOwner, front: Front, snapshot: Snapshot) -> None
         line = _line(owner)
     for name, above in line:
         if name not in parents:
-            front.add_owner(Owner(name=name, parent=above))
+            hook = on_lost(name, owner if name == name_of(owner) else None)
+            front.add_owner(Owner(name=name, parent=above, on_lost=hook))
         elif not isinstance(owner, str) and parents[name] != above:
             raise BadInput(
                 f"owner {name!r} is known as a part of {parents[name]!r}, not of "

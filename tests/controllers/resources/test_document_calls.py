@@ -349,3 +349,20 @@ def test_the_same_program_runs_before_a_loop_and_before_real_threads(
 
 def _held(ledger: Ledger) -> list:  # type: ignore[type-arg]
     return [row for row in take_snapshot(ledger).resources if row.holders]
+
+
+@pytest.mark.requirement("RM-33", "RM-35")
+def test_who_loses_is_told_by_its_service(world: World) -> None:
+    lost: list[tuple[str, str]] = []
+
+    class Service:
+        def onResourceLost(self, resource: str, owner: str) -> None:
+            lost.append((resource, owner))
+
+    world.services["Dance"] = Service()
+    world.calls.waitForResource("Head", "Dance", "", 0)
+    world.ledger.freeze(["HeadYaw"], "hotEngine", world.ledger.tick)
+    assert lost == [("HeadYaw", "Dance"), ("HeadPitch", "Dance")]
+    world.calls.waitForResource("HeadPitch", "Dance", "", 0)
+    world.calls.releaseResource("HeadPitch", "Dance")
+    assert len(lost) == 2

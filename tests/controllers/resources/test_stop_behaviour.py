@@ -2,12 +2,13 @@
 
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from controllers.resources.behaviours import GREETING, GREETING_IN_PARTS, Behaviour
 from controllers.resources.front import LedgerFront
-from controllers.resources.policies import PauseOnDemand
+from controllers.resources.policies import PauseOnDemand, StopOnDemand
 from controllers.resources.start_behaviour import (
     Running,
     start_behaviour,
@@ -17,7 +18,7 @@ from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
 from controllers.resources.words import NoticeKind, OutcomeKind, Refusal, Why
 from models import BadInput, UnknownName
-from tests.controllers.resources.stage import Stage, end_of, why
+from tests.controllers.resources.stage import LEGS, Stage, end_of, why
 
 DANCE = Behaviour(name="dance", essential=("LArm", "TTS"), policy=PauseOnDemand())
 GREET = Behaviour(
@@ -259,3 +260,46 @@ def test_a_name_is_taken_while_its_behaviour_waits_to_start(stage: Stage) -> Non
     assert (running.runs, running.part("say").runs) == (True, False)
     assert refused == ["say", "hello"] * 2
     assert start_behaviour(replace(whole, parts=()), LedgerFront(stage.ledger)).runs
+
+
+@pytest.mark.requirement("RM-35", "RM-33")
+def test_stop_on_demand_calls_the_stop_hook_of_a_behaviour(stage: Stage) -> None:
+    """Who needs time to stop learns by when; who has lost, what, and to whom."""
+    front, stops, losses = LedgerFront(stage.ledger), list[Any](), list[Any]()
+    walk = Behaviour(name="walk", essential=("Legs",), policy=StopOnDemand(1.0))
+    running = start_behaviour(walk, front, on_stop=stops.append, on_lost=losses.append)
+    asked = stage.ask("taker", "LLeg", timeout_s=5.0)
+    assert [(told.owner, told.by, told.until_tick) for told in stops] == [
+        ("walk", "taker", 100)
+    ]
+    assert losses == []
+    stage.until(1.0)
+    assert end_of(asked) == (OutcomeKind.GRANTED, 1.0)
+    (lost,) = losses
+    assert (lost.leaves, lost.why) == (("LAnklePitch", "LKneePitch"), "yielded")
+    assert set(lost.leaves + lost.freed) == set(LEGS)
+    assert (running.is_over(stage.ledger), len(stops)) == (True, 1)
+    stop_behaviour(running, front)  # what it gives back itself is no loss
+    again = start_behaviour(
+        replace(walk, essential=("RLeg",)), front, on_lost=losses.append
+    )
+    stop_behaviour(again, front)
+    assert len(losses) == 1
+
+
+def test_a_hook_that_raises_hinders_nobody_and_one_that_is_none_is_refused(
+    stage: Stage,
+) -> None:
+    def fall(lost: object) -> None:
+        raise RuntimeError("it fell")
+
+    front, losses = LedgerFront(stage.ledger), list[Any]()
+    one = Behaviour(name="one", essential=("TTS",), policy=StopOnDemand())
+    two = Behaviour(name="two", essential=("LHand",), policy=StopOnDemand())
+    start_behaviour(one, front, on_lost=fall)
+    start_behaviour(two, front, on_lost=losses.append)
+    stage.take("taker", "TTS", "LHand")
+    assert [lost.owner for lost in losses] == ["two"]
+    assert stage.held_by("taker") == ("LHand", "TTS")
+    with pytest.raises(BadInput, match="on_lost of owner 'x' is 3; give a function"):
+        stage.owner("x", on_lost=3)

@@ -7,9 +7,18 @@ import pytest
 
 from controllers.resources.behaviours import Behaviour, Timeline
 from controllers.resources.front import LedgerFront
-from controllers.resources.policies import PauseOnDemand
+from controllers.resources.owner import Owner
+from controllers.resources.policies import (
+    ConflictPolicy,
+    Lock,
+    PauseOnDemand,
+    StopOnDemand,
+)
+from controllers.resources.request import Request
 from controllers.resources.start_behaviour import start_behaviour, stop_behaviour
 from controllers.resources.timeline_player import TimelinePlayer
+from controllers.resources.trace import Expired, Notified
+from controllers.resources.words import Mode
 from models import BadInput, Robot
 from tests.controllers.resources.gate_world import World
 
@@ -98,9 +107,60 @@ def test_a_timeline_that_was_stopped_moves_nothing(world: World) -> None:
     player = TimelinePlayer(running, world.ledger, world.gate)
     play(world, player, 7)
     stop_behaviour(running, front)
+    assert (player.is_over, player.is_done) == (True, False)
     assert len(set(play(world, player, 60))) == 1
-    assert not player.is_over
+    assert (player.is_over, player.is_done) == (True, False)
+    again = start_behaviour(NOD, front)  # of the same name: the old player stays over
+    assert (running.is_over(world.ledger), again.is_over(world.ledger)) == (True, False)
+    assert player.is_over
     assert not world.checker.finish()
+
+
+@pytest.mark.requirement("RM-66", "RM-35")
+@pytest.mark.parametrize(
+    "how", ["stop", "override", "freeze", "parent", "drop", "late"]
+)
+def test_a_timeline_that_lost_its_motors_for_good_is_over(nao: Robot, how: str) -> None:
+    """At once, without another step; a pause is not the end until it ends in vain."""
+    policies: dict[str, ConflictPolicy] = {
+        "stop": StopOnDemand(),
+        "late": PauseOnDemand(resume_timeout_s=0.5),
+    }
+    world = World.of(nao)
+    ledger, front = world.ledger, LedgerFront(world.ledger)
+    told: list[Notified | Expired] = []
+    ledger.add_owner(Owner(name="above"), ledger.tick)
+    kept = None
+    if how == "parent":
+        keep = Request(owner="above", resources=("Head",), mode=Mode.RESERVE)
+        kept = world.ask(keep)
+    running = start_behaviour(
+        replace(NOD, policy=policies.get(how, Lock())),
+        front,
+        "above" if kept else None,
+        on_lost=told.append,
+    )
+    player = TimelinePlayer(running, ledger, world.gate)
+    play(world, player, 7)
+    assert (player.is_over, told) == (False, [])
+    if how in ("stop", "late"):
+        world.take("taker", "HeadPitch")
+    elif how == "override":
+        ledger.add_owner(Owner(name="taker", priority=5), ledger.tick)
+        world.ask(Request(owner="taker", resources=("HeadYaw",)))
+    elif how == "freeze":
+        ledger.freeze(["HeadYaw"], "hotEngine", ledger.tick)
+    elif kept is not None:
+        ledger.release(kept, ledger.tick)
+    else:
+        ledger.drop("nod", ledger.tick)
+    assert [lost.owner for lost in told] == ["nod"]
+    if how == "late":
+        assert not player.is_over  # it may go on for half a second
+        play(world, player, 51)
+    assert (player.is_over, player.is_done) == (True, False)
+    assert len(told) == 1
+    assert len(set(play(world, player, 10))) == 1
 
 
 def test_what_cannot_be_played_is_refused(world: World) -> None:

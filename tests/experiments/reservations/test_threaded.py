@@ -15,6 +15,7 @@ from controllers.resources.policies import (
     AnswerKind,
     CallbackOnDemand,
     Demand,
+    StopOnDemand,
 )
 from controllers.resources.request import Outcome, Request
 from controllers.resources.trace import Answered, Event, Notified
@@ -320,3 +321,25 @@ def test_a_full_inbox_says_how_many_notices_were_missed(
     post = front.inboxes.after("a", 1)
     assert [letter.number for letter in post.letters] == [3, 4, 5]
     assert post.n_missed == 1
+
+
+@pytest.mark.requirement("RM-35")
+def test_who_lost_is_told_outside_the_lock(front: SharedLedger) -> None:
+    """A hook may wait for another thread that calls the ledger, and ask itself."""
+    done = threading.Event()
+    said: list[object] = []
+
+    def on_lost(lost: object) -> None:
+        other = threading.Thread(target=lambda: said.append(front.snapshot()))
+        other.start()
+        other.join(AT_MOST_S)
+        said.append(front.take(Request(owner="a", resources=("HeadYaw",))).kind)
+        done.set()
+
+    front.add_owner(Owner(name="a", policy=StopOnDemand(), on_lost=on_lost))
+    add(front, "b")
+    assert front.take(Request(owner="a", resources=("Head",))).is_granted
+    taken = front.take(Request(owner="b", resources=("HeadPitch",)))
+    assert taken.is_granted
+    assert done.wait(AT_MOST_S)
+    assert said[1:] == [OutcomeKind.GRANTED]
