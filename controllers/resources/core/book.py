@@ -82,21 +82,22 @@ class Book:
         """Return the live reservation of a token, or why there is none (I-15).
 
         Raises:
-            BadInput: it is no token at all.
+            BadInput: it is no token at all. Its type and its numbers count, whatever
+                it says that it is equal to.
         """
-        try:
-            reservation = self.reservations.get(token.sequence)
-            if reservation is not None and reservation.token == token:
-                return reservation
-            if token.epoch != self.mint.epoch:
-                return Refusal.WRONG_EPOCH
-            secret, end = self.ended.get(token.sequence, (None, Refusal.UNKNOWN))
-            return end if secret == token.secret else Refusal.UNKNOWN
-        except AttributeError:  # its value may be a secret: say only what it is
-            raise BadInput(
-                f"a token is of type {type(token).__name__}; give the Token of a "
-                "grant, such as ticket.token; Token.from_text reads its text."
-            ) from None
+        if type(token) is not Token or type(token.sequence) is not int:
+            raise _no_token(token)
+        reservation = self.reservations.get(token.sequence)
+        if reservation is not None and reservation.token is token:
+            return reservation
+        if type(token.epoch) is not int or type(token.secret) is not int:
+            raise _no_token(token)
+        if reservation is not None and reservation.token == token:
+            return reservation
+        if token.epoch != self.mint.epoch:
+            return Refusal.WRONG_EPOCH
+        secret, end = self.ended.get(token.sequence, (None, Refusal.UNKNOWN))
+        return end if secret == token.secret else Refusal.UNKNOWN
 
     def live(self, token: Token) -> Reservation:
         """Return the reservation of a token.
@@ -110,7 +111,12 @@ class Book:
         return found
 
     def follow(self, owner: OwnerRecord, token: Token) -> Token | Ticket | None:
-        """Return what an owner has now in the place of a token, over pauses."""
+        """Return what an owner has now in the place of a token, over pauses.
+
+        Raises:
+            BadInput: it is no token at all.
+        """
+        self.find(token)
         for reservation in owner.reservations:
             if token in (reservation.first, reservation.token):
                 return reservation.token
@@ -163,3 +169,15 @@ class Book:
         if name not in states:
             raise UnknownName("State", name, states, f"set {group!r}")
         return states[name]
+
+
+def _no_token(given: object) -> BadInput:
+    """Say what was given in the place of a token; its value may be a secret."""
+    what = type(given).__name__
+    if type(given) is Token:
+        parts = ", ".join(type(part).__name__ for part in given)
+        what = f"Token of {parts}, not of three whole numbers"
+    return BadInput(
+        f"a token is of type {what}; give the Token of a grant, such as ticket.token; "
+        "Token.from_text reads its text."
+    )

@@ -37,6 +37,24 @@ def may(token: Any, leaf: str) -> Callable[[Stage], object]:
     return lambda stage: stage.may(token, leaf)
 
 
+class Equal(tuple[int, int, int]):
+    """Looks like a token, and says that it is equal to everything."""
+
+    epoch, sequence, secret = 1, 1, 5000
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+    __hash__ = tuple.__hash__
+
+
+EQUAL: Any = Equal((1, 1, 5000))
+ONE: Any = 1.0
+
+
 def give_back(token: Any) -> Callable[[Stage], object]:
     return lambda stage: stage.release(token)
 
@@ -128,6 +146,27 @@ CASES: dict[str, tuple[Callable[[Stage], object], str]] = {
     "tuple for a token": (
         may((1, 1, 5000), "LHand"),
         "a token is of type tuple",
+    ),
+    "what says that it equals every token": (
+        may(EQUAL, "LHand"),
+        "a token is of type Equal",
+    ),
+    "what says so to be released": (give_back(EQUAL), "of type Equal"),
+    "what says so to be followed": (
+        lambda stage: stage.ledger.follow("holder", EQUAL),
+        "of type Equal",
+    ),
+    "a token of a secret that equals every number": (
+        may(Token(1, 1, EQUAL), "LHand"),
+        "a token is of type Token of int, int, Equal, not of three whole numbers",
+    ),
+    "a token of numbers that are not whole": (
+        may(Token(1, ONE, HELD.secret), "LHand"),
+        "a token is of type Token of int, float, int",
+    ),
+    "a token whose epoch is a truth": (
+        may(Token(True, 1, HELD.secret), "LHand"),
+        "a token is of type Token of bool, int, int",
     ),
     "ticket for a token": (
         give_back(Ticket(1, REQUEST)),
