@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from controllers.effectors import LedSetting, SoundChunk
 from controllers.robot_interface import Command
 from models import BadInput, LedGroup, Robot, Speaker, UnknownName
+from models.real_numbers import as_numbers, short
 
 FloatArray = NDArray[np.float64]
 
@@ -22,10 +23,9 @@ def check_command(command: Command, robot: Robot) -> None:
             sound do not fit the robot's (`check_leds`, `check_sound`).
     """
     if command.target is not None:
-        limits = robot.lower, robot.upper
-        _check_values("set-point", command.target, robot, " rad", *limits)
+        check_target(command.target, robot)
     if command.stiffness is not None:
-        _check_values("stiffness", command.stiffness, robot, "", 0.0, 1.0)
+        check_stiffness(command.stiffness, robot)
     if command.leds is not None:
         groups = {group.name: group for group in robot.leds}
         for name, setting in command.leds.items():
@@ -36,14 +36,32 @@ def check_command(command: Command, robot: Robot) -> None:
         check_sound(command.sound, robot.speakers)
 
 
-def check_shift(shift: FloatArray, robot: Robot) -> None:
-    """Check a shift of the set-points before it is put on top of them.
+def check_target(target: FloatArray, robot: Robot) -> FloatArray:
+    """Return set-points (n_joints,) in rad as a checked copy.
+
+    Raises:
+        BadInput: there is not one number for each joint, within its range.
+    """
+    return _checked("set-point", target, robot, " rad", robot.lower, robot.upper)
+
+
+def check_stiffness(stiffness: FloatArray, robot: Robot) -> FloatArray:
+    """Return a stiffness (n_joints,) as a checked copy.
+
+    Raises:
+        BadInput: there is not one number for each joint, from 0 to 1.
+    """
+    return _checked("stiffness", stiffness, robot, "", 0.0, 1.0)
+
+
+def check_shift(shift: FloatArray, robot: Robot) -> FloatArray:
+    """Return a shift of the set-points (n_joints,) in rad as a checked copy.
 
     Raises:
         BadInput: there is not one value for each joint, or one is not finite or beyond
             half a turn.
     """
-    _check_values("shift of the set-point", np.asarray(shift), robot, " rad", -pi, pi)
+    return _checked("shift of the set-point", shift, robot, " rad", -pi, pi)
 
 
 def check_leds(setting: LedSetting, group: LedGroup) -> None:
@@ -77,24 +95,27 @@ def check_sound(sound: SoundChunk, speakers: Iterable[Speaker]) -> None:
         )
 
 
-def _check_values(
+def _checked(
     what: str,
     values: FloatArray,
     robot: Robot,
     unit: str,
     lower: FloatArray | float,
     upper: FloatArray | float,
-) -> None:
+) -> FloatArray:
     n = len(robot.joints)
-    if values.shape != (n,):
-        raise BadInput(f"{what} has shape {values.shape}; give ({n},), one a joint.")
-    inside = (values >= lower) & (values <= upper)  # false for NaN
+    numbers = as_numbers(values)
+    if numbers is None:
+        raise BadInput(f"{what} is {short(values)}; give ({n},) numbers, one a joint.")
+    if numbers.shape != (n,):
+        raise BadInput(f"{what} has shape {numbers.shape}; give ({n},), one a joint.")
+    inside = (numbers >= lower) & (numbers <= upper)  # false for NaN
     if inside.all():
-        return
+        return numbers
     j = int(np.argmin(inside))
     low = np.broadcast_to(lower, (n,))[j]
     high = np.broadcast_to(upper, (n,))[j]
     raise BadInput(
-        f"{what} of {robot.joint_names[j]} is {values[j]:g}{unit}; "
+        f"{what} of {robot.joint_names[j]} is {numbers[j]:g}{unit}; "
         f"accepted: {low:g} to {high:g}{unit}."
     )

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import BadInput
+from models.real_numbers import as_number, as_numbers, short
 
 FloatArray = NDArray[np.float64]
 
@@ -35,10 +36,13 @@ class LedSetting:
                 "LEDs of a group, or (count, channels)."
             )
         _check_within("colour of an LED", colours, 0.0)
-        if not 0.0 <= self.fade_s < inf:  # false for NaN
+        fade_s = as_number(self.fade_s)
+        if fade_s is None or not 0.0 <= fade_s < inf:  # false for NaN
+            given = short(self.fade_s) if fade_s is None else fade_s
             raise BadInput(
-                f"fade of LEDs is {self.fade_s} s; give 0 (at once) or a positive time."
+                f"fade of LEDs is {given} s; give 0 (at once) or a positive time."
             )
+        object.__setattr__(self, "fade_s", fade_s)
         object.__setattr__(self, "colours", colours)
 
 
@@ -69,11 +73,16 @@ class SoundChunk:
                 "one."
             )
         _check_within("sample of a sound", samples, -1.0)
-        if self.sample_rate_hz < 1:
+        rate = as_number(self.sample_rate_hz)
+        if rate is None or not 1.0 <= rate < inf or rate % 1.0:  # true for NaN
+            given = short(self.sample_rate_hz) if rate is None else f"{rate:g}"
             raise BadInput(
-                f"sample rate is {self.sample_rate_hz} Hz; give a positive one, such "
-                "as 16000."
+                f"sample rate is {given} Hz; give a positive one, a whole number "
+                "such as 16000."
             )
+        object.__setattr__(self, "sample_rate_hz", int(rate))
+        if not isinstance(self.label, str):
+            raise BadInput(f"label of a sound is {short(self.label)}; give a text.")
         if not self.label:
             raise BadInput("a sound has no label; say what is played, for the log.")
         object.__setattr__(self, "samples", samples)
@@ -86,10 +95,9 @@ class SoundChunk:
 
 def _frozen(what: str, values: FloatArray) -> FloatArray:
     """Return a read-only copy."""
-    try:
-        copy = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"{what} are {values!r}; give an array of numbers.") from error
+    copy = as_numbers(values)
+    if copy is None:
+        raise BadInput(f"{what} are {short(values)}; give an array of numbers.")
     copy.setflags(write=False)
     return copy
 

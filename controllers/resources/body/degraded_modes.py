@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from controllers.resources.body.virtual_owner import Occupation, VirtualOwner, strictest
 from controllers.resources.ledger import Ledger
 from models import BadInput, UnknownName
+from models.real_numbers import is_fraction, short
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +32,10 @@ class DegradedMode:
         if not self.caps:
             raise BadInput(f"mode {self.name!r} caps nothing; name a resource.")
         for resource, cap in self.caps.items():
-            if not 0.0 <= cap <= 1.0:
+            if not is_fraction(cap):
                 raise BadInput(
-                    f"mode {self.name!r} caps {resource!r} at {cap}; give a stiffness "
-                    "from 0 to 1."
+                    f"mode {self.name!r} caps {resource!r} at {short(cap)}; give a "
+                    "stiffness from 0 to 1."
                 )
 
 

@@ -21,6 +21,7 @@ from controllers.resources.body.virtual_owner import (
 from controllers.resources.gate.device_map import map_devices
 from controllers.resources.ledger import Ledger
 from models import BadInput, Robot
+from models.real_numbers import is_fraction, short
 from models.resource_node import DeviceKind
 
 
@@ -59,10 +60,10 @@ class HotEngineCfg:
                 f"hot from {self.onset_degc} °C and cool below {self.release_degc} °C; "
                 "give finite numbers, the second below the first, such as 76 and 70."
             )
-        if not 0.0 <= self.effort_cap <= 1.0:
+        if not is_fraction(self.effort_cap):
             raise BadInput(
-                f"effort cap of a hot motor is {self.effort_cap}; give a stiffness "
-                "from 0 to 1."
+                f"effort cap of a hot motor is {short(self.effort_cap)}; give a "
+                "stiffness from 0 to 1."
             )
         if self.failures_borne < 0:
             raise BadInput(

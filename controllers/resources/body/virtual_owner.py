@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from controllers.resources.ledger import Ledger
 from models import BadInput
+from models.real_numbers import is_fraction, short
 
 ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM = "RobotModel", "hotEngine", "brokenArm"
 """The virtual owners of the document (RM-41, RM-43, RM-44)."""
@@ -32,8 +33,8 @@ class Occupation:
             BadInput: it is outside [0, 1].
         """
         cap = self.effort_cap
-        if cap is not None and not 0.0 <= cap <= 1.0:
-            raise BadInput(f"effort cap is {cap}; give a stiffness from 0 to 1.")
+        if cap is not None and not is_fraction(cap):
+            raise BadInput(f"effort cap is {short(cap)}; give a stiffness from 0 to 1.")
 
 
 class VirtualOwner:

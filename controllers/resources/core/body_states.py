@@ -10,6 +10,7 @@ from controllers.resources.core.state_leaf import StateGroup, StateLeaf
 from controllers.resources.trace import Frozen, StateChanged, StateRefused, Thawed
 from controllers.resources.words import LossCause
 from models import BadInput
+from models.real_numbers import is_fraction, short
 
 
 class BodyStates:
@@ -40,8 +41,8 @@ class BodyStates:
             BadInput: the cap is out of range, or a real owner has that name.
         """
         cap = freeze.effort_cap
-        if cap is not None and not 0.0 <= cap <= 1.0:
-            raise BadInput(f"effort cap is {cap}; give a fraction from 0 to 1.")
+        if cap is not None and not is_fraction(cap):
+            raise BadInput(f"effort cap is {short(cap)}; give a fraction from 0 to 1.")
         self.add_virtual_owner(by)
         seated: Yielding = {}
         for leaf in leaves if freeze.is_total else ():

@@ -1,12 +1,13 @@
 """Commands that stand or fall together."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Rejected
 from controllers.resources.words import Refusal
 from models import BadInput
+from models.real_numbers import short
 
 Rights = Sequence[tuple[Token | None, Sequence[str]]]
 """Tokens, and the leaves that each has to cover."""
@@ -42,6 +43,41 @@ class Batch:
         """Let none of them be written, for a right that does not hold."""
         self.is_broken = True
         self.why = self.why or f"{leaf}: {reason}"
+
+
+def check_batch(parts: object, rights: object) -> None:
+    """Refuse what is no batch before anything of it is taken.
+
+    Raises:
+        BadInput: a part is no token with values by leaf, a right no token with leaves.
+    """
+    for part in _pairs(parts, "parts", "(token, {leaf: value})"):
+        if not isinstance(part[1], Mapping) or not _are_texts(part[1]):
+            raise BadInput(
+                f"values of a batch are {short(part[1])}; give a mapping from the name "
+                "of each leaf to its value."
+            )
+    for right in _pairs(rights, "rights", "(token, leaves)"):
+        if not isinstance(right[1], Collection) or not _are_texts(right[1]):
+            raise BadInput(
+                f"leaves of a right are {short(right[1])}; give their names, a tuple."
+            )
+
+
+def _pairs(given: object, what: str, form: str) -> Sequence[tuple[object, object]]:
+    if isinstance(given, list | tuple) and all(
+        isinstance(pair, tuple) and len(pair) == 2 for pair in given
+    ):
+        return given
+    raise BadInput(
+        f"{what} of a batch are {short(given)}; give {form} of each, a list."
+    )
+
+
+def _are_texts(names: Collection[object]) -> bool:
+    return not isinstance(names, str | bytes) and all(
+        isinstance(name, str) for name in names
+    )
 
 
 def check_once(leaves: Sequence[str]) -> None:

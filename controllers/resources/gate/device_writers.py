@@ -18,12 +18,12 @@ from controllers.resources.gate.outputs import Outputs
 from controllers.resources.gate.safe_set_points import hold
 from controllers.robot_interface import DEVICE_SLOT_S, Observation
 from models import BadInput
+from models.real_numbers import as_number, as_numbers, short
 from models.resource_node import DeviceKind
 
 FloatArray = NDArray[np.float64]
 Value = float | FloatArray | LedSetting | SoundChunk
 """What a leaf takes: an angle, a stiffness, a colour of LEDs or a slot of sound."""
-_NO_NUMBER = (LedSetting, SoundChunk, type(None))
 
 
 class DeviceWriter(Protocol):
@@ -67,12 +67,13 @@ class MotorWriter:
     def accept(self, value: Value | None) -> Value | None:
         """Accept an angle in rad within the range of every joint of the motor."""
         if type(value) is not float:
-            if isinstance(value, _NO_NUMBER) or np.ndim(value) != 0:
+            number = as_number(value)
+            if number is None:
                 raise BadInput(
-                    f"set-point of {self._name} is {value!r}; give one angle in rad, "
-                    "for all joints of the motor."
+                    f"set-point of {self._name} is {short(value)}; give one angle in "
+                    "rad, for all joints of the motor."
                 )
-            value = float(value)
+            value = number
         lower, upper = self._bounds
         if lower <= value <= upper:  # false for NaN
             return value
@@ -120,15 +121,13 @@ class StiffnessWriter:
 
     def accept(self, value: Value | None) -> Value | None:
         """Accept a number, or an array in the order of the joints, all in [0, 1]."""
-        try:
-            values = np.array(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            values = np.empty(0)
-        n = len(self._names)
-        if values.shape not in {(), (n,)}:
-            shape = getattr(value, "shape", value)
+        values, n = as_numbers(value), len(self._names)
+        if values is None or values.shape not in {(), (n,)}:
+            what = (
+                f"is {short(value)}" if values is None else f"has shape {values.shape}"
+            )
             raise BadInput(
-                f"stiffness has shape {shape}; give ({n},), one for each joint of the "
+                f"stiffness {what}; give ({n},), one for each joint of the "
                 "resource, or one number for all."
             )
         if values.min() >= 0.0 and values.max() <= 1.0:  # false for NaN

@@ -10,6 +10,7 @@ from controllers.resources.gate.device_map import LedLeaf, SpeakerLeaf
 from controllers.resources.gate.outputs import Outputs
 from controllers.robot_interface import Observation
 from models import BadInput
+from models.real_numbers import short
 
 
 class LedWriter:
@@ -29,8 +30,8 @@ class LedWriter:
         """Accept a setting with the channels of every group of the leaf."""
         if not isinstance(value, LedSetting):
             raise BadInput(
-                f"value of {self._name!r} is {value!r}; give a LedSetting: colours, "
-                "and a time to fade."
+                f"value of {self._name!r} is {short(value)}; give a LedSetting: "
+                "colours, and a time to fade."
             )
         for group in self._groups:
             check_leds(value, group)
@@ -65,8 +66,8 @@ class SpeakerWriter:
         """Accept a chunk that is over when the slot is, of a rate that is played."""
         if not isinstance(value, SoundChunk):
             raise BadInput(
-                f"value of {self._name!r} is {value!r}; give a SoundChunk: samples, "
-                "their rate and a label."
+                f"value of {self._name!r} is {short(value)}; give a SoundChunk: "
+                "samples, their rate and a label."
             )
         check_sound(value, self._speakers)
         most = self._slot_s * value.sample_rate_hz

@@ -18,8 +18,13 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.command_check import check_command, check_shift
-from controllers.resources.gate.batch import Batch, Rights, check_once
+from controllers.command_check import check_shift, check_stiffness, check_target
+from controllers.resources.gate.batch import (
+    Batch,
+    Rights,
+    check_batch,
+    check_once,
+)
 from controllers.resources.gate.device_map import DeviceMap, map_devices
 from controllers.resources.gate.device_writers import (
     NoDevice,
@@ -37,8 +42,9 @@ from controllers.resources.ledger import Ledger
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Rejected
 from controllers.resources.words import Refusal
-from controllers.robot_interface import Command, RobotInterface
+from controllers.robot_interface import RobotInterface
 from models import BadInput
+from models.real_numbers import short
 from models.resource_node import DeviceKind
 
 FloatArray = NDArray[np.float64]
@@ -126,7 +132,7 @@ class Gate:
             UnknownName: there is no such leaf.
             BadInput: the value is of the wrong shape, not finite, or out of range.
         """
-        line = self._lines.get(leaf) or self._without_device(leaf)
+        line = self._line(leaf)
         value = line.writer.accept(value)
         reason = self._authorise(token, leaf)
         if reason is not None or token is None:
@@ -176,11 +182,11 @@ class Gate:
             BadInput: a value is of the wrong shape, not finite, or out of range, or a
                 leaf stands in two parts.
         """
-        known = self._lines
+        check_batch(parts, rights)
         commands = []
         for token, values in parts:
             for leaf in sorted(values):
-                line = known.get(leaf) or self._without_device(leaf)
+                line = self._line(leaf)
                 commands.append((token, line, line.writer.accept(values[leaf])))
         if len(parts) > 1:
             check_once([line.name for _, line, _ in commands])
@@ -198,8 +204,7 @@ class Gate:
         Raises:
             BadInput: a value is of the wrong shape, not finite, or out of range.
         """
-        check_command(Command(target=target), self._outputs.robot)
-        angles = target.tolist()
+        angles = check_target(target, self._outputs.robot).tolist()
         values = [angles[joint] for joint in self._leads]
         return self._submit_all(token, self._motors, values)
 
@@ -215,7 +220,7 @@ class Gate:
         Raises:
             BadInput: a value is of the wrong shape, not finite, or out of range.
         """
-        check_command(Command(stiffness=stiffness), self._outputs.robot)
+        stiffness = check_stiffness(stiffness, self._outputs.robot)
         values = [stiffness[joints] for joints in self._limited]
         return self._submit_all(token, self._limits, values)
 
@@ -233,8 +238,7 @@ class Gate:
         Raises:
             BadInput: it is of the wrong shape, not finite, or beyond half a turn.
         """
-        check_shift(shift, self._outputs.robot)
-        self._shifts.take(token, shift)
+        self._shifts.take(token, check_shift(shift, self._outputs.robot))
 
     # -- the slot goes out ------------------------------------------------------------
 
@@ -290,7 +294,15 @@ class Gate:
         commands = list(zip(repeat(token), lines, values))
         return self._slot.take_all(commands).refused
 
-    def _without_device(self, leaf: str) -> Line:
-        """Return a line of its own for one use of a leaf that has no device."""
+    def _line(self, leaf: str) -> Line:
+        """Return the line of a leaf: of one without a device, one for this use."""
+        try:
+            line = self._lines.get(leaf)
+        except TypeError:
+            line = None
+        if line is not None:
+            return line
+        if not isinstance(leaf, str):
+            raise BadInput(f"a leaf is {short(leaf)}; give its name, a text.")
         self._authorise(None, leaf)  # does it exist?
         return Line(leaf, NoDevice(leaf))

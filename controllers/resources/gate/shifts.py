@@ -44,8 +44,8 @@ class Shifts:
         self._waiting: list[tuple[Token | None, FloatArray]] = []
 
     def take(self, token: Token | None, shift: FloatArray) -> None:
-        """Keep a copy of a shift (n_joints,) in rad until the slot goes out."""
-        self._waiting.append((token, np.array(shift, dtype=np.float64)))
+        """Keep a shift (n_joints,) in rad, ours now, until the slot goes out."""
+        self._waiting.append((token, shift))
 
     def put(self) -> None:
         """Put the shift of joints whose stiffness its token covers now."""
