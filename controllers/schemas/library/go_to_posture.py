@@ -22,6 +22,9 @@ from controllers.sync.orders.posture_way import find_way
 from models import Posture, Robot, TestbedError
 from models.library import Motion, Track, Transition
 
+ADJUST = "adjust to {}"
+"""Name of the motion that brings arms and head to a posture at the end of a way."""
+
 
 class NoWayThere(TestbedError):
     """A posture cannot be reached; where the robot is instead stands in the text."""
@@ -232,7 +235,7 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
                     )
                 )
         if tracks:
-            name = f"adjust to {self._goal.name}"
+            name = ADJUST.format(self._goal.name)
             self._playing = self.play(Motion(name=name, tracks=tuple(tracks)))
 
     # -- where it is ------------------------------------------------------------------

@@ -5,7 +5,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag
 
-from experiments.scenarios.form.base import BehaviourPath, Celsius, Name, Part, by_key
+from experiments.scenarios.form.base import (
+    BehaviourPath,
+    Celsius,
+    Name,
+    Part,
+    Real,
+    by_key,
+)
 
 
 class StartedForm(Part):
@@ -129,6 +136,20 @@ class SaidForm(Part):
     """The whole text."""
 
 
+class MotionStartedForm(Part):
+    """A motion begins."""
+
+    motion_started: Name
+    """Of the library; `dance 2/5` is a part of one between its stable stops."""
+
+
+class LightStartedForm(Part):
+    """A light pattern begins."""
+
+    light_started: Name
+    """Of the library."""
+
+
 class EventForm(Part):
     """A named event of this file takes place."""
 
@@ -141,6 +162,23 @@ class OutputForm(Part):
 
     output: Annotated[dict[BehaviourPath, Any], Field(min_length=1, max_length=1)]
     """`behaviour.output`, such as fall watch.is_falling, to the value."""
+
+
+_Limit = Annotated[dict[BehaviourPath, Real], Field(min_length=1, max_length=1)]
+
+
+class OutputAboveForm(Part):
+    """An output of a behaviour is a number above a limit."""
+
+    output_above: _Limit
+    """`behaviour.output`, such as balance watch.margin_m, to the limit."""
+
+
+class OutputBelowForm(Part):
+    """An output of a behaviour is a number below a limit."""
+
+    output_below: _Limit
+    """`behaviour.output`, such as balance watch.margin_m, to the limit."""
 
 
 CONDITIONS: Mapping[str, type[Part]] = {
@@ -161,8 +199,12 @@ CONDITIONS: Mapping[str, type[Part]] = {
     "group_started": GroupStartedForm,
     "group_ended": GroupEndedForm,
     "said": SaidForm,
+    "motion_started": MotionStartedForm,
+    "light_started": LightStartedForm,
     "event": EventForm,
     "output": OutputForm,
+    "output_above": OutputAboveForm,
+    "output_below": OutputBelowForm,
 }
 """Key to kind."""
 
@@ -184,7 +226,11 @@ ConditionForm = Annotated[
     | Annotated[GroupStartedForm, Tag("GroupStartedForm")]
     | Annotated[GroupEndedForm, Tag("GroupEndedForm")]
     | Annotated[SaidForm, Tag("SaidForm")]
+    | Annotated[MotionStartedForm, Tag("MotionStartedForm")]
+    | Annotated[LightStartedForm, Tag("LightStartedForm")]
     | Annotated[EventForm, Tag("EventForm")]
-    | Annotated[OutputForm, Tag("OutputForm")],
+    | Annotated[OutputForm, Tag("OutputForm")]
+    | Annotated[OutputAboveForm, Tag("OutputAboveForm")]
+    | Annotated[OutputBelowForm, Tag("OutputBelowForm")],
     by_key("a condition", CONDITIONS),
 ]

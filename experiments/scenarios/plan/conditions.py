@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from controllers.resources.words import OutcomeKind
+from models.library import Unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +119,18 @@ class Said:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StreamBegins:
+    """Happens: a motion or a light pattern begins.
+
+    What is played in parts, as a dance is, begins with its first part; the motions of a
+    way between postures begin with the way.
+    """
+
+    unit: Unit
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class EventHappened:
     """Happens: a named event of this scenario takes place."""
 
@@ -135,6 +148,20 @@ class OutputIs:
     value: object
 
 
+@dataclass(frozen=True, kw_only=True)
+class OutputBeyond:
+    """Lasts: a behaviour is awake, and an output of it is a number beyond a limit."""
+
+    path: str
+    """Of the behaviour."""
+    variable: str
+    """Name of the output."""
+    limit: float
+    """In the unit of the output."""
+    is_above: bool
+    """Whether the output must be above the limit, or below it."""
+
+
 Condition = (
     Started
     | Stopped
@@ -149,6 +176,8 @@ Condition = (
     | GroupStarted
     | GroupEnded
     | Said
+    | StreamBegins
     | EventHappened
     | OutputIs
+    | OutputBeyond
 )

@@ -29,7 +29,9 @@ class FactFinder:
             leaf for one in asked if isinstance(one, c.Holds) for leaf in one.holders
         )
         self._outputs = frozenset(
-            (one.path, one.variable) for one in asked if isinstance(one, c.OutputIs)
+            (one.path, one.variable)
+            for one in asked
+            if isinstance(one, c.OutputIs | c.OutputBeyond)
         )
         self._motor_of = {
             joint: stage.motor_of[joint]

@@ -71,7 +71,8 @@ class Facts:
     losers: set[str] = field(default_factory=set)
     groups_started: set[str] = field(default_factory=set)
     groups_ended: set[tuple[str, str]] = field(default_factory=set)
-    said: set[str] = field(default_factory=set)
+    begun: set[tuple[Unit, str]] = field(default_factory=set)
+    """Unit, and what it begins to put out: a motion, a light pattern, a text."""
     events: set[str] = field(default_factory=set)
     """Names of the scenario's events that took place."""
     members: dict[str, set[int]] = field(default_factory=dict)
@@ -92,7 +93,7 @@ class Facts:
             self.losers,
             self.groups_started,
             self.groups_ended,
-            self.said,
+            self.begun,
             self.events,
         ):
             happened.clear()
@@ -140,8 +141,14 @@ class Facts:
                 if members:
                     return
                 self.groups_ended.add((group, event.reason))
-            case StreamStarted(unit=Unit.SOUND):
-                self.said.add(event.label)
+            case StreamStarted(unit=Unit.MOTION):
+                for name in event.label.split(", "):  # one, or a way between postures
+                    self.begun.add((Unit.MOTION, name))
+                    whole, _, part = name.rpartition(" ")
+                    if part.startswith("1/"):  # of what is played in parts
+                        self.begun.add((Unit.MOTION, whole))
+            case StreamStarted():
+                self.begun.add((event.unit, event.label))
             case _:
                 return
         self.is_quiet = False

@@ -1,9 +1,11 @@
 """Conditions at work: a test of the facts of each slot, and when it came true."""
 
 from collections.abc import Callable, Mapping
+from numbers import Real
 
 from experiments.scenarios.plan import conditions as c
 from experiments.scenarios.playing.facts import Facts
+from models.library import Unit
 
 Test = Callable[[Facts], bool]
 
@@ -41,7 +43,10 @@ class Watch:
         return any(begin <= last and end >= first for begin, end in spans)
 
 
-LASTING = (c.Holds, c.InState, c.Hot, c.Fallen, c.ShutDown, c.OutputIs)
+LASTING = (
+    *(c.Holds, c.InState, c.Hot, c.Fallen, c.ShutDown),
+    *(c.OutputIs, c.OutputBeyond),
+)
 """Conditions that last; the others happen, and come true each time."""
 
 
@@ -77,11 +82,28 @@ def test_of(condition: c.Condition) -> Test:  # noqa: PLR0911, PLR0912 # a branc
         case c.GroupEnded(group=group, reason=reason):
             return lambda facts: (group, reason) in facts.groups_ended
         case c.Said(text=text):
-            return lambda facts: text in facts.said
+            return lambda facts: (Unit.SOUND, text) in facts.begun
+        case c.StreamBegins(unit=unit, name=name):
+            return lambda facts: (unit, name) in facts.begun
         case c.EventHappened(name=name):
             return lambda facts: name in facts.events
         case c.OutputIs(path=path, variable=variable, value=value):
             return lambda facts: facts.outputs.get((path, variable)) == value
+        case c.OutputBeyond():
+            return _beyond(condition)
+
+
+def _beyond(condition: c.OutputBeyond) -> Test:
+    key = (condition.path, condition.variable)
+    limit, is_above = condition.limit, condition.is_above
+
+    def test(facts: Facts) -> bool:
+        value = facts.outputs.get(key)
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return False
+        return float(value) > limit if is_above else float(value) < limit
+
+    return test
 
 
 def _hot(limits: Mapping[str, float], is_above: bool) -> Test:

@@ -1,17 +1,20 @@
 """Conditions of a scenario file, with every name looked up."""
 
+import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from enum import Enum
 from typing import Any, get_args
 
 from controllers.resources.words import OutcomeKind
+from controllers.schemas.library.go_to_posture import ADJUST
 from controllers.sync.transmitter.words import EndReason
 from experiments.scenarios.form import condition as f
 from experiments.scenarios.form.base import Part
 from experiments.scenarios.plan import conditions as c
 from experiments.scenarios.reading.one_line import plain
-from experiments.scenarios.reading.scene import Scene
+from experiments.scenarios.reading.scene import Role, Scene
+from models.library import Unit
 from models.yaml_lines import Place
 
 
@@ -130,6 +133,33 @@ def _said(form: Any, place: Place, scene: Scene) -> c.Condition | None:
     return c.Said(text=form.said)
 
 
+def _motion(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    """Note a motion that neither is in the library nor made by a schema of ours."""
+    name, library = form.motion_started, scene.robot.library
+    whole, _, part = name.rpartition(" ")
+    known = [*library.motions, *(ADJUST.format(p) for p in scene.robot.postures)]
+    if re.fullmatch(r"\d+/\d+", part) and whole in library.motions:
+        known.append(name)
+    return _begins(Unit.MOTION, name, known, (*place, "motion_started"), scene)
+
+
+def _light(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    known = list(scene.robot.library.lights)
+    name = form.light_started
+    return _begins(Unit.LIGHT, name, known, (*place, "light_started"), scene)
+
+
+def _begins(
+    unit: Unit, name: str, known: list[str], place: Place, scene: Scene
+) -> c.Condition | None:
+    if scene.is_library_right:
+        kind = unit.value.capitalize()
+        where = f"the library of {scene.robot.name!r} and this scenario"
+        if not scene.notes.is_known(place, kind, name, known, where):
+            return None
+    return c.StreamBegins(unit=unit, name=name)
+
+
 def _event(form: Any, place: Place, scene: Scene) -> c.Condition | None:
     if form.event in scene.doubtful:
         return None
@@ -140,8 +170,50 @@ def _event(form: Any, place: Place, scene: Scene) -> c.Condition | None:
 
 
 def _output(form: Any, place: Place, scene: Scene) -> c.Condition | None:
-    ((name, given),) = form.output.items()
-    here = (*place, "output", name)
+    found = _variable(form.output, (*place, "output"), scene)
+    if found is None:
+        return None
+    here, role, variable, kind = found
+    value = plain(form.output[here[-1]])
+    if kind is not None and not _may_be(kind, value):
+        scene.notes.add(
+            here,
+            f"output {variable!r} is never {value!r}: it is of type "
+            f"{_type_name(kind)}.",
+        )
+        return None
+    return c.OutputIs(path=role.path, variable=variable, value=value)
+
+
+def _beyond(form: Any, place: Place, scene: Scene) -> c.Condition | None:
+    is_above = isinstance(form, f.OutputAboveForm)
+    key = "output_above" if is_above else "output_below"
+    found = _variable(getattr(form, key), (*place, key), scene)
+    if found is None:
+        return None
+    here, role, variable, kind = found
+    if kind is not None and not _may_be(kind, 0.5) and not _may_be(kind, 0):
+        scene.notes.add(
+            here,
+            f"output {variable!r} is no number: it is of type {_type_name(kind)}; ask "
+            "for its value by output.",
+        )
+        return None
+    limit = float(getattr(form, key)[here[-1]])
+    return c.OutputBeyond(
+        path=role.path, variable=variable, limit=limit, is_above=is_above
+    )
+
+
+def _variable(
+    given: Mapping[str, Any], place: Place, scene: Scene
+) -> tuple[Place, Role, str, Any] | None:
+    """Return place, behaviour, output and type of the one that a condition names.
+
+    The type is None where the schema is not known. Notes what is not there.
+    """
+    (name,) = given
+    here = (*place, name)
     who, dot, variable = name.rpartition(".")
     if not (dot and who and variable):
         scene.notes.add(
@@ -153,21 +225,17 @@ def _output(form: Any, place: Place, scene: Scene) -> c.Condition | None:
     role = scene.behaviour(here, who)
     if role is None:
         return None
-    value = plain(given)
-    if role.schema is not None:
-        outputs = {one.name: one for one in role.schema.info.outputs}
-        where = f"what schema {role.schema.info.name!r} offers"
-        if not scene.notes.is_known(here, "Output", variable, outputs, where):
-            return None
-        if not _may_be(outputs[variable].type, value):
-            kind = outputs[variable].type
-            scene.notes.add(
-                here,
-                f"output {variable!r} is never {value!r}: it is of type "
-                f"{getattr(kind, '__name__', kind)}.",
-            )
-            return None
-    return c.OutputIs(path=role.path, variable=variable, value=value)
+    if role.schema is None:
+        return here, role, variable, None
+    outputs = {one.name: one for one in role.schema.info.outputs}
+    where = f"what schema {role.schema.info.name!r} offers"
+    if not scene.notes.is_known(here, "Output", variable, outputs, where):
+        return None
+    return here, role, variable, outputs[variable].type
+
+
+def _type_name(kind: Any) -> str:
+    return str(getattr(kind, "__name__", kind))
 
 
 def _may_be(kind: Any, value: Any) -> bool:
@@ -200,6 +268,10 @@ _READERS: Mapping[type, Callable[[Any, Place, Scene], c.Condition | None]] = {
     f.GroupStartedForm: _group_started,
     f.GroupEndedForm: _group_ended,
     f.SaidForm: _said,
+    f.MotionStartedForm: _motion,
+    f.LightStartedForm: _light,
     f.EventForm: _event,
     f.OutputForm: _output,
+    f.OutputAboveForm: _beyond,
+    f.OutputBelowForm: _beyond,
 }

@@ -101,7 +101,7 @@ def _check_condition(
             _note_asleep(place, path, window.last, scene)
         case c.RequestEnded(owner=path) | c.LostLeaves(owner=path):
             _note_asleep(place, path, window.last, scene)
-        case c.OutputIs(path=path):
+        case c.OutputIs(path=path) | c.OutputBeyond(path=path):
             _note_asleep(place, path, window.last, scene)
         case c.EventHappened(name=name):
             at_s = scene.events.get(name)

@@ -107,6 +107,11 @@ events:
   - {when: {output: {watch.is_falling: 3}}, say: Hello}  #! is never 3
   - {when: {output: {is_falling: true}}, say: Hello}  #! write behaviour.output
   - {when: {output: {what.is_falling: true}}, say: Hello}  #! mean 'watch'?
+  - {when: {output_above: {watch.is_falling: 3}}, say: Hello}  #! is no number
+  - {when: {output_below: {watch.margn_m: 3}}, say: Hello}  #! mean 'margin_m'?
+  - {when: {output_below: {watch.margin_m: low}}, say: Hello}  #! give a number
+  - {when: {motion_started: nodd}, say: Hello}  #! Did you mean 'nod'?
+  - {when: {light_started: alrm}, say: Hello}  #! Did you mean 'alarm'?
   - {at_s: 1, modulate: {behaviour: a, with: {for_: 3}}}  #! mean 'for_s'?
   - {at_s: 1, modulate: {behaviour: aa, with: {for_s: 3}}}  #! Behaviour 'aa' is not
   - {at_s: 1, modulate: {behaviour: a, with: {}}}  #! give at least 1 item

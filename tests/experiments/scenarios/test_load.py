@@ -184,6 +184,21 @@ CONDITIONS = [
         "output: {fall watch.is_falling: true}",
         c.OutputIs(path="fall watch", variable="is_falling", value=True),
     ),
+    (
+        "output_above: {fall watch.margin_m: 0.02}",
+        c.OutputBeyond(
+            path="fall watch", variable="margin_m", limit=0.02, is_above=True
+        ),
+    ),
+    (
+        "output_below: {fall watch.margin_m: 0.02}",
+        c.OutputBeyond(
+            path="fall watch", variable="margin_m", limit=0.02, is_above=False
+        ),
+    ),
+    ("motion_started: nod", c.StreamBegins(unit=Unit.MOTION, name="nod")),
+    ("motion_started: dance 2/5", c.StreamBegins(unit=Unit.MOTION, name="dance 2/5")),
+    ("light_started: alarm", c.StreamBegins(unit=Unit.LIGHT, name="alarm")),
 ]
 
 

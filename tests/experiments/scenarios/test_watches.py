@@ -135,24 +135,59 @@ def test_a_group_is_over_with_its_last_stream() -> None:
     assert (watch.ticks, deleted.ticks) == ([1], [])
 
 
+def starts(facts: Facts, tick: int, unit: Unit, label: str) -> None:
+    facts.clear(tick)
+    facts.hear(
+        StreamStarted(
+            tick=tick,
+            stream=tick,
+            unit=unit,
+            label=label,
+            leaves=(),
+            group=None,
+            preset=None,
+            items=1,
+        )
+    )
+
+
 def test_said_means_that_the_sound_begins_not_a_light_of_that_name() -> None:
     facts, watch = Facts(), Watch(c.Said(text="Hello"))
     for tick, unit in enumerate((Unit.LIGHT, Unit.SOUND)):
-        facts.clear(tick)
-        facts.hear(
-            StreamStarted(
-                tick=tick,
-                stream=tick,
-                unit=unit,
-                label="Hello",
-                leaves=(),
-                group=None,
-                preset=None,
-                items=1,
-            )
-        )
+        starts(facts, tick, unit, "Hello")
         watch.look(facts)
     assert watch.ticks == [1]
+
+
+def test_a_motion_starts_with_its_way_and_a_dance_with_its_first_part() -> None:
+    facts = Facts()
+    names = ("nod", "dance", "dance 2/5", "Sit to Stand")
+    watches = {n: Watch(c.StreamBegins(unit=Unit.MOTION, name=n)) for n in names}
+    light = Watch(c.StreamBegins(unit=Unit.LIGHT, name="nod"))
+    labels = ("nod", "dance 1/5", "dance 2/5", "Sit to Stand, Stand to Crouch")
+    for tick, label in enumerate(labels):
+        starts(facts, tick, Unit.MOTION, label)
+        for watch in (*watches.values(), light):
+            watch.look(facts)
+    assert [watch.ticks for watch in watches.values()] == [[0], [1], [2], [3]]
+    assert light.ticks == []
+    starts(facts, 9, Unit.LIGHT, "nod")
+    assert light.look(facts)
+
+
+@pytest.mark.parametrize(("is_above", "expected"), [(True, [3]), (False, [1, 5])])
+def test_an_output_is_above_or_below_only_if_it_is_a_number(
+    is_above: bool, expected: list[int]
+) -> None:
+    facts = Facts()
+    watch = Watch(c.OutputBeyond(path="a", variable="x", limit=0.5, is_above=is_above))
+    for tick, value in enumerate([None, 0.4, 0.5, 1, True, -3, float("nan")]):
+        facts.clear(tick)
+        facts.outputs = {("a", "x"): value}
+        watch.look(facts)
+    facts.outputs = {}
+    assert not watch.look(facts)
+    assert watch.ticks == expected
 
 
 @pytest.mark.parametrize(("is_above", "expected"), [(True, [2]), (False, [0])])
