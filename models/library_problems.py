@@ -7,7 +7,7 @@ A pure function of forms: nothing is read or built. A scenario's own entries are
 in the same way, beside those of the robot's library.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from models.errors import UnknownName
@@ -64,7 +64,10 @@ class KnownNames:
 
 
 def library_problems(
-    form: LibraryForm, robot: Robot, others: KnownNames
+    form: LibraryForm,
+    robot: Robot,
+    others: KnownNames,
+    joined: Container[str] = frozenset(),
 ) -> list[Problem]:
     """Return all that is wrong in the values of some entries, with their places.
 
@@ -72,6 +75,7 @@ def library_problems(
         form: the entries.
         robot: whose joints, postures and LEDs they name.
         others: what they may name beside themselves.
+        joined: commands whose groups others complete: fewer points are right there.
     """
     known = others.with_form(form)
     problems: list[Problem] = []
@@ -82,7 +86,8 @@ def library_problems(
     for name, sound in form.sounds.items():
         problems += _sound_problems(sound, ("sounds", name))
     for name, command in form.commands.items():
-        problems += _command_problems(command, known, ("commands", name))
+        place = ("commands", name)
+        problems += _command_problems(command, known, place, is_joined=name in joined)
     problems += _transition_problems(form, robot, known)
     return problems
 
@@ -157,7 +162,7 @@ def _sound_problems(sound: SoundForm, place: Place) -> Iterator[Problem]:
 
 
 def _command_problems(
-    command: CommandForm, known: KnownNames, place: Place
+    command: CommandForm, known: KnownNames, place: Place, *, is_joined: bool
 ) -> Iterator[Problem]:
     outputs = command.outputs
     if not outputs:
@@ -181,11 +186,12 @@ def _command_problems(
             f"points are of {', '.join(command.points) or 'nothing'}, the outputs are "
             f"{', '.join(outputs) or 'none'}; give points to each output.",
         )
-    elif (total := sum(command.points.values())) != command.preset:
+    elif (total := sum(command.points.values())) != command.preset and not is_joined:
         yield Problem(
             here,
             f"points sum to {total}, the preset is {command.preset}; make them equal, "
-            "or its group never starts.",
+            "or its group never starts. In a scenario, behaviours that give commands "
+            "the same group may complete it.",
         )
 
 

@@ -25,7 +25,11 @@ from experiments.scenarios.plan.events import ChangeBody, ScenarioEvent
 from experiments.scenarios.plan.expectations import Expectation
 from experiments.scenarios.plan.scenario import DIRECTOR, Behaviour, Scenario
 from experiments.scenarios.reading.contradictions import check_together
-from experiments.scenarios.reading.group_ids import group_ids, spoken_texts
+from experiments.scenarios.reading.group_ids import (
+    group_ids,
+    joined_commands,
+    spoken_texts,
+)
 from experiments.scenarios.reading.names_in_file import entry_of, names_left_out
 from experiments.scenarios.reading.notes import Notes
 from experiments.scenarios.reading.owner_tree import check_owner_tree
@@ -183,7 +187,8 @@ class _Loader:
         """Give the robot the entries of the file too, if they are right."""
         own = self._robot.library
         known = KnownNames.of_library(own).with_left_out(self._file.left_out)
-        problems = library_problems(self._form, self._robot, known)
+        joined = joined_commands(self._form)
+        problems = library_problems(self._form, self._robot, known, joined)
         self._notes.problems += problems
         left_out = {place[0] for place in self._file.left_out}
         scene = self._scene

@@ -224,6 +224,20 @@ commands:
   bye: {motion: trn}  #! Did you mean 'turn'?
 """
 
+JOINED = """
+commands:
+  arm: {motion: nod, points: {motion: 40}}
+  voice: {sound: hello, points: {sound: 60}}
+  most: {light: blink, points: {light: 70}}  #! sum to 70
+  alone: {light: blink, points: {light: 60}}  #! may complete it
+behaviours:
+  - {name: a, schema: move, with: {command: arm, group: duo}}
+  - {name: b, schema: choose, children: [
+      {name: kid, schema: move, with: {command: voice, group: duo}}]}
+  - {name: c, schema: move, with: {command: most, group: duo}}
+  - {name: d, schema: move, with: {command: alone}}
+"""
+
 WAY = """
 posture: Sit
 behaviours:
@@ -270,6 +284,7 @@ FILES = {
     "triggers": TRIGGERS,
     "expectations": EXPECTATIONS,
     "library": LIBRARY,
+    "joined": JOINED,
     "way": WAY,
     "vain": VAIN,
     "owners": OWNERS,

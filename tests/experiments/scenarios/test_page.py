@@ -34,7 +34,7 @@ def with_part(whole: str, part: str) -> str:
     yaml = YAML()
     tree = yaml.load(whole)
     for key in yaml.load(part):
-        del tree[key]
+        tree.pop(key, None)
     text = io.StringIO()
     yaml.dump(tree, text)
     return text.getvalue() + part

@@ -304,3 +304,34 @@ expect:
 """
     run = run_scenario(load_scenario(write(tmp_path, text)))
     assert run.result.all_hold, run.result.verdicts
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-7", "SY-8")
+def test_two_behaviours_complete_a_group(tmp_path: Path) -> None:
+    """40 points of one, 60 of the other that comes 0.3 s later: all in one slot."""
+    text = """\
+name: duet
+about: Two behaviours send one group.
+duration_s: 1.9
+commands:
+  my arm: {motion: nod, points: {motion: 40}}
+  my voice: {sound: beep, light: blink, points: {sound: 50, light: 10}}
+behaviours:
+  - {name: moves, schema: move, with: {command: my arm, group: duo}}
+  - {name: shines, schema: move, with: {command: my voice, group: duo}, start_s: 0.3}
+  - {name: heat, schema: hot joint watch}
+events:
+  - {when: {motion_started: nod}, after_s: 0.1, name: seen, say: Oh}
+expect:
+  - {group: duo, skew_slots: 0}
+  - {happens: {group_started: duo}, from_s: 0.3, to_s: 0.6, times: 1}
+  - {happens: {motion_started: nod}, after: {group_started: duo}, within_slots: 0}
+  - {happens: {light_started: blink}, after: {group_started: duo}, within_slots: 0}
+  - {happens: {event: seen}, times: 1}
+  - {happens: {output_above: {heat.degc: 29}}, at_s: 1.0}
+  - {never: {output_below: {heat.degc: 29}}, from_s: 0.2}
+  - {never: {motion_started: wave}}
+"""
+    run = run_scenario(load_scenario(write(tmp_path, text)))
+    assert run.result.all_hold, run.result.verdicts
