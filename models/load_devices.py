@@ -11,8 +11,9 @@ from models.errors import UnknownName
 from models.links import ContactPoint
 from models.robot_yaml import RobotFile
 from models.rows import ContactRow, ForceSensorRow, JointRow, LedRow
-from models.tables import Table, YamlFile, read_table
+from models.tables import Table, read_table
 from models.urdf_tree import UrdfTree
+from models.yaml_lines import YamlFile
 
 
 def load_force_sensors(folder: Path, urdf: UrdfTree) -> tuple[ForceSensor, ...]:

@@ -9,7 +9,8 @@ from models.errors import RobotDataError, UnknownName
 from models.robot import Posture
 from models.robot_yaml import RobotFile
 from models.rows import JointRow
-from models.tables import Table, YamlFile, read_cells
+from models.tables import Table, read_cells
+from models.yaml_lines import YamlFile
 
 TEXT_COLUMNS = ("name", "source", "status", "note")
 STATUSES = ("published", "derived", "estimate")

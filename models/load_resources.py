@@ -16,7 +16,7 @@ from models.resource_node import Device, ResourceKind, ResourceNode
 from models.resources_yaml import ResourceFile
 from models.robot import Robot
 from models.robot_yaml import RobotFile
-from models.tables import YamlFile, read_yaml
+from models.yaml_lines import YamlFile, read_yaml
 
 Place = tuple[str | int, ...]
 """Keys that lead to a value of the file."""

@@ -31,9 +31,10 @@ from models.load_resources import check_resource_names, load_resources
 from models.robot import Robot
 from models.robot_yaml import RobotFile
 from models.rows import JointRow
-from models.tables import Table, YamlFile, read_table, read_yaml
+from models.tables import Table, read_table
 from models.urdf_tree import UrdfTree, read_urdf
 from models.write_urdf import check_urdf, urdf_path
+from models.yaml_lines import YamlFile, read_yaml
 
 ROBOT_FILE = "robot.yaml"
 ATOL_MASS = 1e-3  # kg; a stated total is rounded to the gram

@@ -4,7 +4,7 @@ from models.errors import UnknownName
 from models.resource_node import Device, DeviceKind, ResourceKind
 from models.resources_yaml import LeafPart, ResourceFile
 from models.robot import Robot
-from models.tables import YamlFile
+from models.yaml_lines import YamlFile
 
 
 def leaf_devices(

@@ -1,23 +1,17 @@
-"""CSV tables and YAML files as validated rows, each knowing its file and line."""
+"""CSV tables as validated rows, each knowing its file and line."""
 
 import csv
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedBase
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.reader import ReaderError
 
 from models.errors import RobotDataError
 
 RowT = TypeVar("RowT", bound=BaseModel)
-ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,84 +120,6 @@ def check_columns(path: Path, found: set[str], row_type: type[BaseModel]) -> Non
         raise RobotDataError(path, 1, problem)
 
 
-@dataclass(frozen=True, kw_only=True)
-class YamlFile(Generic[ModelT]):
-    """A validated YAML file that still knows the line of each of its keys."""
-
-    path: Path
-    value: ModelT
-    tree: Any
-
-    def line(self, *place: str | int) -> int | None:
-        """Return the line of the key or item at `place`, or of its nearest parent."""
-        return yaml_line(self.tree, place)
-
-    def fail(self, problem: str, *place: str | int) -> NoReturn:
-        """Raise an error at the line of `place`."""
-        raise RobotDataError(self.path, self.line(*place), problem)
-
-
-def read_yaml(path: Path, model: type[ModelT]) -> YamlFile[ModelT]:
-    """Read and validate a YAML 1.2 file; duplicate keys are refused.
-
-    Raises:
-        RobotDataError: the file is no YAML, or a value is missing, unknown or wrong.
-    """
-    tree = read_tree(path)
-    try:
-        value = model.model_validate({} if tree is None else tree)
-    except ValidationError as error:
-        place, problem = _first_problem(error)
-        raise RobotDataError(path, yaml_line(tree, place), problem) from error
-    return YamlFile(path=path, value=value, tree=tree)
-
-
-def read_tree(path: Path) -> Any:
-    """Read a YAML 1.2 file into maps and lists that know their lines.
-
-    Returns:
-        What `yaml_line` takes; None of an empty file.
-
-    Raises:
-        RobotDataError: the file is no YAML, or holds a key twice.
-    """
-    text = read_text(path)
-    try:
-        return YAML(typ="rt").load(text)
-    except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        problem = str(error.problem).strip().splitlines()[0]
-        if "another document" in problem:
-            problem = "the file holds two documents; keep one, without a line of ---"
-        elif "duplicate key" not in problem:
-            problem = f"is no YAML: {problem}; mend this line, or what is before it"
-        raise RobotDataError(path, line, f"{problem}.") from error
-    except ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise RobotDataError(path, line, f"is no text: {error.reason}.") from error
-    except YAMLError as error:
-        raise RobotDataError(path, None, f"is no YAML: {error}.") from error
-    except RecursionError as error:
-        problem = "is nested too deeply to be read; write it flatter."
-        raise RobotDataError(path, None, problem) from error
-
-
-def _first_problem(error: ValidationError) -> tuple[tuple[str | int, ...], str]:
-    """Return place and words; unknown keys first, they explain the missing ones."""
-    problems = error.errors()
-    missing = [str(p["loc"][-1]) for p in problems if p["type"] == "missing"]
-    first = min(problems, key=lambda p: p["type"] != "extra_forbidden")
-    place = tuple(first["loc"])
-    where = ".".join(str(part) for part in place)
-    if first["type"] == "extra_forbidden":
-        close = get_close_matches(str(place[-1]), missing, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else " Remove it."
-        return place, f"unknown key {where!r}.{hint}"
-    if first["type"] == "missing":
-        return place, f"key {where!r} is missing."
-    return place, f"{where} is {first['input']!r}: {message_of(first)}."
-
-
 _WORDS = {
     "dict_type": "give keys with values",
     "model_type": "give keys with values",
@@ -231,16 +147,3 @@ def message_of(error: Any) -> str:
         return f"give at most {error['ctx']['max_length']} items"
     text = str(error["msg"]).removeprefix("Value error, ")
     return text[:1].lower() + text[1:]
-
-
-def yaml_line(tree: Any, place: tuple[str | int, ...]) -> int | None:
-    """Return the line of the key or item at `place`, or of its nearest parent."""
-    line = tree.lc.line + 1 if isinstance(tree, CommentedBase) else 1
-    for part in place:
-        try:
-            known = tree.lc.data[part][0] + 1
-            tree = tree[part]
-        except (AttributeError, KeyError, IndexError, TypeError):
-            return line
-        line = known
-    return line

@@ -19,8 +19,9 @@ from pathlib import Path
 from models.errors import BadInput, RobotDataError
 from models.robot_yaml import RobotFile
 from models.rows import JointRow, LinkRow, MaterialRow, ShapeRow
-from models.tables import read_table, read_text, read_yaml
+from models.tables import read_table, read_text
 from models.urdf_xml import Element, parse_xml
+from models.yaml_lines import read_yaml
 
 OUR_URDFS = Path(__file__).resolve().parent / "urdf"
 

@@ -10,18 +10,51 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml.comments import CommentedSeq
 
 from models.errors import BadInput, RobotDataError
 from models.form_fields import accepted_keys
-from models.tables import message_of, read_tree, yaml_line
+from models.tables import message_of
+from models.yaml_tree import read_tree, yaml_line
 
 FormT = TypeVar("FormT", bound=BaseModel)
 Place = tuple[str | int, ...]
 """Keys and item numbers that lead to a value of a file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class YamlFile(Generic[FormT]):
+    """A validated YAML file that still knows the line of each of its keys."""
+
+    path: Path
+    value: FormT
+    tree: Any
+
+    def line(self, *place: str | int) -> int | None:
+        """Return the line of the key or item at `place`, or of its nearest parent."""
+        return yaml_line(self.tree, place)
+
+    def fail(self, problem: str, *place: str | int) -> NoReturn:
+        """Raise an error at the line of `place`."""
+        raise RobotDataError(self.path, self.line(*place), problem)
+
+
+def read_yaml(path: Path, model: type[FormT]) -> YamlFile[FormT]:
+    """Read and validate a YAML 1.2 file; duplicate keys are refused.
+
+    Raises:
+        RobotDataError: the file is no YAML, or a value is missing, unknown or wrong.
+    """
+    tree = read_tree(path)
+    try:
+        value = model.model_validate({} if tree is None else tree)
+    except ValidationError as error:
+        place, problem = _first_problem(error)
+        raise RobotDataError(path, yaml_line(tree, place), problem) from error
+    return YamlFile(path=path, value=value, tree=tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +156,22 @@ def read_file(
         form_errors=errors,
         left_out=tuple(places),
     )
+
+
+def _first_problem(error: ValidationError) -> tuple[tuple[str | int, ...], str]:
+    """Return place and words; unknown keys first, they explain the missing ones."""
+    problems = error.errors()
+    missing = [str(p["loc"][-1]) for p in problems if p["type"] == "missing"]
+    first = min(problems, key=lambda p: p["type"] != "extra_forbidden")
+    place = tuple(first["loc"])
+    where = ".".join(str(part) for part in place)
+    if first["type"] == "extra_forbidden":
+        close = get_close_matches(str(place[-1]), missing, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else " Remove it."
+        return place, f"unknown key {where!r}.{hint}"
+    if first["type"] == "missing":
+        return place, f"key {where!r} is missing."
+    return place, f"{where} is {first['input']!r}: {message_of(first)}."
 
 
 def _problems(

@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 
 from models import BadInput, Posture, Robot, load_robot
 from models.copy_robot import copy_robot
+from models.yaml_tree import read_tree
 
 FloatArray = NDArray[np.float64]
 
@@ -93,7 +94,7 @@ def _add_row(
 def _add_settings(path: Path, wanted: Posture, name: str) -> None:
     yaml = YAML()
     yaml.width = 120
-    data = yaml.load(path)
+    data = read_tree(path)
     if wanted.effectors:
         settings: dict[str, object] = {
             "effectors": list(wanted.effectors),

@@ -5,7 +5,7 @@ from pathlib import Path
 from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
 from models.resource_node import ResourceNode
 from models.resources_yaml import ResourceFile
-from models.tables import YamlFile, read_yaml
+from models.yaml_lines import YamlFile, read_yaml
 
 OBJECTS = "Objects"
 """The composite of what is outside of all robots: a ball (RM-60)."""

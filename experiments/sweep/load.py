@@ -24,7 +24,6 @@ from experiments.sweep.spec import Parameter, SweepSpec, shortest_s
 from experiments.sweep.trial import EFFORT_LIMIT, JOINT_PARAMETERS, MISALIGNMENT, START
 from experiments.sweep.values import Fixed, Grid, Normal, Values, draw
 from models import BadInput, Robot, default_robot_folder, load_robot
-from models.errors import RobotDataError
 from models.tables import read_text
 from models.yaml_lines import FileErrors, Place, read_file
 
@@ -43,8 +42,6 @@ PLAIN = (
 )
 """Parameters with one value a trial, beside the controller, in the table's order."""
 DEFAULT_MINUTES, DEFAULT_START_DEGC = 15.0, 30.0
-MOST_BYTES = 1_000_000
-"""Of a file: reading more would take minutes."""
 ROBOTS_LOOKED_AT = 1000
 """Whose draws are tried beforehand, where a distribution has no bounds."""
 
@@ -55,9 +52,6 @@ def load_spec(path: Path) -> SweepSpec:
     Raises:
         FileErrors: all that is wrong in the file, a line each, with `file:line`.
     """
-    if path.is_file() and path.stat().st_size > MOST_BYTES:
-        problem = f"has {path.stat().st_size / 1e6:.1f} MB; a sweep has at most 1 MB."
-        raise FileErrors([RobotDataError(path, None, problem)])
     file = read_file(path, SweepFile, _left_out)
     if file.value is None:
         raise FileErrors(file.errors())

@@ -21,6 +21,7 @@ from experiments.report.page.views import Figure, Replay, Section, Table, TextBl
 from experiments.standing.results import HeatResult
 from models import BadInput, Robot
 from models.errors import TestbedError
+from models.yaml_tree import tree_of
 from sim.robot_data import recorded_robot
 
 
@@ -151,12 +152,9 @@ def _lead(source: RunSource, heat: HeatResult | None) -> str:
 
 def _about(source: RunSource) -> str:
     """Return what a scenario's file says that it is for."""
-    from ruamel.yaml import YAML  # noqa: PLC0415  # only for scenarios
-    from ruamel.yaml.error import YAMLError  # noqa: PLC0415  # likewise
-
     try:
-        form = YAML(typ="safe", pure=True).load(_scenario_text(source))
-    except YAMLError:  # a recording of another version
+        form = tree_of(_scenario_text(source), source.folder)
+    except BadInput:  # a recording of another version
         return ""
     about = form.get("about") if isinstance(form, dict) else None
     return " ".join(str(about).split()) if about else ""

@@ -50,19 +50,17 @@ from experiments.scenarios.reading.wakings import check_grants, check_wakings
 from experiments.scenarios.reading.way_needs import check_ways
 from models import Robot
 from models.build_library import build_library
-from models.errors import RobotDataError
 from models.library_problems import KnownNames, library_problems
 from models.library_yaml import LibraryForm
-from models.tables import read_text, yaml_line
+from models.tables import read_text
 from models.yaml_lines import FileErrors, Place, Problem, ReadFile, read_file
+from models.yaml_tree import yaml_line
 
 OTHER_OWNERS = frozenset(
     {ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM, ENERGY_SAVING.name, DIRECTOR, STIFFNESS_OWNER}
 )
 """Owners that are no behaviours of a file: what is hot, broken, absent or saved, the
 scenario itself, the stiffness controller."""
-MOST_BYTES = 2_000_000
-"""Of a file: reading more would take minutes."""
 _SECTIONS = tuple(LibraryForm.model_fields)
 
 
@@ -72,10 +70,6 @@ def load_scenario(path: Path) -> Scenario:
     Raises:
         FileErrors: all that is wrong in the file, a line each, with `file:line`.
     """
-    if path.is_file() and path.stat().st_size > MOST_BYTES:
-        size = f"{path.stat().st_size / 1e6:.1f} MB"
-        problem = f"has {size}; a scenario has at most {MOST_BYTES / 1e6:g} MB."
-        raise FileErrors([RobotDataError(path, None, problem)])
     file = read_file(path, ScenarioFile, entry_of)
     if file.value is None:
         raise FileErrors(file.errors())

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from models.tables import read_tree
 from models.yaml_lines import Place, ReadFile
+from models.yaml_tree import read_tree
 
 FormT = TypeVar("FormT", bound=BaseModel)
 

@@ -10,8 +10,8 @@ from experiments.scenarios.form.json_schema import scenario_schema
 from experiments.scenarios.form.scenario_file import ScenarioFile
 from experiments.scenarios.reading.one_line import plain
 from experiments.scenarios.shipped import SCENARIOS
-from models.tables import read_tree
 from models.yaml_lines import read_file
+from models.yaml_tree import read_tree
 from tests.experiments.scenarios import test_bad_files as bad
 from tests.experiments.scenarios.helpers import HEAD
 

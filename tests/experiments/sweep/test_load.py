@@ -199,7 +199,3 @@ def test_all_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None
 )
 def test_a_mistake_is_told(tmp_path: Path, more: str, words: str) -> None:
     assert words in wrong(tmp_path, f"{LEAST}{more}\n")
-
-
-def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
-    assert "at most 1 MB" in wrong(tmp_path, LEAST + "# x\n" * 300_000)
