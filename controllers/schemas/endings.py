@@ -147,6 +147,8 @@ class Endings:
         if one.state is state:
             return
         one.state = state
+        if state is not State.WINNER:
+            one.has_acted = False
         if self._ledger.listeners:
             self.tell(StateChangedTo(tick=self.tick, path=one.path, state=state))
 

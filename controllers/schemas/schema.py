@@ -105,6 +105,11 @@ class ActuationSchema(Schema[P]):
         called `finish`, and `stop` is called instead.
         """
 
+    @property
+    def has_acted(self) -> bool:
+        """Whether it has begun to act since it won."""
+        return self._link.has_acted
+
     def on_demand(self, demand: Demand) -> Answer | None:
         """Answer somebody who asks for its resources; only if its policy is `callback`.
 
@@ -128,7 +133,7 @@ class ActuationSchema(Schema[P]):
         what it needs is done.
         """
         del outcome
-        return self._link.has_acted
+        return self.has_acted
 
     def arbitrate(self, ready: Sequence[str], present: str | None) -> str | None:
         """Choose the winner of several children that are ready (JD-7).

@@ -83,6 +83,8 @@ class CoupledRobot:
         """Such as saving energy: enter and leave them at any slot (RM-46)."""
         self.posture = _posture_monitor(self.ledger, robot, cfg.posture_monitor)
         """None: the robot's resources have no states."""
+        if self.posture is not None and (name := robot.posture(cfg.posture).state):
+            self.ledger.set_state(self.posture.cfg.group, name, 0)
         self.sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
         self.gate = Gate(self.ledger, self.sim)
         self.transmitter = Transmitter(self.gate, self.ledger, cfg.transmitter)

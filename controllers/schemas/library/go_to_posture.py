@@ -104,11 +104,14 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
             UnknownName: the robot has no such posture.
         """
         self._goal = self.robot.posture(self.parameters.posture)
-        self.forget_state()
-        if not self.is_in_state_of(self._nearest().name):
+        nearest = self._nearest()
+        group = set_of_states(self.robot, nearest.state or "")
+        state = None if group is None else self.active_state(group)
+        is_lost = state is None and group is not None and self._is_overturned()
+        if is_lost or state not in (None, nearest.state):
             raise NoWayThere(
-                f"the legs are as in {self._nearest().name!r}, but the robot is not in "
-                f"that state: it is overturned, or in {self._last_state!r}."
+                f"the legs are as in {nearest.name!r}, but the robot is not in that "
+                f"state: it is overturned, or in {state!r}."
             )
         self._playing: Playing | None = None
         self._here: Posture | None = None
@@ -153,10 +156,17 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
         """Ask those who need the present state; return whether all gave way.
 
         Raises:
-            NoWayThere: they did not, for as long as it is patient.
+            NoWayThere: they did not, for as long as it is patient; or no state is seen.
         """
         group = set_of_states(self.robot, self._goal.state or "")
         state = None if group is None else self.active_state(group)
+        if group is not None and state is None:  # no motion begins in an unknown one
+            if self.time_s - self._since_s < self.parameters.settle_s:
+                return False
+            raise NoWayThere(
+                f"the legs are as in {self._nearest().name!r}, but in "
+                f"{self.parameters.settle_s:g} s no state of the robot was seen."
+            )
         self._left = state
         is_asked = state is None or state == self._goal.state
         self._has_asked = is_asked or self.ask_to_leave(self._longest_s())

@@ -29,21 +29,20 @@ feels all directions in turn."""
 
 
 class StateMinded(TaskSchema[P]):
-    """Remembers the last state that the robot was in; derive from it."""
+    """Begins in a state that is seen, remembers it while it acts; derive from it."""
 
     _last_state: str | None = None
     _odd_checks = 0
     _sought: Mapping[str | None, tuple[str | None, str | None]] = MappingProxyType({})
     """Posture to its state, and the set of that; a search in the tree for each."""
-    _is_lost = False
-    """Whether it is overturned; over when a state is seen again."""
 
     def is_in_state_of(self, posture: str | None) -> bool:
         """Return whether the robot is in the state of a posture.
 
-        On the way from one posture to another it is in no state. Then the last one
-        counts, or any if none was ever seen, unless the robot is overturned: once it
-        was, a state has to be seen first.
+        Unknown counts as no state: who has not begun waits until one is seen. On the
+        way from one posture to another the robot is in none; then, for who has begun,
+        the last one counts, unless the robot is overturned: once it was, a state has
+        to be seen again.
 
         Args:
             posture: name of a stored one; None asks for nothing.
@@ -58,8 +57,7 @@ class StateMinded(TaskSchema[P]):
         state, group = self._sought[posture]
         if group is None:
             return True
-        present = self._present_state(group)
-        return not self._is_lost if present is None else present == state
+        return self._present_state(group) == state
 
     def can_follow(self, command: str) -> bool:
         """Return whether the motion of a command can begin: here, or by a way of DB2.
@@ -81,21 +79,17 @@ class StateMinded(TaskSchema[P]):
         )
 
     def _present_state(self, group: str) -> str | None:
-        """Return the active state, or the last one on the way to another."""
+        """Return the active state; for who has begun, the last one that was."""
         present = self.active_state(group)
-        if present is not None:
-            self._last_state, self._odd_checks, self._is_lost = present, 0, False
+        if present is not None or not self.has_acted:
+            self._last_state, self._odd_checks = present, 0
         elif self._is_overturned():
             self._odd_checks += 1
-            if self._last_state is None or self._odd_checks >= CONFIRM:
-                self._last_state, self._is_lost = None, True
+            if self._odd_checks >= CONFIRM:
+                self._last_state = None
         else:
             self._odd_checks = 0
         return self._last_state
-
-    def forget_state(self) -> None:
-        """Judge by what is seen now alone."""
-        self._last_state, self._odd_checks, self._is_lost = None, 0, False
 
     def _is_overturned(self) -> bool:
         up = self.observation.accelerometer

@@ -1,4 +1,4 @@
-"""The invariants I-23 and I-24 of the transmitter, as functions of the event trace.
+"""The invariants I-23, I-24 and I-26 of what moves, as functions of the event trace.
 
 They are judges as those of the reservations, and follow the same trace:
 
@@ -9,9 +9,10 @@ ends alone.
 """
 
 from controllers.resources.invariants.seam import Judge
+from controllers.sync.invariants.in_state import InState
 from controllers.sync.invariants.passing import Passing
 from controllers.sync.invariants.together import Together
 
-SYNC_JUDGES: tuple[type[Judge], ...] = (Together, Passing)
+SYNC_JUDGES: tuple[type[Judge], ...] = (Together, Passing, InState)
 
-__all__ = ["SYNC_JUDGES", "Passing", "Together"]
+__all__ = ["SYNC_JUDGES", "InState", "Passing", "Together"]

@@ -85,6 +85,7 @@ class CommandController:
         self._tell = ledger.tell
         self._endings = OrderEndings(transmitter, ledger.tell)
         self._transmitter = transmitter
+        self._states = states or {}
         self._belief = PostureBelief(posture, states, seen_state)
         self._admission = OrderAdmission(library, maker, ledger)
         self._issuing = Issuing(
@@ -242,7 +243,8 @@ class CommandController:
     def _accept(self, order: PendingOrder, tick: int) -> None:
         """Tell of an order, and begin what can begin."""
         handle, joins = order.handle, order.joins
-        key = handle.group
+        key, motion = handle.group, order.outputs.motion
+        begins = order.start or (motion.start if motion else None)
         self._tell(
             OrderReceived(
                 tick=tick,
@@ -253,6 +255,8 @@ class CommandController:
                 units=handle.units,
                 follows=joins.handle.number if joins else None,
                 refused=handle.refused,
+                begins=None if joins else self._states.get(begins or ""),
+                ends=self._states.get(order.posture_after or ""),
             )
         )
         if handle.refused is None:

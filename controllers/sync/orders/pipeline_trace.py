@@ -26,6 +26,11 @@ class OrderReceived(Event):
     """The order whose motion it joins on to; None: none."""
     refused: NotOrdered | None
     """Why nothing of it is done; None: it is."""
+    begins: str | None = None
+    """State of the robot in which its first motion begins; None: any, or that in which
+    the order that it follows ends."""
+    ends: str | None = None
+    """State in which its motion ends; None: in no certain one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

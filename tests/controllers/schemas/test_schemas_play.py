@@ -30,6 +30,7 @@ class Play:
 
     def __init__(self, robot: Robot, *kinds: type, posture: str = "Stand") -> None:
         self.line = Line.of(robot, posture=posture)
+        self.line.ledger.set_state("State", robot.posture(posture).state, 0)
         acts = GateActuators(self.line.gate, self.line.controller, self.line.ledger)
         given = {kind.info.name: kind for kind in kinds}  # type: ignore[attr-defined]
         self.runtime = SchemaRuntime(

@@ -293,6 +293,21 @@ def test_what_begins_standing_does_not_begin_lying(
     assert not body.failures()
 
 
+@pytest.mark.requirement("I-26")
+def test_unknown_counts_as_no_state(robot: Robot) -> None:
+    """Upright, and its knee as no posture has it: nobody has seen a state yet."""
+    knees = {"LKneePitch": 1.2, "RKneePitch": 1.2}
+    body = Body.of(robot, turned=knees)
+    body.ledger.set_state("State", None, 0)
+    body.begin("move", parameters={"motion": "test bow"})
+    body.seconds(1.0)
+    assert body.ledger.active_state("State") is None
+    assert body.state("move") is State.CHECKING
+    body.ledger.set_state("State", "Stand", body.tick)
+    body.slot(2)
+    assert body.state("move") is State.WINNER
+
+
 @pytest.mark.parametrize("began", [0, 1, 4, 9, 22])  # 0.24 - 0.04 < 0.2
 def test_a_time_is_kept_to_the_slot_whenever_it_began(robot: Robot, began: int) -> None:
     body = Body.of(robot)
