@@ -47,6 +47,7 @@ def _show(
     from experiments.report.figure_file import settings_of  # noqa: PLC0415  # beside them
     from experiments.report.figures import draw_heat_figures  # noqa: PLC0415  # matplotlib
     from experiments.report.picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
+    from experiments.report.robot_view import last_pose  # noqa: PLC0415  # the engine
     from experiments.report.table import heat_table  # noqa: PLC0415  # beside them
     from sim.run_folder import read_run  # noqa: PLC0415  # pandas
 
@@ -64,8 +65,19 @@ def _show(
         for name, arm in result.arms.items()
     }
     picture = folder / "robot.png"
+    ends = {
+        name: last_pose(frame, robot, result.misalignment_deg)
+        for name, frame in frames.items()
+    }
     draw_robot_picture(
-        robot, temperatures, result.posture, picture, settings=settings_of(result)
+        robot,
+        temperatures,
+        result.posture,
+        picture,
+        poses={name: pose for name, pose in ends.items() if pose is not None},
+        remarks=failures(result),
+        slope_deg=float(result.settings["slope_deg"]),
+        settings=settings_of(result),
     )
     # Paths are printed whole, however long, and whatever brackets they have.
     console.print(

@@ -18,6 +18,14 @@ BACKGROUND = np.array([0.955, 0.96, 0.965])
 """Colour of the ground in full light."""
 
 
+LEVEL = np.deg2rad(0.1)
+"""A ground that rises by less has no lines."""
+LINES_APART_M = 0.1
+LINE_WIDTH = 2.0
+"""Of the lines on a slope, in pixels of the drawing."""
+LINE_DARKNESS = 0.14
+
+
 def lamp(seen: FloatArray, direction: FloatArray) -> Camera:
     """Return a camera far off in the place of a light."""
     low, high = seen.min(axis=0), seen.max(axis=0)
@@ -34,14 +42,15 @@ def lamp(seen: FloatArray, direction: FloatArray) -> Camera:
 
 
 def lit(
-    rendering: Rendering, sun: Rendering, sky: Rendering
+    rendering: Rendering, sun: Rendering, sky: Rendering, normal: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Put the robot on a ground that catches its shadow.
+    """Put the robot on a ground that catches its shadow; a slope has lines along it.
 
     Args:
         rendering: the robot in greys.
         sun: the robot from the main lamp.
         sky: the robot from above.
+        normal: (3,) unit vector upwards from the ground, a plane through the origin.
 
     Returns:
         Colours (h, w, 3) of robot and ground, and brightness (h, w) of the robot, both
@@ -51,11 +60,11 @@ def lit(
     camera = rendering.camera
     rays = camera.rays()
     with np.errstate(divide="ignore"):
-        to_ground = -camera.eye[2] / rays[..., 2]
+        to_ground = -np.dot(camera.eye, normal) / (rays @ normal)
     is_ground = ~is_robot & (to_ground > 0.0) & (to_ground < 2.0 * camera.far)
     shown = np.where(is_robot, rendering.depth, np.where(is_ground, to_ground, 1.0))
     points = np.array(camera.eye) + rays * shown[..., None]
-    size = float(np.ptp(sun.positions()[sun.link >= 0][:, 2]))
+    size = 0.7 * float(np.linalg.norm(np.ptp(sun.positions()[sun.link >= 0], axis=0)))
     on_body = _hidden(points, sun, 0.03 * size)
     on_ground = _covered(points, sun, 5.0)
     beneath = _covered(points, sky, 12.0)
@@ -67,11 +76,30 @@ def lit(
     on_body = softened / np.maximum(weight, 1e-3)
     body = (1.12 * grey * (1.0 - 0.16 * on_body)).clip(0.0, 1.0)
     ground = (1.0 - 0.12 * on_ground) * (1.0 - 0.2 * beneath)
+    if normal[2] < np.cos(LEVEL):
+        ground *= 1.0 - LINE_DARKNESS * _lines(points, normal)
     ground = 1.0 - (1.0 - ground) * is_ground * _fade(*grey.shape)
     image = np.where(
         is_robot[..., None], body[..., None], ground[..., None] * BACKGROUND
     )
     return image, body
+
+
+def _lines(points: FloatArray, normal: FloatArray) -> FloatArray:
+    """Return (h, w): 1 on a grid of lines on the ground, 0 beside it.
+
+    Args:
+        points: (h, w, 3) of the ground in m.
+        normal: (3,) of the ground, with nothing along y.
+    """
+    uphill = np.array([normal[2], 0.0, -normal[0]])
+    on_line = np.zeros(points.shape[:2])
+    for along in (points @ uphill, points[..., 1]):
+        place = along / LINES_APART_M
+        pixel = np.maximum(*map(np.abs, np.gradient(place)))
+        off = np.abs(place - np.round(place))
+        on_line = np.maximum(on_line, (off < 0.5 * LINE_WIDTH * pixel) & (pixel < 0.2))
+    return on_line
 
 
 def _fade(height: int, width: int) -> FloatArray:

@@ -1,6 +1,6 @@
-"""A standing robot seen once, to be painted with temperatures again and again.
+"""A robot on its ground seen once, to be painted with temperatures again and again.
 
-    view = view_robot(robot, "PoseInit")
+    view = view_robot(robot, "PoseInit")  # or view_robots, in poses of its own
     image = view.painted({"LAnklePitch": 80.0, ...})
 
 The engine draws the robot dressed for it (`sim.picture_urdf`): smooth, grey, a drum at
@@ -9,7 +9,7 @@ light does not see lies in shadow, softened by a blur.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,16 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import center_of_mass, label
 
+from experiments.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
 from experiments.report.robot_light import lamp, lit, vector3
 from models import Robot
 from sim.camera import Camera, Rendering
+from sim.channels import AXES
 from sim.engine import Engine
 from sim.picture_urdf import drum_of, write_picture_urdf
 from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
+from sim.simulation_cfg import SimulationCfg, misalignment_of
 from sim.world_cfg import WorldCfg
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.colors import Colormap
 
 FloatArray = NDArray[np.float64]
@@ -37,6 +40,10 @@ COLDEST_DEGC, HOTTEST_DEGC = 25.0, 80.0
 """Ends of the colour scale."""
 FROM = np.array([1.0, 0.5, 0.16])
 """Direction from the robot to the camera: ahead, a little to its left and above."""
+FROM_THE_SIDE = np.array([0.15, 1.0, 0.22])
+"""The same where the ground rises: from its left, so that the slope is seen."""
+SLOPE_SEEN_DEG = 2.0
+"""A ground that rises by more is looked at from the side."""
 LIGHT = np.array([0.7, 0.75, 1.5])
 """Direction from the robot to the light."""
 OVERSAMPLING = 2
@@ -97,88 +104,177 @@ def colour_map() -> "Colormap":
     return ListedColormap(colormaps["inferno"](np.linspace(0.14, 0.84, 256)))
 
 
-def view_robot(robot: Robot, posture: str, height: int = 760) -> RobotView:
-    """Draw a robot in a posture, seen from the front left.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pose:
+    """Where a robot is, and how it holds its joints."""
 
-    Args:
-        robot: any robot; every joint gets a drum.
-        posture: one of its postures.
-        height: of the painted images, in pixels.
+    q: FloatArray
+    """(n_joints,) true angles in rad."""
+    base_position: FloatArray
+    """(3,) in m."""
+    base_quaternion: FloatArray
+    """x y z w."""
+
+
+def standing_pose(robot: Robot, posture: str) -> Pose:
+    """Return the pose of a robot that stands in a posture on level ground.
 
     Raises:
         UnknownName: the robot has no such posture.
     """
-    engine = _dressed(robot, posture)
-    try:
-        camera = _framed(engine, height * OVERSAMPLING)
-        rendering = engine.render(camera)
-        seen = rendering.positions()[rendering.link >= 0]
-        sun = engine.render(lamp(seen, LIGHT))
-        sky = engine.render(lamp(seen, np.array([1e-3, 0.0, 1.0])))
-    finally:
-        engine.close()
-    return _view(robot, rendering, sun, sky)
-
-
-def _dressed(robot: Robot, posture: str) -> Engine:
-    """Return an engine with the dressed robot in its posture, at rest on the ground."""
     sim = SimulatedRobot(robot, SimulationCfg(), posture)
     truth = sim.truth()
     sim.close()
-    pose = (truth.q, truth.base_position, truth.base_quaternion)
+    return Pose(
+        q=truth.q,
+        base_position=truth.base_position,
+        base_quaternion=truth.base_quaternion,
+    )
+
+
+def last_pose(
+    frame: "pd.DataFrame", robot: Robot, misalignment_deg: Mapping[str, float]
+) -> Pose | None:
+    """Return the true pose in the last row of a run; None where it does not say.
+
+    Args:
+        frame: rows of the run.
+        robot: that ran.
+        misalignment_deg: joint to calibration error: true angle less encoder's.
+    """
+    names = [
+        *(f"q.{joint}" for joint in robot.joint_names),
+        *(f"{BASE_POSITION}.{axis}" for axis in AXES),
+        *(f"{BASE_QUATERNION}.{part}" for part in QUATERNION),
+    ]
+    if not len(frame) or not set(names) <= set(frame.columns):
+        return None
+    row = frame[names].iloc[-1].to_numpy(float)
+    if not np.isfinite(row).all():
+        return None
+    n = len(robot.joints)
+    return Pose(
+        q=row[:n] + misalignment_of(robot, misalignment_deg),
+        base_position=row[n : n + 3],
+        base_quaternion=row[n + 3 :],
+    )
+
+
+def view_robot(robot: Robot, posture: str, height: int = 760) -> RobotView:
+    """Draw a robot in a posture, seen from the front left; see `view_robots`.
+
+    Raises:
+        UnknownName: the robot has no such posture.
+    """
+    (view,) = view_robots(robot, [standing_pose(robot, posture)], height)
+    return view
+
+
+def view_robots(
+    robot: Robot, poses: Sequence[Pose], height: int = 760, slope_deg: float = 0.0
+) -> list[RobotView]:
+    """Draw a robot in several poses, all at one scale.
+
+    Args:
+        robot: any robot; every joint gets a drum.
+        poses: in each of which it is drawn.
+        height: of the painted images, in pixels.
+        slope_deg: the ground rises by this angle towards +x, through the origin.
+    """
+    slope = np.deg2rad(slope_deg)
+    normal = np.array([-np.sin(slope), 0.0, np.cos(slope)])
+    towards = FROM_THE_SIDE if abs(slope_deg) > SLOPE_SEEN_DEG else FROM
+    engines = [_dressed(robot, pose) for pose in poses]
+    try:
+        cameras = _framed(engines, towards, height * OVERSAMPLING)
+        views = []
+        for engine, camera in zip(engines, cameras, strict=True):
+            rendering = engine.render(camera)
+            seen = rendering.positions()[rendering.link >= 0]
+            sun = engine.render(lamp(seen, LIGHT))
+            sky = engine.render(lamp(seen, np.array([1e-3, 0.0, 1.0])))
+            views.append(_view(robot, rendering, sun, sky, normal))
+    finally:
+        for engine in engines:
+            engine.close()
+    return views
+
+
+def _dressed(robot: Robot, pose: Pose) -> Engine:
+    """Return an engine with the dressed robot at rest in a pose."""
+    where = (pose.q, pose.base_position, pose.base_quaternion)
     plain = Engine(robot, WorldCfg())
-    plain.place(*pose)
+    plain.place(*where)
     frames = {link.name: plain.link_pose(link.name) for link in robot.links}
     plain.close()
     with TemporaryDirectory() as folder:
         dressed = write_picture_urdf(robot, frames, robot.joint_names, Path(folder))
         engine = Engine(dressed, WorldCfg())
-    engine.place(*pose)
+    engine.place(*where)
     return engine
 
 
-def _framed(engine: Engine, height: int) -> Camera:
-    """Return a camera that has the whole robot in its picture, and little else."""
-    middle, _ = engine.base_pose()
-    out = FROM / np.linalg.norm(FROM)
-    wide = Camera(
-        eye=vector3(middle + 4.0 * out),
-        target=vector3(middle),
-        fov_deg=40.0,
-        width=240,
-        height=240,
-    )
-    first = engine.render(wide)
-    seen = first.positions()[first.link >= 0] - middle
-    x, y, towards = wide.rotation() @ seen.T
-    distance = 5.0 * max(np.ptp(x), np.ptp(y))
+def _framed(
+    engines: Sequence[Engine], towards: FloatArray, height: int
+) -> list[Camera]:
+    """Return cameras that have each whole robot in the picture, and little else.
+
+    They stand equally far off and see equally much, so that sizes can be compared.
+    """
+    out = towards / np.linalg.norm(towards)
+    wides, clouds = [], []
+    for engine in engines:
+        middle, _ = engine.base_pose()
+        wide = Camera(
+            eye=vector3(middle + 4.0 * out),
+            target=vector3(middle),
+            fov_deg=40.0,
+            width=240,
+            height=240,
+        )
+        first = engine.render(wide)
+        seen = first.positions()[first.link >= 0] - middle
+        wides.append(wide)
+        clouds.append(wide.rotation() @ seen.T)
+    distance = 5.0 * max(np.ptp(cloud[:2], axis=1).max() for cloud in clouds)
     # As seen from there: what is nearer is larger.
-    x, y = np.array([x, y]) * distance / (distance - towards)
-    right, up, _ = wide.rotation()
-    target = middle + (x.max() + x.min()) / 2.0 * right + (y.max() + y.min()) / 2 * up
-    across = 1.16 * np.ptp(x)
-    tall = max(1.1 * np.ptp(y), across / 1.8)
+    flat = [cloud[:2] * distance / (distance - cloud[2]) for cloud in clouds]
+    wanted = np.max([np.ptp(xy, axis=1) for xy in flat], axis=0)
+    across = 1.16 * wanted[0]
+    tall = max(1.1 * wanted[1], across / 1.8)
     width = int(height * max(across / tall, 0.55)) // OVERSAMPLING * OVERSAMPLING
-    return dataclasses.replace(
-        wide,
-        eye=vector3(target + distance * out),
-        target=vector3(target),
-        fov_deg=float(2 * np.rad2deg(np.arctan(tall / 2.0 / distance))),
-        width=width,
-        height=height,
-        near=0.3 * distance,
-        far=3.0 * distance,
-        light=vector3(LIGHT),
-        ambient=0.55,
-        diffuse=0.42,
-        specular=0.03,
-    )
+    cameras = []
+    for wide, xy in zip(wides, flat, strict=True):
+        right, up, _ = wide.rotation()
+        x, y = (xy.max(axis=1) + xy.min(axis=1)) / 2.0
+        target = np.array(wide.target) + x * right + y * up
+        cameras.append(
+            dataclasses.replace(
+                wide,
+                eye=vector3(target + distance * out),
+                target=vector3(target),
+                fov_deg=float(2 * np.rad2deg(np.arctan(tall / 2.0 / distance))),
+                width=width,
+                height=height,
+                near=0.3 * distance,
+                far=3.0 * distance,
+                light=vector3(LIGHT),
+                ambient=0.55,
+                diffuse=0.42,
+                specular=0.03,
+            )
+        )
+    return cameras
 
 
 def _view(
-    robot: Robot, rendering: Rendering, sun: Rendering, sky: Rendering
+    robot: Robot,
+    rendering: Rendering,
+    sun: Rendering,
+    sky: Rendering,
+    normal: FloatArray,
 ) -> RobotView:
-    image, light = lit(rendering, sun, sky)
+    image, light = lit(rendering, sun, sky, normal)
     drums = {name: rendering.sees(drum_of(name)) for name in robot.joint_names}
     return RobotView(
         rendering=rendering,

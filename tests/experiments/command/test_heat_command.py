@@ -116,7 +116,8 @@ def test_json_goes_to_its_file_and_to_the_run_folder(
     knee = data["arms"]["fixed"]["joints"]["left_knee"]
     assert knee["rise_k"] == knee["end_degc"] - knee["start_degc"]
     assert knee["time_to_80_degc_s"] is None
-    assert set(data["published"]) == {"fixed", "smart"}
+    assert data["published"] == {}
+    assert data["not_comparable"].startswith("Not set beside the published numbers: ")
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -148,6 +149,27 @@ def test_a_motor_that_burns_is_null_in_json(here: Path, nao_testbed: Run) -> Non
 
 
 # -- a run that ends in a stated failure ----------------------------------------------
+
+
+@pytest.mark.scenario
+@pytest.mark.usefixtures("undrawn")
+def test_a_fall_is_drawn_as_it_ended(
+    here: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last true pose, its ground, and when it fell."""
+    drawn: dict[str, Any] = {}
+    monkeypatch.setattr(
+        "experiments.report.picture.draw_robot_picture",
+        lambda *_, **given: drawn.update(given),
+    )
+    ran = nao_testbed(f"{WALKER} --controllers constant:0.05 --slope 4")
+    assert ran.status == 1
+    assert drawn["slope_deg"] == 4.0
+    assert drawn["remarks"]["constant:0.05"].startswith("fell at ")
+    frame = read_run(here / "runs" / "heat" / "constant-0.05").frame
+    pose = drawn["poses"]["constant:0.05"]
+    last = frame[[f"base_position.{axis}" for axis in "xyz"]].iloc[-1]
+    np.testing.assert_array_equal(pose.base_position, last.to_numpy(float))
 
 
 @pytest.mark.scenario

@@ -1,13 +1,28 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from controllers.registry import make_controller
+from experiments.loop import Loop
 from experiments.report.picture import draw_robot_picture, robot_figure
-from experiments.report.robot_view import RobotView, colour_of, view_robot
+from experiments.report.robot_view import (
+    Pose,
+    RobotView,
+    colour_of,
+    last_pose,
+    standing_pose,
+    view_robot,
+    view_robots,
+)
 from models import Robot, UnknownName, default_robot_folder, load_robot
+from sim.engine import Engine
+from sim.simulated_robot import SimulatedRobot
+from sim.simulation_cfg import SimulationCfg, misalignment_of
+from sim.world_cfg import WorldCfg
 
 HEIGHT = 240  # pixels: enough to tell the joints apart
 LEG = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
@@ -104,7 +119,7 @@ def test_each_arm_is_named_with_its_hottest_joint(
         "smart": {**cold, "RHipPitch": 45.0},
         "constant:0.6": {**cold, "HeadYaw": 44.0},  # its drum is inside the head
     }
-    figure = robot_figure(view, arms)
+    figure = robot_figure(dict.fromkeys(arms, view), arms, {})
     panels = figure.axes[:3]
     assert [axes.get_title() for axes in panels] == list(arms)
     shown = [axes.texts[0].get_text() for axes in panels]
@@ -131,3 +146,111 @@ def test_the_file_of_another_robot_is_written(two_leg: Robot, tmp_path: Path) ->
 def test_an_unknown_posture_is_named(two_leg: Robot, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="Handstand"):
         draw_robot_picture(two_leg, {"fixed": {}}, "Handstand", tmp_path / "robot.png")
+
+
+# -- the last true pose --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fall() -> tuple[Robot, Pose]:
+    """Where the NAO is when it has fallen backwards from a slope of 25°."""
+    robot = load_robot(default_robot_folder())
+    world = WorldCfg(slope_deg=25.0)
+    sim = SimulatedRobot(robot, SimulationCfg(world=world), "PoseInit")
+    loop = Loop(sim, make_controller("fixed"), robot.posture("PoseInit").angles)
+    while not sim.has_fallen():
+        loop.cycle()
+    truth = sim.truth()
+    sim.close()
+    return robot, Pose(
+        q=truth.q,
+        base_position=truth.base_position,
+        base_quaternion=truth.base_quaternion,
+    )
+
+
+@pytest.fixture(scope="module")
+def fallen(fall: tuple[Robot, Pose]) -> RobotView:
+    """Drawn on the slope."""
+    robot, pose = fall
+    (view,) = view_robots(robot, [pose], HEIGHT, slope_deg=25.0)
+    return view
+
+
+def test_a_fallen_robot_is_drawn_where_it_lies(
+    fall: tuple[Robot, Pose], fallen: RobotView
+) -> None:
+    """Not upright: what shows is where the engine has the body."""
+    robot, pose = fall
+    view = fallen
+    points = view.rendering.positions()
+    head, foot = (
+        points[view.rendering.sees(link)].mean(axis=0) for link in ("Head", "l_ankle")
+    )
+    engine = Engine(robot, WorldCfg())
+    engine.place(pose.q, pose.base_position, pose.base_quaternion)
+    for seen, link in ((head, "Head"), (foot, "l_ankle")):
+        np.testing.assert_allclose(seen, engine.link_com(link), atol=0.08)
+    engine.close()
+    assert head[2] - foot[2] < 0.3, "it stands"
+
+
+def test_a_slope_is_seen_in_profile(fallen: RobotView) -> None:
+    """Its lines are drawn, and rise towards +x as steeply as the ground does."""
+    image = fallen.painted({}).astype(float).mean(axis=2)
+    right = image[:, -HEIGHT // 4 :]
+    assert np.ptp(right[:, HEIGHT // 8]) > 5.0, "no line crosses the ground"
+    camera = fallen.rendering.camera
+    ahead = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.1 * np.tan(np.deg2rad(25.0))]])
+    (left, low), (there, high) = camera.project(ahead)[0]
+    assert low - high > 0.3 * abs(there - left), "it looks level"
+
+
+@pytest.mark.slow
+def test_robots_of_one_picture_have_one_scale(fall: tuple[Robot, Pose]) -> None:
+    robot, pose = fall
+    stands = standing_pose(robot, "PoseInit")
+    views = view_robots(robot, [stands, pose], HEIGHT)
+    first, second = (view.rendering.camera for view in views)
+    assert first.fov_deg == second.fov_deg
+    assert (first.width, first.height) == (second.width, second.height)
+    for view in views:
+        seen = view.rendering.link >= 0
+        edge = (seen[0], seen[-1], seen[:, 0], seen[:, -1])
+        assert not np.concatenate(edge).any()
+
+
+def test_the_last_row_tells_the_pose(fall: tuple[Robot, Pose]) -> None:
+    robot, pose = fall
+    error_deg = {"LKneePitch": 2.0}
+    encoder = pose.q - misalignment_of(robot, error_deg)
+    columns = {
+        f"q.{n}": [0.0, a] for n, a in zip(robot.joint_names, encoder, strict=True)
+    }
+    for name, parts, values in (
+        ("base_position", "xyz", pose.base_position),
+        ("base_quaternion", "xyzw", pose.base_quaternion),
+    ):
+        columns |= {f"{name}.{c}": [0.0, v] for c, v in zip(parts, values, strict=True)}
+    frame = pd.DataFrame(columns, index=[0.0, 0.36])
+    found = last_pose(frame, robot, error_deg)
+    assert found is not None
+    np.testing.assert_allclose(found.q, pose.q)
+    np.testing.assert_array_equal(found.base_position, pose.base_position)
+    np.testing.assert_array_equal(found.base_quaternion, pose.base_quaternion)
+    assert last_pose(frame.drop(columns="base_position.z"), robot, {}) is None
+    assert last_pose(frame.iloc[:0], robot, {}) is None
+
+
+def test_when_it_fell_is_in_the_picture(
+    view: RobotView, cold: dict[str, float]
+) -> None:
+    arms = {"fixed": cold, "smart": cold}
+    views = dict.fromkeys(arms, view)
+    figure = robot_figure(views, arms, {"smart": "fell at 0.36 s"}, 25.0)
+    fixed, smart = (
+        [text.get_text() for text in axes.texts] for axes in figure.axes[:2]
+    )
+    assert "fell at 0.36 s" in smart
+    assert "fell at 0.36 s" not in fixed
+    assert "the ground rises by 25° ahead of the robot" in fixed
