@@ -1,6 +1,7 @@
 """The reservation of one actuation schema: it acts only while it has what it needs."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
@@ -168,15 +169,15 @@ def make_claim(
         path: of the instance.
         parent: name of the nearest owner above it; None for none.
         priority: of its requests.
-        on_demand: decides for it if its policy is the bare `callback`.
+        on_demand: decides for it if its policy is `callback` without a function.
 
     Raises:
         UnknownName: a resource or the parent is not known.
         BadInput: a rate cannot be asked for, or a resource is named twice.
     """
     given: ConflictPolicy = waking.policy or Lock()
-    if given == CallbackOnDemand() and on_demand is not None:
-        given = CallbackOnDemand(on_demand)
+    if isinstance(given, CallbackOnDemand) and not given.decides and on_demand:
+        given = replace(given, function=on_demand)
     policy = HeardPolicy(given, ledger)
     owner = Owner(
         name=path,

@@ -26,6 +26,11 @@ class CallbackOnDemand:
     limit_s: float | None = None
     """After this time a None becomes a stop, in s; None leaves it a refusal."""
 
+    @property
+    def decides(self) -> bool:
+        """Whether it has a function of its own."""
+        return self.function is not _keep
+
     def answer(self, demand: Demand) -> Answer:
         """Ask the function."""
         answer = self.function(demand)

@@ -3,13 +3,19 @@
 The motion is played in parts, from one of its stable stops to the next. Asked to stop,
 by its modulation or because a motor gets hot, it goes on to the next stop, rests there,
 and resumes from there. With the policy `callback` it answers so to those who ask for
-its resources: at the next stop it gives them back and has finished.
+its resources: at the next stop it gives them back and has finished. With `resumes` it
+pauses there (RM-37): when they are its own again it goes on from that stop.
 """
 
 from dataclasses import dataclass
-from math import radians
+from math import inf, radians
 
-from controllers.resources.policies import Demand
+from controllers.resources.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    Demand,
+)
 from controllers.schemas.actuators import Playing
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.library.move import NotPlayed
@@ -19,10 +25,13 @@ from controllers.schemas.library.stable_stops import angles_at_end, parts_betwee
 from controllers.schemas.library.state_minded import StateMinded
 from controllers.schemas.variables import Variable
 from controllers.schemas.waking import Waking
-from models import Robot
+from models import BadInput, Robot
+from models.library import Motion, Track
 
 STILL_THERE_DEG = 8.0
 """Largest difference of a joint from a stop at which the dance can resume from it."""
+BACK_DEG_S = 60.0
+"""Speed at which arms and head go back to a stop, in degrees/s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +48,12 @@ class DanceParameters:
     """It rests while a motor will be hotter than this within `warn_s`, in °C."""
     warn_s: float = 30.0
     """How far ahead it looks for that, in s; see `hot joint watch`."""
+    resumes: bool = False
+    """With the policy `callback`: who asks gets its motors at the next stop, and it
+    goes on from there when it has them again. False: it has finished there."""
+    wait_s: float = 1.0
+    """`resumes`: how long it rests at a stop after it was asked last, in s; who still
+    waits asks every 0.5 s, the `retry_s` of the reservations."""
 
     def __post_init__(self) -> None:
         """Refuse numbers out of range.
@@ -49,6 +64,7 @@ class DanceParameters:
         check_between("repeat", self.repeat, 0, 1_000_000)
         check_between("limit_degc", self.limit_degc, 0.0, 200.0, "°C")
         check_between("warn_s", self.warn_s, 0.0, 36_000.0, "s")
+        check_between("wait_s", self.wait_s, 0.0, 3600.0, "s")
 
 
 class Dance(StateMinded[DanceParameters]):
@@ -77,8 +93,13 @@ class Dance(StateMinded[DanceParameters]):
     )
     _part = 0
     _count = 0
+    _playing: Playing | None = None
     _is_asked = False
     """Whether somebody wants its resources."""
+    _asked_s = -inf
+    """When somebody last did, in s."""
+    _is_back = True
+    """Whether it is at its stop, as far as it could be moved away meanwhile."""
 
     @classmethod
     def needs_of(cls, parameters: DanceParameters, robot: Robot) -> tuple[str, ...]:
@@ -94,9 +115,14 @@ class Dance(StateMinded[DanceParameters]):
 
         Raises:
             UnknownName: the library has none of this name.
-            BadInput: nobody knows where a joint is at a stop.
+            BadInput: nobody knows where a joint is at a stop, or it shall go on after
+                it gave way, but never gives way.
         """
-        del waking
+        if parameters.resumes and waking.policy != CallbackOnDemand():
+            raise BadInput(
+                f"{waking.name or waking.schema!r} resumes after it gave way; give it "
+                "the policy 'callback' without a limit_s, or leave resumes out."
+            )
         parts_between_stops(robot.library.motion(parameters.motion), robot)
 
     def ready(self) -> bool:
@@ -114,15 +140,26 @@ class Dance(StateMinded[DanceParameters]):
         now = self.parameters
         motion = self.robot.library.motion(now.motion)
         self._parts = parts_between_stops(motion, self.robot)
-        self._playing: Playing | None = None
-        if not self._is_where_it_stopped():
+        self._playing = None
+        away = self._away_from_stop()
+        gave_way, self._is_back = not self._is_back, True
+        if gave_way and away and not away.keys() & set(self.robot.leg_joints):
+            self._is_back = False
+        elif away is None or away:
             self._part = 0
         self.wake("hot joint watch", limit_degc=now.limit_degc, warn_s=now.warn_s)
 
-    def on_demand(self, demand: Demand) -> None:
+    def on_demand(self, demand: Demand) -> Answer | None:
         """Note that somebody asks; the next stop is soon enough (RM-36)."""
         del demand
-        self._is_asked = True
+        self._is_asked, self._asked_s = True, self.time_s
+        if self.parameters.resumes and self._playing is None:
+            return Answer(kind=AnswerKind.PAUSE)
+        return None
+
+    def on_lost(self) -> None:
+        """Remember that others may move its joints until it goes on."""
+        self._is_back, self._is_asked = False, False
 
     def stop(self) -> None:
         """Forget who asked."""
@@ -140,39 +177,70 @@ class Dance(StateMinded[DanceParameters]):
         if self._playing is not None:
             if not self._playing.is_over:
                 return
-            name, failed = self._parts[self._part].name, self._playing.has_failed
-            if failed:
-                reason = self._playing.reason
-                self._playing = None
-                raise NotPlayed(f"{name!r} was not played to its end: {reason}")
-            self._playing = None
-            self._part += 1
-            if self._part == len(self._parts):
-                self._part = 0
-                self._count += 1
-                if 0 < self.parameters.repeat <= self._count:
-                    self._count = 0
-                    self.finish()
-                    return
+            playing, self._playing = self._playing, None
+            if playing.has_failed:
+                name = self._parts[self._part].name
+                raise NotPlayed(f"{name!r} was not played to its end: {playing.reason}")
+            if not self._is_back:
+                self._is_back = True
+            elif self._ends_part():
+                return
         is_hot = bool(self.read("hot joint watch.is_warning"))
-        if self._is_asked:
+        if self._is_asked and not self.parameters.resumes:
             self.finish()
             return
-        rests = self.parameters.stop or is_hot
+        is_wanted = self.time_s < self._asked_s + self.parameters.wait_s
+        rests = self.parameters.stop or is_hot or (self._is_asked and is_wanted)
         self.write("is_resting", rests)
         self.write("part", self._part)
-        if not rests:
-            self._playing = self.play(self._parts[self._part])
+        if rests:
+            return
+        self._is_asked = False
+        away = {} if self._is_back else self._away_from_stop()
+        if away:
+            self._playing = self.play(self._way_back(away))
+            return
+        self._is_back = True
+        self._playing = self.play(self._parts[self._part])
 
-    def _is_where_it_stopped(self) -> bool:
-        if not 0 < self._part < len(self._parts):
+    def _ends_part(self) -> bool:
+        """Go to the next part; return whether that was the last one of all."""
+        self._part += 1
+        if self._part < len(self._parts):
             return False
+        self._part = 0
+        self._count += 1
+        if not 0 < self.parameters.repeat <= self._count:
+            return False
+        self._count = 0
+        self.finish()
+        return True
+
+    def _away_from_stop(self) -> dict[str, tuple[float, float]] | None:
+        """Return the joints that are not where it stopped: to where, how far, in rad.
+
+        None where it is at no stop, but before its first part.
+        """
+        if not 0 < self._part < len(self._parts):
+            return None
         q = self.observation.q
         where: dict[str, float] = {}
         for part in self._parts[: self._part]:
             where |= angles_at_end(part)
-        return all(
-            abs(float(q[self.robot.joint_index(joint)]) - angle)
-            <= radians(STILL_THERE_DEG)
-            for joint, angle in where.items()
+        far = {
+            j: abs(float(q[self.robot.joint_index(j)]) - a) for j, a in where.items()
+        }
+        limit = radians(STILL_THERE_DEG)
+        return {j: (where[j], d) for j, d in far.items() if d > limit}
+
+    def _way_back(self, away: dict[str, tuple[float, float]]) -> Motion:
+        """Return the motion of some joints to the stop."""
+        # The top speed of the cubic from rest to rest is 1.5 times its mean.
+        speed = radians(BACK_DEG_S) / 1.5
+        return Motion(
+            name=f"{self.parameters.motion} back to stop {self._part}",
+            tracks=tuple(
+                Track(joint=joint, times_s=(max(0.1, far / speed),), angles=(angle,))
+                for joint, (angle, far) in away.items()
+            ),
         )

@@ -136,9 +136,9 @@ def _said(form: Any, place: Place, scene: Scene) -> c.Condition | None:
 def _motion(form: Any, place: Place, scene: Scene) -> c.Condition | None:
     """Note a motion that neither is in the library nor made by a schema of ours."""
     name, library = form.motion_started, scene.robot.library
-    whole, _, part = name.rpartition(" ")
     known = [*library.motions, *(ADJUST.format(p) for p in scene.robot.postures)]
-    if re.fullmatch(r"\d+/\d+", part) and whole in library.motions:
+    part = re.fullmatch(r"(.+) (\d+/\d+|back to stop \d+)", name)  # of a dance
+    if part is not None and part[1] in library.motions:
         known.append(name)
     return _begins(Unit.MOTION, name, known, (*place, "motion_started"), scene)
 

@@ -6,6 +6,7 @@ import pytest
 from controllers.resources.owner import Owner
 from controllers.resources.policies import CallbackOnDemand
 from controllers.resources.request import Request
+from controllers.resources.ticket import Ticket
 from controllers.schemas import State, Waking
 from controllers.schemas.library.attention import Attention
 from controllers.schemas.library.smooth_path import SmoothPath
@@ -336,5 +337,83 @@ def test_a_dance_that_is_asked_gives_back_at_its_next_stop(robot: Robot) -> None
     assert ticket.outcome.is_granted
     assert body.state("dance") is State.SLEPT
     assert body.angle("RShoulderPitch") == pytest.approx(np.radians(40.0), abs=1e-3)
+    assert [label for _, label in body.started()] == ["test dance 1/3"]
+    assert not body.failures()
+
+
+def asked(body: Body, timeout_s: float = 5.0) -> Ticket:
+    """Let somebody ask for the head."""
+    body.ledger.add_owner(Owner(name="somebody"), body.tick)
+    request = Request(owner="somebody", resources=("HeadYaw",), timeout_s=timeout_s)
+    return body.ledger.request(request, body.tick)
+
+
+GIVES_WAY = {"motion": "test dance", "resumes": True}
+
+
+@pytest.mark.requirement("RM-36", "RM-37")
+@pytest.mark.parametrize("moved_deg", [0.0, 60.0])
+def test_a_dance_gives_way_at_its_next_stop_and_goes_on_afterwards(
+    robot: Robot, moved_deg: float
+) -> None:
+    """From that very stop; the head, which somebody turned, goes back there first."""
+    body = Body.of(robot)
+    body.begin("dance", parameters=GIVES_WAY, policy=CallbackOnDemand())
+    body.slot(30)
+    ticket = asked(body)
+    body.slot(10)
+    waits = ticket.outcome is None
+    assert waits, "not before the stop at 0.5 s"
+    body.slot(60)  # asked again every 0.5 s
+    assert ticket.outcome is not None
+    assert ticket.outcome.token is not None
+    assert body.angle("RShoulderPitch") == pytest.approx(np.radians(40.0), abs=1e-3)
+    assert body.state("dance") is State.WINNER
+    for angle in np.linspace(body.angle("HeadYaw"), np.radians(20.0 + moved_deg), 99):
+        assert body.gate.submit(ticket.outcome.token, "HeadYaw", angle) is None
+        body.slot()
+    assert [label for _, label in body.started()] == ["test dance 1/3"]
+    body.ledger.release(ticket.outcome.token, body.tick)
+    body.until("dance", State.SLEPT, 5.0)
+    labels = [label for _, label in body.started()]
+    back = ["test dance back to stop 1"] if moved_deg else []
+    assert labels == ["test dance 1/3", *back, "test dance 2/3", "test dance 3/3"]
+    assert body.angle("HeadYaw") == pytest.approx(np.radians(-20.0), abs=1e-3)
+    head = robot.joint_index("HeadYaw")
+    assert body.fastest()[head] < np.radians(65.0), "no jump"
+    assert not body.failures()
+
+
+def test_a_dance_goes_on_if_who_asked_does_not_ask_again(robot: Robot) -> None:
+    body = Body.of(robot)
+    body.begin("dance", parameters=GIVES_WAY, policy=CallbackOnDemand())
+    body.slot(30)
+    ticket = asked(body, timeout_s=0.1)
+    body.until("dance", State.SLEPT, 4.0)
+    assert ticket.outcome is not None
+    assert not ticket.outcome.is_granted
+    starts = [tick for tick, _ in body.started()]
+    assert 129 <= starts[1] <= 134, "1 s after it was asked, in slot 29"
+    assert len(starts) == 3
+
+
+@pytest.mark.parametrize("policy", [None, CallbackOnDemand(limit_s=1.0)])
+def test_a_dance_that_shall_go_on_needs_the_policy_that_lets_it(
+    robot: Robot, policy: CallbackOnDemand | None
+) -> None:
+    with pytest.raises(BadInput, match="give it the policy 'callback'"):
+        Body.of(robot).begin("dance", parameters=GIVES_WAY, policy=policy)
+
+
+@pytest.mark.requirement("RM-36")
+def test_a_dance_with_a_limit_gives_back_at_its_next_stop_too(robot: Robot) -> None:
+    body = Body.of(robot)
+    given = {"motion": "test dance"}
+    body.begin("dance", parameters=given, policy=CallbackOnDemand(limit_s=3.0))
+    body.slot(30)
+    ticket = asked(body)
+    body.slot(40)
+    assert ticket.outcome is not None
+    assert ticket.outcome.is_granted, "at 0.5 s, long before the limit"
     assert [label for _, label in body.started()] == ["test dance 1/3"]
     assert not body.failures()
