@@ -13,9 +13,9 @@ Within a tick calls come before timers: a call first lets happen what was due ea
 from collections.abc import Callable, Iterable, Mapping
 
 from controllers.resources.core.body_states import BodyStates
-from controllers.resources.core.book import Book
+from controllers.resources.core.book import Book, Listener
 from controllers.resources.core.calls import Calls
-from controllers.resources.core.demands import Demands
+from controllers.resources.core.demands import Demands, words_of
 from controllers.resources.core.granting import Granting
 from controllers.resources.core.holdings import Holdings
 from controllers.resources.core.leaf import Freeze
@@ -26,25 +26,27 @@ from controllers.resources.core.wanted import covered, waiting_for
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.names import check_names
 from controllers.resources.owner import Owner
+from controllers.resources.policies import ConflictPolicy, Demand
 from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.ticket import Ticket
-from controllers.resources.tokens import Token, TokenMint
+from controllers.resources.tokens import Token, TokenId, TokenMint
 from controllers.resources.trace import Event, Expired, Notified, Opened
 from controllers.resources.words import Mode, NoticeKind, OutcomeKind, Refusal, Why
 from models import BadInput
 from models.resource_node import ResourceKind
 
-Listener = Callable[[Event], None]
+__all__ = ["Ledger", "Listener"]
 
 
 class Ledger:
     """Grants, keeps and ends reservations.
 
-    A listener sees every event in its order and never calls the ledger; a conflict
-    policy may, with the present tick. An error leaves everything as it was, but for
-    what was due before its tick. What a listener raises the next `advance` raises: a
-    change is made whole, and its caller gets its ticket.
+    A listener sees every event in its order, once the call that made it is done. It and
+    a conflict policy may call the ledger, with the present tick. An error leaves
+    everything as it was, but for what was due before its tick. What a listener raises
+    the next `advance` raises: a change is made whole, its caller gets its ticket, and
+    the other listeners are told.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class Ledger:
                 )
             )
         self._resources = ResourceList(book, tree)
+        book.tell()
 
     # -- looking ----------------------------------------------------------------------
 
@@ -134,6 +137,33 @@ class Ledger:
     def listeners(self) -> list[Listener]:
         """Those that are told every event."""
         return self._book.listeners
+
+    @property
+    def waiting(self) -> tuple[int, ...]:
+        """Numbers of the requests that wait, in the order of their arrival."""
+        return tuple(self._book.waiting)
+
+    def hear_at_once(self, listener: Listener) -> None:
+        """Add a listener of this project, told at once by a shared ledger too.
+
+        It is quick, calls no code of others, and so keeps what it says in step with the
+        ledger: a wallet, an inbox.
+        """
+        self._book.prompt.append(listener)
+        self._book.listeners.append(listener)
+
+    def hand_over(
+        self,
+        ask: Callable[[ConflictPolicy, Demand], object],
+        post: Callable[[Listener, Event], None],
+    ) -> None:
+        """Let others run the code of others, as a front for threads does.
+
+        Args:
+            ask: returns a policy's answer, and waits for nobody.
+            post: tells a listener soon, in the order of the events.
+        """
+        self._book.ask, self._book.post = ask, post
 
     def next_due(self) -> int | None:
         """Return the tick by which `advance` should be called, None if no matter."""
@@ -237,7 +267,7 @@ class Ledger:
         """
         if event.tick > self._book.tick:
             self._calls.at(event.tick)
-        self._book.emit(event)
+        self._calls.tell(event)
 
     def next_command(self) -> int:
         """Return the number of a command that came to a gate."""
@@ -256,7 +286,7 @@ class Ledger:
         """
         has_hook = owner.on_stop is not None or owner.on_lost is not None
         if has_hook and self._call_hooks not in self._book.listeners:
-            self._book.listeners.append(self._call_hooks)
+            self.hear_at_once(self._call_hooks)
         with self._calls.at(tick):
             self._lives.add(owner)
 
@@ -394,12 +424,12 @@ class Ledger:
             if waiting is not None and waiting.resumes is None:
                 self._demands.demand_unless_promised(waiting)
 
-    def withdraw(self, ticket: int, tick: int) -> bool:
+    def withdraw(self, ticket: int, tick: int, why: Why = Why.WITHDRAWN) -> bool:
         """Cancel a request that waits; return whether it did."""
         with self._calls.at(tick):
             waiting = self._book.waiting.get(ticket)
             if waiting is not None:
-                self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, Why.WITHDRAWN)
+                self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, why)
         return waiting is not None
 
     def release(
@@ -563,8 +593,43 @@ class Ledger:
         record = self._book.owners.get(event.owner)
         if record is None:
             return
+        hook: Callable[..., None] | None = None
         if isinstance(event, Expired) or event.kind is NoticeKind.LOST:
-            if record.habits.on_lost is not None:
-                record.habits.on_lost(event)
-        elif event.kind is NoticeKind.YIELD_BY and record.habits.on_stop is not None:
-            record.habits.on_stop(event)
+            hook = record.habits.on_lost
+        elif event.kind is NoticeKind.YIELD_BY:
+            hook = record.habits.on_stop
+        if hook is not None and self._book.post is not None:
+            self._book.post(hook, event)
+        elif hook is not None:
+            try:
+                hook(event)
+            except Exception as fault:  # noqa: BLE001  as foreign as a policy
+                self.tell_raised(event.owner, fault, token=event.token)
+
+    def is_hook(self, function: object, owner: str) -> bool:
+        """Whether a function is what an owner gave for its losses, or for its stop."""
+        record = self._book.owners.get(owner)
+        return record is not None and function in (
+            record.habits.on_lost,
+            record.habits.on_stop,
+        )
+
+    def tell_raised(
+        self,
+        owner: str,
+        fault: BaseException,
+        *,
+        token: TokenId | None = None,
+        request: int | None = None,
+    ) -> None:
+        """Tell an owner what its own code raised, when it was told of something."""
+        self._calls.tell(
+            Notified(
+                tick=self._book.tick,
+                owner=owner,
+                kind=NoticeKind.RAISED,
+                token=token,
+                request=request,
+                error=words_of(fault),
+            )
+        )

@@ -9,6 +9,7 @@ _ADVICE = {
     Why.TIMEOUT: "wait longer, or go without",
     Why.DEADLOCK: "release what others wait for, then ask for all in one request",
     Why.WITHDRAWN: "ask again if they are still needed",
+    Why.CLOSED: "share a new ledger, or ask another manager",
     Why.OWNER_GONE: "make the owner known again and renew it in time",
     Why.TOKEN_DEAD: "ask for a new token",
 }

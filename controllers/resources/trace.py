@@ -236,6 +236,8 @@ class Notified(Event):
     the one that ended."""
     outcome: Outcome | None = None
     """OUTCOME: with the token itself. Only for its owner: never logged."""
+    error: str = ""
+    """RAISED: what was raised."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -73,6 +73,8 @@ class Why(StrEnum):
     TIMEOUT = "timeout"
     WITHDRAWN = "withdrawn"
     OWNER_GONE = "owner gone"
+    CLOSED = "closed"
+    """The manager has ended."""
     TOKEN_DEAD = "token dead"
     """The token that it should enlarge is not valid any more."""
 
@@ -126,6 +128,8 @@ class NoticeKind(StrEnum):
     """Its waiting request ended."""
     AVAILABLE = "available"
     """All that it lost with one token is free again (AR-26)."""
+    RAISED = "raised"
+    """Its own policy raised an error at a demand, which counts as a refusal."""
 
 
 def word(kind: type[_Word], value: str, what: str) -> _Word:

@@ -66,7 +66,7 @@ class DocumentCalls:
         self._services = services
         self._wallet = TokenWallet()
         with front.step() as (ledger, _):
-            ledger.listeners.append(self._wallet.hear)
+            ledger.hear_at_once(self._wallet.hear)
 
     # -- the document's calls ---------------------------------------------------------
 

@@ -13,12 +13,15 @@ from controllers.resources.core.records import OwnerRecord, Reservation, Waiting
 from controllers.resources.core.state_leaf import StateGroup, StateLeaf
 from controllers.resources.core.timers import Timers
 from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.policies import ConflictPolicy, Demand
 from controllers.resources.stale_token import StaleToken
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenMint
 from controllers.resources.trace import Event
 from controllers.resources.words import Refusal
 from models import BadInput, UnknownName
+
+Listener = Callable[[Event], None]
 
 
 class Book:
@@ -40,7 +43,10 @@ class Book:
         self.ended_order: deque[int] = deque()
         self.waiting: dict[int, Waiting] = {}
         """By ticket number."""
-        self.listeners: list[Callable[[Event], None]] = []
+        self.listeners: list[Listener] = []
+        self.told_in_turn = 0
+        """How many times over listeners have called in answer to each other; 0: nobody
+        is being told."""
         self.changed: dict[Leaf, None] = {}
         """Leaves on which somebody may now be granted."""
         self.unqueued: dict[int, Waiting] = {}
@@ -53,17 +59,51 @@ class Book:
         """Names of virtual owners, past ones too."""
         self.fault: Exception | None = None
         """What a listener raised first; the next `advance` raises it."""
+        self._untold: deque[Event] = deque()
+        self.prompt: list[Listener] = []
+        """Listeners of this project, quick and silent, that no `post` takes over."""
+        self.post: Callable[[Listener, Event], None] | None = None
+        """Tells the others in another way than by a call at once."""
+        self.ask: Callable[[ConflictPolicy, Demand], object] = _ask
+        """Gets a policy's answer."""
         self.eased: dict[Loser, None] = {}
         """Losers whose leaves changed."""
         self._tickets = 0
 
     def emit(self, event: Event) -> None:
-        """Tell all listeners; callers look first whether there are any."""
-        for listener in self.listeners:
-            try:
-                listener(event)
-            except Exception as fault:  # noqa: BLE001  the change must be made whole
-                self.fault = self.fault or fault
+        """Note for the listeners what happened; callers look whether there are any.
+
+        They are told when the call is done: what one of them does then meets a change
+        that is made whole.
+        """
+        self._untold.append(event)
+
+    def tell(self) -> None:
+        """Tell all listeners what they have not heard; what they call comes after it.
+
+        Raises:
+            BaseException: what ends the program, once everything is told.
+        """
+        if self.told_in_turn:
+            return  # who tells goes on with it
+        untold, end = self._untold, None
+        while untold:
+            self.told_in_turn += 1
+            for _ in range(len(untold)):
+                event = untold.popleft()
+                for listener in tuple(self.listeners):
+                    try:
+                        if self.post is None or listener in self.prompt:
+                            listener(event)
+                        else:
+                            self.post(listener, event)
+                    except Exception as fault:  # noqa: BLE001  the others hear it too
+                        self.fault = self.fault or fault
+                    except BaseException as ends:  # noqa: BLE001  as above
+                        end = end or ends
+        self.told_in_turn = 0
+        if end is not None:
+            raise end
 
     def touch(self, leaf: Leaf) -> None:
         """Note that somebody may now be granted a leaf."""
@@ -181,3 +221,7 @@ def _no_token(given: object) -> BadInput:
         f"a token is of type {what}; give the Token of a grant, such as ticket.token; "
         "Token.from_text reads its text."
     )
+
+
+def _ask(policy: ConflictPolicy, demand: Demand) -> object:
+    return policy.answer(demand)

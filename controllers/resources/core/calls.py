@@ -2,7 +2,8 @@
 
 Within a tick calls come before timers: a call first lets happen what was due earlier,
 `advance` what is due up to its tick. When the outermost call is done, all that can be
-granted is granted, and nobody waits in a circle.
+granted is granted, nobody waits in a circle, and only then listeners are told: what
+they call in answer, in the same tick, finds every change made whole.
 """
 
 from contextlib import AbstractContextManager
@@ -12,18 +13,20 @@ from controllers.resources.core.deadlock import latest_in_a_circle
 from controllers.resources.core.granting import Granting
 from controllers.resources.core.losers import tell_losers
 from controllers.resources.core.waiting_list import WaitingList
-from controllers.resources.trace import Settled, Ticked
+from controllers.resources.trace import Event, Settled, Ticked
 from controllers.resources.words import OutcomeKind, Why
 from models import BadInput
 
 DEEPEST = 20
-"""Calls inside calls, at most: policies may ask what makes others ask in turn."""
+"""Calls in answer to calls, at most: policies and listeners may ask what makes others
+ask in turn."""
 
 
 class Calls(AbstractContextManager[None]):
     """Surrounds every change: `with calls.at(tick): ...`.
 
-    A policy that is asked in the midst of a call may call as well, in the same tick.
+    A policy that is asked in the midst of a call may call as well, in the same tick,
+    and so may a listener.
     One object serves all calls, since entering one must cost little.
     """
 
@@ -42,10 +45,10 @@ class Calls(AbstractContextManager[None]):
         """Begin a call: what was due before it happens first.
 
         Raises:
-            BadInput: the tick is no whole number, time would go back, or policies call
-                each other without end.
+            BadInput: the tick is no whole number, time would go back, or policies or
+                listeners call each other without end.
         """
-        if self._depth or tick != self._book.tick:
+        if self._depth or self._book.told_in_turn or tick != self._book.tick:
             self._check(tick)
             self._run_timers(tick)
             self._book.tick = tick
@@ -70,38 +73,45 @@ class Calls(AbstractContextManager[None]):
             tell_losers(book)
         if book.listeners:
             book.emit(Settled(tick=book.tick))
+            book.tell()
 
     def advance(self, tick: int) -> None:
         """Let happen all that is due up to and including a tick.
 
         Raises:
-            BadInput: time would go back, or a policy calls.
+            BadInput: time would go back, or a policy or listener calls.
             Exception: what a listener raised since the last time; all is done by then.
         """
         self._check(tick)
-        if self._depth:
-            raise BadInput("a policy cannot let time pass; return first.")
+        if self._depth or self._book.told_in_turn:
+            raise BadInput("a policy or listener cannot let time pass; return first.")
         self._run_timers(tick + 1)
         self._book.tick = tick
         if self._book.listeners:
-            self._book.emit(Ticked(tick=tick))
+            self.tell(Ticked(tick=tick))
         fault, self._book.fault = self._book.fault, None
         if fault is not None:
             raise fault
 
+    def tell(self, event: Event) -> None:
+        """Tell listeners what happened elsewhere; in a call, when it is done."""
+        self._book.emit(event)
+        if not self._depth:
+            self._book.tell()
+
     def _check(self, tick: int) -> None:
         if type(tick) is not int:
             raise BadInput(f"tick is {tick!r}; give a whole number.")
-        if self._depth >= DEEPEST:
+        now, turns = self._book.tick, self._book.told_in_turn
+        if max(self._depth, turns) >= DEEPEST:
             raise BadInput(
-                f"policies call the ledger inside each other's answers {DEEPEST} deep; "
-                "one of them has to answer without calling."
+                "policies or listeners call the ledger in answer to each other's calls "
+                f"{DEEPEST} times over; one of them has to return without calling."
             )
-        now = self._book.tick
-        if tick < now or (self._depth and tick != now):
+        if tick < now or ((self._depth or turns) and tick != now):
             raise BadInput(
                 f"tick is {tick}, but it is {now} already; time does not go back, and "
-                "stands still while policies are asked."
+                "stands still while policies are asked and listeners told."
             )
 
     def _run_timers(self, before: int) -> None:

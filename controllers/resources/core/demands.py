@@ -19,6 +19,9 @@ from controllers.resources.policies import KEEP, Answer, AnswerKind, Demand
 from controllers.resources.trace import Answered, Notified
 from controllers.resources.words import NoticeKind
 
+LONGEST_ERROR = 1000
+"""Characters of an error that are told."""
+
 
 class Demands:
     """Asks holders on behalf of those who wait."""
@@ -146,7 +149,8 @@ class Demands:
         if not holder.is_being_asked:
             holder.is_being_asked = True
             try:
-                said: object = holder.policy.answer(
+                said = book.ask(
+                    holder.policy,
                     Demand(
                         holder=holder.owner.name,
                         token=holder.token.id,
@@ -155,13 +159,13 @@ class Demands:
                         asker_priority=priority,
                         request=request,
                         tick=book.tick,
-                    )
+                    ),
                 )
-                if not isinstance(said, Answer):
+                if type(said) is not Answer:
                     raise TypeError(f"{said!r} is no Answer; see policies.seam")
                 answer = said
             except Exception as fault:  # noqa: BLE001  a user's callback may raise anything
-                error = repr(fault)
+                error = words_of(fault)
             finally:
                 holder.is_being_asked = False
         if book.listeners:
@@ -175,6 +179,19 @@ class Demands:
                     error=error,
                 )
             )
+            if error:
+                book.emit(
+                    Notified(
+                        tick=book.tick,
+                        owner=holder.owner.name,
+                        kind=NoticeKind.RAISED,
+                        token=holder.token.id,
+                        leaves=asked,
+                        by=asker,
+                        request=request,
+                        error=error,
+                    )
+                )
         return answer
 
     def _wait_for(
@@ -217,6 +234,14 @@ class Demands:
         self.demand_unless_promised(waiting)
         if waiting.is_waiting:
             self.repeat(waiting)
+
+
+def words_of(fault: BaseException) -> str:
+    """Return what an error says; its own words are foreign code too."""
+    try:
+        return repr(fault)[:LONGEST_ERROR]
+    except Exception:  # noqa: BLE001  as foreign as what raised it
+        return type(fault).__name__
 
 
 def _held_instead(leaf: Leaf) -> Leaf:

@@ -42,7 +42,10 @@ class Notices(Judge):
     def about_a_token(self, event: t.Notified) -> Findings:
         """The token is the owner's, and covers the leaves if it is to give them."""
         token = self.replay.tokens.get(event.token) if event.token else None
-        if event.kind is NoticeKind.OUTCOME and event.token is None:
+        if event.token is None and event.kind in (
+            NoticeKind.OUTCOME,
+            NoticeKind.RAISED,
+        ):
             return
         what = f"{event.owner} is told {event.kind}"
         if token is None or token.owner.name != event.owner:

@@ -10,7 +10,12 @@ from controllers.resources.words import LossCause, NoticeKind, OutcomeKind, Why
 _REASONS = {
     OutcomeKind.DENIED: (Why.BUSY, Why.DEADLOCK),
     OutcomeKind.TIMED_OUT: (Why.TIMEOUT,),
-    OutcomeKind.CANCELLED: (Why.WITHDRAWN, Why.OWNER_GONE, Why.TOKEN_DEAD),
+    OutcomeKind.CANCELLED: (
+        Why.WITHDRAWN,
+        Why.CLOSED,
+        Why.OWNER_GONE,
+        Why.TOKEN_DEAD,
+    ),
 }
 
 

@@ -16,7 +16,7 @@ def comparable(events: Sequence[Event]) -> list[Event]:
     """
     said: list[Event] = []
     for event in events:
-        if isinstance(event, Answered) and event.error:
+        if isinstance(event, Answered | Notified) and event.error:
             said.append(replace(event, error="raised"))
         elif isinstance(event, Notified) and event.outcome is not None:
             said.append(replace(event, outcome=event.outcome._replace(blockers=())))

@@ -241,6 +241,16 @@ class Clock(Grants):
                 error=error,
             )
         )
+        if error:
+            self.notify(
+                held.owner,
+                NoticeKind.RAISED,
+                token=held.token.id,
+                leaves=tuple(sorted(leaves)),
+                by=by,
+                request=number,
+                error=error,
+            )
         return answer
 
     def _keep_promises(self, wait: Wait) -> None:
