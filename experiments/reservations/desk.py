@@ -60,7 +60,7 @@ class Desk:
         self._gone: list[str] = []
         with front.step() as (ledger, _):
             self._known = {owner.name for owner in take_snapshot(ledger).owners}
-            ledger.listeners.append(self._hear)
+            ledger.hear_at_once(self._hear)
             self.epoch = ledger.epoch
             self.tick_s = ledger.cfg.tick_s
 

@@ -24,6 +24,8 @@ KEPT = 1000
 Told = Notified | Released | Expired
 """What an owner learns: notices, and that a token of its ended in another way."""
 
+Reader = Callable[[], None]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Letter:
@@ -52,7 +54,7 @@ class _Inbox:
         self.letters: deque[Letter] = deque(maxlen=KEPT)
         self.last = 0
         self.tokens: set[TokenId] = set()
-        self.readers: list[Callable[[], None]] = []
+        self.readers: list[Reader] = []
 
     def put(self, told: Told) -> None:
         self.last += 1
@@ -69,15 +71,19 @@ class _Inbox:
 class Inboxes:
     """The inboxes of all owners, filled by a ledger's events."""
 
-    def __init__(self, lock: RLock) -> None:
+    def __init__(
+        self, lock: RLock, wake: Callable[[Reader], None] = lambda reader: reader()
+    ) -> None:
         """Begin empty.
 
         Args:
             lock: held by whoever calls the ledger.
+            wake: calls a reader, soon.
         """
         self._lock = lock
+        self._wake = wake
         self._boxes: dict[str, _Inbox] = {}
-        self._woken: list[Callable[[], None]] = []
+        self._woken: list[Reader] = []
 
     def hear(self, event: Event) -> None:
         """Take an event of the ledger; called under the lock."""
@@ -99,7 +105,7 @@ class Inboxes:
         """Tell the readers of inboxes that got something."""
         woken, self._woken = self._woken, []
         for reader in woken:
-            reader()
+            self._wake(reader)
 
     def tokens(self, owner: str) -> tuple[TokenId, ...]:
         """Return the valid tokens of an owner, in order of issue."""
@@ -116,12 +122,12 @@ class Inboxes:
         with self._lock:
             return self._box(owner).after(number)
 
-    def add_reader(self, owner: str, reader: Callable[[], None]) -> None:
-        """Call a function, under the lock, whenever something arrives: be quick."""
+    def add_reader(self, owner: str, reader: Reader) -> None:
+        """Call a function soon after something has arrived."""
         with self._lock:
             self._box(owner).readers.append(reader)
 
-    def remove_reader(self, owner: str, reader: Callable[[], None]) -> None:
+    def remove_reader(self, owner: str, reader: Reader) -> None:
         """Forget such a function."""
         with self._lock:
             box = self._boxes.get(owner)  # none: its owner is forgotten
@@ -133,7 +139,7 @@ class Inboxes:
         with self._lock:
             box = self._boxes.pop(owner, None)
             for reader in box.readers if box else ():
-                reader()
+                self._wake(reader)
 
     def _put(self, told: Told) -> None:
         box = self._box(told.owner)

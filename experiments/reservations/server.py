@@ -78,8 +78,6 @@ class Routes:
             files("experiments.reservations").joinpath("page.html").read_text("utf-8")
         )
         self._picture = ("", 0.0, 0)
-        self._n_changes = 0
-        desk.front.on_change.append(self._note_change)
         self.app = FastAPI(
             title="Reservations of a robot",
             docs_url=None,  # its pages load scripts from outside
@@ -225,15 +223,12 @@ class Routes:
     def _fresh_picture(self) -> str:
         """Return the list as JSON; made once for all pages that want it now."""
         text, made_s, of = self._picture
-        n = self._n_changes  # first: a change while it is made makes it old
+        n = self._desk.front.n_changes  # first: a change meanwhile makes it old
         if not text or of != n or time.monotonic() > made_s + PAGE_PERIOD_S:
             made_s = time.monotonic()
             text = self._desk.snapshot().model_dump_json()
             self._picture = (text, made_s, n)
         return text
-
-    def _note_change(self) -> None:
-        self._n_changes += 1
 
     async def _letters(
         self, owner: str, key: str | None, last: int, bell: Bell

@@ -2,8 +2,9 @@
 
 The ledger itself knows no threads and no clock. This front gives it both: it counts
 ticks of a monotonic clock, wakes up when something is due, lets threads wait for their
-outcome, keeps what owners are told in inboxes, and runs callbacks outside the lock, so
-that one that hangs blocks nobody (RM-15, RM-33).
+outcome, and keeps what owners are told in inboxes. Code of others (policies, listeners,
+what is to be called when something has changed) runs in threads of its own, never under
+the lock: one that hangs, raises or waits for another lock stops nobody (RM-15, RM-33).
 """
 
 import logging
@@ -21,21 +22,29 @@ from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
 from controllers.resources.trace import (
     Event,
+    Expired,
     Failed,
     Granted,
+    Notified,
     Renewed,
     Settled,
     Ticked,
 )
-from controllers.resources.words import Refusal
+from controllers.resources.words import Refusal, Why
 from experiments.reservations.inbox import Inboxes
+from experiments.reservations.outside import Function, Outside
 from experiments.reservations.outside_callbacks import OutsideCallbacks
+from models import BadInput, TestbedError
 
 _LOG = logging.getLogger(__name__)
 WhenDone = Callable[[Ticket], None]
-"""Called once with a ticket that has its outcome, under the lock: be quick."""
+"""Called once, soon, with a ticket that has its outcome."""
 _UNSEEN = (Renewed, Settled, Ticked)
 """Events after which nobody holds or waits for anything else than before."""
+
+
+class LedgerClosed(TestbedError):
+    """Time has ended for this shared ledger: nothing can be waited for any more."""
 
 
 class SharedLedger:
@@ -62,16 +71,22 @@ class SharedLedger:
         self._due_changed = threading.Condition(self._lock)
         self._planned: int | None = None
         self._is_closed = False
+        self._n_steps = 0
         self._ended: list[int] = []
         self._has_changed = False
+        self._takers: dict[int, threading.Event] = {}
         self._watchers: dict[int, list[tuple[Ticket, WhenDone]]] = {}
+        self._outside = Outside(self._note_fault)
+        self.n_changes = 0
+        """Calls and timers so far that changed who holds or waits."""
         self.on_change: list[Callable[[], None]] = []
-        """Called under the lock after a call that changed who holds or waits."""
-        self.inboxes = Inboxes(self._lock)
+        """Called soon after such a change, and at least once after the last."""
+        self.inboxes = Inboxes(self._lock, self._outside.signal)
         """What each owner was told, and its valid tokens."""
         self._callbacks = OutsideCallbacks(clock, self._demand_again)
-        ledger.listeners.append(self.inboxes.hear)
-        ledger.listeners.append(self._hear)
+        ledger.hand_over(self._callbacks.answer, self._outside.call)
+        ledger.hear_at_once(self.inboxes.hear)
+        ledger.hear_at_once(self._hear)
         self._timer = threading.Thread(
             target=self._keep_time, name="reservations-timer", daemon=True
         )
@@ -91,30 +106,35 @@ class SharedLedger:
         self.close()
 
     def close(self) -> None:
-        """End the timer; threads that still wait get their request withdrawn."""
-        with self._lock:
-            for number in list(self._watchers):
-                self.withdraw(number)
+        """End the timer; what still waits is cancelled, as the manager is closed.
+
+        Nothing is granted any more. What is held can be given back and looked at.
+        """
+        with self.step() as (ledger, tick):
             self._is_closed = True
+            for number in reversed(ledger.waiting):
+                ledger.withdraw(number, tick, Why.CLOSED)
             self._due_changed.notify_all()
         self._timer.join()
+        self._outside.close()
 
     @contextmanager
     def step(self) -> Iterator[tuple[Ledger, int]]:
         """Do anything to the ledger in one step: yield it and the present tick."""
         with self._lock:
+            self._n_steps += 1
             try:
                 yield self._ledger, self._now()
             finally:
+                self._n_steps -= 1
                 self._wake()
 
     # -- owners ------------------------------------------------------------------------
 
     def add_owner(self, owner: Owner) -> None:
         """Make an owner known; its parent first."""
-        outside = self._callbacks.of_owner(owner)
         with self.step() as (ledger, tick):
-            ledger.add_owner(outside, tick)
+            ledger.add_owner(owner, tick)
 
     def renew(self, owner: str) -> None:
         """Show that an owner is alive."""
@@ -138,18 +158,38 @@ class SharedLedger:
 
         Returns:
             The ticket; its outcome is None while it waits.
+
+        Raises:
+            LedgerClosed: nothing is granted any more.
         """
-        outside = self._callbacks.of_request(request)
         with self.step() as (ledger, tick):
-            ticket = ledger.request(outside, tick)
+            if self._is_closed:
+                raise LedgerClosed(
+                    f"{request.owner!r} asks a ledger that is closed; ask before "
+                    "`close`, or share a new ledger."
+                )
+            ticket = ledger.request(request, tick)
             if when_done is not None and ticket.outcome is None:
                 self.watch(ticket, when_done)
         return ticket
 
     def take(self, request: Request) -> Outcome:
-        """Ask, and let this thread wait until the request has ended."""
+        """Ask, and let this thread wait until the request has ended.
+
+        Raises:
+            LedgerClosed: it was closed before; while this waits, the outcome says so.
+            BadInput: this thread is in a `step`, in which nothing can end.
+        """
         done = threading.Event()
-        ticket = self.ask(request, lambda _: done.set())
+        with self._lock:
+            if self._n_steps:
+                raise BadInput(
+                    f"{request.owner!r} would wait inside a step, where time stands "
+                    "still; leave the step first, or use `ask`."
+                )
+            ticket = self.ask(request)
+            if ticket.outcome is None:
+                self._takers[ticket.number] = done
         try:
             if ticket.outcome is None:
                 done.wait()
@@ -160,13 +200,13 @@ class SharedLedger:
         return ticket.outcome
 
     def watch(self, ticket: Ticket, when_done: WhenDone) -> None:
-        """Call a function when a ticket has its outcome; now, if it has."""
+        """Call a function when a ticket has its outcome; soon, if it has."""
         with self._lock:
             if ticket.outcome is None:
                 watchers = self._watchers.setdefault(ticket.number, [])
                 watchers.append((ticket, when_done))
             else:
-                when_done(ticket)
+                self._outside.call(when_done, ticket)
 
     def unwatch(self, ticket: Ticket, when_done: WhenDone) -> None:
         """Forget such a function."""
@@ -216,13 +256,17 @@ class SharedLedger:
         """Wake up those whom a step concerns, and the timer if it must plan anew."""
         ended, self._ended = self._ended, []
         for number in ended:
+            taker = self._takers.pop(number, None)
+            if taker is not None:
+                taker.set()
             for ticket, when_done in self._watchers.pop(number, ()):
-                when_done(ticket)
+                self._outside.call(when_done, ticket)
         self.inboxes.wake()
         if self._has_changed:
             self._has_changed = False
-            for changed in tuple(self.on_change):  # pages come and go meanwhile
-                changed()
+            self.n_changes += 1
+            for changed in tuple(self.on_change):
+                self._outside.signal(changed)
         due = self._ledger.next_due()
         if due is not None and (self._planned is None or due < self._planned):
             self._due_changed.notify_all()
@@ -234,6 +278,21 @@ class SharedLedger:
             token = ticket.outcome.token if ticket.outcome else None
             if token and token.id in self.inboxes.tokens(ticket.request.owner):
                 self.release(token)
+
+    def _note_fault(
+        self, function: Function, args: tuple[object, ...], fault: BaseException
+    ) -> None:
+        """Log what code of others raised, and tell its owner, if it is known."""
+        _LOG.error("what was told of the ledger raised", exc_info=fault)
+        said = args[0] if args else None
+        with self.step() as (ledger, _):
+            if isinstance(said, Ticket):
+                owner, number = said.request.owner, said.number
+                ledger.tell_raised(owner, fault, request=number)
+            elif isinstance(said, Notified | Expired) and ledger.is_hook(
+                function, said.owner
+            ):
+                ledger.tell_raised(said.owner, fault, token=said.token)
 
     def _demand_again(self, ticket_number: int) -> None:
         with self.step() as (ledger, tick):
@@ -252,12 +311,5 @@ class SharedLedger:
                 if wait_s > 0.0:
                     self._due_changed.wait(wait_s)
                 else:
-                    self._let_time_pass()
-
-    def _let_time_pass(self) -> None:
-        """Advance; what a listener raised is logged, and time goes on."""
-        with self.step() as (ledger, tick):
-            try:
-                ledger.advance(tick)
-            except Exception:  # noqa: BLE001  its own fault must not stop the clock
-                _LOG.exception("a listener of the ledger raised")
+                    with self.step() as (ledger, tick):
+                        ledger.advance(tick)

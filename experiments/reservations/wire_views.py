@@ -128,6 +128,8 @@ class NoticeData(_View):
     outcome: OutcomeData | None = None
     has_ended: bool = False
     """Whether the token concerned is dead."""
+    error: str = ""
+    """What the owner's own code raised."""
 
     @classmethod
     def of(cls, letter: Letter) -> "NoticeData":
@@ -147,6 +149,7 @@ class NoticeData(_View):
                 request=told.request,
                 outcome=OutcomeData.of(told.outcome) if told.outcome else None,
                 has_ended=letter.has_ended,
+                error=told.error,
             )
         return cls(
             number=letter.number,

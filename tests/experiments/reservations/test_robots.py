@@ -64,7 +64,7 @@ def listen(front: SharedLedger) -> list[Event]:
     """Return a list that gets every event from now on."""
     events: list[Event] = []
     with front.step() as (ledger, _):
-        ledger.listeners.append(events.append)
+        ledger.hear_at_once(events.append)
     return events
 
 

@@ -100,7 +100,7 @@ def test_closing_lets_every_waiting_thread_go(make_front: MakeFront) -> None:
     waiting = in_thread(lambda: front.take(Request(owner="b", resources=("ball",))))
     wait_for_waiter(front, "ball")
     front.close()
-    assert waiting().why is Why.WITHDRAWN
+    assert waiting().why is Why.CLOSED
 
 
 def test_ctrl_c_in_a_waiting_thread_withdraws_its_request(front: SharedLedger) -> None:
@@ -185,7 +185,7 @@ def test_a_callback_that_hangs_blocks_nobody(make_front: MakeFront) -> None:
     wait_for_waiter(front, "ball")
     assert front.take(Request(owner="c", resources=("Head",))).is_granted
     front.close()
-    assert result().why is Why.WITHDRAWN, "it was not hanging meanwhile"
+    assert result().why is Why.CLOSED, "it was not hanging meanwhile"
     hang.set()
 
 
@@ -265,7 +265,7 @@ def test_what_a_callback_raises_is_a_lock_and_is_in_the_trace(
 ) -> None:
     events: list[Event] = []
     with front.step() as (ledger, _):
-        ledger.listeners.append(events.append)
+        ledger.hear_at_once(events.append)
 
     def function(_: Demand) -> Answer:
         raise fault
