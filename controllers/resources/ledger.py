@@ -193,6 +193,8 @@ class Ledger:
             return Refusal.FROZEN
         if resource not in reservation.shares or reservation.mode is Mode.RESERVE:
             return Refusal.NOT_COVERED
+        if reservation.owner.children and resource.is_lent(reservation):
+            return Refusal.NOT_COVERED  # a descendant has it meanwhile (RM-26)
         return None
 
     def ticket(self, number: int) -> Ticket:

@@ -25,7 +25,7 @@ class Holding:
     owner: str
     token: TokenId
     mode: Mode
-    """`use`, or `reserve` for descendants."""
+    """`use`; `reserve` while a descendant has it, or if it is kept for them alone."""
     priority: int
     since_tick: int
     share_percent: float
@@ -141,7 +141,7 @@ def _holding(leaf: Leaf, reservation: Reservation) -> Holding:
     return Holding(
         owner=reservation.owner.name,
         token=reservation.token.id,
-        mode=reservation.mode,
+        mode=Mode.RESERVE if leaf.is_lent(reservation) else reservation.mode,
         priority=reservation.priority,
         since_tick=reservation.since,
         share_percent=100.0 * reservation.shares[leaf] / FULL,

@@ -156,6 +156,7 @@ class DocumentCalls:
             UnknownName: there is no such leaf.
         """
         with self._front.step() as (ledger, _):
+            ledger.tree.node(resourceName)
             found = self._wallet.covering(ownerName, [resourceName], ledger)
         if not found:
             raise _not_held(resourceName, ownerName)

@@ -3,17 +3,16 @@
 from collections.abc import Iterable
 
 from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.snapshot import ResourceRow, Snapshot
-from controllers.resources.words import Mode
+from controllers.resources.snapshot import Snapshot
 
 
 def held_leaves(snapshot: Snapshot, owner: str) -> set[str]:
-    """Return the leaves that an owner itself holds and may use."""
-    return {row.name for row in snapshot.resources if _is_held(row, owner)}
-
-
-def _is_held(row: ResourceRow, owner: str) -> bool:
-    return any(one.owner == owner and one.mode is Mode.USE for one in row.holders)
+    """Return the leaves that an owner itself holds, if a part of it uses them too."""
+    return {
+        row.name
+        for row in snapshot.resources
+        if any(one.owner == owner for one in row.holders)
+    }
 
 
 def still_lacking(

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from controllers.resources.ledger import Ledger
 from controllers.resources.request import Outcome
+from controllers.resources.snapshot import take_snapshot
 from controllers.resources.tokens import Token, TokenId
 from controllers.resources.trace import (
     Event,
@@ -34,13 +35,16 @@ class TokenWallet:
     def covering(
         self, owner: str, leaves: Iterable[str], ledger: Ledger
     ) -> dict[Token, list[str]]:
-        """Return an owner's tokens that cover some of the leaves, and which."""
-        asked = tuple(leaves)
+        """Return an owner's tokens that cover some of the leaves, and which.
+
+        Also those that a part of it has meanwhile: they are its own to give back.
+        """
+        mine, asked = self._tokens.get(owner, {}), set(leaves)
         found: dict[Token, list[str]] = {}
-        for token in self._tokens.get(owner, {}).values():
-            here = [leaf for leaf in asked if ledger.authorise(token, leaf) is None]
-            if here:
-                found[token] = here
+        for row in take_snapshot(ledger).resources if mine else ():
+            for holding in row.holders if row.name in asked else ():
+                if holding.token in mine:
+                    found.setdefault(mine[holding.token], []).append(row.name)
         return found
 
     def hear(self, event: Event) -> None:

@@ -8,7 +8,6 @@ from typing import ClassVar
 from controllers.resources.core.leaf import Leaf, Willing
 from controllers.resources.core.records import OwnerRecord, Reservation
 from controllers.resources.request import FULL
-from controllers.resources.words import Mode
 from models.resource_node import ResourceKind
 
 
@@ -26,7 +25,7 @@ class _Seat:
 class CumulativeLeaf(Leaf):
     """Shares of one whole; a descendant's comes out of its ancestor's."""
 
-    __slots__ = ("_reserving", "_seats")
+    __slots__ = ("_seats",)
     kind: ClassVar[ResourceKind] = ResourceKind.CUMULATIVE
 
     def __init__(self, name: str) -> None:
@@ -34,8 +33,6 @@ class CumulativeLeaf(Leaf):
         super().__init__(name)
         self._seats: dict[Reservation | None, _Seat] = {None: _Seat(FULL, None)}
         """None: the whole."""
-        self._reserving: dict[Reservation, None] = {}
-        """Seats that are kept for descendants."""
 
     @property
     def used(self) -> int:
@@ -47,13 +44,13 @@ class CumulativeLeaf(Leaf):
         return tuple(self._members(None))
 
     def scope(self, owner: OwnerRecord) -> Reservation | None:
-        """Return the nearest ancestor's (or own) reservation for descendants."""
-        theirs = [r for r in self._reserving if r.owner in owner.line]
+        """Return the nearest ancestor's reservation, or an own one that keeps."""
+        theirs = [r for r in self._seats if r is not None and r.is_open_to(owner)]
         return max(theirs, key=lambda r: r.owner.depth, default=None)
 
     def has_scopes(self) -> bool:
-        """Whether anybody reserves a share for descendants."""
-        return bool(self._reserving)
+        """Whether who has a share may have descendants that wait inside."""
+        return any(r is not None and r.may_have_inside() for r in self._seats)
 
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
         """Return all in the scope, with what is inside them, if the rate does not fit.
@@ -98,8 +95,6 @@ class CumulativeLeaf(Leaf):
         whole = self._seats[within]
         whole.used += share
         whole.parts[reservation] = None
-        if reservation.mode is Mode.RESERVE:
-            self._reserving[reservation] = None
         return within
 
     def unseat(self, reservation: Reservation) -> None:
@@ -108,7 +103,6 @@ class CumulativeLeaf(Leaf):
         whole = self._seats[seat.within]
         whole.used -= seat.share
         del whole.parts[reservation]
-        self._reserving.pop(reservation, None)
 
     def _free(self, scope: Reservation | None) -> int:
         seat = self._seats[scope]

@@ -5,15 +5,14 @@ from typing import ClassVar
 
 from controllers.resources.core.leaf import Leaf, Willing
 from controllers.resources.core.records import OwnerRecord, Reservation
-from controllers.resources.words import Mode
 from models.resource_node import ResourceKind
 
 
 class ExclusiveLeaf(Leaf):
     """A stack of reservations, each inside the one below; the top one may use.
 
-    The one below reserves for descendants, and the owner above is such a descendant
-    or itself.
+    The owner above is a descendant of the one below: what a parent has is open to its
+    children, and theirs alone while one of them has it (RM-26).
     """
 
     __slots__ = ("stack",)
@@ -34,8 +33,8 @@ class ExclusiveLeaf(Leaf):
         return self.stack[depth - 1] if depth else None
 
     def has_scopes(self) -> bool:
-        """Whether anybody reserves it for descendants."""
-        return bool(self.stack) and self.stack[0].mode is Mode.RESERVE
+        """Whether who has it may have descendants that wait inside."""
+        return bool(self.stack) and self.stack[0].may_have_inside()
 
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
         """Return all above the scope: the child is asked first, then upward."""
@@ -58,6 +57,10 @@ class ExclusiveLeaf(Leaf):
         """Return all above a reservation, the innermost first."""
         return self.stack[: self.stack.index(reservation) : -1]
 
+    def is_lent(self, reservation: Reservation) -> bool:
+        """Whether anybody is above a reservation."""
+        return self.stack[-1] is not reservation
+
     def seat(self, reservation: Reservation, share: int) -> Reservation | None:
         """Put a reservation on top."""
         del share
@@ -72,9 +75,8 @@ class ExclusiveLeaf(Leaf):
 
     def _scope_end(self, owner: OwnerRecord) -> int:
         """Return the height of the stack up to the scope of `owner`."""
-        stack, line = self.stack, owner.line
+        stack = self.stack
         for height in range(len(stack), 0, -1):
-            reservation = stack[height - 1]
-            if reservation.mode is Mode.RESERVE and reservation.owner in line:
+            if stack[height - 1].is_open_to(owner):
                 return height
         return 0

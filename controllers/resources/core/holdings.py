@@ -13,7 +13,6 @@ from controllers.resources.trace import Expired, Granted, Notified, Released, Re
 from controllers.resources.words import (
     Loss,
     LossCause,
-    Mode,
     NoticeKind,
     OutcomeKind,
     Refusal,
@@ -43,7 +42,7 @@ class Holdings:
             if waiting.owner.waiting:
                 self._book.entangled[waiting.owner] = None
         inside = {}
-        reserves = reservation.mode is Mode.RESERVE
+        has_inside = reservation.may_have_inside()
         for leaf, share in shares.items():
             below = leaf.seat(reservation, share)
             reservation.shares[leaf] = share
@@ -54,7 +53,7 @@ class Holdings:
             if leaf.waiters or leaf.losers:
                 self._book.touch(leaf)
                 self._book.suspects[waiting.owner] = None
-                if reserves or not isinstance(leaf, ExclusiveLeaf):
+                if has_inside or not isinstance(leaf, ExclusiveLeaf):
                     self._suspect_waiters(leaf)
         waiting.ticket.outcome = Outcome(
             kind=OutcomeKind.GRANTED,
@@ -187,7 +186,7 @@ class Holdings:
         What is inside never holds what it is inside of: of one owner's tokens only a
         later one can be inside an earlier one.
         """
-        if reservation.mode is Mode.USE:
+        if not reservation.may_have_inside():
             return
         inside: dict[Reservation, list[Leaf]] = {}
         for leaf in sorted(leaves, key=_name):  # an enlarged token has them otherwise
@@ -210,7 +209,7 @@ class Holdings:
             del reservation.shares[leaf]
             if leaf.waiters or leaf.losers or self._book.unqueued:
                 self._book.touch(leaf)
-                if reservation.mode is Mode.RESERVE:
+                if reservation.may_have_inside():
                     self._suspect_waiters(leaf)
 
     def _suspect_waiters(self, leaf: Leaf) -> None:
@@ -250,7 +249,7 @@ def innermost_first(yielding: Yielding) -> Yielding:
     def add(holder: Reservation) -> None:
         if holder in order:
             return
-        for leaf in holder.shares if holder.mode is Mode.RESERVE else ():
+        for leaf in holder.shares if holder.may_have_inside() else ():
             for inner in leaf.inside(holder):
                 if inner in yielding:
                     add(inner)

@@ -85,6 +85,11 @@ class Leaf(ABC):
     def unseat(self, reservation: Reservation) -> None:
         """Take it from a reservation that nobody is inside of."""
 
+    def is_lent(self, reservation: Reservation) -> bool:
+        """Whether a descendant has it in the place of one that holds it."""
+        del reservation
+        return False
+
     def is_open(self) -> bool:
         """Whether it may be granted to anybody."""
         return not self.is_frozen

@@ -161,6 +161,15 @@ class Reservation:
         self.enlarged_by: dict[int, Waiting] | None = None
         """Waiting requests that would add to it, by ticket number."""
 
+    def may_have_inside(self) -> bool:
+        """Whether anybody can be inside of it: a descendant, or who keeps (RM-26)."""
+        return bool(self.owner.children) or self.mode is Mode.RESERVE
+
+    def is_open_to(self, owner: OwnerRecord) -> bool:
+        """Whether an owner has what it needs inside of it: a descendant's (RM-26)."""
+        mine = self.owner
+        return mine in owner.line and (mine is not owner or self.mode is Mode.RESERVE)
+
 
 class Waiting:
     """A request, from its call to its outcome."""

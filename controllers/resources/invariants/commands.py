@@ -91,7 +91,12 @@ class Commands(Judge):
         held = None if token is None else self.replay.tokens.get(token)
         is_known = held is not None and is_genuine
         seated = held is not None and resource in held.seats
-        usable = seated and held is not None and held.mode is Mode.USE
+        usable = (
+            seated
+            and held is not None
+            and held.mode is Mode.USE
+            and not self.replay.leaf(resource).is_lent(held.id)
+        )
         reasons = (
             (token is None, Refusal.NO_TOKEN),
             (

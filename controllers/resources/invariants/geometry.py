@@ -1,7 +1,7 @@
 """Who stands in whose way: scopes, blockers, competitors, as functions of a replay.
 
-A leaf may be reserved by an ancestor for its descendants (RM-26): whoever has such an
-ancestor asks inside of that reservation, its scope; all others ask outside.
+What an ancestor has is open to its descendants (RM-26): whoever has such an ancestor
+asks inside of that reservation, its scope; all others ask outside.
 """
 
 from bisect import bisect_left
@@ -25,16 +25,18 @@ def scope(leaf: LeafState, owner: OwnerState) -> SeatState | None:
     The topmost one of its line on an exclusive leaf, the nearest one on a cumulative
     leaf; states have none.
     """
-    if not leaf.reserved or leaf.kind is ResourceKind.STATE:
+    if leaf.kind is ResourceKind.STATE:
         return None
-    open_to_it = [
-        seat
-        for seat in leaf.seats
-        if seat.token.mode is Mode.RESERVE and seat.owner in owner.line
-    ]
+    open_to_it = [seat for seat in leaf.seats if is_open_to(seat, owner)]
     if leaf.kind is ResourceKind.EXCLUSIVE:
         return open_to_it[-1] if open_to_it else None
     return min(open_to_it, key=lambda seat: owner.line[seat.owner], default=None)
+
+
+def is_open_to(seat: SeatState, owner: OwnerState) -> bool:
+    """Whether an owner is a descendant of a seat's, or the same one's that keeps."""
+    distance = owner.line.get(seat.owner)
+    return distance is not None and (distance > 0 or seat.token.mode is Mode.RESERVE)
 
 
 def free(leaf: LeafState, within: SeatState | None) -> int:
@@ -81,10 +83,10 @@ def earlier_competitors(
     """Yield the earlier ones that wait for a leaf in the same scope, the last first."""
     if leaf.kind is ResourceKind.STATE:
         return
-    within = scope(leaf, request.owner)
+    within, has_scopes = scope(leaf, request.owner), leaf.has_scopes
     for place in range(bisect_left(leaf.queue, request.key) - 1, -1, -1):
         other = replay.requests[leaf.queue[place][2]]
-        if not leaf.reserved or scope(leaf, other.owner) is within:
+        if not has_scopes or scope(leaf, other.owner) is within:
             yield other
 
 
@@ -112,7 +114,7 @@ def heads(replay: Replay, leaf: LeafState) -> Iterator[RequestState]:
             yield request
             if request.firm_at <= replay.now and leaf.kind is not ResourceKind.STATE:
                 closed.add(within)
-                if not leaf.reserved:
+                if not leaf.has_scopes:
                     return
 
 

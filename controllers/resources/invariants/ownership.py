@@ -1,7 +1,7 @@
 """I-1, I-2, I-19, I-20: who may sit on a leaf together."""
 
 from controllers.resources import trace as t
-from controllers.resources.invariants.geometry import blockers, scope
+from controllers.resources.invariants.geometry import blockers, is_open_to, scope
 from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.replay_records import LeafState, SeatState
 from controllers.resources.invariants.seam import Findings, Judge, Rule, after, before
@@ -14,8 +14,9 @@ class Ownership(Judge):
     """One owner a leaf, whole subtrees, exact sums.
 
     An exclusive leaf is a stack: each seat is inside the reservation below, whose owner
-    is the same or an ancestor, and only the top one uses (RM-26). States are held while
-    active. Rates sum to at most 10 000 in the whole and in each reservation.
+    is an ancestor, or the same one that keeps, and only the top one uses (RM-26).
+    States are held while active. Rates sum to at most 10 000 in the whole and in each
+    reservation.
     """
 
     invariants = ("I-1", "I-2", "I-19")
@@ -66,9 +67,11 @@ class Ownership(Judge):
         for k in range(1, len(leaf.seats)):
             low, high = leaf.seats[k - 1], leaf.seats[k]
             both = f"{leaf.name} is held by {low.owner.name} and {high.owner.name}"
+            if is_open_to(low, high.owner):
+                continue
             if low.token.mode is Mode.USE:
                 yield "I-1", f"{both}, and the former uses it"
-            elif low.owner not in high.owner.line:
+            else:
                 yield "I-2", f"{both}, who is no part of the former"
 
     def _sums(self, leaf: LeafState, event: t.Granted) -> Findings:
@@ -82,7 +85,7 @@ class Ownership(Judge):
 
 
 class Inheritance(Judge):
-    """What an ancestor reserves is its descendants', and theirs no longer than its."""
+    """What an ancestor has is its descendants', and theirs no longer than its."""
 
     invariants = ("I-20",)
 
@@ -137,7 +140,7 @@ class Inheritance(Judge):
     def note_orphans(self, event: t.Released | t.Revoked | t.Expired) -> Findings:
         """Remember what is inside of a seat that goes."""
         token = self.replay.live(event.token)
-        if token is not None and token.mode is Mode.RESERVE:
+        if token is not None:
             for name in _leaves_of(event):
                 for seat in self.replay.leaf(name).seats:
                     if seat.inside == token.id:

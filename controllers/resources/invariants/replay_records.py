@@ -92,8 +92,6 @@ class LeafState:
     """Whether it commands set-points of joints, which must be left safe."""
     seats: list[SeatState] = field(default_factory=list)
     """In the order of their grants: on an exclusive leaf a stack."""
-    reserved: int = 0
-    """How many of the seats are reservations for descendants."""
     used: int = 0
     """Shares that come out of the whole, in 1/100 %."""
     freezes: dict[str, bool] = field(default_factory=dict)
@@ -106,6 +104,18 @@ class LeafState:
         """Whether a virtual owner has it whole."""
         return any(self.freezes.values())
 
+    @property
+    def has_scopes(self) -> bool:
+        """Whether who has it may have descendants that wait inside."""
+        return any(
+            seat.owner.children or seat.token.mode is Mode.RESERVE
+            for seat in self.seats
+        )
+
+    def is_lent(self, token: TokenId) -> bool:
+        """Whether somebody is inside of a token's seat, if one at a time has it."""
+        return self.kind is ResourceKind.EXCLUSIVE and self.seats[-1].token.id != token
+
     def seat_of(self, token: TokenId | None) -> SeatState | None:
         """Return the seat of a token."""
         if token is None:
@@ -115,13 +125,11 @@ class LeafState:
     def seat(self, seat: SeatState) -> None:
         """Let somebody have it, or a share of it."""
         self.seats.append(seat)
-        self.reserved += seat.token.mode is Mode.RESERVE
         self._account(seat, seat.share)
 
     def unseat(self, seat: SeatState) -> None:
         """Let somebody leave."""
         self.seats.remove(seat)
-        self.reserved -= seat.token.mode is Mode.RESERVE
         self._account(seat, -seat.share)
 
     def join(self, key: Key) -> None:

@@ -125,8 +125,8 @@ class Passing(Judge):
         if held is None or held.ended is not None or held.mode is not Mode.USE:
             return False
         return all(
-            leaf in held.seats and not self.replay.leaf(leaf).is_frozen
-            for leaf in leaves
+            name in held.seats and not leaf.is_frozen and not leaf.is_lent(token)
+            for name, leaf in ((name, self.replay.leaf(name)) for name in leaves)
         )
 
     def _follows(self, event: s.StreamReceived) -> bool:

@@ -59,7 +59,7 @@ def ledger_picture(snapshot: Snapshot) -> Picture:
 def model_picture(model: SequentialModel) -> Picture:
     return {
         leaf: (
-            sorted((s.held.token.id, s.held.mode, s.share) for s in model.on(leaf)),
+            sorted((s.held.token.id, model.shown(s), s.share) for s in model.on(leaf)),
             [wait.number for wait in model.queue() if leaf in wait.shares],
             sorted(
                 (f.by, f.is_total, f.cap or 1.0)

@@ -221,8 +221,8 @@ class SequentialModel(BodyCalls):
             return held
         if self.is_frozen(leaf):
             return Refusal.FROZEN
-        is_covered = any(seat.leaf == leaf for seat in self.of(held))
-        if not is_covered or held.mode is Mode.RESERVE:
+        here = [seat for seat in self.of(held) if seat.leaf == leaf]
+        if not here or self.shown(here[0]) is Mode.RESERVE:
             return Refusal.NOT_COVERED
         return None
 

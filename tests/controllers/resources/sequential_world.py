@@ -107,12 +107,14 @@ class World:
         return [seat for seat in self.seats if seat.held is held]
 
     def scope(self, leaf: str, owner: str) -> Seat | None:
-        """Return the reserved seat in which an owner's request on a leaf is decided."""
+        """Return the seat in which an owner's request on a leaf is decided: one of an
+        ancestor, or one of its own that keeps."""
         line = self.line(owner)
         mine = [
             seat
             for seat in self.on(leaf)
-            if seat.held.mode is Mode.RESERVE and seat.held.owner in line
+            if seat.held.owner in line[1:]
+            or (seat.held.owner == owner and seat.held.mode is Mode.RESERVE)
         ]
         if self.kinds[leaf] is ResourceKind.EXCLUSIVE:
             return mine[-1] if mine else None
@@ -138,14 +140,21 @@ class World:
 
     def above(self, seat: Seat) -> list[Seat]:
         """Return what ends when a seat goes, top or deepest first."""
-        if seat.held.mode is not Mode.RESERVE:
-            return []
         if self.kinds[seat.leaf] is ResourceKind.CUMULATIVE:
             return self.whole(seat)[:-1]
         if self.kinds[seat.leaf] is ResourceKind.STATE:
             return []
         stack = self.on(seat.leaf)
         return stack[::-1][: len(stack) - 1 - stack.index(seat)]
+
+    def is_lent(self, seat: Seat) -> bool:
+        """Whether a descendant has the leaf meanwhile, of which there is one."""
+        return self.kinds[seat.leaf] is ResourceKind.EXCLUSIVE and bool(
+            self.above(seat)
+        )
+
+    def shown(self, seat: Seat) -> Mode:
+        return Mode.RESERVE if self.is_lent(seat) else seat.held.mode
 
     def blockers(self, leaf: str, owner: str, share: int) -> list[Seat]:
         """Return the seats in the way of an owner, first to be asked first."""

@@ -9,7 +9,6 @@ from tests.controllers.resources.stage import (
     GRANTED,
     LOST,
     TIMED_OUT,
-    Diary,
     Stage,
     end_of,
     why,
@@ -102,16 +101,6 @@ def test_a_child_that_pauses_does_so_though_its_parent_stops() -> None:
     assert notice.why is LossCause.PAUSED
     stage.release(taken)
     assert stage.holders("TTS") == ("child",)
-
-
-@pytest.mark.requirement("RM-26")
-def test_a_parent_that_uses_is_in_the_way_of_its_child(stage: Stage) -> None:
-    diary = Diary()
-    stage.take("parent", "TTS", policy=CallbackOnDemand(diary))
-    waiting = stage.ask("child 1", "TTS", timeout_s=0.1)
-    assert [demand.asker for demand in diary.demands] == ["child 1"]
-    stage.until(0.1)
-    assert end_of(waiting) == (TIMED_OUT, 0.1)
 
 
 @pytest.mark.requirement("RM-26")

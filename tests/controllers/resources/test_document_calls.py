@@ -366,3 +366,45 @@ def test_who_loses_is_told_by_its_service(world: World) -> None:
     world.calls.waitForResource("HeadPitch", "Dance", "", 0)
     world.calls.releaseResource("HeadPitch", "Dance")
     assert len(lost) == 2
+
+
+@pytest.mark.requirement("RM-26", "RM-28", "RM-29", "RM-30")
+@pytest.mark.parametrize(
+    "call", ["waitForResource", "waitResources", "acquireResource", "by objects"]
+)
+def test_what_a_parent_takes_is_open_to_its_parts(world: World, call: str) -> None:
+    """By the calls alone: a box of an application, its boxes, and one outside."""
+
+    def take(owner: str, timeout_s: float = 0.0) -> None:
+        if call == "by objects":
+            names = owner.split("__")
+            box = Box(names[0])
+            for k in range(2, len(names) + 1):
+                box = Box("__".join(names[:k]), box)
+            world.calls.waitForLocalResourcesTree(["Head"], box, "", timeout_s)
+        elif call == "waitResources":
+            world.calls.waitResources(["Head"], owner, "", timeout_s)
+        else:
+            getattr(world.calls, call)("Head", owner, "", timeout_s)
+
+    def may(owner: str) -> Refusal | None:
+        token = world.calls.token(owner, "HeadYaw")
+        return world.ledger.authorise(token, "HeadYaw")
+
+    take("root")
+    assert may("root") is None
+    take("root__dance__nod")
+    assert may("root__dance__nod") is None
+    for refused in ("root__look", "stranger"):
+        with pytest.raises(NotGranted, match="in the way"):
+            take(refused)
+    take("root")  # it has it already: nothing happens, its part goes on
+    take("root__dance__nod")
+    assert world.owners_of("HeadYaw") == ["root__dance__nod", "root"]
+    world.calls.releaseResource("Head", "root__dance__nod")
+    take("root__look")
+    world.script[world.ledger.tick + 5] = lambda: world.calls.releaseResource(
+        "Head", "root"
+    )
+    take("stranger", 1.0)
+    assert world.owners_of("HeadYaw") == ["stranger"]

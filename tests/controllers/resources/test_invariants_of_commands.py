@@ -181,3 +181,27 @@ def test_who_is_told_after_the_taker_moves_is_found() -> None:
     tale.command(1, 2, "LHand")
     tale.write(1, 2, "LHand")
     assert told(tale) == {"I-17"}
+
+
+@pytest.mark.requirement("RM-26", "I-11", "I-15")
+def test_what_a_part_has_is_not_moved_by_its_whole() -> None:
+    """While the kid is inside of ann's, the right to the joint is its alone."""
+    tale = Tale()
+    whole = tale.take("ann", "HeadYaw HeadPitch")
+    part = tale.take("kid", "HeadYaw", inside={"HeadYaw": whole})
+    tale.settle()
+    tale.command(1, part, "HeadYaw")
+    tale.write(1, part, "HeadYaw")
+    tale.command(2, whole, "HeadPitch")
+    tale.write(2, whole, "HeadPitch")
+    tale.command(3, whole, "HeadYaw")
+    tale.refuse(3, whole, "HeadYaw", Refusal.NOT_COVERED)
+    assert told(tale) == set()
+    tale.command(4, whole, "HeadYaw")
+    tale.write(4, whole, "HeadYaw")
+    assert told(tale) == {"I-11"}
+    tale.release(part, "kid", "HeadYaw")
+    tale.settle()
+    tale.command(5, whole, "HeadYaw")
+    tale.refuse(5, whole, "HeadYaw", Refusal.NOT_COVERED)
+    assert told(tale) == {"I-11", "I-15"}

@@ -19,6 +19,7 @@ from tests.controllers.resources.telling_apart import Case, assert_told_apart
 def a_crash_that_leaves_a_child(tale: Tale, is_wrong: bool) -> None:
     hand = tale.take("kid", "LHand")
     head = tale.take("ann", "HeadYaw")
+    tale.take("bob", "HeadPitch")
     waits = tale.ask("kid", "HeadPitch HeadYaw")
     tale.settle()
     tale.say(t.Crashed, owner="ann")

@@ -4,8 +4,8 @@ import pytest
 
 from controllers.resources.behaviours import Behaviour
 from controllers.resources.front import LedgerFront
-from controllers.resources.policies import StopOnDemand
-from controllers.resources.start_behaviour import start_behaviour
+from controllers.resources.policies import Lock, StopOnDemand
+from controllers.resources.start_behaviour import start_behaviour, stop_behaviour
 from controllers.resources.trace import Revoked
 from controllers.resources.words import LossCause, Mode, Refusal, Why
 from models import BadInput
@@ -171,3 +171,74 @@ def test_an_owner_that_keeps_may_use_it_itself(stage: Stage) -> None:
     stage.take("parent", *HEAD, mode=RESERVE)
     token = stage.take("parent", "HeadYaw")
     assert stage.may(token, "HeadYaw") is None
+
+
+@pytest.mark.requirement("RM-26", "RM-28", "RM-29", "RM-30", "I-20")
+def test_what_a_parent_takes_is_open_to_its_children_one_at_a_time(
+    stage: Stage,
+) -> None:
+    """It asks for nothing special; while a child has it, the child alone commands."""
+    whole = stage.take("parent", *A_AND_B)
+    assert stage.may(whole, "TTS") is None
+    first = stage.take("child 1", "TTS", policy=StopOnDemand())
+    assert stage.may(first, "TTS") is None
+    assert stage.may(whole, "TTS") is Refusal.NOT_COVERED
+    assert stage.may(whole, "LHand") is None
+    assert [h.mode for h in stage.row("TTS").holders] == [Mode.USE, Mode.RESERVE]
+    outside = stage.ask("stranger", "TTS", timeout_s=9.0)
+    second = stage.take("child 2", "TTS")
+    assert stage.demands_on("child 1") == [("stranger", 0.0), ("child 2", 0.0)]
+    assert stage.demands_on("parent") == [("stranger", 0.0)]
+    assert stage.holders("TTS") == ("child 2", "parent")
+    stage.release(second)
+    assert stage.may(whole, "TTS") is None
+    third = stage.take("child 1", "TTS")
+    stage.at(1.0)
+    stage.release(whole)
+    assert stage.may(third, "TTS") is Refusal.REVOKED
+    assert end_of(outside) == (GRANTED, 1.0)
+    assert stage.told("child 1", LOST)[-1].why is LossCause.PARENT_RELEASED
+
+
+@pytest.mark.requirement("RM-31", "RM-26")
+@pytest.mark.parametrize("agrees", [("child 1", "parent"), ("child 1",), ("parent",)])
+def test_an_outsider_asks_the_child_and_then_the_parent_that_took(
+    agrees: tuple[str, ...],
+) -> None:
+    stage = Stage()
+    for name, above in (("parent", None), ("child 1", "parent"), ("stranger", None)):
+        policy = StopOnDemand() if name in agrees else Lock()
+        stage.owner(name, parent=above, policy=policy)
+    stage.take("parent", *A_AND_B)
+    stage.take("child 1", "TTS")
+    asked = stage.ask("stranger", "TTS", timeout_s=0.0)
+    if len(agrees) == 2:
+        assert end_of(asked) == (GRANTED, 0.0)
+        assert stage.held_by("parent") == stage.held_by("child 1") == ()
+    else:
+        assert stage.holders("TTS") == ("child 1", "parent")
+
+
+@pytest.mark.requirement("RM-26", "RM-50")
+def test_the_parts_of_a_behaviour_have_what_it_has(stage: Stage) -> None:
+    arms = Behaviour(name="left", essential=("LArm",))
+    front = LedgerFront(stage.ledger)
+    both = Behaviour(name="both", essential=("Arms",), parts=(arms,))
+    running = start_behaviour(both, front)
+    part, token = running.part("left"), running.present_token(stage.ledger)
+    assert part.runs
+    assert stage.may(part.token, "LHand") is None
+    assert stage.may(token, "LHand") is Refusal.NOT_COVERED
+    assert stage.may(token, "RHand") is None
+    stop_behaviour(running, front)
+    assert stage.held_by("both") == stage.held_by("left") == ()
+
+
+@pytest.mark.requirement("RM-26", "RM-56")
+def test_a_share_of_a_child_comes_out_of_what_its_parent_takes(stage: Stage) -> None:
+    stage.take("parent", rates={"CPU": 60.0})
+    stage.take("child 1", rates={"CPU": 50.0})
+    assert stage.row("CPU").used_percent == 60.0
+    too_much = stage.ask("child 2", rates={"CPU": 20.0}, timeout_s=0.0)
+    assert why(too_much) is Why.BUSY
+    assert stage.take("stranger", rates={"CPU": 40.0})
