@@ -183,7 +183,7 @@ def test_who_is_told_after_the_taker_moves_is_found() -> None:
     assert told(tale) == {"I-17"}
 
 
-@pytest.mark.requirement("RM-26", "I-11", "I-15")
+@pytest.mark.requirement("RM-26")
 def test_what_a_part_has_is_not_moved_by_its_whole() -> None:
     """While the kid is inside of ann's, the right to the joint is its alone."""
     tale = Tale()

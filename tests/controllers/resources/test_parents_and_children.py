@@ -173,7 +173,7 @@ def test_an_owner_that_keeps_may_use_it_itself(stage: Stage) -> None:
     assert stage.may(token, "HeadYaw") is None
 
 
-@pytest.mark.requirement("RM-26", "RM-28", "RM-29", "RM-30", "I-20")
+@pytest.mark.requirement("RM-26", "RM-28", "RM-29", "RM-30")
 def test_what_a_parent_takes_is_open_to_its_children_one_at_a_time(
     stage: Stage,
 ) -> None:

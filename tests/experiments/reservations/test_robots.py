@@ -450,11 +450,11 @@ def test_ctrl_c_while_waiting_leaves_no_request_behind(
 
 @pytest.mark.requirement("RM-26", "RM-59")
 def test_what_a_robot_takes_is_open_to_its_parts_over_a_network(
-    url: str, robots: Callable[..., Client]
+    server: ReservationServer, robots: Callable[..., Client]
 ) -> None:
     robot, rival = robots("robot 1"), robots("robot 2")
     whole = robot.take("Head").token
-    with Client(url, "its look", parent=robot) as look:
+    with Client(server.url, "its look", parent=robot) as look:
         part = look.take("HeadYaw", timeout_s=0.0).token
         assert part is not None
         assert look.authorise(part, "HeadYaw") is None
