@@ -1,4 +1,4 @@
-"""`nao-testbed scenario`: run, check, schema, schemas, list.
+"""`nao-testbed scenario`: run, check, schema, schemas, words, list.
 
 Exit status: 0 every expectation holds, or the file is right; 1 some do not hold, or the
 run failed; 2 bad input. Data goes to stdout or files, messages to stderr.
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import JsonOption
+from experiments.options import JsonOption, RobotOption
 from experiments.stop_signals import heed_stop_signals
 from models import BadInput
 
@@ -103,6 +103,35 @@ def schemas() -> None:
     from experiments.report.schema_table import schema_table  # noqa: PLC0415  # heavy
 
     Console(width=None if sys.stdout.isatty() else 120).print(schema_table())
+
+
+@scenario_app.command()
+def words(
+    kinds: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KIND]...", help="Such as motions; default: all."),
+    ] = None,
+    robot: RobotOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """List what a file may name: motions, commands, schemas, policies, conditions."""
+    from rich.console import Console  # noqa: PLC0415  # heavy
+
+    from experiments.json_file import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
+    from experiments.scenarios.words import (  # noqa: PLC0415  # heavy
+        check_kinds,
+        scenario_words,
+        word_tables,
+    )
+    from models import load_robot  # noqa: PLC0415  # heavy
+
+    check_kinds(kinds or ())
+    found = scenario_words(load_robot(robot))
+    write_json(json_file, json_text({kind: found[kind] for kind in kinds or found}))
+    if json_file != STDOUT:
+        console = Console(width=None if sys.stdout.isatty() else 120)
+        for table in word_tables(found, kinds or ()):
+            console.print(table)
 
 
 @scenario_app.command(name="list")

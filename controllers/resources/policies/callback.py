@@ -13,7 +13,9 @@ def _keep(demand: Demand) -> None:
 
 @dataclass(frozen=True)
 class CallbackOnDemand:
-    """A function decides; what it says nothing about, it keeps until a limit.
+    """A function, or the behaviour itself, decides; without an answer it keeps.
+
+    What it says nothing about is kept until a limit.
 
     A dance that is asked for the legs goes on to its next stable posture and releases
     them there: its function returns None, and `limit_s` says how long that may take.

@@ -8,7 +8,10 @@ from controllers.resources.policies.seam import Answer, AnswerKind, Demand
 
 @dataclass(frozen=True)
 class PauseOnDemand:
-    """The holder waits at the front of its class for exactly the set that it had."""
+    """The holder gives way, and goes on with the same set when the taker is done.
+
+    It waits at the front of its class for exactly the set that it had.
+    """
 
     name: ClassVar[str] = "pause"
 

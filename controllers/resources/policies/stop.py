@@ -8,7 +8,7 @@ from controllers.resources.policies.seam import Answer, AnswerKind, Demand
 
 @dataclass(frozen=True)
 class StopOnDemand:
-    """The holder gives way, at once or within the time that stopping takes."""
+    """The holder gives way for good, at once or in the time that stopping takes."""
 
     name: ClassVar[str] = "stop"
 

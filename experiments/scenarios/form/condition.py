@@ -207,6 +207,13 @@ CONDITIONS: Mapping[str, type[Part]] = {
     "output_below": OutputBelowForm,
 }
 """Key to kind."""
+LASTING = frozenset(
+    {
+        *("holds", "state", "degc_above", "degc_below", "fallen", "shut_down"),
+        *("output", "output_above", "output_below"),
+    }
+)
+"""Keys of claims that last; the others happen."""
 
 ConditionForm = Annotated[
     Annotated[StartedForm, Tag("StartedForm")]

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from controllers.resources.policies import policy_classes
 from controllers.schemas.registry import schema_names
+from experiments.scenarios.form.condition import CONDITIONS
 from experiments.scenarios.shipped import SCENARIOS, scenario_about
+from models import load_robot
 from sim.run_folder import read_run
 from tests.experiments.command.helpers import Run
 
+TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 SHORT = """
 name: short
 about: One behaviour has the head for a moment.
@@ -145,3 +149,45 @@ def test_bad_input_starts_nothing(
     assert ran.status == 2
     assert problem in ran.err
     assert not (here / "runs").exists()
+
+
+def test_words_are_all_that_a_writer_may_name(here: Path, nao_testbed: Run) -> None:
+    ran = nao_testbed("scenario words --json words.json")
+    assert (ran.status, ran.err) == (0, "")
+    words = json.loads((here / "words.json").read_text())
+    library = load_robot().library
+    names = {kind: [one["name"] for one in words[kind]] for kind in words}
+    assert names["motions"] == list(library.motions)
+    assert names["lights"] == list(library.lights)
+    assert names["sounds"] == list(library.sounds)
+    assert names["commands"] == list(library.orders)
+    assert names["postures"] == list(load_robot().postures)
+    assert names["schemas"] == list(schema_names())
+    assert names["policies"] == list(policy_classes())
+    assert names["conditions"] == list(CONDITIONS)
+    shown = " ".join(ran.out.split())
+    for kind, known in names.items():
+        assert kind.capitalize() in shown
+        for name in known:
+            assert name in shown, name
+    for schema in words["schemas"]:
+        assert schema["about"]
+        for one in schema["parameters"]:
+            assert one["about"], f"{schema['name']}: {one['name']}"
+            assert f"{one['name']}:" in shown
+    for kind in ("policies", "conditions", "events", "expectations"):
+        assert all(one["about"].endswith(".") for one in words[kind])
+    lasting = {one["name"] for one in words["conditions"] if one["lasts"]}
+    assert {"state", "fallen", "output_above"} < lasting
+    assert not {"said", "motion_started", "event"} & lasting
+
+
+def test_words_of_another_robot_and_of_some_kinds(nao_testbed: Run) -> None:
+    ran = nao_testbed(f"scenario words motions postures --robot {TWO_LEG}")
+    assert ran.status == 0, ran.err
+    assert "Policies" not in ran.out
+    assert "nod" not in ran.out
+    assert "Stand" in ran.out
+    wrong = nao_testbed("scenario words motion")
+    assert wrong.status == 2
+    assert "Did you mean 'motions'?" in wrong.err

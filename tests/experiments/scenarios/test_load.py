@@ -6,9 +6,11 @@ import pytest
 
 from controllers.resources.policies import PauseOnDemand, StopOnDemand
 from controllers.resources.words import Mode, OutcomeKind, Preemption
+from experiments.scenarios.form.condition import LASTING
 from experiments.scenarios.plan import conditions as c
 from experiments.scenarios.plan import events as e
 from experiments.scenarios.plan import expectations as x
+from experiments.scenarios.playing import watches
 from experiments.scenarios.reading.load import load_scenario
 from models.library import Unit
 from models.yaml_lines import FileErrors
@@ -221,6 +223,8 @@ def test_events_and_expectations_share_conditions(
     assert isinstance(never, x.Happens)
     assert happens.condition == never.condition == condition
     assert (happens.times, never.times) == (None, 0)
+    key = text.partition(":")[0]
+    assert (key in LASTING) == isinstance(condition, watches.LASTING)
 
 
 def test_a_behaviour_without_children_in_the_file_may_wake_some(load: Load) -> None:
