@@ -95,13 +95,15 @@ class Activation:
             self._endings.stand_down(one, "not ready")
 
     def run_turns(self, due: Iterable[Instance]) -> None:
-        """Let those that are due act, from the roots downwards, and compete."""
+        """Let those that are due act, from the roots downwards, and compete.
+
+        What one of them gives back another one may get: a grant starts in its slot.
+        """
         turns = self._turns
         for one in due:
             heappush(turns, one.number)
-        for one in self._endings.waiting:
-            if one.claim is not None and one.claim.outcome is not None:
-                heappush(turns, one.number)
+        self._call_answered(is_granted=False)
+        changes = self._ledger.changes
         while turns:
             one = self._instances[heappop(turns)]
             if one.state is State.READY and one.parent is None:
@@ -113,6 +115,21 @@ class Activation:
             if one.is_acting and one.due == self._endings.tick:
                 one.due = -1
                 self._act(one, "iterate", one.acting.iterate)
+            if changes != self._ledger.changes:
+                changes = self._ledger.changes
+                self._call_answered(is_granted=True)
+
+    def _call_answered(self, *, is_granted: bool) -> None:
+        """Give a turn to those whose request has ended.
+
+        Args:
+            is_granted: only to those who got what they wait for. Who was refused in
+                this slot, and asks anew, hears of it in the next one.
+        """
+        for one in self._endings.waiting:
+            outcome = None if one.claim is None else one.claim.outcome
+            if outcome is not None and (outcome.is_granted or not is_granted):
+                heappush(self._turns, one.number)
 
     # -- waking and sleeping ----------------------------------------------------------
 

@@ -243,9 +243,10 @@ class CoupledRobot:
         if self.posture is not None and tick % self._look_ticks == 0:
             look = partial(self.posture.step, observation, now)
             self.failures.attempt("posture monitor", now, look)
+        attempt = self.failures.attempt
+        attempt("ledger", now, partial(self.ledger.advance, now))
         self.behaviours.act(tick, observation)
         now = max(tick, self.ledger.tick)
-        attempt = self.failures.attempt
         attempt("command controller", now, partial(self.commands.step, now))
         attempt("transmitter", now, partial(self.transmitter.step, now))
         attempt("ledger", now, partial(self.ledger.advance, now))
