@@ -73,6 +73,16 @@ class ResourceRow:
     used_percent: float | None = None
     """Of a cumulative resource."""
 
+    @property
+    def users(self) -> tuple[str, ...]:
+        """Who has it, real or virtual: by use, or frozen whole; empty: nobody.
+
+        Who reserves it for descendants does not use it, and an effort cap takes it
+        from nobody.
+        """
+        virtual = (hold.by for hold in self.virtual if hold.is_total)
+        return (*virtual, *(h.owner for h in self.holders if h.mode is Mode.USE))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OwnerRow:

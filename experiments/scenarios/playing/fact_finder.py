@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from controllers.resources.snapshot import take_snapshot
-from controllers.resources.words import Mode
 from controllers.schemas.states import State
 from experiments.scenarios.plan import conditions as c
 from experiments.scenarios.plan.events import WhenTrue
@@ -13,9 +12,6 @@ from experiments.scenarios.plan.scenario import Scenario
 from experiments.scenarios.playing.facts import Facts
 from experiments.scenarios.playing.stage import Stage
 from models import UnknownName
-
-BODY_TICKS = 10
-"""Slots between two looks at the body: temperatures, a fall, a shut-down."""
 
 
 class FactFinder:
@@ -47,8 +43,6 @@ class FactFinder:
             facts.holders = self._holders()
         if self._outputs:
             facts.outputs = self._values()
-        if facts.tick % BODY_TICKS:
-            return
         sim = stage.body.sim
         facts.has_fallen = sim.has_fallen()
         facts.is_shut_down = sim.protection.state().is_shut_down
@@ -66,13 +60,9 @@ class FactFinder:
                     values[path, variable] = schemas.value(path, variable)
         return values
 
-    def _holders(self) -> dict[str, str | None]:
-        holders: dict[str, str | None] = dict.fromkeys(self._leaves)
-        for row in take_snapshot(self._stage.ledger).resources:
-            if row.name in holders:
-                users = [h.owner for h in row.holders if h.mode is Mode.USE]
-                holders[row.name] = users[0] if users else None
-        return holders
+    def _holders(self) -> dict[str, tuple[str, ...]]:
+        rows = take_snapshot(self._stage.ledger).resources
+        return {row.name: row.users for row in rows if row.name in self._leaves}
 
 
 def conditions_of(plan: Scenario) -> Iterator[c.Condition]:

@@ -10,10 +10,12 @@ from controllers.resources.trace import (
     Event,
     Expired,
     Failed,
+    Frozen,
     Granted,
     Released,
     Revoked,
     StateChanged,
+    Thawed,
 )
 from controllers.resources.words import OutcomeKind
 from controllers.schemas.trace import SchemaFailed, SchemaStarted, SchemaStopped
@@ -29,6 +31,7 @@ HEARD = frozenset(
     {
         Expired,
         Failed,
+        Frozen,
         Granted,
         GroupStarted,
         Released,
@@ -40,6 +43,7 @@ HEARD = frozenset(
         StreamEnded,
         StreamReceived,
         StreamStarted,
+        Thawed,
     }
 )
 """Kinds of events that matter: there are many others in each slot."""
@@ -51,8 +55,8 @@ class Facts:
 
     tick: int = 0
     # What lasts.
-    holders: Mapping[str, str | None] = field(default_factory=dict)
-    """Leaf to the owner that holds it by use; those that somebody asks about."""
+    holders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Leaf to who has it (`ResourceRow.users`); those that somebody asks about."""
     states: dict[str, str | None] = field(default_factory=dict)
     """Set of states to its active one."""
     degc: Mapping[str, float] = field(default_factory=dict)
@@ -75,8 +79,9 @@ class Facts:
     """Unit, and what it begins to put out: a motion, a light pattern, a text."""
     events: set[str] = field(default_factory=set)
     """Names of the scenario's events that took place."""
-    members: dict[str, set[int]] = field(default_factory=dict)
-    """Group to its streams that are not over: with the last one, the group is."""
+    members: dict[tuple[int | None, str], set[int]] = field(default_factory=dict)
+    """Preset and ID of a group to its streams that are not over: with the last one,
+    the group is."""
     is_quiet: bool = True
     """Whether nothing was heard since `clear`."""
 
@@ -126,17 +131,18 @@ class Facts:
             case Revoked():
                 self.losers.add(event.owner)
                 self.has_moved = True
-            case Released() | Expired():
+            case Released() | Expired() | Frozen() | Thawed():
                 self.has_moved = True
             case StateChanged():
                 self.states[event.group] = event.active
             case GroupStarted():
                 self.groups_started.add(event.group)
             case StreamReceived(group=str(group), refused=None):
-                self.members.setdefault(group, set()).add(event.stream)
+                key = event.preset, group
+                self.members.setdefault(key, set()).add(event.stream)
                 return
             case StreamEnded(group=str(group)):
-                members = self.members.get(group, set())
+                members = self.members.get((event.preset, group), set())
                 members.discard(event.stream)
                 if members:
                     return

@@ -1,6 +1,6 @@
 """Conditions at work: a test of the facts of each slot, and when it came true."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 
 from experiments.scenarios.plan import conditions as c
@@ -65,7 +65,8 @@ def test_of(condition: c.Condition) -> Test:  # noqa: PLR0911, PLR0912 # a branc
             return lambda facts: owner in facts.losers
         case c.Holds(holders=holders):
             return lambda facts: all(
-                facts.holders.get(leaf) == owner for leaf, owner in holders.items()
+                is_held_by(facts.holders.get(leaf, ()), owner)
+                for leaf, owner in holders.items()
             )
         case c.InState(state=state):
             return lambda facts: state in facts.states.values()
@@ -104,6 +105,11 @@ def _beyond(condition: c.OutputBeyond) -> Test:
         return float(value) > limit if is_above else float(value) < limit
 
     return test
+
+
+def is_held_by(users: Sequence[str], owner: str | None) -> bool:
+    """Whether an owner is among those who have a resource; None: nobody has it."""
+    return not users if owner is None else owner in users
 
 
 def _hot(limits: Mapping[str, float], is_above: bool) -> Test:

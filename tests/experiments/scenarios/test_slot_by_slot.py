@@ -1,12 +1,15 @@
 """What is so in a slot of a scenario, and what begins in which one."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from controllers.schemas.library.say import SayParameters
 from controllers.schemas.library.state_minded import StateMinded
 from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.run import run_scenario
+from experiments.scenarios.playing.stage import Stage
 from experiments.scenarios.reading.load import load_scenario
 
 
@@ -90,3 +93,101 @@ expect:
 """,
     )
     assert result.all_hold, result.verdicts
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("RM-40", "RM-63")
+def test_a_virtual_owner_holds_what_it_occupies(tmp_path: Path) -> None:
+    """In conditions, in events and at a time; what it caps is still nobody's."""
+    result = play(
+        tmp_path,
+        """\
+duration_s: 1.3
+events:
+  - {at_s: 0.33, heat: {joint: HeadYaw, degc: 80}}
+  - {at_s: 0.5, break: [LHand]}
+  - {when: {holds: {HeadYaw: hotEngine}}, name: hot, say: "Hot"}
+expect:
+  - {at_s: 0.99, holds: {HeadYaw: null, LHand: brokenArm}}
+  - {at_s: 1.0, holds: {HeadYaw: hotEngine, HeadPitch: null}}
+  - {happens: {holds: {HeadYaw: hotEngine}}, at_s: 1.0}
+  - {happens: {event: hot}, at_s: 1.01}
+  - {never: {holds: {HeadYaw: null}}, from_s: 1.0}
+""",
+    )
+    assert result.all_hold, result.verdicts
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("RM-26")
+def test_who_reserves_for_its_children_does_not_hold_by_use(tmp_path: Path) -> None:
+    result = play(
+        tmp_path,
+        """\
+duration_s: 0.3
+behaviours:
+  - {name: keeper, schema: hold, needs: [TTS], mode: reserve}
+  - {name: part, schema: hold, needs: [TTS], parent: keeper, start_s: 0.2}
+expect:
+  - {happens: {granted: keeper}, at_s: 0}
+  - {at_s: 0.1, holds: {TTS: null}}
+  - {happens: {holds: {TTS: null}}, at_s: 0.1}
+  - {at_s: 0.2, holds: {TTS: part}}
+  - {happens: {holds: {TTS: part}}, at_s: 0.2}
+""",
+    )
+    assert result.all_hold, result.verdicts
+
+
+@pytest.mark.scenario
+def test_conditions_are_looked_at_in_every_slot(tmp_path: Path) -> None:
+    """What lasts for one slot is seen, in whichever it is."""
+    result = play(
+        tmp_path,
+        """\
+duration_s: 0.7
+behaviours:
+  - {name: late, schema: hold, needs: [TTS], with: {for_s: 0.01}, start_s: 0.37}
+events:
+  - {when: {holds: {TTS: late}}, name: seen, heat: {joint: HeadYaw, degc: 60}}
+  - {when: {degc_above: {HeadYaw: 55}}, name: warm, heat: {joint: HeadYaw, degc: 30}}
+expect:
+  - {happens: {holds: {TTS: late}}, at_s: 0.37}
+  - {happens: {stopped: late}, at_s: 0.38}
+  - {happens: {event: seen}, at_s: 0.38}
+  - {happens: {degc_above: {HeadYaw: 55}}, at_s: 0.38}
+  - {happens: {event: warm}, at_s: 0.39}
+  - {happens: {degc_below: {HeadYaw: 55}}, at_s: 0.39}
+""",
+    )
+    assert result.all_hold, result.verdicts
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("JD-2")
+def test_who_sleeps_is_not_modulated(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(
+        """\
+name: slots
+about: Slots.
+duration_s: 1
+behaviours:
+  - {name: talks, schema: say, with: {text: "One"}, start: waits}
+""",
+        encoding="utf-8",
+    )
+    stage = Stage(load_scenario(path))
+
+    def says() -> str:
+        return cast(SayParameters, stage.schemas.view("talks").parameters).text
+
+    try:
+        stage.modulate("talks", {"text": "Two"}, 0)
+        stage.modulate("talks/below", {"text": "Two"}, 0)  # was never woken
+        assert says() == "One"
+        stage.schemas.wake("talks", 0)
+        stage.modulate("talks", {"text": "Two"}, 0)
+        assert says() == "Two"
+    finally:
+        stage.close()

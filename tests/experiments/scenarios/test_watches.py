@@ -26,7 +26,7 @@ from experiments.scenarios.playing.watches import Watch
 from models.library import Unit
 
 
-def received(stream: int, group: str) -> StreamReceived:
+def received(stream: int, group: str, preset: int = 100) -> StreamReceived:
     return StreamReceived(
         tick=0,
         stream=stream,
@@ -36,7 +36,7 @@ def received(stream: int, group: str) -> StreamReceived:
         token=TokenId(1, stream),
         leaves=("TTS",),
         group=group,
-        preset=100,
+        preset=preset,
         points=50,
         after=None,
         is_interrupt=False,
@@ -44,18 +44,31 @@ def received(stream: int, group: str) -> StreamReceived:
     )
 
 
-def ended(stream: int, group: str, reason: EndReason) -> StreamEnded:
+def ended(stream: int, group: str, reason: EndReason, preset: int = 100) -> StreamEnded:
     return StreamEnded(
         tick=0,
         stream=stream,
         unit=Unit.SOUND,
         label="Hello",
         group=group,
-        preset=100,
+        preset=preset,
         reason=reason,
         sent=0,
         detail="",
     )
+
+
+@pytest.mark.requirement("SY-17")
+def test_groups_of_two_presets_end_each_by_itself() -> None:
+    """Under one ID: the one of ten is over while that of a hundred waits."""
+    facts, watch = Facts(), Watch(c.GroupEnded(group="greet"))
+    facts.hear(received(1, "greet"))
+    facts.hear(received(2, "greet", 10))
+    for tick, stream, preset in ((3, 2, 10), (5, 1, 100)):
+        facts.clear(tick)
+        facts.hear(ended(stream, "greet", EndReason.DONE, preset))
+        watch.look(facts)
+    assert watch.ticks == [3, 5]
 
 
 def test_what_lasts_comes_true_once_until_it_was_false() -> None:

@@ -6,12 +6,12 @@ import numpy as np
 
 from controllers.resources.snapshot import ResourceRow, take_snapshot
 from controllers.resources.trace import Event
-from controllers.resources.words import Mode
 from experiments.scenarios.plan.expectations import AtTime
 from experiments.scenarios.playing.facts import Facts
 from experiments.scenarios.playing.judges.seam import say
 from experiments.scenarios.playing.result import Verdict
 from experiments.scenarios.playing.stage import Stage
+from experiments.scenarios.playing.watches import is_held_by
 
 
 class AtTimeJudge:
@@ -47,8 +47,8 @@ class AtTimeJudge:
 
     def _wrong_reservations(self, rows: Mapping[str, ResourceRow]) -> Iterator[str]:
         for leaf, expected in self.expectation.holders.items():
-            users = [h.owner for h in rows[leaf].holders if h.mode is Mode.USE]
-            if users != ([] if expected is None else [expected]):
+            users = rows[leaf].users
+            if not is_held_by(users, expected):
                 yield f"{leaf} is held by {', '.join(users) or 'nobody'}"
         for leaf, waiters in self.expectation.waiters.items():
             waiting = tuple(wait.owner for wait in rows[leaf].waiters)

@@ -35,34 +35,33 @@ class StartsTogetherJudge:
         self._starts: list[_Start] = []
         self._first: dict[int, int] = {}
         """Stream of the group to the slot of its first item."""
-        self._orders: set[int] = set()
-        """Orders that prepared for the group."""
-        self._before: set[int] = set()
-        """Streams that it follows."""
-        self._last_before: int | None = None
-        """Slot in which the last of these ended, since the last start."""
+        self._orders: dict[int, int | None] = {}
+        """Order that prepared for a group of this ID to the preset of that."""
+        self._before: dict[int, int | None] = {}
+        """Stream that it follows to that preset; None: any."""
+        self._last_before: dict[int | None, int] = {}
+        """Preset to the slot in which the last of these ended, since the last start."""
 
     def hear(self, event: Event) -> None:
         """Note what belongs to the group."""
         group, after = self.expectation.group, self.expectation.after
         match event:
             case PrepSent() if event.group == group and after == INITIAL_MOTION:
-                self._orders.add(event.order)
+                self._orders[event.order] = event.preset
             case Converted() if event.is_initial and event.order in self._orders:
-                self._before.add(event.stream)
+                self._before[event.stream] = self._orders[event.order]
             case GroupStarted() if event.group == group:
-                start = _Start(
-                    tick=event.tick, streams=event.streams, before=self._last_before
-                )
+                ends = [self._last_before.pop(p, None) for p in (event.preset, None)]
+                before = max((end for end in ends if end is not None), default=None)
+                start = _Start(tick=event.tick, streams=event.streams, before=before)
                 self._starts.append(start)
-                self._last_before = None
             case GroupStarted() if event.group == after:
-                self._before.update(event.streams)
+                self._before |= dict.fromkeys(event.streams)
             case StreamStarted() if event.group == group:
                 self._first.setdefault(event.stream, event.tick)
             case StreamEnded() if event.stream in self._before:
                 if event.reason is EndReason.DONE:
-                    self._last_before = event.tick
+                    self._last_before[self._before[event.stream]] = event.tick
 
     def look(self, facts: Facts, stage: Stage) -> None:
         """Nothing: only events count."""
