@@ -13,7 +13,7 @@ def report(
         typer.Argument(
             metavar="RUN...",
             help="Folders of heat experiments, of single robots of them, of scenarios, "
-            "of sweeps.",
+            "of sweeps; or a folder above such.",
         ),
     ],
     out: Annotated[

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from experiments.report.page.heat_json import read_heat_result
 from experiments.report.page.rows_file import read_rows
 from experiments.standing.results import HeatResult
+from experiments.sweep.summary_source import is_sweep_folder
 from models import BadInput
 from sim.recorder import EVENTS_FILE
 from sim.run_folder import Run, read_run
-from sim.run_meta import META_FILE
+from sim.run_meta import META_FILE, RunMeta, read_meta
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,8 +57,53 @@ class RunSource:
         return self.folder.resolve().name
 
 
+def runs_in(folder: Path) -> tuple[Path, ...]:
+    """Return the folders of runs and sweeps that a folder means.
+
+    Itself where it is a run; where it stands above runs, or other runs stand beside
+    the robots of a heat experiment, each of them, by name. What each is it says itself.
+    """
+    if (folder / META_FILE).exists() or is_sweep_folder(folder):
+        return (folder,)
+    robots, others = _inside(folder)
+    commands = {(meta.experiment, meta.command) for meta in robots.values() if meta}
+    if (folder / HEAT_FILE).exists() or (robots and len(commands) <= 1):
+        found = [folder]
+    else:
+        found = list(robots)
+    found += [run for other in others for run in runs_in(other)]
+    return tuple(found) or (folder,)
+
+
+def _inside(folder: Path) -> tuple[dict[Path, RunMeta | None], list[Path]]:
+    """Return the robots of a heat experiment in a folder, and all other runs in it.
+
+    A robot whose description cannot be read has None.
+    """
+    robots: dict[Path, RunMeta | None] = {}
+    others = []
+    for path in sorted(path for path in folder.glob("*/") if path.is_dir()):
+        if (path / META_FILE).exists() and not is_sweep_folder(path):
+            try:
+                meta = read_meta(path)
+            except BadInput:
+                robots[path] = None
+                continue
+            if meta.experiment == "heat":
+                robots[path] = meta
+            else:
+                others.append(path)
+        elif (
+            is_sweep_folder(path)
+            or (path / HEAT_FILE).exists()
+            or any(path.glob(f"*/{META_FILE}"))
+        ):
+            others.append(path)
+    return robots, others
+
+
 def read_source(folder: Path) -> RunSource:
-    """Read a folder.
+    """Read the folder of one run; `runs_in` tells which those are.
 
     Raises:
         BadInput: it is no run folder, is empty, or tells nothing about its run.
@@ -67,9 +113,9 @@ def read_source(folder: Path) -> RunSource:
         raise BadInput(f"{folder} {what}; give a folder that a run has written.")
     if (folder / META_FILE).exists():
         return _read_single(folder)
-    arms = sorted(path.parent for path in folder.glob(f"*/{META_FILE}"))
+    arms, _ = _inside(folder)
     if arms or (folder / HEAT_FILE).exists():
-        return _read_heat(folder, arms)
+        return _read_heat(folder, list(arms))
     state = "is empty" if not any(folder.iterdir()) else "is no run folder"
     raise BadInput(
         f"{folder} {state}: it has neither {META_FILE} nor {HEAT_FILE}, nor folders of "

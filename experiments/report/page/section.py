@@ -23,6 +23,7 @@ from models import BadInput, Robot
 from models.errors import TestbedError
 from models.yaml_tree import tree_of
 from sim.robot_data import recorded_robot
+from sim.run_meta import META_FILE
 
 
 def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> Section:
@@ -123,7 +124,8 @@ def _replay(
 
 def _title(source: RunSource) -> str:
     if source.kind == "heat":
-        return "Heat experiment" if len(source.arms) != 1 else "One robot of a heat run"
+        is_robot = (source.folder / META_FILE).exists()
+        return "One robot of a heat run" if is_robot else "Heat experiment"
     if source.kind == "scenario":
         name = (source.scenario or {}).get("name")
         return f"Scenario {name}" if name else "Scenario"

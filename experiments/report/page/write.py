@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 from experiments.report.page.render import render_page
-from experiments.report.page.run_source import RunSource, read_source
+from experiments.report.page.run_source import RunSource, read_source, runs_in
 from experiments.report.page.section import section_of
 from experiments.report.page.sweep.section import sweep_section
 from experiments.report.page.views import Section
@@ -27,9 +27,9 @@ class ReportCfg:
     """What is asked of a report."""
 
     runs: tuple[Path, ...]
-    """Folders of runs and of sweeps, in the order of the page."""
+    """Folders of runs and of sweeps, or above them, in the order of the page."""
     out: Path | None = None
-    """The file; None: `report.html` in the run folder, where there is one run."""
+    """The file; None: `report.html` in the folder, where one is given."""
     with_replay: bool = True
 
 
@@ -47,7 +47,7 @@ def write_report(
             cannot be written.
     """
     sources = _read(cfg)
-    out = cfg.out or sources[0].folder / FILE
+    out = cfg.out or cfg.runs[0] / FILE
     _check_writable(out)
     sections = []
     for i, source in enumerate(sources):
@@ -91,7 +91,8 @@ def _read(cfg: ReportCfg) -> list[RunSource | SweepFolder]:
         )
     sources = [
         read_folder(folder) if is_sweep_folder(folder) else read_source(folder)
-        for folder in cfg.runs
+        for asked in cfg.runs
+        for folder in runs_in(asked)
     ]
     by_name: dict[str, Path] = {}
     for source in sources:

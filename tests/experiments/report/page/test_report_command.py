@@ -57,6 +57,31 @@ def test_the_page_goes_into_the_run_folder(report: Run, copy_of: Copy) -> None:
     assert "data-replay=" not in text
 
 
+def test_a_mixture_is_shown_as_a_mixture(report: Run, copy_of: Copy) -> None:
+    """Heat runs and one scenario run in a folder: each is what it says it is."""
+    above = copy_of("above")
+    (above / "heat.json").unlink()
+    for path in (above / "fixed").iterdir():
+        path.unlink()
+    (above / "fixed").rmdir()
+    copy_of("first").rename(above / "first")
+    copy_of("second").rename(above / "second")
+    (above / "second" / "heat.json").unlink()
+    (above / "smart").rename(above / "dance")
+    path = above / "dance" / "meta.json"
+    meta = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**meta, "experiment": "scenario"}))
+    status, out, err = report(str(above))
+    assert (status, out, err) == (0, f"{above / 'report.html'}\n", "")
+    text = (above / "report.html").read_text(encoding="utf-8")
+    assert re.findall(r"<h2>([^<]*)</h2>", text) == [
+        "dance: Scenario",
+        "first: Heat experiment",
+        "second: Heat experiment",
+    ]
+    assert "One robot of a heat run" not in text
+
+
 def test_several_runs_make_one_page(report: Run, copy_of: Copy) -> None:
     a, b = copy_of("a"), copy_of("b")
     status, out, _ = report(f"{a / 'fixed'} {b} --out page.html")

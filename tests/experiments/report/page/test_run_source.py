@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.report.page.run_source import read_source
+from experiments.report.page.run_source import read_source, runs_in
 from models import BadInput
 
 Copy = Callable[[str], Path]
@@ -129,13 +129,51 @@ def test_robots_of_one_controller_are_told_apart_by_their_folders(
     assert names == ["fixed", "smart (smart)", "smart (smart-2)"]
 
 
-def test_a_folder_above_runs_is_no_run(copy_of: Copy) -> None:
-    """Robots of two commands, side by side by chance."""
+# -- folders above runs --------------------------------------------------------------
+
+
+def change_meta(folder: Path, **fields: object) -> None:
+    path = folder / "meta.json"
+    meta = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(meta | fields), encoding="utf-8")
+
+
+def test_a_run_means_itself(heat_folder: Path, killed: Path) -> None:
+    for folder in (heat_folder, heat_folder / "smart", killed):
+        assert runs_in(folder) == (folder,)
+
+
+@pytest.mark.parametrize("has_result", [True, False])
+def test_what_stands_beside_robots_is_a_run_of_its_own(
+    copy_of: Copy, has_result: bool
+) -> None:
+    """Nothing is taken for a robot of the heat run that says it is something else."""
+    folder = copy_of("mixed")
+    shutil.copytree(folder / "smart", folder / "dance")
+    change_meta(folder / "dance", experiment="scenario")
+    if not has_result:
+        (folder / "heat.json").unlink()
+    assert runs_in(folder) == (folder, folder / "dance")
+    assert [arm.name for arm in read_source(folder).arms] == ["fixed", "smart"]
+
+
+def test_each_run_below_is_what_it_says(copy_of: Copy, heat_folder: Path) -> None:
+    above = copy_of("above")
+    (above / "heat.json").unlink()
+    shutil.copytree(heat_folder, above / "heat")
+    (above / "sweep").mkdir()
+    (above / "sweep" / "sweep.json").write_text("{}")
+    change_meta(above / "fixed", experiment="scenario")
+    change_meta(above / "smart", experiment="scenario")
+    shown = [path.name for path in runs_in(above)]
+    assert shown == ["fixed", "heat", "smart", "sweep"]
+
+
+def test_robots_of_two_commands_are_two_runs(copy_of: Copy) -> None:
     folder = copy_of("above")
     (folder / "heat.json").unlink()
-    assert read_source(folder).kind == "heat"  # one command: a run that was killed
-    path = folder / "smart" / "meta.json"
-    meta = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps(meta | {"command": ["another"]}), encoding="utf-8")
+    assert runs_in(folder) == (folder,), "one command: a run that was killed"
+    change_meta(folder / "smart", command=["another"])
+    assert runs_in(folder) == (folder / "fixed", folder / "smart")
     with pytest.raises(BadInput, match=r"2 runs of different commands.*above/fixed"):
         read_source(folder)
