@@ -61,6 +61,35 @@ class ScenarioResult:
         return self.failure is None and all(v.holds for v in self.verdicts)
 
     @property
+    def complaints(self) -> tuple[str, ...]:
+        """Say in a sentence each what was not as expected, with file and line."""
+        said = [
+            f"{self.file}{f':{one.line}' if one.line else ''}: not as expected: "
+            f"{one.expectation}. Seen: {one.seen}."
+            for one in self.verdicts
+            if not one.holds
+        ]
+        if self.failure is not None:
+            said.append(f"{self.file}: the run failed: {self.failure}.")
+        return tuple(said)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Return what a test report notes of a run, by name."""
+        joint, degc = max(
+            self.max_degc.items(), key=lambda item: item[1], default=("", 0.0)
+        )
+        return {
+            "controller": self.controller,
+            "seed": str(self.seed),
+            "simulated_s": f"{self.sim_s:g}",
+            "fell": str(self.fell),
+            "hottest": joint,
+            "hottest_degc": f"{degc:.1f}",
+            "trace": self.trace_hash,
+        }
+
+    @property
     def verdicts_in_words(self) -> str:
         """How many of the file's expectations hold, and whether the invariants do."""
         own = [verdict for verdict in self.verdicts if verdict.line]
