@@ -7,7 +7,7 @@ stated failure, 2 bad input. Heavy imports wait until a command needs them.
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -24,6 +24,7 @@ from experiments.scenarios.commands import scenario_app
 from experiments.sweep.command import sweep_command
 from experiments.sweep.show_command import sweep_show_command
 from models import BadInput, TestbedError
+from models.files import as_ours
 
 ORDER = (
     "heat",
@@ -65,12 +66,17 @@ def main() -> None:
     """Run the command line; every error of ours becomes one message."""
     try:
         app()
-    except BadInput as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
     except TestbedError as error:
-        print(f"failed: {error}", file=sys.stderr)
-        sys.exit(1)
+        _end(error)
+    except OSError as error:
+        _end(as_ours(error))
+
+
+def _end(error: TestbedError) -> NoReturn:
+    """Say what ended the command, with its exit status."""
+    is_input = isinstance(error, BadInput)
+    print(f"{'error' if is_input else 'failed'}: {error}", file=sys.stderr)
+    sys.exit(2 if is_input else 1)
 
 
 def robot_command(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from models import BadInput
+from models.files import check_writable, write_text
 
 STDOUT = "-"
 
@@ -16,19 +16,10 @@ def check_json_file(json_file: str | None) -> None:
     Raises:
         BadInput: it cannot be written.
     """
-    if json_file is None or json_file == STDOUT:
-        return
-    path = Path(json_file)
-    try:
-        is_new = not path.exists()
-        path.open("a").close()
-        if is_new:
-            path.unlink()
-    except OSError as error:
-        raise BadInput(
-            f"--json {json_file} cannot be written: {error.strerror}. "
-            "Give another file, or - for stdout."
-        ) from error
+    if json_file is not None and json_file != STDOUT:
+        check_writable(
+            "--json", Path(json_file), or_else="another file, or - for stdout"
+        )
 
 
 def json_text(data: Mapping[str, Any]) -> str:
@@ -37,8 +28,12 @@ def json_text(data: Mapping[str, Any]) -> str:
 
 
 def write_json(json_file: str | None, text: str) -> None:
-    """Write the file or print; None does nothing."""
+    """Write the file or print; None does nothing.
+
+    Raises:
+        NotWritten: the file cannot be written to its end.
+    """
     if json_file == STDOUT:
         print(text)
     elif json_file is not None:
-        Path(json_file).write_text(text + "\n", encoding="utf-8")
+        write_text(Path(json_file), text + "\n")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models import BadInput, UnknownName
+from models.files import as_ours
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +35,16 @@ class Shipped:
             BadInput: it is a folder, or a path at which there is no file.
         """
         path = Path(text)
-        if path.is_file():
-            return path
+        try:
+            if path.is_file():
+                return path
+        except OSError as error:  # such as a name that is too long
+            raise as_ours(error) from error
         if text not in self.names():
             if path.is_dir():
                 raise BadInput(f"{text} is a folder; name a {self.kind} file in it.")
+            if path.exists():
+                raise BadInput(f"{text} is a pipe or a device; name a file.")
             if path.suffix or len(path.parts) > 1:
                 raise BadInput(f"there is no file {text}; give another path.")
         return self._named(text, "this folder, nor among those that ship")

@@ -9,6 +9,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from models import files
 from models.errors import RobotDataError
 
 RowT = TypeVar("RowT", bound=BaseModel)
@@ -40,7 +41,7 @@ def read_text(path: Path) -> str:
         RobotDataError: it is missing, unreadable or no UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return files.read_text(path)
     except FileNotFoundError:
         raise RobotDataError(
             path, None, "file is missing; a robot folder must hold it."
@@ -53,7 +54,8 @@ def read_text(path: Path) -> str:
         )
         raise RobotDataError(path, line, problem) from error
     except OSError as error:
-        raise RobotDataError(path, None, f"cannot be read: {error}.") from error
+        problem = f"cannot be read: {files.why(error)}."
+        raise RobotDataError(path, None, problem) from error
 
 
 def read_cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:

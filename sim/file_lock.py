@@ -3,6 +3,8 @@
 import fcntl
 from pathlib import Path
 
+from models.files import check_kind
+
 
 def is_locked(path: Path) -> bool:
     """Return whether a process holds the lock of a file; False where there is none.
@@ -10,6 +12,7 @@ def is_locked(path: Path) -> bool:
     The lock is the kernel's (`flock`): a process that is killed holds none any more.
     """
     try:
+        check_kind(path)
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

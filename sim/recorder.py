@@ -135,12 +135,7 @@ class Recorder:
         layout = Layout((*self._layout.channels, channel))
         self.flush()
         meta = _with_columns(self._meta, layout)
-        try:
-            write_meta(self._folder, meta)
-        except OSError as error:
-            raise RecordingError(
-                f"cannot record into {self._folder}: {error.strerror or error}."
-            ) from error
+        self._write_meta(meta)
         self._layout, self._meta = layout, meta
         self._block = np.empty((_ROWS, len(layout.columns)))
 
@@ -199,8 +194,19 @@ class Recorder:
             raise
         finally:
             meta = dataclasses.replace(self._meta, state=reason, rows=self._n_written)
+            try:
+                self._write_meta(meta)
+            finally:
+                self._events.close()
+
+    def _write_meta(self, meta: RunMeta) -> None:
+        try:
             write_meta(self._folder, meta)
-            self._events.close()
+        except OSError as error:
+            raise RecordingError(
+                f"cannot record into {self._folder}: {error.strerror or error}. What "
+                "was written before stays; make room and run again."
+            ) from error
 
     def __enter__(self) -> Self:
         return self

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models import BadInput, UnknownName
+from models.files import check_kind, read_bytes, why
 from sim.channels import TIME_COLUMN
 from sim.file_lock import is_locked
 from sim.last_second import LAST_SECOND_FILE
@@ -145,7 +146,7 @@ def _read_events(path: Path) -> tuple[tuple[Event, ...], int]:
     """
     if not path.exists():
         return (), 0
-    text = path.read_bytes().decode("utf-8", errors="replace")
+    text = read_bytes(path).decode("utf-8", errors="replace")
     found = [_event(line) for line in text.split("\n")[:-1]]
     events = tuple(event for event in found if event is not None)
     return events, len(found) - len(events)
@@ -173,11 +174,12 @@ def _read_part(path: Path) -> "pd.DataFrame":
     import pyarrow.parquet as pq  # noqa: PLC0415  # likewise
 
     try:
+        check_kind(path)
         frame: pd.DataFrame = pq.read_table(path).to_pandas()
     except (OSError, pa.ArrowException) as error:
-        why = str(error).rstrip(".")
+        cause = why(error)
         raise BadInput(
-            f"{path} cannot be read: {why}. A part is written whole, so the file was "
+            f"{path} cannot be read: {cause}. A part is written whole, so the file was "
             f"damaged later; bring it back, or move it away to read the others."
         ) from error
     return frame.set_index(TIME_COLUMN)

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from models import BadInput
+from models.files import read_text, why
 
 FORMAT = 3
 """Version of the layout of a run folder. Since 2 it says how the robot differs from its
@@ -117,7 +118,7 @@ def read_meta(folder: Path) -> RunMeta:
     """
     path = folder / META_FILE
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_text(path))
     except (FileNotFoundError, NotADirectoryError):
         inner = sorted(str(file.parent) for file in folder.glob(f"*/{META_FILE}"))
         give = (
@@ -130,7 +131,7 @@ def read_meta(folder: Path) -> RunMeta:
             f"{folder} is no run folder: it has no {META_FILE}. {give}"
         ) from None
     except (OSError, ValueError) as error:
-        raise BadInput(f"{path} cannot be read: {error}.") from error
+        raise BadInput(f"{path} cannot be read: {why(error)}.") from error
     version = data.get("format") if isinstance(data, dict) else None
     fields = _FIELDS.get(version) if isinstance(version, int) else None
     if fields is None or set(data) != fields:

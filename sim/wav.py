@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from models.files import told_if_not_written
+
 
 def write_wav(path: Path, samples: NDArray[np.int16], sample_rate_hz: int) -> None:
     """Write a sound file, in place of one that is there.
@@ -14,8 +16,11 @@ def write_wav(path: Path, samples: NDArray[np.int16], sample_rate_hz: int) -> No
         path: of the file.
         samples: (n,) one channel.
         sample_rate_hz: samples in a second.
+
+    Raises:
+        NotWritten: the operating system refuses.
     """
-    with wave.open(str(path), "wb") as file:
+    with told_if_not_written(path), wave.open(str(path), "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(sample_rate_hz)

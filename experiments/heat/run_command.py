@@ -13,6 +13,7 @@ from experiments.simulated_time_bars import simulated_time_bars
 from experiments.standing.arm import ArmCfg
 from experiments.standing.results import HeatResult
 from experiments.stop_signals import exit_status, why_stopped
+from models.files import write_text
 
 
 def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
@@ -31,11 +32,11 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
         print(f"{why}; {folder} holds what was recorded.", file=sys.stderr)
         return exit_status(stop)
     text = json_text(result.as_json())
-    (folder / "heat.json").write_text(text + "\n", encoding="utf-8")
-    write_json(json_file, text)
+    write_text(folder / "heat.json", text + "\n")
     # With --json - the JSON alone goes to stdout, the table beside it to stderr.
     console = Console(stderr=json_file == STDOUT, width=None if _is_terminal() else 100)
     _show(console, result, arms, folder)
+    write_json(json_file, text)
     for name, why in failures(result).items():
         print(f"{name}: {why}", file=sys.stderr)
     return 1 if failures(result) else 0

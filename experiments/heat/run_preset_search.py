@@ -16,6 +16,7 @@ from experiments.heat.preset_search import (
     find,
 )
 from models import BadInput, default_robot_folder, load_robot
+from models.files import check_writable
 from sim.simulation_cfg import SimulationCfg
 
 EFFORT_LIMIT = 3.2
@@ -41,7 +42,7 @@ def run_preset_search(out: Path, generations: int, seed: int) -> int:
     for name, value in (("generations", generations), ("seed", seed)):
         if value < 0:
             raise BadInput(f"{name} is {value}; give a whole number from 0 up.")
-    _check_writable(out)
+    check_writable("--out", out)
     limits = {side + joint: EFFORT_LIMIT for side in "LR" for joint in LEGS}
     robot = load_robot(default_robot_folder()).with_effort_limits(limits)
     search = Search(robot=robot, cfg=_Stand())
@@ -64,22 +65,6 @@ def run_preset_search(out: Path, generations: int, seed: int) -> int:
         f"wrote {out}; reached {best.reached.round(1)} for {TARGETS}", file=sys.stderr
     )
     return 0
-
-
-def _check_writable(out: Path) -> None:
-    """Try the file before minutes of work depend on it.
-
-    A new one does not stay: empty, it would be a preset that cannot be read.
-    """
-    try:
-        is_new = not out.exists()
-        out.open("a").close()
-        if is_new:
-            out.unlink()
-    except OSError as error:
-        raise BadInput(
-            f"--out {out} cannot be written: {error.strerror}. Give another file."
-        ) from error
 
 
 def _as_preset(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import BadInput
+from models.files import read_text
 
 FloatArray = NDArray[np.float64]
 
@@ -124,7 +125,7 @@ def _number(text: str) -> tuple[float, bool]:
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
     """Return the rows that are not empty or a comment (#), with their lines."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, "utf-8-sig")
     except UnicodeDecodeError:
         raise BadInput(f"{path} is no text in UTF-8; save it as CSV (UTF-8).") from None
     except OSError as error:

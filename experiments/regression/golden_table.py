@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import BadInput, UnknownName, load_robot
+from models.files import read_text, why
 from sim.run_folder import Run
 
 FloatArray = NDArray[np.float64]
@@ -91,10 +92,10 @@ def read_table(path: Path, units: Mapping[str, str]) -> GoldenTable:
         BadInput: it is damaged, or has other columns than its description says.
     """
     try:
-        header, *lines = path.read_text(encoding="utf-8").splitlines()
+        header, *lines = read_text(path).splitlines()
         rows = np.array([[float(x) for x in line.split(",")] for line in lines])
     except (OSError, ValueError) as error:
-        raise BadInput(f"{path} cannot be read: {error}. Make it anew.") from error
+        raise BadInput(f"{path} cannot be read: {why(error)}. Make it anew.") from error
     columns = tuple(header.split(","))[1:]
     if columns != tuple(units) or rows.shape[1:] != (len(columns) + 1,):
         raise BadInput(f"{path} and {path.stem}.json name other columns. Make it anew.")

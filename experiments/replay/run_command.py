@@ -17,6 +17,7 @@ from experiments.replay.run import (
     replay_controllers,
 )
 from experiments.report.replay_table import replay_tables
+from models.files import write_text
 
 
 def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) -> int:
@@ -35,7 +36,6 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
     folder = None if out is None else create_replay_folder(out)
     result, answers = _with_progress(recording)
     text = json_text(result.as_json())
-    write_json(json_file, text)
     to_stderr = json_file == STDOUT
     stream = sys.stderr if to_stderr else sys.stdout
     console = Console(stderr=to_stderr, width=None if stream.isatty() else 100)
@@ -43,9 +43,10 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
         console.print(table)
         console.print()
     if folder is not None:
-        (folder / "replay.json").write_text(text + "\n", encoding="utf-8")
+        write_text(folder / "replay.json", text + "\n")
         write_answers(folder, recording, result, answers)
         console.print(f"Answers and figures: {folder}", soft_wrap=True, markup=False)
+    write_json(json_file, text)
     failures = [a for a in result.answers.values() if a.failure is not None]
     for one in failures:
         print(f"{one.controller}: {one.failure}", file=sys.stderr)

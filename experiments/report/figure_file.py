@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.standing.results import HeatResult
-from models import BadInput
+from models.files import told_if_not_written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +30,7 @@ def save_figure(
     """Write a figure; its settings go into the file as JSON (PNG and SVG).
 
     Raises:
-        BadInput: the file cannot be written.
+        NotWritten: the operating system refuses.
     """
     description = json.dumps(settings, ensure_ascii=False, default=str)
     metadata: dict[str, str | None] = {"Title": title, "Description": description}
@@ -39,10 +39,6 @@ def save_figure(
     else:
         metadata["Creator"] = "nao-testbed"
         metadata["Date"] = None  # the same data, the same file
-    try:
+    with told_if_not_written(path):
         figure.savefig(path, dpi=150, metadata=metadata)
-    except OSError as error:
-        raise BadInput(
-            f"cannot write {path}: {error.strerror or error}; give another folder."
-        ) from error
     return path

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from models import BadInput
+from models.files import read_bytes
 
 _LARGEST = 10**17
 
@@ -32,6 +33,7 @@ def next_epoch(path: Path) -> int:
         BadInput: the file holds something else, or cannot be written.
     """
     try:
+        _read(path)  # what is no such file is refused before a lock stands beside it
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.with_name(path.name + ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -47,7 +49,7 @@ def next_epoch(path: Path) -> int:
 
 def _read(path: Path) -> int:
     try:
-        text = path.read_text(encoding="ascii", errors="replace").strip()
+        text = read_bytes(path).decode("ascii", errors="replace").strip()
     except FileNotFoundError:
         return 0
     if not text.isdecimal() or int(text[:20]) >= _LARGEST:

@@ -42,7 +42,7 @@ def read_resources(path: Path) -> ResourceNode:
         BadInput: it is malformed, a name is unknown or inside of itself, or a leaf
             has a device.
     """
-    if not path.is_file():
+    if not path.exists():
         raise BadInput(f"resource file {path} is missing; give one that is there.")
     return _Reader(read_yaml(path, ResourceFile)).read()
 

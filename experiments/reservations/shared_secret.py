@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from models import BadInput
+from models.files import read_text, why
 
 SHORTEST = 8
 """Characters; a shorter one can be tried out."""
@@ -45,9 +46,9 @@ def read_secret(path: Path) -> str:
             raise BadInput(
                 f"secret file {path} can be read by others; `chmod 600 {path}` first."
             )
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"secret file {path} cannot be read: {error}.") from error
+        raise BadInput(f"secret file {path} cannot be read: {why(error)}.") from error
     if not lines or not lines[0].strip():
         raise BadInput(
             f"secret file {path} is empty; put the secret on its first line."

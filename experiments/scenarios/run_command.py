@@ -16,6 +16,7 @@ from experiments.scenarios.shipped import SCENARIOS
 from experiments.simulated_time_bars import simulated_time_bars
 from experiments.stop_signals import exit_status
 from models import BadInput
+from models.files import write_text
 from models.yaml_lines import FileErrors
 from sim.run_folder import create_run_folder
 from sim.world_cfg import check_display
@@ -71,9 +72,9 @@ def run_scenario_command(asked: Asked) -> int:
 def _keep(scenario: Scenario, run: ScenarioRun, folder: Path, asked: Asked) -> None:
     """Write what came of a run, and show it."""
     text = json_text(run.result.as_json())
-    (folder / "scenario.json").write_text(text + "\n", encoding="utf-8")
-    write_json(asked.json_file, text)
+    write_text(folder / "scenario.json", text + "\n")
     _show(scenario, run, folder, asked.json_file)
+    write_json(asked.json_file, text)
 
 
 def _make_folder(out: Path) -> Path:

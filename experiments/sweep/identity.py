@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.sweep.spec import SweepSpec
 from models import default_robot_folder, load_robot
+from models.files import read_bytes
 from sim.run_meta import plain
 
 
@@ -29,7 +30,7 @@ def robot_digest(folder: Path | None) -> str:
     digest = hashlib.sha256()
     for path in (*sorted(files), robot.urdf):
         digest.update(path.name.encode())
-        digest.update(path.read_bytes())
+        digest.update(read_bytes(path))
     return digest.hexdigest()[:12]
 
 

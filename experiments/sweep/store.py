@@ -17,6 +17,7 @@ from experiments.sweep.identity import differences, identity
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.trial import Trial, TrialOutcome
 from models import BadInput
+from models.files import read_text, told_if_not_written, why
 from sim.run_meta import describe_run, plain
 
 FORMAT = 1
@@ -102,7 +103,7 @@ class TrialStore:
             raise BadInput(f"{self.folder} is a file; give a folder by --out.")
         path = self.folder / SWEEP_FILE
         try:
-            before = json.loads(path.read_text(encoding="utf-8"))
+            before = json.loads(read_text(path))
             there = before["identity"]
         except FileNotFoundError:
             if any(p.name not in {LOCK_FILE, TRIALS} for p in self.folder.iterdir()):
@@ -113,7 +114,7 @@ class TrialStore:
             return
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BadInput(
-                f"{path} cannot be read: {error}. Remove {self.folder}, or give "
+                f"{path} cannot be read: {why(error)}. Remove {self.folder}, or give "
                 "another folder by --out."
             ) from error
         if before.get("format") != FORMAT:
@@ -186,7 +187,7 @@ class TrialStore:
 def read_record(path: Path) -> TrialRecord | None:
     """Return the record in a trial's file; None where it is not whole, or not ours."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_text(path))
         if data.pop("format") != FORMAT:
             return None
         return TrialRecord(**data)
@@ -195,9 +196,13 @@ def read_record(path: Path) -> TrialRecord | None:
 
 
 def write_whole(path: Path, data: Any) -> None:
-    """Write JSON so that the file is there whole or not at all, even after a crash."""
+    """Write JSON so that the file is there whole or not at all, even after a crash.
+
+    Raises:
+        NotWritten: the operating system refuses.
+    """
     unfinished = path.with_name(f"{path.name}.tmp")
-    with unfinished.open("w", encoding="utf-8") as file:
+    with told_if_not_written(path), unfinished.open("w", encoding="utf-8") as file:
         json.dump(data, file, ensure_ascii=False, allow_nan=False, indent=1)
         file.write("\n")
         file.flush()

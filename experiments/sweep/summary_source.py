@@ -23,6 +23,7 @@ from experiments.sweep.store import (
 )
 from experiments.sweep.table import TABLE_FILE, Sweep, frame_of, read_sweep, row_of
 from models import BadInput
+from models.files import read_text, why
 from sim.file_lock import is_locked
 
 
@@ -122,7 +123,7 @@ def read_folder(folder: Path) -> SweepFolder:
 def _read_meta(folder: Path, problems: list[str]) -> dict[str, Any] | None:
     path = folder / SWEEP_FILE
     try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
+        meta = json.loads(read_text(path))
         if meta["format"] != FORMAT:
             raise BadInput(
                 f"{path} has format {meta['format']!r}; this version reads {FORMAT}."
@@ -131,7 +132,9 @@ def _read_meta(folder: Path, problems: list[str]) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        problems.append(f"{SWEEP_FILE} cannot be read: {error}. The table is read.")
+        problems.append(
+            f"{SWEEP_FILE} cannot be read: {why(error)}. The table is read."
+        )
         return None
 
 

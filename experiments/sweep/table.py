@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.sweep.store import FORMAT, TrialRecord
 from models import BadInput
+from models.files import told_if_not_written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +108,11 @@ def frame_of(
 
 
 def write_table(folder: Path, frame: "pd.DataFrame", meta: Mapping[str, Any]) -> Path:
-    """Write a sweep's table in one move and return its path."""
+    """Write a sweep's table in one move and return its path.
+
+    Raises:
+        NotWritten: the operating system refuses.
+    """
     import pyarrow as pa  # noqa: PLC0415  # heavy
     import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
 
@@ -117,8 +122,9 @@ def write_table(folder: Path, frame: "pd.DataFrame", meta: Mapping[str, Any]) ->
     table = table.replace_schema_metadata({**known, METADATA_KEY: text.encode()})
     path = folder / TABLE_FILE
     unfinished = path.with_name(f"{path.name}.tmp")
-    pq.write_table(table, unfinished)
-    unfinished.replace(path)
+    with told_if_not_written(path):
+        pq.write_table(table, unfinished)
+        unfinished.replace(path)
     return path
 
 

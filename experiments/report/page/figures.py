@@ -12,6 +12,7 @@ from experiments.report.page.views import Figure
 from experiments.report.shift_history_figure import shift_history_figure
 from experiments.standing.results import HeatResult
 from models import Robot
+from models.files import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,7 +147,7 @@ def power_over_time(
 def picture_of(path: Path, caption: str, alt: str) -> list[Figure]:
     """Return a picture of the run folder; empty where there is none."""
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except OSError:
         return []
     text = base64.b64encode(data).decode("ascii")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from experiments.report.page.numbers import duration
 from models import BadInput
+from models.files import check_kind
 from sim.channels import TIME_COLUMN
 from sim.run_folder import Run
 
@@ -59,6 +60,7 @@ def _undamaged(run: Run, problems: list[str]) -> "pd.DataFrame":
     frames = []
     for path in sorted(run.folder.glob("part-*.parquet")):
         try:
+            check_kind(path)
             frames.append(pd.read_parquet(path).set_index(TIME_COLUMN))
         except (OSError, ValueError, KeyError, pa.ArrowException):
             problems.append(f"{path.name} is damaged and was left out.")

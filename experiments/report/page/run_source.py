@@ -16,6 +16,7 @@ from experiments.report.page.rows_file import read_rows
 from experiments.standing.results import HeatResult
 from experiments.sweep.summary_source import is_sweep_folder
 from models import BadInput
+from models.files import read_text, why
 from sim.recorder import EVENTS_FILE
 from sim.run_folder import Run, read_run
 from sim.run_meta import META_FILE, RunMeta, read_meta
@@ -218,12 +219,12 @@ def _read_arm(folder: Path, warnings: list[str]) -> ArmSource:
 def _read_json(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:
     """Read a mapping; None, and a warning, where there is none."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_text(path))
     except FileNotFoundError:
         warnings.append(f"{path.name} is missing.")
         return None
     except (OSError, ValueError) as error:
-        warnings.append(f"{path.name} cannot be read: {error}.")
+        warnings.append(f"{path.name} cannot be read: {why(error)}.")
         return None
     if not isinstance(data, dict):
         warnings.append(f"{path.name} holds no result.")

@@ -18,6 +18,7 @@ from experiments.sweep.summary_source import (
     read_folder,
 )
 from models import BadInput
+from models.files import check_writable
 
 FILE = "report.html"
 
@@ -112,10 +113,9 @@ def _check_writable(out: Path) -> None:
         probe = out.with_name(f".{out.name}.{os.getpid()}.tmp")
         probe.touch()
         probe.unlink()
-        if out.exists():
-            out.open("a").close()
     except OSError as error:
         raise _unwritable(out, error) from error
+    check_writable("--out", out)
 
 
 def _unwritable(out: Path, error: OSError) -> BadInput:

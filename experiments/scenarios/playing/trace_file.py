@@ -13,6 +13,7 @@ from pathlib import Path
 from controllers.resources.trace import Event
 from controllers.resources.trace_json import event_from_line
 from models import BadInput
+from models.files import told_if_not_written
 
 TRACE_FILE = "trace.jsonl.gz"
 
@@ -22,16 +23,29 @@ class TraceFile:
 
     def __init__(self, folder: Path) -> None:
         """Begin an empty file in a run folder."""
-        path = folder / TRACE_FILE
-        self._file = gzip.open(path, "wt", compresslevel=1, encoding="utf-8")  # noqa: SIM115  # closed by `close`
+        self._path = folder / TRACE_FILE
+        with told_if_not_written(self._path):
+            self._file = gzip.open(  # noqa: SIM115  # closed by `close`
+                self._path, "wt", compresslevel=1, encoding="utf-8"
+            )
 
     def write(self, line: str) -> None:
-        """Write a line."""
-        self._file.write(line + "\n")
+        """Write a line.
+
+        Raises:
+            NotWritten: the operating system refuses.
+        """
+        with told_if_not_written(self._path):
+            self._file.write(line + "\n")
 
     def close(self) -> None:
-        """End the file; may be called twice."""
-        self._file.close()
+        """End the file; may be called twice.
+
+        Raises:
+            NotWritten: the operating system refuses.
+        """
+        with told_if_not_written(self._path):
+            self._file.close()
 
 
 def read_trace(folder: Path) -> Iterator[Event]:

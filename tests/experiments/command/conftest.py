@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
+from experiments.sweep.engines.joblib_engine import JoblibEngine
+from experiments.sweep.engines.serial import SerialEngine
+from experiments.sweep.trial import Trial, TrialOutcome
 from tests.experiments.command.helpers import Launch, OnTerminal, Ran, Run, terminal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -72,6 +75,29 @@ def on_terminal(here: Path, monkeypatch: pytest.MonkeyPatch) -> OnTerminal:
         return Ran(status=status, out=shown, err=shown)
 
     return run
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out figures, which need a second."""
+    for name in ("figures.draw_heat_figures", "picture.draw_robot_picture"):
+        monkeypatch.setattr(f"experiments.report.{name}", lambda *_, **__: [])
+    monkeypatch.setattr(
+        "experiments.report.timeline.draw.draw_timeline", lambda *_, **__: []
+    )
+
+
+@pytest.fixture
+def serial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sweeps run in this process, without physics."""
+
+    def work(trial: Trial) -> TrialOutcome:
+        return TrialOutcome(result={"failure": None, "fell": False})
+
+    def run(self: JoblibEngine, trials: object, _: object, on_result: object) -> None:
+        SerialEngine().run(trials, work, on_result)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(JoblibEngine, "run", run)
 
 
 @pytest.fixture

@@ -42,17 +42,6 @@ def json_of(folder: Path) -> Any:
     return json.loads((folder / "heat.json").read_text(encoding="utf-8"))
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out what takes most of a short run's time."""
-    monkeypatch.setattr(
-        "experiments.report.figures.draw_heat_figures", lambda *_, **__: []
-    )
-    monkeypatch.setattr(
-        "experiments.report.picture.draw_robot_picture", lambda *_, **__: None
-    )
-
-
 # -- a run that goes well -------------------------------------------------------------
 
 

@@ -10,9 +10,6 @@ import pytest
 from experiments.bench.figures import figure
 from experiments.bench.measure import BenchCfg, BenchResult, Machine
 from experiments.heat.preset_search import Trial as PresetTrial
-from experiments.sweep.engines.joblib_engine import JoblibEngine
-from experiments.sweep.engines.serial import SerialEngine
-from experiments.sweep.trial import Trial, TrialOutcome
 from tests.experiments.command.helpers import OnTerminal, Ran, plain
 from tests.experiments.sweep.files import SHORT
 
@@ -37,29 +34,6 @@ def shown(ran: Ran, pattern: str) -> list[str]:
 def fits(lines: list[str], columns: int) -> bool:
     """Whether there are lines and none is broken."""
     return bool(lines) and max(map(len, lines)) <= columns
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out figures, which need a second."""
-    for name in ("figures.draw_heat_figures", "picture.draw_robot_picture"):
-        monkeypatch.setattr(f"experiments.report.{name}", lambda *_, **__: [])
-    monkeypatch.setattr(
-        "experiments.report.timeline.draw.draw_timeline", lambda *_, **__: []
-    )
-
-
-@pytest.fixture
-def serial(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let sweeps run in this process, without physics."""
-
-    def work(trial: Trial) -> TrialOutcome:
-        return TrialOutcome(result={"failure": None, "fell": False})
-
-    def run(self: JoblibEngine, trials: object, _: object, on_result: object) -> None:
-        SerialEngine().run(trials, work, on_result)  # type: ignore[arg-type]  # as they came
-
-    monkeypatch.setattr(JoblibEngine, "run", run)
 
 
 @at_every_width

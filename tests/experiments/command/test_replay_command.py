@@ -17,17 +17,6 @@ HEAT = (
 )
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the figures of the heat experiment."""
-    monkeypatch.setattr(
-        "experiments.report.figures.draw_heat_figures", lambda *_, **__: []
-    )
-    monkeypatch.setattr(
-        "experiments.report.picture.draw_robot_picture", lambda *_, **__: None
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.requirement("JD-18")
 def test_a_heat_experiment_is_replayed_as_it_was(
