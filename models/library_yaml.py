@@ -11,11 +11,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from models.library.command import PRESET, Unit
 from models.library.motion import Interpolation
+from models.library.sound import LONGEST_TEXT
 from models.resources_yaml import ResourceName
-from models.rows import NotNegative, Positive, Real
+from models.rows import LONGEST_ENTRY_S, Real
 
 HIGHEST_TONE_HZ = 8000.0
 """Half the sample rate of what is spoken."""
+Moment = Annotated[float, Field(ge=0.0, le=LONGEST_ENTRY_S, allow_inf_nan=False)]
+Span = Annotated[float, Field(gt=0.0, le=LONGEST_ENTRY_S, allow_inf_nan=False)]
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
@@ -49,28 +52,28 @@ class MotionForm(_Part):
     """Posture in which it ends; absent: none that is stored."""
     interpolation: Interpolation = Interpolation.CUBIC
     """`cubic` (at rest at both ends and where it turns) or `linear`."""
-    postures: tuple[tuple[Positive, EntryName], ...] = ()
+    postures: tuple[tuple[Span, EntryName], ...] = ()
     """Whole postures: [time in s, posture]."""
     joints: tuple[EntryName, ...] = ()
     """Joints or joint groups that `postures` move; absent: all."""
     angles_deg: dict[
-        EntryName, Annotated[tuple[tuple[Positive, Real], ...], Field(min_length=1)]
+        EntryName, Annotated[tuple[tuple[Span, Real], ...], Field(min_length=1)]
     ] = {}
     """Joint to [time in s, angle in degrees]; such a joint ignores `postures`."""
-    stops_s: tuple[Positive, ...] = ()
+    stops_s: tuple[Span, ...] = ()
     """Times in s at which it may rest stably."""
 
 
 class LightStepForm(_Part):
     """Some LEDs fade to a colour."""
 
-    at_s: NotNegative
+    at_s: Moment
     """Since the start of the pattern, in s."""
     leds: Annotated[tuple[EntryName, ...], Field(min_length=1)]
     """LEDs of the resource tree, leaves or composites."""
     colour: Colour
     """`"#rrggbb"`."""
-    fade_s: NotNegative = 0.0
+    fade_s: Moment = 0.0
     """Time that the fade takes, in s; 0: at once."""
 
 
@@ -79,18 +82,18 @@ class LightForm(_Part):
 
     steps: Annotated[tuple[LightStepForm, ...], Field(min_length=1)]
     """Colours, each from its time on."""
-    length_s: Positive | None = None
+    length_s: Span | None = None
     """Time that it takes, in s; absent: until the last fade is over."""
 
 
 class SoundForm(_Part):
     """Something that is said, or a tone (DB5)."""
 
-    text: Annotated[str, Field(min_length=1)] | None = None
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)] | None = None
     """What is said."""
     tone_hz: Annotated[float, Field(gt=0.0, lt=HIGHEST_TONE_HZ)] | None = None
     """Frequency of a tone in Hz."""
-    length_s: Positive | None = None
+    length_s: Span | None = None
     """Of a tone, in s."""
     volume: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
     """Fraction of full scale."""

@@ -11,6 +11,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 Real = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+LONGEST_S = 86_400.0
+"""Of any time that a file gives, in s: a day, as the longest scenario."""
+LONGEST_ENTRY_S = 600.0
+"""Of a motion, a light pattern or a tone, in s: it is sampled before it begins."""
+Seconds = Annotated[float, Field(ge=0.0, le=LONGEST_S, allow_inf_nan=False)]
+PositiveSeconds = Annotated[float, Field(gt=0.0, le=LONGEST_S, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, pattern=r"^\S+$")]
 Optional = BeforeValidator(lambda text: text if text else None)
 Status = Literal["published", "derived", "estimate"]

@@ -38,6 +38,10 @@ COUPLING_DAMPING = 1.0
 """Damper between them, in N·m·s/rad: about a third of critical with the rotor share."""
 
 
+MOST_FRICTION = 1e9
+"""Factor on gear friction: far beyond any that lets a joint move."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ServoCfg:
     """What of the motor board is modelled."""
@@ -60,10 +64,10 @@ class ServoCfg:
             raise BadInput(
                 f"servo {self.kind!r} is unknown; give one of {', '.join(SERVOS)}."
             )
-        if not (np.isfinite(self.friction_scale) and self.friction_scale >= 0.0):
+        if not 0.0 <= self.friction_scale <= MOST_FRICTION:
             raise BadInput(
                 f"gear friction: friction_scale is {self.friction_scale}; give a "
-                "number >= 0, 1 being the robot's own."
+                f"number from 0 to {MOST_FRICTION:g}, 1 being the robot's own."
             )
         if self.battery_volt is not None and not (
             np.isfinite(self.battery_volt) and self.battery_volt > 0.0

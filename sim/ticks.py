@@ -14,6 +14,8 @@ def ticks_of(name: str, period: float, dt: float) -> int:
     if not (math.isfinite(period) and period > 0.0):
         raise BadInput(f"{name} is {period} s; give a positive number of seconds.")
     ratio = period / dt
+    if not math.isfinite(ratio):
+        raise BadInput(f"{name} is {period:g} s; {dt:g} s is no step for that.")
     ticks = round(ratio)
     if ticks < 1 or abs(ratio - ticks) > 1e-6 * ticks:
         below = max(int(ratio), 1)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from controllers.voice.seam import SAMPLE_RATE_HZ
 from models import BadInput
+from models.rows import LONGEST_ENTRY_S
 
 FloatArray = NDArray[np.float64]
 
@@ -35,8 +36,10 @@ def tone(
             f"tone of {frequency_hz:g} Hz; at {sample_rate_hz} samples a second give "
             f"more than 0 and less than {sample_rate_hz / 2:g} Hz."
         )
-    if not 1.0 <= length_s * sample_rate_hz < np.inf:
-        raise BadInput(f"tone of {length_s} s; give a positive time.")
+    if not 1.0 / sample_rate_hz <= length_s <= LONGEST_ENTRY_S:
+        raise BadInput(
+            f"tone of {length_s} s; give a positive time up to {LONGEST_ENTRY_S:g} s."
+        )
     n = round(length_s * sample_rate_hz)
     t = np.arange(n) / sample_rate_hz
     ends = raised_ends(n, round(RAMP_S * sample_rate_hz))

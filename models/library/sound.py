@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+LONGEST_TEXT = 5000
+"""Letters of what is said at once: some ten minutes."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sound:

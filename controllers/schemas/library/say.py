@@ -10,6 +10,7 @@ from controllers.schemas.library.task import TaskSchema
 from controllers.schemas.library.times import is_due
 from controllers.schemas.waking import Waking
 from models import BadInput, Robot
+from models.library.sound import LONGEST_TEXT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,7 @@ class SayParameters:
         Raises:
             BadInput: one of them.
         """
+        check_between("length of text", len(self.text), 0, LONGEST_TEXT, "letters")
         check_between("volume", self.volume, 0.0, 1.0)
         check_between("repeat", self.repeat, 0, 1_000_000)
         check_between("pause_s", self.pause_s, 0.0, 3600.0, "s")

@@ -22,7 +22,6 @@ Prose = Annotated[
 BehaviourPath = Annotated[str, Field(min_length=1, pattern=_NAME)]
 """A name, or several with `/` from the top to what is meant: `life/dance`."""
 Real = Annotated[float, Field(allow_inf_nan=False)]
-Seconds = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 Celsius = Annotated[float, Field(ge=-20.0, le=150.0, allow_inf_nan=False)]
 Priority = Annotated[int, Field(ge=0, le=9)]
 

@@ -11,9 +11,9 @@ from experiments.scenarios.form.base import (
     Name,
     Part,
     Priority,
-    Seconds,
     how_many,
 )
+from models.rows import Seconds
 
 Percent = Annotated[float, Field(gt=0.0, le=100.0, allow_inf_nan=False)]
 

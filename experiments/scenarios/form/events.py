@@ -11,10 +11,11 @@ from experiments.scenarios.form.base import (
     Name,
     Part,
     Real,
-    Seconds,
     by_key,
 )
 from experiments.scenarios.form.condition import ConditionForm
+from models.library.sound import LONGEST_TEXT
+from models.rows import PositiveSeconds, Seconds
 
 
 class Triggered(Part):
@@ -55,7 +56,7 @@ class StopEvent(Triggered):
 class SayEvent(Triggered):
     """Say something."""
 
-    say: Name
+    say: Annotated[Name, Field(max_length=LONGEST_TEXT)]
     """The text."""
 
 
@@ -69,7 +70,7 @@ class PushForm(Part):
     """Where: at its centre of mass."""
     newton: Annotated[list[Newton], Field(min_length=3, max_length=3)]
     """Force in world axes, in N: x ahead at the start, y to the left, z up."""
-    for_s: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+    for_s: PositiveSeconds
     """How long, in s."""
 
 

@@ -13,11 +13,11 @@ from experiments.scenarios.form.base import (
     Name,
     Part,
     Real,
-    Seconds,
     by_key,
     how_many,
 )
 from experiments.scenarios.form.condition import ConditionForm
+from models.rows import Seconds
 
 Times = Annotated[int, Field(ge=0)]
 

@@ -15,6 +15,7 @@ from experiments.scenarios.form.settings import (
     WorldForm,
 )
 from models.library_yaml import LibraryForm
+from models.rows import PositiveSeconds
 
 
 class ScenarioFile(LibraryForm):
@@ -35,9 +36,7 @@ class ScenarioFile(LibraryForm):
     """Body of the robot, such as H25; absent: with all parts."""
     posture: Name = "Stand"
     """Stored posture in which it begins, at rest."""
-    duration_s: Annotated[
-        float, Strict(), Field(gt=0.0, le=86_400.0, allow_inf_nan=False)
-    ]
+    duration_s: Annotated[PositiveSeconds, Strict()]
     """Simulated time in s."""
     seed: Annotated[int, Strict(), Field(ge=0)] = 0
     """Of all noise and chance."""

@@ -4,7 +4,9 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from experiments.scenarios.form.base import Celsius, Name, Part, Real, Seconds
+from experiments.scenarios.form.base import Celsius, Name, Part, Real
+from models.rows import PositiveSeconds, Seconds
+from sim.servo import MOST_FRICTION
 
 UnitName = Literal["motion", "light", "sound"]
 UNITS: tuple[UnitName, ...] = get_args(UnitName)
@@ -40,7 +42,7 @@ class SimulationForm(Part):
     """Heating model."""
     ambient_degc: Annotated[Real, Field(ge=-40.0, le=80.0)] | None = None
     """Of the air, in °C; absent: the motors' own."""
-    gear_friction: Annotated[Real, Field(ge=0.0)] = 1.0
+    gear_friction: Annotated[Real, Field(ge=0.0, le=MOST_FRICTION)] = 1.0
     """Factor on every joint's gear friction."""
 
 
@@ -49,7 +51,7 @@ class ReservationsForm(Part):
 
     preemption: Literal["off", "by_priority"] = "off"
     """Whether a strictly higher priority takes what a holder keeps."""
-    retry_s: Annotated[Real, Field(gt=0.0)] = 0.5
+    retry_s: PositiveSeconds = 0.5
     """Period at which holders are told again of those who wait, in s."""
     overtake_s: Seconds = 0.0
     """How long a waiting request may be passed by equals, in s."""
@@ -69,7 +71,7 @@ class TransmitterForm(Part):
     arrive at its end; only at its end; or earlier than expected, by `early_s`."""
     early_s: Seconds | None = None
     """With `enable: early`, in s."""
-    ttl_s: Annotated[Real, Field(gt=0.0)] = 10.0
+    ttl_s: PositiveSeconds = 10.0
     """A group that is not complete by then is deleted, in s."""
     conversion_s: dict[UnitName, Seconds] = Field(default_factory=dict)
     """Unit to what its converter takes, in s: known beforehand."""

@@ -4,9 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from experiments.scenarios.form.base import Name, Part, Prose, Real, Seconds
+from experiments.scenarios.form.base import Name, Part, Prose, Real
 from experiments.sweep.form.keep import KeepForm
 from experiments.sweep.form.values import Number, Text
+from models.rows import PositiveSeconds, Seconds
 
 Joints = dict[Name, Number]
 """Joint, or group of joints such as Legs or LArm, to values. A list for a group is one
@@ -20,7 +21,7 @@ class PushForm(Part):
 
     at_s: Seconds = 6.0
     """When it begins, in s."""
-    duration_s: Positive = 0.2
+    duration_s: PositiveSeconds = 0.2
     """In s."""
     force_n: Annotated[list[Real], Field(min_length=3, max_length=3)]
     """In N, in the world: x ahead of the robot, y to its left, z up."""
@@ -33,7 +34,7 @@ class FastForwardForm(Part):
 
     full: bool = False
     """Step the physics all the time."""
-    block_s: Positive | None = None
+    block_s: PositiveSeconds | None = None
     """Length of a block of physics, in s."""
     blocks: AtLeastOne | None = None
     """Blocks in a row that must agree."""
@@ -45,11 +46,11 @@ class FastForwardForm(Part):
     """Largest change over these blocks of a set-point that is shifted, in rad."""
     not_before_s: Seconds | None = None
     """Time for taking the posture and settling, in s."""
-    first_jump_s: Positive | None = None
+    first_jump_s: PositiveSeconds | None = None
     """Longest time without physics at first, in s."""
     growth: Annotated[Real, Field(ge=1.0)] | None = None
     """Factor on it each time that the physics in between was as steady as before."""
-    longest_jump_s: Positive | None = None
+    longest_jump_s: PositiveSeconds | None = None
     """Up to this, in s."""
 
 

@@ -86,8 +86,9 @@ NUMBERS = {
     "--control-period 0": "control period is 0.0 s; give a positive number of seconds.",
     "--control-period 0.0125": "control period = 0.0125 s is not a multiple of the "
     "physics step 0.001 s (12.5 steps); choose 0.012 s or 0.013 s.",
-    "--physics-dt nan": "physics_dt is nan s; give a value in (0, 0.01] s.",
-    "--physics-dt 0": "physics_dt is 0.0 s; give a value in (0, 0.01] s.",
+    "--physics-dt nan": "physics_dt is nan s; give a value in [1e-05, 0.01] s.",
+    "--physics-dt 0": "physics_dt is 0.0 s; give a value in [1e-05, 0.01] s.",
+    "--physics-dt 1e-308": "physics_dt is 1e-308 s; give a value in [1e-05, 0.01] s.",
     "--physics-dt 0.003": "physics step is 0.003 s, which does not divide the heating "
     "period of 0.02 s; give one that does, such as 0.001.",
     "--physics-dt 0.004 --control-period 0.02": "physics step is 0.004 s, which does "

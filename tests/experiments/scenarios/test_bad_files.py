@@ -391,3 +391,57 @@ def test_a_joint_without_a_letter_gets_its_name_suggested(
     assert match is not None
     # Another joint may be as near: that of the other side.
     assert match[1][-4:] == name[-4:] or match[1] == name
+
+
+TIMES = {
+    "event": "events: [{at_s: TIME, say: Hello}]",
+    "delay": "events: [{when: {fallen: true}, after_s: TIME, say: Hello}]",
+    "push": "events: [{at_s: 0, push: {link: torso, newton: [1, 0, 0], for_s: TIME}}]",
+    "start": "behaviours: [{name: a, schema: example, start_s: TIME}]",
+    "timeout": "behaviours: [{name: a, schema: example, timeout_s: TIME}]",
+    "policy": "behaviours: [{name: a, schema: example, "
+    "policy: {name: stop, within_s: TIME}}]",
+    "never": "expect: [{never: {fallen: true}, to_s: TIME}]",
+    "never from": "expect: [{never: {fallen: true}, from_s: TIME}]",
+    "happens": "expect: [{happens: {fallen: true}, at_s: 1, within_s: TIME}]",
+    "at": "expect: [{at_s: TIME, state: Stand}]",
+    "joint": "expect: [{joint: HeadYaw, degc_below: 80, to_s: TIME}]",
+    "retry": "reservations: {retry_s: TIME}",
+    "overtake": "reservations: {overtake_s: TIME}",
+    "early": "transmitter: {enable: early, early_s: TIME}",
+    "to live": "transmitter: {ttl_s: TIME}",
+    "conversion": "transmitter: {conversion_s: {motion: TIME}}",
+    "keyframe": "motions: {m: {angles_deg: {HeadYaw: [[TIME, 5]]}}}",
+    "posture": "motions: {m: {postures: [[TIME, Stand]]}}",
+    "tone": "sounds: {s: {tone_hz: 440, length_s: TIME}}",
+    "light": "lights: {l: {steps: [{at_s: TIME, leds: [Chest], colour: '#00ff00'}]}}",
+    "fade": "lights: {l: {steps: [{at_s: 0, leds: [Chest], colour: '#00ff00', "
+    "fade_s: TIME}]}}",
+    "pattern": "lights: {l: {length_s: TIME, steps: "
+    "[{at_s: 0, leds: [Chest], colour: '#00ff00'}]}}",
+}
+
+
+@pytest.mark.parametrize("time", ["1e308", "1000000000", "1e9"])
+@pytest.mark.parametrize("where", TIMES)
+def test_a_time_without_end_is_refused(load: Load, where: str, time: str) -> None:
+    with pytest.raises(FileErrors) as told:
+        load(TIMES[where].replace("TIME", time))
+    assert "less than or equal to" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sounds: {s: {text: WORDS}}",
+        "events: [{at_s: 0, say: WORDS}]",
+        "behaviours: [{name: a, schema: say, with: {text: WORDS}}]",
+    ],
+)
+def test_a_text_without_end_is_refused(load: Load, text: str) -> None:
+    with pytest.raises(FileErrors, match="5000"):
+        load(text.replace("WORDS", "word " * 1000 + "word"))
+
+
+def test_the_longest_motion_is_accepted(load: Load) -> None:
+    load("motions: {m: {angles_deg: {HeadYaw: [[600, 5]]}}}")
