@@ -77,10 +77,10 @@ NUMBERS = {
     "--slope nan": "slope is nan degrees; give a value in [-30, 30].",
     "--slope 60": "slope is 60.0 degrees; give a value in [-30, 30].",
     "--ambient nan": "ambient temperature is nan °C; give a number from -40 to 80.",
-    "--gear-friction -1": "gear friction: friction_scale is -1.0; give a number >= 0, "
-    "1 being the robot's own.",
-    "--gear-friction nan": "gear friction: friction_scale is nan; give a number >= 0, "
-    "1 being the robot's own.",
+    "--gear-friction -1": "gear friction: friction_scale is -1.0; give a number "
+    "from 0 to 1e+09, 1 being the robot's own.",
+    "--gear-friction nan": "gear friction: friction_scale is nan; give a number "
+    "from 0 to 1e+09, 1 being the robot's own.",
     "--control-period nan": "control period is nan s; give a positive number of "
     "seconds.",
     "--control-period 0": "control period is 0.0 s; give a positive number of seconds.",
