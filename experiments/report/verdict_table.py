@@ -3,7 +3,10 @@
 A pure function of the result; nothing is printed here.
 """
 
+from collections.abc import Sequence
+
 from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 
 from experiments.report.plain_table import plain_table
@@ -32,6 +35,24 @@ def verdict_table(result: ScenarioResult) -> Group:
         )
     lines = map(Text, _summary(result))
     return Group(table, *lines) if result.verdicts else Group(*lines)
+
+
+def results_table(results: Sequence[ScenarioResult]) -> Table:
+    """Return several scenarios, a row each."""
+    table = plain_table("\nScenarios")
+    table.add_column("scenario", overflow="fold")
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("seen", overflow="fold")
+    table.add_column("simulated", justify="right", no_wrap=True)
+    for result in results:
+        failed = "" if result.failure is None else f"; failed: {result.failure}"
+        table.add_row(
+            Text(result.name),
+            HOLDS if result.all_hold else BROKEN,
+            Text(result.verdicts_in_words + failed),
+            f"{result.sim_s:g} s",
+        )
+    return table
 
 
 def _summary(result: ScenarioResult) -> list[str]:

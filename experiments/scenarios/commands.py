@@ -19,24 +19,30 @@ scenario_app = typer.Typer(
     no_args_is_help=True,
 )
 
-FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="A YAML file, or a name of `list`.")
+FilesArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="YAML files, or names of `list`."),
 ]
 
 
 @scenario_app.command()
 def run(
-    file: FileArgument,
+    files: FilesArgument,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Run folder, never overwritten; default: runs/ and the file's name."
+            help="Run folder, never overwritten; of several files the folder above. "
+            "Default: runs/ and the file's name."
         ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of all noise; default: the file's.")
     ] = None,
     json_file: JsonOption = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML."),
+    ] = None,
     gui: Annotated[bool, typer.Option("--gui", help="Open PyBullet's window.")] = False,
     proof: Annotated[
         bool,
@@ -45,7 +51,7 @@ def run(
         ),
     ] = True,
 ) -> None:
-    """Run a scenario: a verdict on each expectation, a timeline, a run folder."""
+    """Run scenarios: a verdict on each expectation, a timeline, a run folder."""
     from experiments.scenarios.run_command import (  # noqa: PLC0415  # heavy
         Asked,
         run_scenario_command,
@@ -53,17 +59,20 @@ def run(
 
     heed_stop_signals()
     asked = Asked(
-        file=file, out=out, seed=seed, json_file=json_file, gui=gui, proves=proof
+        files=files,
+        out=out,
+        seed=seed,
+        json_file=json_file,
+        junit=junit,
+        gui=gui,
+        proves=proof,
     )
     raise typer.Exit(run_scenario_command(asked))
 
 
 @scenario_app.command()
 def check(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE...", help="YAML files, or names of `list`."),
-    ],
+    files: FilesArgument,
 ) -> None:
     """Say all that is wrong in scenario files, each with file and line."""
     from experiments.scenarios.reading.load import load_scenario  # noqa: PLC0415  # heavy

@@ -1,22 +1,25 @@
 """`nao-testbed scenario run`: from a file to verdicts, a figure and a run folder."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
-from experiments.report.verdict_table import verdict_table
+from experiments.report.verdict_table import results_table, verdict_table
+from experiments.scenarios.junit import junit_xml
 from experiments.scenarios.plan.scenario import Scenario
+from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.run import RunStopped, ScenarioRun, run_scenario
 from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.shipped import SCENARIOS
 from experiments.simulated_time_bars import simulated_time_bars
 from experiments.stop_signals import exit_status
 from models import BadInput
-from models.files import write_text
+from models.files import check_writable, write_text
 from models.yaml_lines import FileErrors
 from sim.run_folder import create_run_folder
 from sim.world_cfg import check_display
@@ -28,14 +31,17 @@ BAD_INPUT = 2
 class Asked:
     """What a person asks for; see `nao-testbed scenario run --help`."""
 
-    file: str
-    """A YAML file, or the name of a scenario that ships."""
+    files: Sequence[str]
+    """YAML files, or names of scenarios that ship."""
     out: Path | None = None
-    """The run folder; where it exists, `out-2` and so on. None: by the file's name."""
+    """The run folder, or of several the folder above; where it exists, `out-2` and so
+    on. None: by the file's name."""
     seed: int | None = None
     """Of all noise; None: the file's."""
     json_file: str | None = None
     """Where the result goes too; `-` is stdout."""
+    junit: Path | None = None
+    """Where the verdicts go as JUnit's XML."""
     gui: bool = False
     """Whether to open PyBullet's window."""
     proves: bool = True
@@ -43,30 +49,59 @@ class Asked:
 
 
 def run_scenario_command(asked: Asked) -> int:
-    """Run a scenario, print its verdicts, draw its timeline; return the exit status.
+    """Run scenarios, print verdicts, draw timelines; return the exit status.
+
+    Nothing is started before all files are right.
 
     Raises:
         BadInput: there is no such file, or something cannot be written.
     """
-    path = SCENARIOS.find(asked.file)
-    try:
-        scenario = load_scenario(path)
-    except FileErrors as error:  # a line each, as compilers have it
-        print(error, file=sys.stderr)
+    paths = [SCENARIOS.find(file) for file in asked.files]
+    scenarios = [_load(path) for path in paths]
+    if None in scenarios:
         return BAD_INPUT
     check_json_file(asked.json_file)
+    if asked.junit is not None:
+        check_writable("--junit", asked.junit)
     if asked.gui:
         check_display()
-    scenario = _as_asked(scenario, asked)
-    folder = _make_folder(asked.out or Path("runs") / path.stem)
+    results: list[ScenarioResult] = []
+    stopped: RunStopped | None = None
+    try:
+        for path, scenario in zip(paths, filter(None, scenarios), strict=True):
+            if stopped is None:
+                run, stopped = _run(_as_asked(scenario, asked), path, asked)
+                results.append(run.result)
+    finally:
+        if results:
+            _report(results, paths, asked)
+    if stopped is not None:
+        return exit_status(stopped.__cause__)
+    return 0 if all(result.all_hold for result in results) else 1
+
+
+def _load(path: Path) -> Scenario | None:
+    try:
+        return load_scenario(path)
+    except FileErrors as error:  # a line each, as compilers have it
+        print(error, file=sys.stderr)
+        return None
+
+
+def _run(
+    scenario: Scenario, path: Path, asked: Asked
+) -> tuple[ScenarioRun, RunStopped | None]:
+    """Run one, and keep what came of it, also if somebody stopped it."""
+    out = asked.out or Path("runs")
+    if asked.out is None or len(asked.files) > 1:
+        out /= path.stem
+    folder, stopped = _make_folder(out), None
     try:
         run = _with_progress(scenario, folder, asked)
     except RunStopped as stop:
-        _keep(scenario, stop.run, folder, asked)
-        cause = stop.__cause__
-        return exit_status(cause)
+        run, stopped = stop.run, stop
     _keep(scenario, run, folder, asked)
-    return 0 if run.result.all_hold else 1
+    return run, stopped
 
 
 def _keep(scenario: Scenario, run: ScenarioRun, folder: Path, asked: Asked) -> None:
@@ -74,7 +109,26 @@ def _keep(scenario: Scenario, run: ScenarioRun, folder: Path, asked: Asked) -> N
     text = json_text(run.result.as_json())
     write_text(folder / "scenario.json", text + "\n")
     _show(scenario, run, folder, asked.json_file)
-    write_json(asked.json_file, text)
+
+
+def _report(
+    results: Sequence[ScenarioResult], paths: Sequence[Path], asked: Asked
+) -> None:
+    """Show several results side by side, and write them where they were asked for."""
+    data: Mapping[str, Any] = results[0].as_json()
+    if len(paths) > 1:
+        data = {
+            "experiment": "scenarios",
+            "runs": [result.as_json() for result in results],
+            "not_run": [str(path) for path in paths[len(results) :]],
+            "all_hold": len(results) == len(paths)
+            and all(result.all_hold for result in results),
+        }
+        console = _console(asked.json_file)
+        console.print(results_table(results))
+    write_json(asked.json_file, json_text(data))
+    if asked.junit is not None:
+        write_text(asked.junit, junit_xml(results, paths[len(results) :]))
 
 
 def _make_folder(out: Path) -> Path:
@@ -101,9 +155,7 @@ def _show(
 ) -> None:
     from experiments.report.timeline.draw import draw_timeline  # noqa: PLC0415  # matplotlib
 
-    # With --json - the JSON alone goes to stdout, the table beside it to stderr.
-    is_terminal = sys.stdout.isatty()
-    console = Console(stderr=json_file == STDOUT, width=None if is_terminal else 120)
+    console = _console(json_file)
     console.print(verdict_table(run.result))
     paths: Sequence[Path] = ()
     try:
@@ -116,6 +168,12 @@ def _show(
     console.print("\n".join(lines), soft_wrap=True, markup=False)
     if run.result.failure is not None:
         print(f"{scenario.name}: {run.result.failure}", file=sys.stderr)
+
+
+def _console(json_file: str | None) -> Console:
+    """Return where tables go: with --json - stdout is for the JSON alone."""
+    is_terminal = sys.stdout.isatty()
+    return Console(stderr=json_file == STDOUT, width=None if is_terminal else 120)
 
 
 def _with_progress(scenario: Scenario, folder: Path, asked: Asked) -> ScenarioRun:

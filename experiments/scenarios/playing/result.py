@@ -16,6 +16,11 @@ class Verdict:
     line: int
     """Of the scenario's file."""
 
+    def complaint(self, file: str) -> str:
+        """Say in a sentence that it does not hold, with file and line."""
+        place = f"{file}:{self.line}" if self.line else file
+        return f"{place}: not as expected: {self.expectation}. Seen: {self.seen}."
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mishap:
@@ -63,12 +68,7 @@ class ScenarioResult:
     @property
     def complaints(self) -> tuple[str, ...]:
         """Say in a sentence each what was not as expected, with file and line."""
-        said = [
-            f"{self.file}{f':{one.line}' if one.line else ''}: not as expected: "
-            f"{one.expectation}. Seen: {one.seen}."
-            for one in self.verdicts
-            if not one.holds
-        ]
+        said = [one.complaint(self.file) for one in self.verdicts if not one.holds]
         if self.failure is not None:
             said.append(f"{self.file}: the run failed: {self.failure}.")
         return tuple(said)

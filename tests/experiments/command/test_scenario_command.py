@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from controllers.resources.policies import policy_classes
 from controllers.schemas.registry import schema_names
 from experiments.scenarios.form.condition import CONDITIONS
+from experiments.scenarios.junit import junit_xml
+from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.shipped import SCENARIOS, scenario_about
 from models import load_robot
 from sim.run_folder import read_run
@@ -116,6 +119,61 @@ def test_run_says_by_its_status_that_an_expectation_is_broken(
 
 
 @pytest.mark.scenario
+def test_several_files_are_run_and_told_to_others(here: Path, nao_testbed: Run) -> None:
+    (here / "good.yaml").write_text(SHORT)
+    (here / "bad.yaml").write_text(SHORT.replace("at_s: 0.1,", "at_s: 0.25,"))
+    ran = nao_testbed(
+        "scenario run good.yaml bad.yaml --out runs/all --json - --junit all.xml"
+    )
+    assert ran.status == 1, ran.err
+    told = json.loads(ran.out)
+    assert told["all_hold"] is False
+    assert [run["all_hold"] for run in told["runs"]] == [True, False]
+    folders = [here / "runs" / "all" / name for name in ("good", "bad")]
+    assert [json.loads((f / "scenario.json").read_text()) for f in folders] == told[
+        "runs"
+    ]
+    assert ran.err.count("1 of 2 expectations hold") == 2  # by itself, and in the table
+    root = ElementTree.parse(here / "all.xml").getroot()
+    counts = {key: root.get(key) for key in ("tests", "failures", "errors")}
+    assert counts == {"tests": "8", "failures": "1", "errors": "0"}
+    good, bad = root
+    assert (good.get("failures"), bad.get("failures")) == ("0", "1")
+    (failure,) = root.iter("failure")
+    assert failure.get("message") == (
+        "bad.yaml:8: not as expected: at_s: 0.25, holds: {HeadYaw: a}. Seen: HeadYaw "
+        "is held by nobody."
+    )
+    names = [case.get("name") for case in bad.iter("testcase")]
+    assert names[0] == "line 8: at_s: 0.25, holds: {HeadYaw: a}"
+    assert names[-1] == "the run comes to its end"
+
+
+def test_junit_says_what_failed_and_what_had_no_turn() -> None:
+    result = ScenarioResult(
+        name="odd \x1b[31m \ud800 & <name>",
+        file="odd.yaml",
+        seed=0,
+        controller="fixed",
+        verdicts=(),
+        mishaps=(),
+        fell=False,
+        failure="it diverged",
+        sim_s=0.1,
+        wall_s=0.2,
+        trace_hash="",
+        whole_trace_hash=None,
+        n_events=0,
+        max_degc={},
+    )
+    text = junit_xml([result], [Path("late.yaml")])
+    odd, late = ElementTree.fromstring(text)
+    assert odd.get("name") == "odd \ufffd[31m \ufffd & <name>"
+    assert [e.get("message") for e in odd.iter("error")] == ["it diverged"]
+    assert (late.get("tests"), late.get("skipped")) == ("1", "1")
+
+
+@pytest.mark.scenario
 def test_run_takes_another_seed(here: Path, nao_testbed: Run) -> None:
     write(here, SHORT)
     ran = nao_testbed("scenario run short.yaml --seed 7 --no-proof --json -")
@@ -133,6 +191,8 @@ def test_run_takes_another_seed(here: Path, nao_testbed: Run) -> None:
         ("scenario run none", "Scenario 'none' is not in"),
         ("scenario run short.yaml", "short.yaml:5: Schema 'exmple'"),
         ("scenario run right.yaml --json none/x.json", "--json none/x.json"),
+        ("scenario run right.yaml --junit none/x.xml", "--junit none/x.xml"),
+        ("scenario run right.yaml short.yaml", "short.yaml:5: Schema 'exmple'"),
         ("scenario run right.yaml --gui", "--gui needs a display"),
         ("scenario run right.yaml --out right.yaml", "is no folder"),
         ("scenario run right.yaml --seed -1", "--seed"),
