@@ -18,7 +18,7 @@ from ruamel.yaml.comments import CommentedSeq
 from models.errors import BadInput, RobotDataError
 from models.form_fields import accepted_keys
 from models.tables import message_of
-from models.yaml_tree import read_tree, yaml_line
+from models.yaml_tree import read_tree, tree_of, yaml_line
 
 FormT = TypeVar("FormT", bound=BaseModel)
 Place = tuple[str | int, ...]
@@ -117,7 +117,10 @@ def entry_of(place: Place) -> Place:
 
 
 def read_file(
-    path: Path, form: type[FormT], entry: Callable[[Place], Place] = entry_of
+    path: Path,
+    form: type[FormT],
+    entry: Callable[[Place], Place] = entry_of,
+    text: str | None = None,
 ) -> ReadFile[FormT]:
     """Read a YAML 1.2 file and keep what has the right form.
 
@@ -125,12 +128,13 @@ def read_file(
         path: of the file.
         form: of the whole file.
         entry: says what is left out where a value is wrong.
+        text: what it says, if it is a file of somewhere else.
 
     Raises:
         FileErrors: the file is missing, unreadable, no YAML, or holds a key twice.
     """
     try:
-        tree = read_tree(path)
+        tree = read_tree(path) if text is None else tree_of(text, path)
     except RobotDataError as error:
         raise FileErrors([error]) from error
     tree = {} if tree is None else tree

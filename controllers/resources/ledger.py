@@ -11,6 +11,7 @@ Within a tick calls come before timers: a call first lets happen what was due ea
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from controllers.resources.core.body_states import BodyStates
 from controllers.resources.core.book import Book, Listener
@@ -245,6 +246,14 @@ class Ledger:
         """
         active = self._book.group(group).active
         return active.name if active else None
+
+    def set_retry(self, retry_s: float) -> None:
+        """Change the period at which holders are told again of those who wait (RM-19).
+
+        Raises:
+            BadInput: it is no period.
+        """
+        self.cfg = self._book.cfg = replace(self.cfg, retry_s=retry_s)
 
     # -- gates ------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from controllers.resources.front import Front
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import OnLost, OnStop, Owner
 from controllers.resources.request import Request
+from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.tokens import Token
 from controllers.resources.words import Mode
 from models import UnknownName
@@ -108,11 +109,7 @@ def start_behaviour(
             already; nothing is held then.
     """
     with front.step() as (ledger, _):
-        for one in behaviour.walk():
-            for name in (*one.essential, *one.optional, *one.rates):
-                ledger.tree.node(name)
-            if one.needs_all_parts:
-                _everything(one)
+        check_behaviour(behaviour, ledger.tree)
     starts: _Starts = {}
     habits = Owner(name=behaviour.name, on_stop=on_stop, on_lost=on_lost)
     try:
@@ -121,6 +118,20 @@ def start_behaviour(
         _stop(starts, front)
         raise
     return running
+
+
+def check_behaviour(behaviour: Behaviour, tree: ResourceTree) -> None:
+    """Refuse what cannot be asked for by a behaviour or its parts.
+
+    Raises:
+        UnknownName: a resource is not in the tree.
+        BadInput: what all parts need together is more than there is.
+    """
+    for one in behaviour.walk():
+        for name in (*one.essential, *one.optional, *one.rates):
+            tree.node(name)
+        if one.needs_all_parts:
+            _everything(one)
 
 
 def stop_behaviour(running: Running, front: Front) -> None:

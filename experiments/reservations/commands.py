@@ -1,4 +1,4 @@
-"""`nao-testbed resources`: serve, list, take, release, add; from a terminal.
+"""`nao-testbed resources`: what owners, and a station, do from a terminal.
 
 Exit status: 0 done, 1 not granted, lost, or no server, 2 bad input. Tokens and lists go
 to stdout, the rest to stderr. What needs the extra `server` is imported when used.
@@ -211,6 +211,98 @@ def add(
 
     with ServerLink(url, _secret(secret_file)) as link:
         link.add_resource(name, parent)
+
+
+@resources_app.command()
+def upload(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="YAML: rules and behaviours.")
+    ],
+    url: UrlOption = DEFAULT_URL,
+    secret_file: SecretOption = None,
+) -> None:
+    """Send rules and behaviours to a server, whole or not at all."""
+    _check_installed()
+    from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
+    from models.tables import read_text  # noqa: PLC0415  # heavy
+
+    text = read_text(file)
+    with ServerLink(url, _secret(secret_file)) as link:
+        installed = link.install(text, file.name)
+    for owner in installed.owners:
+        print(f"owner {owner}")
+    for behaviour in installed.behaviours:
+        print(f"behaviour {behaviour.name}{', runs' if behaviour.runs else ''}")
+
+
+@resources_app.command()
+def start(
+    name: Annotated[str, typer.Argument(help="Of a behaviour that was uploaded.")],
+    url: UrlOption = DEFAULT_URL,
+    secret_file: SecretOption = None,
+) -> None:
+    """Start an uploaded behaviour; it runs on until `stop`."""
+    _check_installed()
+    from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
+
+    with ServerLink(url, _secret(secret_file)) as link:
+        started = link.start(name)
+    ahead = [started]
+    while ahead:
+        one = ahead.pop(0)
+        ahead[:0] = one.parts
+        print(f"{one.name}: {'runs' if one.runs else 'does not run'}", end="")
+        print(f", with {', '.join(one.has)}" if one.has else "", end="")
+        print(f", without {', '.join(one.missing)}" if one.missing else "")
+    raise typer.Exit(0 if started.runs else 1)
+
+
+@resources_app.command()
+def stop(
+    name: Annotated[str, typer.Argument(help="Of a behaviour that was uploaded.")],
+    url: UrlOption = DEFAULT_URL,
+    secret_file: SecretOption = None,
+) -> None:
+    """Stop an uploaded behaviour: all that it holds is free."""
+    _check_installed()
+    from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
+
+    with ServerLink(url, _secret(secret_file)) as link:
+        link.stop(name)
+
+
+@resources_app.command()
+def revoke(
+    names: Annotated[list[str], typer.Argument(help="Resources, all or none.")],
+    priority: Annotated[
+        int | None,
+        typer.Option(help="Only from lower priorities; default: from all."),
+    ] = None,
+    url: UrlOption = DEFAULT_URL,
+    secret_file: SecretOption = None,
+) -> None:
+    """Take resources away from whoever has them, until `give-back`."""
+    _check_installed()
+    from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
+
+    with ServerLink(url, _secret(secret_file)) as link:
+        link.take_away(*names, priority=priority)
+
+
+@resources_app.command(name="give-back")
+def give_back(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Only these; default: all.")
+    ] = None,
+    url: UrlOption = DEFAULT_URL,
+    secret_file: SecretOption = None,
+) -> None:
+    """Let resources that `revoke` took away be had again."""
+    _check_installed()
+    from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
+
+    with ServerLink(url, _secret(secret_file)) as link:
+        link.give_back(*names or ())
 
 
 def _check_installed() -> None:

@@ -11,15 +11,21 @@ from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Crashed, Event, OwnerAdded
 from experiments.reservations.guests import Guest, Guests
+from experiments.reservations.station import Station
 from experiments.reservations.threaded import SharedLedger
 from experiments.reservations.wire import (
     Alive,
+    BehaviourData,
     CommandData,
+    InstalledData,
+    NameData,
     OwnerData,
     Registered,
     ReleaseData,
     RequestData,
     ResourceData,
+    RulesData,
+    StartedData,
     Verdict,
 )
 from experiments.reservations.wire_views import SnapshotData
@@ -57,6 +63,7 @@ class Desk:
         self._max_priority = max_priority
         self.front = front
         self._guests = Guests()
+        self.station = Station(front, max_priority)
         self._gone: list[str] = []
         with front.step() as (ledger, _):
             self._known = {owner.name for owner in take_snapshot(ledger).owners}
@@ -88,7 +95,8 @@ class Desk:
                     "another name, or wait until that one is gone: at most "
                     f"{guest.time_to_live_s:g} s after its last sign of life."
                 )
-            if guest is None and data.name in self._known:
+            is_sent = self.station.has_behaviour(data.name)
+            if guest is None and (data.name in self._known or is_sent):
                 raise NameTaken(
                     f"owner {data.name!r} is one of this robot's own behaviours; "
                     "choose another name."
@@ -96,11 +104,11 @@ class Desk:
             if guest is None and len(self._guests) >= MAX_OWNERS:
                 raise TooMany(f"this server keeps {MAX_OWNERS} owners, and has them.")
             parent = None if data.parent_key is None else self._guest(data.parent_key)
-            self.front.add_owner(
-                data.as_owner(parent.name if parent else None, self._max_priority)
-            )
+            said = data.as_owner(parent.name if parent else None, self._max_priority)
+            self.front.add_owner(self.station.habits(said))
             if guest is None or key is None:
                 guest, key = self._guests.add(data.name, parent)
+            guest.said = said
             guest.time_to_live_s = data.time_to_live_s
             return Registered(
                 owner=data.name,
@@ -131,6 +139,54 @@ class Desk:
         with self.front.step():
             self.front.drop(self._guest(key).name)
             self._let_time_pass()
+
+    # -- the station -------------------------------------------------------------------
+
+    def install(self, data: RulesData) -> InstalledData:
+        """Take over what a station sends, whole or not at all (RM-64).
+
+        Raises:
+            FileErrors: all that is wrong in it.
+            BadInput: an owner that is registered asks for more than its rule allows.
+            Busy: a behaviour that it would end is being started.
+            TooMany: the server keeps no more.
+        """
+        with self.front.step() as (ledger, _):
+            self._let_time_pass()
+            guests = self._guests.all()
+            rules = self.station.read(data.text, data.name, {g.name for g in guests})
+            if len(ledger.tree.names) + len(rules.resources) > MAX_RESOURCES:
+                raise TooMany(f"this server keeps {MAX_RESOURCES} resources at most.")
+            for guest in guests:
+                rules.of(guest.said)  # before anything changes
+            self.station.install(rules)
+            for guest in guests:
+                self.front.add_owner(rules.of(guest.said))
+        return self.installed()
+
+    def installed(self) -> InstalledData:
+        """Return what the station's behaviours are, and which of them run."""
+        return InstalledData(
+            owners=self.station.ruled(),
+            behaviours=tuple(
+                BehaviourData(
+                    name=one.behaviour.name,
+                    runs=one.runs,
+                    has=one.has,
+                    parts=tuple(part.name for part in one.behaviour.parts),
+                )
+                for one in self.station.installed()
+            ),
+        )
+
+    def start(self, data: NameData) -> StartedData:
+        """Start a behaviour that a station sent; this may wait.
+
+        Raises:
+            UnknownName: there is none of this name.
+            Busy: it runs, or is being started.
+        """
+        return StartedData.of(self.station.start(data.name))
 
     # -- requests ----------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 
+from controllers.resources.owner import Owner
 from controllers.resources.ticket import Ticket
 
 TICKETS_KEPT = 200
@@ -24,6 +25,8 @@ class Guest:
         self.digest = digest
         self.parent = parent
         self.time_to_live_s = 0.0
+        self.said = Owner(name=name)
+        """Its habits as it registered, without a station's rules."""
         self.tickets: dict[int, Ticket] = {}
         """By number, oldest first."""
         self._marks: dict[str, int] = {}
@@ -55,6 +58,10 @@ class Guests:
         """Begin with none."""
         self._by_name: dict[str, Guest] = {}
         self._by_digest: dict[str, Guest] = {}
+
+    def all(self) -> list[Guest]:
+        """Return them, in the order of their registration."""
+        return list(self._by_name.values())
 
     def __len__(self) -> int:
         """Return how many there are."""

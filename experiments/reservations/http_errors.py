@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from controllers.resources.stale_token import StaleToken
 from experiments.reservations.desk import NameTaken, OwnerGone, TooMany
 from experiments.reservations.guards import error_response
+from experiments.reservations.station import Busy
 from models import BadInput, TestbedError, UnknownName
 
 _STATUS: Mapping[type[TestbedError], int] = {
@@ -18,6 +19,7 @@ _STATUS: Mapping[type[TestbedError], int] = {
     NameTaken: 409,
     OwnerGone: 410,
     TooMany: 429,
+    Busy: 409,
 }
 
 

@@ -18,8 +18,14 @@ from experiments.reservations.guards import EPOCH_HEADER
 from experiments.reservations.shared_secret import check_sendable
 from experiments.reservations.wire import (
     CommandData,
+    GivenData,
+    InstalledData,
+    NameData,
     ReleaseData,
     ResourceData,
+    RulesData,
+    StartedData,
+    TakenData,
     Verdict,
 )
 from experiments.reservations.wire_views import SnapshotData
@@ -28,6 +34,10 @@ from models.resource_node import ResourceKind
 
 CALL_S = 5.0
 """Longest time for one call that need not wait, in s."""
+INSTALL_S = 30.0
+"""Longest time for reading a file, in s."""
+START_S = 3600.0
+"""Longest time for the start of a behaviour: each part of it may wait a minute."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -117,6 +127,47 @@ class ServerLink:
         text = None if token is None else token.as_text()
         data = checked(CommandData, token=text, resource=resource)
         return self.read(Verdict, self.call("POST", "/authorise", data)).reason
+
+    # -- what a station does -----------------------------------------------------------
+
+    def install(self, text: str, name: str) -> InstalledData:
+        """Send a file of rules and behaviours, installed whole or not at all (RM-64).
+
+        Raises:
+            BadInput: all that is wrong in it, a line each.
+        """
+        data = checked(RulesData, name=name, text=text)
+        answer = self.call("POST", "/rules", data, timeout_s=INSTALL_S)
+        return self.read(InstalledData, answer)
+
+    def installed(self) -> InstalledData:
+        """Return what a station sent that is there now."""
+        return self.read(InstalledData, self.call("GET", "/rules"))
+
+    def start(self, behaviour: str) -> StartedData:
+        """Start a behaviour by its name; wait as long as it waits for its resources."""
+        data = checked(NameData, name=behaviour)
+        answer = self.call("POST", "/behaviours/start", data, timeout_s=START_S)
+        return self.read(StartedData, answer)
+
+    def stop(self, behaviour: str) -> None:
+        """Stop a behaviour; one that does not run stays as it is."""
+        self.call("POST", "/behaviours/stop", checked(NameData, name=behaviour))
+
+    def take_away(self, *names: str, priority: int | None = None) -> None:
+        """Take resources from whoever has them, until `give_back`.
+
+        Args:
+            names: leaves and composites.
+            priority: takes only from lower ones, or nothing; None: from all.
+        """
+        data = checked(TakenData, names=names, priority=priority)
+        self.call("POST", "/resources/take-away", data)
+
+    def give_back(self, *names: str) -> None:
+        """Let resources that were taken away be had again; without a name all."""
+        data = checked(GivenData, names=names or None)
+        self.call("POST", "/resources/give-back", data)
 
     # -- calls -------------------------------------------------------------------------
 
@@ -226,7 +277,8 @@ def _checked(url: str) -> str:
 
 def _refusal(answer: httpx.Response) -> TestbedError:
     try:
-        text = printable(str(answer.json()["error"]))
+        lines = str(answer.json()["error"]).split("\n")
+        text = "\n".join(map(printable, lines))
     except (ValueError, KeyError, TypeError):
         text = (
             f"the server answered {answer.status_code} "

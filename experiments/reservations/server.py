@@ -10,6 +10,9 @@
     DELETE /owner                the owner leaves
     POST /release                gives back a token, or a part of it
     POST /authorise              asks, as a device, whether a command may pass
+    POST /rules                  a station's file, installed whole or not at all; GET
+    POST /behaviours/start       starts one of its behaviours, by name; /behaviours/stop
+    POST /resources/take-away    takes resources from all; POST /resources/give-back
 
 Every error is `{"error": "..."}` with a 4xx status, and changes nothing.
 """
@@ -38,12 +41,18 @@ from experiments.reservations.wire import (
     MAX_WAIT_S,
     Alive,
     CommandData,
+    GivenData,
+    InstalledData,
+    NameData,
     OutcomeData,
     OwnerData,
     Registered,
     ReleaseData,
     RequestData,
     ResourceData,
+    RulesData,
+    StartedData,
+    TakenData,
     TicketData,
     Verdict,
 )
@@ -89,6 +98,7 @@ class Routes:
         self._add_looking()
         self._add_owners()
         self._add_requests()
+        self._add_station()
 
     def close(self) -> None:
         """End the streams and those who wait, so that the server can end."""
@@ -188,6 +198,33 @@ class Routes:
         @app.delete("/owner/requests/{number}")
         async def withdraw(number: int, key: OwnerKey = None) -> TicketData:
             return await self._wait_for(desk.withdraw(key, number), 0.0)
+
+    def _add_station(self) -> None:
+        app, desk = self.app, self._desk
+
+        @app.get("/rules")
+        async def installed() -> InstalledData:
+            return desk.installed()
+
+        @app.post("/rules")
+        def install(data: RulesData) -> InstalledData:  # reading takes a while
+            return desk.install(data)
+
+        @app.post("/behaviours/start")
+        def start(data: NameData) -> StartedData:  # it may wait
+            return desk.start(data)
+
+        @app.post("/behaviours/stop", status_code=204, response_class=Response)
+        async def stop(data: NameData) -> None:
+            desk.station.stop(data.name)
+
+        @app.post("/resources/take-away", status_code=204, response_class=Response)
+        async def take_away(data: TakenData) -> None:
+            desk.station.take_away(data.names, data.priority)
+
+        @app.post("/resources/give-back", status_code=204, response_class=Response)
+        async def give_back(data: GivenData) -> None:
+            desk.station.give_back(data.names)
 
     # -- waiting and streams -----------------------------------------------------------
 

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from controllers.resources.owner import HIGHEST, LOWEST, Owner
 from controllers.resources.policies import ConflictPolicy, make_policy, policy_classes
 from controllers.resources.request import Blocker, Outcome, Request
+from controllers.resources.start_behaviour import Running
 from controllers.resources.tokens import Token
 from controllers.resources.words import (
     AskerTie,
@@ -262,3 +263,72 @@ class ResourceData(_Data):
     name: Name
     parent: Name
     kind: ResourceKind = ResourceKind.EXCLUSIVE
+
+
+class RulesData(_Data):
+    """A station's file; what is wrong in it is said with this name and the line."""
+
+    name: Name
+    text: Annotated[str, Field(max_length=200_000)]
+
+
+class NameData(_Data):
+    """Which behaviour is meant."""
+
+    name: Name
+
+
+class BehaviourData(_Data):
+    """A behaviour that a station sent."""
+
+    name: str
+    runs: bool
+    has: tuple[str, ...] = ()
+    """Leaves that it had at its start, if it runs."""
+    parts: tuple[str, ...] = ()
+
+
+class InstalledData(_Data):
+    """What a station sent that is there now."""
+
+    owners: tuple[str, ...]
+    """Those with a rule."""
+    behaviours: tuple[BehaviourData, ...]
+
+
+class StartedData(_Data):
+    """What came of starting a behaviour, from the whole down."""
+
+    name: str
+    runs: bool
+    token: str | None = None
+    """Whole: goes with its commands."""
+    has: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    parts: "tuple[StartedData, ...]" = ()
+
+    @classmethod
+    def of(cls, running: Running) -> "StartedData":
+        """Write it."""
+        return cls(
+            name=running.behaviour.name,
+            runs=running.runs,
+            token=running.token.as_text() if running.token else None,
+            has=running.has,
+            missing=running.missing,
+            parts=tuple(cls.of(part) for part in running.parts),
+        )
+
+
+class TakenData(_Data):
+    """Resources that a station takes away."""
+
+    names: Annotated[Names, Field(min_length=1)]
+    priority: Priority | None = None
+    """Takes from lower ones only; None: from all."""
+
+
+class GivenData(_Data):
+    """Resources that a station gives back; None: all that it took."""
+
+    names: Names | None = None

@@ -1,6 +1,5 @@
 """All kinds of needs and owners together: strangers who share one robot."""
 
-import pickle
 import random
 from dataclasses import dataclass
 from fractions import Fraction
@@ -220,18 +219,6 @@ def test_strangers_share_a_robot_without_conflict_and_all_come_to_an_end(
         stage.ledger.drop(name, stage.tick)
     idle = Stage(preemption=BY_PRIORITY)
     assert stage.picture() == idle.picture()
-
-
-@pytest.mark.requirement("RM-64", "RM-8")
-def test_all_that_a_station_sends_is_data_and_the_run_needs_no_more() -> None:
-    """The same story comes out of what was sent as out of what was written."""
-    written = programs(seed=3)
-    sent = pickle.loads(pickle.dumps((BODY, written)))
-    assert sent == (BODY, written)
-    here = run(written, seed=5)[0].events
-    there = run(sent[1], seed=5, root=sent[0])[0].events
-    assert here == there
-    assert len(here) > 500  # it is a long one
 
 
 @pytest.mark.requirement("RM-65")

@@ -1,12 +1,11 @@
 """A behaviour that is stopped has nothing and waits for nothing, paused or not."""
 
-import pickle
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from controllers.resources.behaviours import GREETING, GREETING_IN_PARTS, Behaviour
+from controllers.resources.behaviours import Behaviour
 from controllers.resources.front import LedgerFront
 from controllers.resources.policies import PauseOnDemand, StopOnDemand
 from controllers.resources.start_behaviour import (
@@ -181,12 +180,6 @@ def test_a_part_that_is_not_there_is_named(stage: Stage) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'Wave'"):
         running.part("Wav")
     assert isinstance(running.part("Wave").token, Token)
-
-
-@pytest.mark.requirement("RM-64")
-@pytest.mark.parametrize("behaviour", [GREETING, GREETING_IN_PARTS, DANCE])
-def test_a_behaviour_goes_over_a_wire(behaviour: Behaviour) -> None:
-    assert pickle.loads(pickle.dumps(behaviour)) == behaviour
 
 
 def test_a_ticket_is_what_waits(stage: Stage) -> None:
