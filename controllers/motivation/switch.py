@@ -40,7 +40,7 @@ class Proposal:
 
 @dataclass(frozen=True, kw_only=True)
 class Effects:
-    """How an action that is done changes the strengths, by ΔE and ΔI."""
+    """How a done action, or what is recognised, changes the strengths: ΔE and ΔI."""
 
     emotions: Mapping[str, float] = field(default_factory=dict)
     drives: Mapping[str, float] = field(default_factory=dict)
@@ -49,7 +49,8 @@ class Effects:
 class Switch:
     """Takes the proposal of highest priority, and feeds back what came of it.
 
-    `decide`, and when it is done `complete`; `teach` as often as a person does.
+    `recognise` what happens, `decide`, and when it is done `complete`; `teach` as often
+    as a person does.
     """
 
     def __init__(
@@ -59,7 +60,9 @@ class Switch:
         drives: Levels,
         *,
         effects: Mapping[str, Effects] | None = None,
+        reactions: Mapping[str, Effects] | None = None,
         rate: float = 0.1,
+        practice: float = 0.0,
     ) -> None:
         """Begin with nothing decided.
 
@@ -68,7 +71,11 @@ class Switch:
             emotions: their strengths.
             drives: theirs; no name is in both.
             effects: action to what it changes when it is done.
-            rate: of learning, in [0, 1].
+            reactions: event to what it changes when it is recognised.
+            rate: of learning from praise and scolding, in [0, 1].
+            practice: of learning from completion alone, in [0, 1]: what is done comes
+                that much nearer to 100 %. The document says that learning hears of
+                completion, and not what it makes of it.
 
         Raises:
             BadInput: two models have one priority.
@@ -83,7 +90,9 @@ class Switch:
         self.emotions = emotions
         self.drives = drives
         self._effects = dict(effects or {})
+        self._reactions = dict(reactions or {})
         self._rate = rate
+        self._practice = practice
         self.present: Proposal | None = None
         """What was taken last."""
 
@@ -122,28 +131,39 @@ class Switch:
                 return proposal
         return None
 
+    def recognise(self, stimulus: Stimulus) -> None:
+        """Note what was recognised: it changes emotions and drives."""
+        self._feel(self._reactions.get(stimulus.event))
+
     def complete(self, action: str) -> None:
-        """Note that an action is done: it changes emotions and drives."""
-        effects = self._effects.get(action)
+        """Note that an action is done: emotions, drives and learning hear of it."""
+        self._feel(self._effects.get(action))
+        if self.present is not None and self.present.action == action:
+            self._learn(Lesson.PRAISE, self._practice)
+
+    def teach(self, lesson: Lesson) -> None:
+        """Let what was taken last become more likely, or less; if anything was."""
+        self._learn(lesson, self._rate)
+
+    def _feel(self, effects: Effects | None) -> None:
         if effects is not None:
             self.emotions.update(effects.emotions)
             self.drives.update(effects.drives)
 
-    def teach(self, lesson: Lesson) -> None:
-        """Let what was taken last become more likely, or less; if anything was."""
-        if self.present is None:
+    def _learn(self, lesson: Lesson, rate: float) -> None:
+        taken = self.present
+        if taken is None or not rate:
             return
-        automaton, taken = self.present.model.automaton, self.present
-        row = automaton.row(taken.node, taken.row)
-        automaton.replace(
-            taken.node, taken.row, learnt(row, taken.arc, lesson, self._rate)
-        )
+        automaton = taken.model.automaton
+        row = learnt(automaton.row(taken.node, taken.row), taken.arc, lesson, rate)
+        automaton.replace(taken.node, taken.row, row)
 
 
 def arbitration_by(
     switch: Switch,
     stimulus: Callable[[], Stimulus | None],
     random: np.random.Generator,
+    is_quiet: Callable[[], bool] = lambda: True,
 ) -> Arbitration:
     """Return a rule by which a parent's winner is what the switch takes.
 
@@ -154,13 +174,18 @@ def arbitration_by(
         switch: decides.
         stimulus: returns what was recognised since it was called last, if anything.
         random: the only source of chance.
+        is_quiet: tells whether nothing was recognised for so long that the models
+            decide without a stimulus; by default they always do.
     """
 
     def choose(ready: Sequence[str], present: str | None) -> str | None:
         taken = switch.present
         is_ours = present is not None and taken is not None and taken.action == present
         above = taken.model.priority if is_ours and taken is not None else None
-        proposal = switch.decide(stimulus(), random, among=ready, above=above)
+        heard = stimulus()
+        if heard is None and not is_quiet():
+            return present
+        proposal = switch.decide(heard, random, among=ready, above=above)
         return present if proposal is None else proposal.action
 
     return choose

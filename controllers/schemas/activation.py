@@ -160,7 +160,7 @@ class Activation:
             one for one in parent.ranked if one.state in (State.READY, State.WINNER)
         ]
         present = parent.winner
-        if len(ready) > 1:
+        if len(ready) > 1 or (ready and parent.acting.arbitrates_alone):
             chosen = self._chosen(parent, ready, present)
             if not parent.is_acting:
                 return  # its choice failed

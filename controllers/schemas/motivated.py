@@ -18,21 +18,32 @@ from controllers.motivation import (
 )
 from controllers.schemas.arbitration import Arbitration, keep_winner
 from controllers.schemas.info import SchemaInfo
+from controllers.schemas.library.ranges import check_between
+from controllers.schemas.library.times import is_due
 from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.variables import Variable
 from controllers.schemas.waking import Waking
 from models import BadInput, Robot, UnknownName
+from models.rows import LONGEST_S
 
 STRENGTHS = (*EMOTIONS, *DRIVES)
 
 
-def levels_of(start: Mapping[str, float], names: Sequence[str]) -> Levels:
-    """Return strengths of some names, with those at the start that are theirs.
+def levels_of(
+    names: Sequence[str],
+    start: Mapping[str, float],
+    gains: Mapping[str, float],
+) -> Levels:
+    """Return strengths of some names, with the starts and gains that are theirs.
 
     Raises:
-        BadInput: a strength is out of range.
+        BadInput: a strength is out of range, or a gain is not finite.
     """
-    return Levels(names, start={n: start[n] for n in names if n in start})
+    return Levels(
+        names,
+        start={n: start[n] for n in names if n in start},
+        gains={n: gains[n] for n in names if n in gains},
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,16 +57,26 @@ class MotivatedParameters:
     """Emotion or drive to its strength at the beginning, 0 to 100."""
     per_s: Mapping[str, float] = field(default_factory=dict)
     """Emotion or drive to its change by time alone, per second."""
+    gains: Mapping[str, float] = field(default_factory=dict)
+    """Emotion or drive to how sensitive it is, `ke` or `ki`; 1 where none is given."""
     effects: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Child to what it changes when it has finished: emotion or drive to ΔE or ΔI."""
+    reactions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """What is recognised to what it changes at once: emotion or drive to ΔE or ΔI."""
     hears: str = ""
     """What was recognised. It is heard once; to be heard again it is emptied first."""
     values: Mapping[str, float] = field(default_factory=dict)
     """Of what was recognised, as the size of a ball."""
+    quiet_s: float = 0.0
+    """Models decide when something is recognised, and when nothing was for this time
+    in s; 0: at every look."""
     lesson: Lesson | None = None
     """What somebody says to what it did last; it counts once, as `hears` does."""
     rate: float = 0.1
     """Of learning, in [0, 1]."""
+    practice: float = 0.0
+    """Of learning from completion alone, in [0, 1]: what a child finished becomes that
+    much more likely."""
 
     def __post_init__(self) -> None:
         """Refuse models and names that there are not.
@@ -70,20 +91,25 @@ class MotivatedParameters:
                 raise UnknownName(
                     "Effect of", child, actions, "what the models propose"
                 )
-        for names in (self.start, self.per_s, *self.effects.values()):
+        changes = (self.per_s, *self.effects.values(), *self.reactions.values())
+        for names in (self.start, self.gains, *changes):
             for name in names:
                 if name not in STRENGTHS:
                     raise UnknownName("Emotion or drive", name, STRENGTHS, "the two")
-        if not 0.0 <= self.rate <= 1.0:
-            raise BadInput(f"rate of learning is {self.rate}; give one from 0 to 1.")
-        levels_of(self.start, STRENGTHS)
+        for change in changes:
+            levels_of(STRENGTHS, {}, {}).update(change)
+        for name, rate in (("rate of", self.rate), ("practice in", self.practice)):
+            if not 0.0 <= rate <= 1.0:
+                raise BadInput(f"{name} learning is {rate}; give one from 0 to 1.")
+        check_between("quiet_s", self.quiet_s, 0.0, LONGEST_S, "s")
+        levels_of(STRENGTHS, self.start, self.gains)
 
 
 class Motivated(ActuationSchema[MotivatedParameters]):
     """Wakes its children, and lets the switch of motivation choose among them.
 
-    A child that finishes changes emotions and drives, and may be chosen again. With one
-    child alone that is ready there is nothing to choose.
+    A child that finishes changes emotions and drives, and may be chosen again. Only
+    what a model proposes acts, also when one child alone is ready.
     """
 
     info = SchemaInfo(
@@ -98,8 +124,11 @@ class Motivated(ActuationSchema[MotivatedParameters]):
             ),
         ),
     )
+    arbitrates_alone = True
     _switch: Switch | None = None
     _heard: Stimulus | None = None
+    _heard_s = 0.0
+    """When something was recognised last, or it began."""
     _rule: Arbitration | None = None
     _said: MotivatedParameters | None = None
     """What it was told last."""
@@ -108,10 +137,11 @@ class Motivated(ActuationSchema[MotivatedParameters]):
     def check_waking(
         cls, waking: Waking, parameters: MotivatedParameters, robot: Robot
     ) -> None:
-        """Refuse to have nothing that proposes, or nobody to choose from.
+        """Refuse to have nothing that proposes, or nobody who could act.
 
         Raises:
             BadInput: it has no models, or no children.
+            UnknownName: an action that a model may propose is no child.
         """
         del robot
         if not (parameters.models and waking.children):
@@ -119,6 +149,11 @@ class Motivated(ActuationSchema[MotivatedParameters]):
                 f"{waking.name!r} has {len(parameters.models)} models and "
                 f"{len(waking.children)} children; give it at least one of each."
             )
+        children = [child.name for child in waking.children]
+        for action in actions_of(read_models(parameters.models)):
+            if action not in children:
+                where = f"the children of {waking.name!r}"
+                raise UnknownName("Action", action, children, where)
 
     def start(self) -> None:
         """Begin with the strengths that it had, or those of its parameters."""
@@ -126,12 +161,20 @@ class Motivated(ActuationSchema[MotivatedParameters]):
         if self._switch is None:
             self._switch = Switch(
                 read_models(now.models),
-                levels_of(now.start, EMOTIONS),
-                levels_of(now.start, DRIVES),
-                effects={child: _effects(now.effects[child]) for child in now.effects},
+                levels_of(EMOTIONS, now.start, now.gains),
+                levels_of(DRIVES, now.start, now.gains),
+                effects={name: _effects(now.effects[name]) for name in now.effects},
+                reactions={n: _effects(now.reactions[n]) for n in now.reactions},
                 rate=now.rate,
+                practice=now.practice,
             )
-            self._rule = arbitration_by(self._switch, self._take_heard, self.random)
+            self._rule = arbitration_by(
+                self._switch, self._take_heard, self.random, self._is_quiet
+            )
+            if self._heard is None:
+                self._heard_s = self.time_s
+            else:  # before it won
+                self._switch.recognise(self._heard)
             self._hear()
         for child in self.children_given:
             self.wake_child(child)
@@ -165,9 +208,15 @@ class Motivated(ActuationSchema[MotivatedParameters]):
         now, before = self.parameters, self._said or MotivatedParameters()
         if now.hears and (now.hears, now.values) != (before.hears, before.values):
             self._heard = Stimulus(event=now.hears, values=now.values)
+            self._heard_s = self.time_s
+            if self._switch is not None:
+                self._switch.recognise(self._heard)
         if self._switch is not None and now.lesson not in {None, before.lesson}:
             self._switch.teach(Lesson(now.lesson))
         self._said = now
+
+    def _is_quiet(self) -> bool:
+        return is_due(self.time_s, self._heard_s + self.parameters.quiet_s)
 
     def _take_heard(self) -> Stimulus | None:
         heard, self._heard = self._heard, None

@@ -21,7 +21,7 @@ takes long makes the run slow, but delays no other in simulated time (JD-19, JD-
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from controllers.resources.gate.device_writers import Value
 from controllers.resources.policies import Answer, Demand
@@ -63,6 +63,9 @@ class ActuationSchema(Schema[P]):
     """
 
     kind = Kind.ACTUATION
+    arbitrates_alone: ClassVar[bool] = False
+    """Whether `arbitrate` also decides about one child that is ready alone, who else
+    wins."""
 
     # -- what a schema may override ---------------------------------------------------
 
@@ -141,7 +144,8 @@ class ActuationSchema(Schema[P]):
         By default the present winner stays.
 
         Args:
-            ready: names of at least two, the highest rank first.
+            ready: names of at least two, or of one where `arbitrates_alone` says so;
+                the highest rank first.
             present: the present winner if it is among them.
 
         Returns:

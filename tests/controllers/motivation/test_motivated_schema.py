@@ -176,3 +176,131 @@ def test_parameters_that_name_nothing_are_refused() -> None:
         MotivatedParameters(rate=2.0)
     assert MotivatedParameters().lesson is None
     assert Lesson("praise") is Lesson.PRAISE
+
+
+HEARS_HIT: dict[str, Any] = {
+    "m": {
+        "nodes": {
+            "n": [
+                {"event": "hit", "to": {"n": [100, "kicks"]}},
+                {"quantity": "anger", "low": 30, "to": {"n": [100, "jogs"]}},
+            ]
+        }
+    }
+}
+
+
+def strengths(stage: Stage) -> Any:
+    return stage.runtime.value("life", "strengths")
+
+
+@pytest.mark.requirement("SY-26")
+def test_one_child_that_is_ready_alone_waits_for_a_proposal(nao: Robot) -> None:
+    """`jogs` is never ready; nobody proposes `kicks` before a ball is heard."""
+    stage = Stage.of(
+        nao,
+        lasting("kicks", 2),
+        actuation("jogs", ready=lambda _: False),
+    )
+    stage.begin(
+        "motivated", name="life", parameters={"models": MODELS}, children=CHILDREN
+    )
+    stage.slot(30)
+    assert winner(stage) == "life"
+    stage.runtime.modulate("life", {"hears": "ball", "values": {"size": 8}}, stage.tick)
+    stage.slot(1)
+    assert winner(stage) == "kicks"
+    stage.slot(40)
+    assert winner(stage) == "life", "once heard, once done"
+
+
+@pytest.mark.requirement("SY-26")
+def test_an_action_that_is_no_child_is_refused(nao: Robot) -> None:
+    stage = Stage.of(nao, lasting("kicks", 2), lasting("jogs", 2))
+    with pytest.raises(UnknownName, match=r"Action 'jogs' is not in the children"):
+        stage.begin(
+            "motivated",
+            name="life",
+            parameters={"models": MODELS},
+            children=CHILDREN[:1],
+        )
+
+
+@pytest.mark.requirement("SY-26")
+def test_recognition_changes_emotions_by_their_gains_and_time_goes_on(
+    nao: Robot,
+) -> None:
+    """ke = 0.5 and ΔE = 40: anger 20; ki = 2 and ΔI = 3: affection 6; joy by time."""
+    stage = stage_of(
+        nao,
+        models=HEARS_HIT,
+        reactions={"hit": {"anger": 40.0, "affection": 3.0}},
+        gains={"anger": 0.5, "affection": 2.0},
+        per_s={"joy": 10.0},
+    )
+    stage.slot(1)
+    stage.runtime.modulate("life", {"hears": "hit"}, stage.tick)
+    stage.slot(10)
+    assert winner(stage) == "kicks"
+    assert strengths(stage)["anger"] == pytest.approx(20.0)
+    assert strengths(stage)["affection"] == pytest.approx(6.0)
+    assert strengths(stage)["joy"] == pytest.approx(2.0), "two looks of 0.1 s"
+    stage.runtime.modulate("life", {"rate": 0.2}, stage.tick)
+    stage.slot(20)
+    assert strengths(stage)["anger"] == pytest.approx(20.0), "heard once"
+
+
+@pytest.mark.requirement("SY-26")
+def test_models_decide_without_a_stimulus_after_the_preset_time(nao: Robot) -> None:
+    """Angry enough from the start, it waits until nothing was heard for 0.5 s."""
+    stage = stage_of(nao, models=HEARS_HIT, start={"anger": 90.0}, quiet_s=0.5)
+    seen = []
+    for _ in range(60):
+        stage.slot()
+        seen.append(winner(stage))
+    assert seen.index("jogs") == 50
+    stage = stage_of(nao, models=HEARS_HIT, start={"anger": 90.0}, quiet_s=0.5)
+    stage.slot(30)
+    stage.runtime.modulate("life", {"hears": "hit"}, stage.tick)
+    seen = []
+    for _ in range(80):
+        stage.slot()
+        seen.append(winner(stage))
+    assert seen.index("kicks") < seen.index("jogs") == 50, "counted from the hit"
+
+
+@pytest.mark.requirement("SY-26")
+def test_learning_hears_of_completion(nao: Robot) -> None:
+    """With a practice of 0.5, what was done goes half the way to 100 %."""
+    models: dict[str, Any] = {
+        "m": {"nodes": {"n": [{"to": {"n": [60, "kicks"], "o": [40]}}], "o": []}}
+    }
+    stage = stage_of(nao, models=models, practice=0.5)
+    life: Any = stage.runtime._world.family.roots["life"].schema
+    seen = set()
+    for _ in range(200):
+        stage.slot()
+        automaton = life._switch._models[0].automaton
+        seen.add(round(automaton.row("n", 0).arcs[0].percent, 6))
+        assert sum(arc.percent for arc in automaton.row("n", 0).arcs) == pytest.approx(
+            100.0
+        )
+    done = sum(type(e).__name__ == "Finished" for e in stage.events)
+    assert sorted(seen) == [pytest.approx(100 - 40 / 2**n) for n in range(done + 1)]
+    assert done
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"reactions": {"hit": {"angr": 1.0}}}, "Did you mean 'anger'"),
+        ({"gains": {"angr": 1.0}}, "Did you mean 'anger'"),
+        ({"gains": {"anger": float("inf")}}, "gain of 'anger' is inf"),
+        ({"reactions": {"hit": {"anger": float("nan")}}}, "change of 'anger' is nan"),
+        ({"practice": -0.1}, "practice in learning is -0.1"),
+        ({"quiet_s": -1.0}, "quiet_s is -1 s; give 0 to 86400 s"),
+    ],
+)
+def test_reactions_gains_and_times_are_checked(parameters: Any, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        MotivatedParameters(**parameters)
