@@ -5,6 +5,7 @@ from math import degrees
 from rich.table import Table
 
 from models.links import Joint
+from models.plain_table import plain_table
 from models.resource_node import ResourceNode
 from models.robot import Robot
 
@@ -220,7 +221,7 @@ def _table(title: str, first: str, *others: str, numbers: int | None = None) -> 
 
     `numbers` counts from the second column; None means all.
     """
-    table = Table(title=title, title_justify="left", highlight=False)
+    table = plain_table(f"\n{title}")
     table.add_column(first, no_wrap=True)
     for i, name in enumerate(others):
         is_number = numbers is None or i < numbers

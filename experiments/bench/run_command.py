@@ -2,7 +2,6 @@
 
 import sys
 
-from rich import box
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -11,6 +10,7 @@ from experiments.bench.figures import Figure
 from experiments.bench.measure import BenchCfg, BenchResult, Part, run_bench
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from models import UnknownName
+from models.plain_table import plain_table
 
 
 def run_bench_command(
@@ -48,14 +48,10 @@ def _part(name: str | None) -> Part | None:
 def bench_table(result: BenchResult) -> Table:
     """Return the figures as a table, at most 100 columns wide."""
     machine = result.machine
-    table = Table(
-        title="Medians of alternating blocks, with their quartiles",
-        caption=f"{machine.cores} cores, load average {machine.load_average:.1f} at "
+    table = plain_table(
+        "Medians of alternating blocks, with their quartiles",
+        f"{machine.cores} cores, load average {machine.load_average:.1f} at "
         f"the start; {machine.system}, Python {machine.python}, {machine.engine}",
-        title_justify="left",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        highlight=False,
     )
     table.add_column("What", no_wrap=True)
     for name in ("median", "quartiles", "blocks", "target"):

@@ -3,7 +3,7 @@
 from rich.table import Table
 
 from experiments.identify_heating.identified import Identified, beside_table
-from experiments.report.plain_table import plain_table
+from models.plain_table import plain_table
 
 
 def identified_table(found: Identified) -> Table:

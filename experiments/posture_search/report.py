@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich import box
 from rich.console import Group
 from rich.table import Table
 
@@ -16,6 +15,7 @@ from controllers.cooling.standing_problem import joule_loss
 from experiments.posture_search.robot_folder import posture_angles
 from experiments.posture_search.trial import PostureTrial
 from models import Robot
+from models.plain_table import plain_table
 
 FloatArray = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ def found_tables(robot: Robot, found: FoundPosture, cfg: PostureSearchCfg) -> Gr
 
 
 def _motor_table(robot: Robot, found: FoundPosture) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title="Motors", title_justify="left")
+    table = plain_table("\nMotors")
     table.add_column("joint")
     for column in ("wanted °", "found °", "change °"):
         table.add_column(column, justify="right")
@@ -57,7 +57,7 @@ def _motor_table(robot: Robot, found: FoundPosture) -> Table:
 
 
 def _margin_table(robot: Robot, found: FoundPosture, cfg: PostureSearchCfg) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title="Posture", title_justify="left")
+    table = plain_table("\nPosture")
     table.add_column("")
     for column in ("wanted", "found", "asked for"):
         table.add_column(column, justify="right")
@@ -114,12 +114,9 @@ def trial_table(
         trials: one row each.
         foretold: by posture, the least joule loss of the legs in W.
     """
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        title="In the simulation",
-        title_justify="left",
-        caption="Gear friction bears a part of the load there; foretold is without it.",
-        caption_justify="left",
+    table = plain_table(
+        "\nIn the simulation",
+        "Gear friction bears a part of the load there; foretold is without it.",
     )
     table.add_column("posture")
     table.add_column("controller")

@@ -8,7 +8,7 @@ from experiments.replay.results import (
     ReplayResult,
     ShiftAnswers,
 )
-from experiments.report.plain_table import plain_table
+from models.plain_table import plain_table
 
 MOST_JUMPS = 3
 """Jumps that are named one by one."""

@@ -2,18 +2,18 @@
 
 from dataclasses import fields
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.registry import schema_class, schema_names
 from models import BadInput
+from models.plain_table import plain_table
 
 
 def schema_table() -> Table:
     """Return the schemas of this installation; one that cannot be loaded says why."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = plain_table("")
     table.add_column("schema", no_wrap=True)
     table.add_column("does", overflow="fold", ratio=1)
     table.add_column("with", overflow="fold", ratio=1)

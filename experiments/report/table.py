@@ -20,7 +20,6 @@ from experiments.report.lifetime import (
     lifetime_s,
     lifetime_text,
 )
-from experiments.report.plain_table import plain_table
 from experiments.report.shown_joints import (
     has_document_legs,
     hottest,
@@ -35,6 +34,7 @@ from experiments.standing.published import (
     Published,
 )
 from experiments.standing.results import ArmResult, HeatResult, JointResult
+from models.plain_table import plain_table
 
 
 def heat_table(result: HeatResult) -> Group:

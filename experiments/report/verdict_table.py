@@ -9,8 +9,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from experiments.report.plain_table import plain_table
 from experiments.scenarios.playing.result import ScenarioResult
+from models.plain_table import plain_table
 
 MOST_MISHAPS = 10
 """Things that went wrong that are printed; the JSON has them all."""

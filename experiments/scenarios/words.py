@@ -20,11 +20,11 @@ from rich.text import Text
 
 from controllers.resources.policies import policy_classes
 from controllers.schemas.registry import schema_class, schema_names
-from experiments.report.plain_table import plain_table
 from experiments.scenarios.form.condition import CONDITIONS, LASTING
 from experiments.scenarios.form.events import ACTIONS
 from experiments.scenarios.form.expectations import EXPECTATIONS
 from models import BadInput, Robot, UnknownName
+from models.plain_table import plain_table
 
 Words = Mapping[str, list[dict[str, Any]]]
 

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from experiments.sweep.spec import Parameter, SweepSpec
 from experiments.sweep.values import Choice, Fixed, Grid, Normal, Uniform, Values
+from models.plain_table import plain_table
 
 FIRST_TRIALS = 8
 MOST_COLUMNS = 5
@@ -30,7 +31,7 @@ def words_of(values: Values) -> str:
 
 def parameter_table(spec: SweepSpec) -> Table:
     """Return all parameters and what they may be; like joints share a line."""
-    table = Table(title=f"Parameters of {spec.name}", title_justify="left")
+    table = plain_table(f"\nParameters of {spec.name}")
     table.add_column("parameter")
     table.add_column("of")
     table.add_column("values")
@@ -64,7 +65,7 @@ def trial_table(spec: SweepSpec) -> Table:
     title = f"First trials of {spec.n_trials:,}".replace(",", " ")
     if more > 0:
         title += f", without {more} more columns that are drawn"
-    table = Table(title=title, title_justify="left")
+    table = plain_table(f"\n{title}")
     table.add_column("robot", justify="right")
     for name in shown:
         table.add_column(name.replace(".", "\n"), overflow="fold")

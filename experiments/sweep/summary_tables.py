@@ -13,18 +13,17 @@ from experiments.sweep.summary_words import (
     settled_text,
 )
 from experiments.sweep.table import Sweep
+from models.plain_table import plain_table
 
 
 def summary_table(sweep: Sweep) -> Table:
     """Return a row a controller: falls, heat beside the reference and the least."""
     reference = reference_of(sweep)
-    table = Table(
-        title=f"{sweep.meta['name']}: legs' joule loss, median and 90 % band",
-        title_justify="left",
-        caption=f"Relative to {reference} on the same robot, over the whole run. The "
+    table = plain_table(
+        f"\n{sweep.meta['name']}: legs' joule loss, median and 90 % band",
+        f"Relative to {reference} on the same robot, over the whole run. The "
         "least is that of the posture reached: of contact forces alone, and when stuck "
         "gears bear what they can. Settled: legs' power within 5 % of its last.",
-        caption_justify="left",
     )
     table.add_column("controller")
     for name in (
@@ -55,10 +54,7 @@ def summary_table(sweep: Sweep) -> Table:
 def hotter_table(sweep: Sweep) -> Table:
     """Return on how many robots the row's controller is hotter than the column's."""
     counts = hotter_on(sweep)
-    table = Table(
-        title="Robots on which the controller of the row loses more heat",
-        title_justify="left",
-    )
+    table = plain_table("\nRobots on which the controller of the row loses more heat")
     table.add_column("")
     for other in counts.columns:
         table.add_column(str(other), justify="right")
@@ -70,12 +66,10 @@ def hotter_table(sweep: Sweep) -> Table:
 
 def band_table(sweep: Sweep) -> Table:
     """Return where the published outcomes lie among the robots that were kept."""
-    table = Table(
-        title="Robots near the published one without the method",
-        title_justify="left",
-        caption="Median and 90 % band; robots below: those whose outcome is below the "
+    table = plain_table(
+        "\nRobots near the published one without the method",
+        "Median and 90 % band; robots below: those whose outcome is below the "
         "published one. The hotter leg is the document's left one.",
-        caption_justify="left",
     )
     for name in ("outcome", "controller"):
         table.add_column(name)
