@@ -147,12 +147,12 @@ class ServerLink:
     def start(self, behaviour: str) -> StartedData:
         """Start a behaviour by its name; wait as long as it waits for its resources."""
         data = checked(NameData, name=behaviour)
-        answer = self.call("POST", "/behaviours/start", data, timeout_s=START_S)
+        answer = self.call("POST", "/start", data, timeout_s=START_S)
         return self.read(StartedData, answer)
 
     def stop(self, behaviour: str) -> None:
         """Stop a behaviour; one that does not run stays as it is."""
-        self.call("POST", "/behaviours/stop", checked(NameData, name=behaviour))
+        self.call("POST", "/stop", checked(NameData, name=behaviour))
 
     def take_away(self, *names: str, priority: int | None = None) -> None:
         """Take resources from whoever has them, until `give_back`.
@@ -162,12 +162,12 @@ class ServerLink:
             priority: takes only from lower ones, or nothing; None: from all.
         """
         data = checked(TakenData, names=names, priority=priority)
-        self.call("POST", "/resources/take-away", data)
+        self.call("POST", "/take-away", data)
 
     def give_back(self, *names: str) -> None:
         """Let resources that were taken away be had again; without a name all."""
         data = checked(GivenData, names=names or None)
-        self.call("POST", "/resources/give-back", data)
+        self.call("POST", "/give-back", data)
 
     # -- calls -------------------------------------------------------------------------
 

@@ -11,8 +11,8 @@
     POST /release                gives back a token, or a part of it
     POST /authorise              asks, as a device, whether a command may pass
     POST /rules                  a station's file, installed whole or not at all; GET
-    POST /behaviours/start       starts one of its behaviours, by name; /behaviours/stop
-    POST /resources/take-away    takes resources from all; POST /resources/give-back
+    POST /start                  starts one of its behaviours, by name; POST /stop
+    POST /take-away              takes resources from all; POST /give-back
 
 Every error is `{"error": "..."}` with a 4xx status, and changes nothing.
 """
@@ -210,19 +210,19 @@ class Routes:
         def install(data: RulesData) -> InstalledData:  # reading takes a while
             return desk.install(data)
 
-        @app.post("/behaviours/start")
+        @app.post("/start")
         def start(data: NameData) -> StartedData:  # it may wait
             return desk.start(data)
 
-        @app.post("/behaviours/stop", status_code=204, response_class=Response)
+        @app.post("/stop", status_code=204, response_class=Response)
         async def stop(data: NameData) -> None:
             desk.station.stop(data.name)
 
-        @app.post("/resources/take-away", status_code=204, response_class=Response)
+        @app.post("/take-away", status_code=204, response_class=Response)
         async def take_away(data: TakenData) -> None:
             desk.station.take_away(data.names, data.priority)
 
-        @app.post("/resources/give-back", status_code=204, response_class=Response)
+        @app.post("/give-back", status_code=204, response_class=Response)
         async def give_back(data: GivenData) -> None:
             desk.station.give_back(data.names)
 

@@ -91,6 +91,37 @@ def test_page_shows_owners_waiters_states_rates_and_virtual_owners(
     assert "lock · priority 3" in owners
 
 
+@pytest.mark.requirement("RM-62", "RM-63")
+def test_page_begins_with_what_is_held(page: "Page", busy: SharedLedger) -> None:
+    """Each hold once: a composite stands for its parts; free ones are further down."""
+    headings = page.locator("h2").all_inner_texts()
+    assert headings == ["Held now", "All resources", "Owners"]
+    rows = page.locator("#held .row")
+    assert [row.get_attribute("data-held") for row in rows.all()] == [
+        "Sit",
+        "Head",
+        "HeadYaw",
+        "HeadPitch",
+        "CPU",
+        "ball",
+        "second ball",
+    ]
+    said = {row.get_attribute("data-held"): row.inner_text() for row in rows.all()}
+    assert "→ greet reserve" in said["Head"]
+    assert "Waiter: look around" in said["Head"]
+    assert "hotEngine" in said["HeadYaw"]
+    assert "greet/nod use" in said["HeadPitch"]
+    assert "greet reserve" not in said["HeadPitch"]
+    assert "40 %" in said["CPU"]
+    for owner in ("greet", "planner", "look around", "<img src=x onerror=alert(1)>"):
+        busy.drop(owner)
+    with busy.step() as (ledger, tick):
+        ledger.thaw("hotEngine", tick)
+        ledger.thaw("lostBall", tick)
+    held = page.locator("#held").filter(has_text="nothing is held or waited for")
+    held.wait_for(timeout=LATEST_MS)
+
+
 def test_a_name_is_text_and_never_markup(page: "Page") -> None:
     assert "<img src=x onerror=alert(1)>" in text_of(page, "ball")
     assert page.locator("img").count() == 0
