@@ -19,8 +19,9 @@ from controllers.resources.core.calls import Calls
 from controllers.resources.core.demands import Demands, words_of
 from controllers.resources.core.granting import Granting
 from controllers.resources.core.holdings import Holdings
-from controllers.resources.core.leaf import Freeze
+from controllers.resources.core.leaf import Freeze, names_of
 from controllers.resources.core.lives import Lives
+from controllers.resources.core.records import Waiting
 from controllers.resources.core.resource_list import ResourceList
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.core.wanted import covered, waiting_for
@@ -32,7 +33,7 @@ from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenId, TokenMint
-from controllers.resources.trace import Event, Expired, Notified, Opened
+from controllers.resources.trace import Event, Expired, Lent, Notified, Opened
 from controllers.resources.words import Mode, NoticeKind, OutcomeKind, Refusal, Why
 from models import BadInput
 from models.resource_node import ResourceKind
@@ -408,23 +409,7 @@ class Ledger:
             owner = book.owner(request.owner)
             add_to = None if request.add_to is None else book.live(request.add_to)
             waiting = waiting_for(request, self.tree, book, owner, add_to)
-            self._lives.see(owner)
-            if book.listeners:
-                self._waiting_list.announce(waiting)
-            if not self._granting.try_now(waiting, arrives=True):
-                self._waiting_list.enqueue(waiting)
-                if waiting.deadline is not None:
-                    self._demands.repeat(waiting)
-                try:
-                    self._demands.demand(waiting, arrives=True)
-                except BaseException:  # a policy that ends the program
-                    if waiting.is_waiting:
-                        self._waiting_list.fail(
-                            waiting, OutcomeKind.CANCELLED, Why.WITHDRAWN
-                        )
-                    raise
-                if waiting.is_waiting and waiting.deadline is None:
-                    self._waiting_list.fail(waiting, OutcomeKind.DENIED, Why.BUSY)
+            self._arrive(waiting)
         waiting.has_waited = True
         return waiting.ticket
 
@@ -462,6 +447,102 @@ class Ledger:
             )
             self._lives.see(reservation.owner)
             self._holdings.release(reservation, leaves)
+
+    def lend(self, token: Token, tick: int, names: Iterable[str]) -> None:
+        """Let others have some resources of a token until it recalls them (SY-27).
+
+        They are free, and promised: whoever has one by then gives it back.
+
+        Raises:
+            StaleToken: it is dead; nothing changes.
+            UnknownName: a resource is not known.
+            BadInput: it does not cover one of them, or would have nothing left.
+        """
+        with self._calls.at(tick):
+            book = self._book
+            reservation = book.live(token)
+            leaves = covered(reservation, names, self.tree)
+            if len(leaves) == len(reservation.shares):
+                raise BadInput(
+                    f"token {token.id} lends all that it has; keep a resource, or "
+                    "release it."
+                )
+            self._lives.see(reservation.owner)
+            if book.listeners:
+                owner = reservation.owner.name
+                lent = names_of(leaves)
+                book.emit(
+                    Lent(tick=book.tick, token=token.id, owner=owner, leaves=lent)
+                )
+            reservation.lent |= frozenset(leaves)
+            self._holdings.release(reservation, leaves)
+
+    def lent(self, token: Token) -> tuple[str, ...]:
+        """Return the leaves that a token has lent, sorted; none if it is dead."""
+        reservation = self._book.find(token)
+        if isinstance(reservation, Refusal):
+            return ()
+        return names_of(reservation.lent)
+
+    def recall(
+        self, token: Token, tick: int, names: Iterable[str] | None = None
+    ) -> Ticket | None:
+        """Take back what a token has lent; None if it has lent nothing of that.
+
+        It comes before all that wait with no higher priority, and who has it gives way
+        at once, whatever its policy says. A leaf that is frozen, or with preemption
+        held by a higher priority, is waited for as by any request.
+
+        Args:
+            token: that lent them.
+            tick: now.
+            names: leaves; None: all that it has lent.
+
+        Raises:
+            StaleToken: it is dead; nothing changes.
+        """
+        reservation = self._book.live(token)
+        lent = [
+            name
+            for name in names_of(reservation.lent)
+            if names is None or name in names
+        ]
+        if not lent:
+            return None
+        owner = reservation.owner
+        request = Request(
+            owner=owner.name,
+            resources=tuple(lent),
+            priority=reservation.priority,
+            add_to=token,
+        )
+        with self._calls.at(tick):
+            reservation.lent -= {self._book.leaves[name] for name in lent}
+            waiting = waiting_for(
+                request, self.tree, self._book, owner, reservation, recalls=True
+            )
+            self._arrive(waiting)
+        waiting.has_waited = True
+        return waiting.ticket
+
+    def _arrive(self, waiting: Waiting) -> None:
+        """Grant a new request, or let it wait and ask those in its way."""
+        self._lives.see(waiting.owner)
+        if self._book.listeners:
+            self._waiting_list.announce(waiting)
+        if self._granting.try_now(waiting, arrives=True):
+            return
+        self._waiting_list.enqueue(waiting)
+        if waiting.deadline is not None:
+            self._demands.repeat(waiting)
+        try:
+            self._demands.demand(waiting, arrives=True)
+        except BaseException:  # a policy that ends the program
+            if waiting.is_waiting:
+                self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, Why.WITHDRAWN)
+            raise
+        if waiting.is_waiting and waiting.deadline is None:
+            self._waiting_list.fail(waiting, OutcomeKind.DENIED, Why.BUSY)
 
     # -- the body ---------------------------------------------------------------------
 

@@ -98,6 +98,8 @@ class Requested(Event):
     add_to: TokenId | None
     resumes: TokenId | None
     """The token that was paused."""
+    recalls: bool = False
+    """Whether it takes back what `add_to` has lent, before all equals."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,6 +135,15 @@ class Released(Event):
     leaves: Names
     is_whole: bool
     """Whether the token ended with it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lent(Event):
+    """An owner lends leaves, which it gives back next, until it recalls them."""
+
+    token: TokenId
+    owner: str
+    leaves: Names
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -60,6 +60,8 @@ class Demands:
                     waiting.owner.name,
                     waiting.priority,
                     waiting.ticket.number,
+                    is_due=waiting.recalls
+                    and self._granting.may_recall(waiting, holder),
                 )
         if not _may_be_asked_for(waiting):
             return
@@ -129,8 +131,13 @@ class Demands:
         asker: str,
         priority: int,
         request: int | None,
+        *,
+        is_due: bool = False,
     ) -> Answer:
-        """Tell a holder and return what its policy says."""
+        """Tell a holder and return what its policy says.
+
+        Where the leaves were lent and are due, it gives way now whatever that is.
+        """
         book = self._book
         asked = names_of(leaves)
         if book.listeners:
@@ -168,6 +175,8 @@ class Demands:
                 error = words_of(fault)
             finally:
                 holder.is_being_asked = False
+        if is_due and not _gives_way_now(answer):
+            answer = Answer(kind=AnswerKind.YIELD)
         if book.listeners:
             book.emit(
                 Answered(

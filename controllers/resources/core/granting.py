@@ -97,6 +97,10 @@ class Granting:
             return waiting.priority > holder.priority
         return arrives and waiting.terms.wins_ties and not holder.keeps_ties
 
+    def may_recall(self, waiting: Waiting, holder: Reservation) -> bool:
+        """Whether a holder gives back what it was lent; authority may keep it."""
+        return not self._by_priority or waiting.priority >= holder.priority
+
     def commit(
         self, waiting: Waiting, yielding: Yielding, answers: Answers, *, arrives: bool
     ) -> None:
@@ -259,6 +263,8 @@ class Granting:
             self._book.tick,
         )
         resume.first = holder.first
+        if whole:
+            resume.lent = holder.lent
         return resume
 
 

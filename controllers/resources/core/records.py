@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # leaves hold records, and records leaves
 
 Shares = dict["Leaf", int]
 """Leaf to share in 1/100 %, in the order of the names."""
+NOTHING_LENT: frozenset["Leaf"] = frozenset()
 Key = tuple[int, int, int]
 """Place among the waiting: priority high first, then arrival, then number."""
 
@@ -130,6 +131,7 @@ class Reservation:
         "first",
         "is_being_asked",
         "keeps_ties",
+        "lent",
         "loss",
         "mode",
         "owner",
@@ -160,6 +162,8 @@ class Reservation:
         self.is_being_asked = False
         self.enlarged_by: dict[int, Waiting] | None = None
         """Waiting requests that would add to it, by ticket number."""
+        self.lent = waiting.lent
+        """Leaves that others may have until it recalls them."""
 
     def may_have_inside(self) -> bool:
         """Whether anybody can be inside of it: a descendant, or who keeps (RM-26)."""
@@ -183,11 +187,13 @@ class Waiting:
         "has_waited",
         "is_waiting",
         "key",
+        "lent",
         "optional",
         "owner",
         "priority",
         "promised",
         "promises",
+        "recalls",
         "resumes",
         "shares",
         "since",
@@ -237,6 +243,10 @@ class Waiting:
         """Tick from which no equal passes it."""
         self.deadline: int | None = None
         """Tick at which it times out."""
+        self.lent: frozenset[Leaf] = NOTHING_LENT
+        """Of one that resumes: what it had lent when it paused, and still has."""
+        self.recalls = False
+        """Whether it takes back what `add_to` has lent."""
         self.is_waiting = True
         self.has_waited = False
         """Whether its call has returned: then its owner learns by a notice."""

@@ -44,13 +44,14 @@ class WaitingList:
                 keeps_ties=terms.keeps_ties,
                 add_to=waiting.add_to.token.id if waiting.add_to else None,
                 resumes=waiting.resumes.id if waiting.resumes else None,
+                recalls=waiting.recalls,
             )
         )
 
     def enqueue(self, waiting: Waiting) -> None:
         """Let a request wait, within its time limit."""
         number, owner = waiting.ticket.number, waiting.owner
-        if waiting.resumes is None:
+        if waiting.resumes is None and not waiting.recalls:
             waiting.firm_at += self._book.cfg.overtake_ticks
         timeout_s = waiting.terms.timeout_s
         if timeout_s:

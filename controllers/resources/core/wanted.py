@@ -28,8 +28,12 @@ def waiting_for(
     book: Book,
     owner: OwnerRecord,
     add_to: Reservation | None,
+    *,
+    recalls: bool = False,
 ) -> Waiting:
     """Return a request with its leaves found and its owner's habits filled in.
+
+    One that recalls what it has lent comes before all equals: it never gave it up.
 
     Raises:
         UnknownName: a resource is not in the tree.
@@ -53,17 +57,19 @@ def waiting_for(
             keeps_ties=add_to.keeps_ties,
         )
     number = book.next_ticket()
-    return Waiting(
+    waiting = Waiting(
         Ticket(number, request),
         owner,
         terms,
         wanted.shares,
         wanted.optional,
-        number,
+        0 if recalls else number,
         add_to,
         None,
         book.tick,
     )
+    waiting.recalls = recalls
+    return waiting
 
 
 def covered(

@@ -1,4 +1,4 @@
-"""The invariants I-1 to I-22, as functions of the event trace.
+"""The invariants I-1 to I-22 and I-27, as functions of the event trace.
 
 A replay rebuilds who holds and who waits from the trace alone; judges, a family of
 invariants each, look at every event before or after it takes effect. What holds only

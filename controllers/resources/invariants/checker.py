@@ -7,6 +7,7 @@ from controllers.resources.invariants.commands import Commands
 from controllers.resources.invariants.deadlock import Deadlock
 from controllers.resources.invariants.frozen import Freezing
 from controllers.resources.invariants.gone import Gone
+from controllers.resources.invariants.lending import Lending
 from controllers.resources.invariants.losing import FairTaking, Losing
 from controllers.resources.invariants.naming import Issue, Naming
 from controllers.resources.invariants.notices import Notices
@@ -32,6 +33,7 @@ JUDGES: tuple[type[Judge], ...] = (
     Promises,
     Queue,
     WakeUp,
+    Lending,
     FairTaking,
     Losing,
     Gone,

@@ -53,7 +53,8 @@ class Outcomes(Judge):
         number = event.request
         if number <= self.replay.last_request:
             yield "I-6", f"request number {number} was used before"
-        if event.resumes is None and event.arrival != number:
+        place = 0 if event.recalls else number
+        if event.resumes is None and event.arrival != place:
             yield "I-6", f"request {number} claims the arrival of {event.arrival}"
         if event.timeout_ticks is None:
             if event.resumes is None:

@@ -72,7 +72,8 @@ class Replay(ReplayState):
             return
         owner = self.owner(event.owner)
         is_new = event.resumes is None
-        firm_at = event.tick + (self.overtake_ticks if is_new else 0)
+        may_be_passed = is_new and not event.recalls
+        firm_at = event.tick + (self.overtake_ticks if may_be_passed else 0)
         request = RequestState(event, owner, self.call, firm_at)
         self.requests[event.request] = request
         self.last_request = max(self.last_request, event.request)

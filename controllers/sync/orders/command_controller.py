@@ -21,6 +21,7 @@ from controllers.sync.orders.delays import DelayModel, ExpectedDelays
 from controllers.sync.orders.group_key import group_key
 from controllers.sync.orders.issuing import Issuing
 from controllers.sync.orders.joining import Joining
+from controllers.sync.orders.lending import Lending
 from controllers.sync.orders.order_admission import OrderAdmission, Tokens
 from controllers.sync.orders.order_endings import OrderEndings
 from controllers.sync.orders.order_handle import OrderHandle
@@ -88,6 +89,7 @@ class CommandController:
         self._states = states or {}
         self._belief = PostureBelief(posture, states, seen_state)
         self._admission = OrderAdmission(library, maker, ledger)
+        self._lending = Lending(maker, ledger)
         self._issuing = Issuing(
             cfg=cfg,
             delays=delays or ExpectedDelays(cfg.conversion_s),
@@ -97,6 +99,7 @@ class CommandController:
             tell=ledger.tell,
             on_stream=self._has_stream,
             on_failure=self._not_converted,
+            on_enabled=self._lending.end,
         )
         self._count = 0
         self._orders: list[PendingOrder] = []
@@ -231,6 +234,8 @@ class CommandController:
         for order in tuple(self._orders):
             if self._endings.watch(order, tick):
                 self._orders.remove(order)
+                if order.initial:
+                    self._lending.end(order, tick)
 
     # -- inside -----------------------------------------------------------------------
 
@@ -260,6 +265,10 @@ class CommandController:
             )
         )
         if handle.refused is None:
+            waits = order.initial or joins is not None
+            at_once = order.free_units if waits else handle.units
+            self._lending.end(order, tick, at_once)
+            self._lending.begin(order, self._orders, tick)
             self._orders.append(order)
             self._issuing.plan(order, order.free_units, tick)
             if joins is not None:

@@ -44,6 +44,7 @@ class Issuing:
         tell: Callable[[Event], None],
         on_stream: Callable[[PendingOrder, OutputCommand, Receipt], None],
         on_failure: Callable[[PendingOrder, BadInput, int], None],
+        on_enabled: Callable[[PendingOrder, int], None],
     ) -> None:
         """Build it with the converters of the three units.
 
@@ -56,12 +57,14 @@ class Issuing:
             tell: takes events.
             on_stream: called when the transmitter has got a stream of an order.
             on_failure: called with the error and the tick when none can be made.
+            on_enabled: called before the commands after an initial motion are issued.
         """
         self._cfg = cfg
         self._slot_s = slot_s
         self._tell = tell
         self._on_stream = on_stream
         self._on_failure = on_failure
+        self._on_enabled = on_enabled
         self._command_slots = slots_of(cfg.command_s, slot_s)
         self._signals: list[PendingOrder] = []
         self._count = 0
@@ -111,6 +114,7 @@ class Issuing:
         for order in self._signals:
             if not order.handle.is_over:
                 self._tell(SyncReceiveEnabled(tick=tick, order=order.handle.number))
+                self._on_enabled(order, tick)
                 self.plan(order, order.later_units, tick)
         self._signals.clear()
         while self._due and self._due[0][0] <= tick:

@@ -131,9 +131,10 @@ class OrderAdmission:
                 order.handle.refused = NotOrdered.NO_DEVICE
                 order.handle.detail = f"the robot has nothing to put out {unit} with."
                 return
+            lent = self._ledger.lent(token) if token is not None else ()
             for leaf in leaves:
                 reason = self._ledger.authorise(token, leaf)
-                if reason is not None:
+                if reason is not None and leaf not in lent:
                     order.handle.refused = NotOrdered.NO_TOKEN
                     order.handle.detail = f"{unit} commands {leaf!r}: {reason}."
                     return

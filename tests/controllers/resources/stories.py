@@ -134,6 +134,25 @@ def bodies() -> list[Event]:
     return stage.events
 
 
+def loans() -> list[Event]:
+    """A greeting lends its voice, has it back, and lends it again until it ends."""
+    stage = Stage()
+    stage.owners("greeting", "talker", "next")
+    token = stage.take("greeting", "RArm", "TTS")
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    stage.at(0.2)
+    stage.take("talker", "TTS")
+    stage.ask("next", "TTS", timeout_s=2.0)
+    stage.at(1.0)
+    stage.ledger.recall(token, stage.tick)
+    stage.at(1.5)
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    stage.at(2.0)
+    stage.release(token)
+    stage.until(4.0)
+    return stage.events
+
+
 def commands() -> list[Event]:
     """What passes the gate and what does not, with a joint that is taken hot."""
     events: list[Event] = []
@@ -171,5 +190,6 @@ STORIES: tuple[Callable[[], list[Event]], ...] = (
     families,
     pauses,
     bodies,
+    loans,
     commands,
 )

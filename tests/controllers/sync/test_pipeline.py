@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controllers.resources.owner import Owner
+from controllers.resources.request import Request
+from controllers.resources.trace import Granted, Lent, Revoked
 from controllers.resources.trace_json import event_from_line, event_to_line
 from controllers.sync.orders.delays import CONVERSION_S, ExpectedDelays
 from controllers.sync.orders.order_handle import OrderHandle
-from controllers.sync.orders.output_set import look_up
+from controllers.sync.orders.output_set import OutputSet, look_up
 from controllers.sync.orders.pipeline_cfg import CommandControllerCfg, Enable
 from controllers.sync.orders.pipeline_trace import (
     CommandIssued,
@@ -171,6 +174,40 @@ def test_idle_lights_of_another_obey_during_the_initial_motion(nao: Robot) -> No
     assert bow.initial is not None
     line.slots(INITIAL)
     assert bow.initial.reason is EndReason.DONE, "it goes on beside it"
+
+
+@pytest.mark.requirement("SY-27")
+def test_what_a_group_lent_it_has_again_when_it_is_deleted(nao: Robot) -> None:
+    line, _ = greet(nao, 20)
+    (granted,) = line.told(Granted)
+    assert [x.leaves for x in line.told(Lent)] == [("Left ear", "Left eye", "TTS")]
+    line.ledger.add_owner(Owner(name="guest"), line.tick)
+    asked = Request(owner="guest", resources=("TTS",))
+    assert line.ledger.request(asked, line.tick).outcome is not None
+    line.controller.delete_group(GREET, line.tick)
+    line.slots(2)
+    assert [event.owner for event in line.told(Revoked)] == ["guest"]
+    assert line.told(Granted)[-1].token == granted.token
+
+
+@pytest.mark.requirement("SY-16", "SY-27")
+def test_a_host_that_speaks_on_the_way_has_its_own_voice_first(nao: Robot) -> None:
+    """And its lights stay everybody's."""
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+    greeting = line.controller.submit("greet", token, line.tick)
+    line.slots(20)
+    line.ledger.add_owner(Owner(name="guest"), line.tick)
+    asked = Request(owner="guest", resources=("TTS", "Left eye"))
+    assert line.ledger.request(asked, line.tick).outcome is not None
+    beep = OutputSet(name="beep", sound=line.controller.library.sound("beep"))
+    own = line.controller.submit(beep, token, line.tick)
+    line.slots(40)
+    assert own.reason is EndReason.DONE
+    assert line.ledger.lent(token) == ("Left ear", "Left eye")
+    line.slots(460)
+    assert greeting.reason is EndReason.DONE
+    assert greeting.dead_slots == 0
 
 
 @pytest.mark.requirement("SY-16")

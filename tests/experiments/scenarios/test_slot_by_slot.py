@@ -191,3 +191,43 @@ behaviours:
         assert says() == "Two"
     finally:
         stage.close()
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-16", "SY-23", "SY-27", "I-27")
+def test_during_an_initial_motion_others_speak_and_shine(tmp_path: Path) -> None:
+    """What that does not use is anybody's, and back in time, lock or not.
+
+    A text takes its converter 0.1 s and the controller a slot, here as everywhere.
+    """
+    result = play(
+        tmp_path,
+        """\
+duration_s: 3.6
+posture: Crouch
+behaviours:
+  - name: greeting
+    schema: move
+    with: {command: say hello and wave}
+    needs: [All motors, Left eye, Right eye, TTS]
+  - {name: talker, schema: hold, needs: [TTS], start_s: 1.0, policy: lock}
+  - {name: shiner, schema: hold, needs: [Left eye], start_s: 0.2, policy: lock}
+events:
+  - {at_s: 0.5, say: "Wait"}
+expect:
+  - {at_s: 0.3, holds: {All motors: greeting, Left eye: shiner, Right eye: null}}
+  - {happens: {said: Wait}, at_s: 0.61}
+  - at_s: 1.2
+    holds: {All motors: greeting, TTS: talker}
+    running: [greeting, talker]
+  - {group: say hello and wave, starts_after: initial motion, empty_slots: 0}
+  - happens: {said: Hello}
+    after: {group_started: say hello and wave}
+    within_slots: 0
+  - {never: {revoked: greeting}}
+  - at_s: 3.5
+    holds: {TTS: greeting, Left eye: greeting}
+    not_running: [talker, shiner]
+""",
+    )
+    assert result.all_hold, result.verdicts
