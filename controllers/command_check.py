@@ -7,11 +7,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.effectors import LedSetting, SoundChunk
-from controllers.robot_interface import Command
+from controllers.robot_interface import Command, Controller, Limits
 from models import BadInput, LedGroup, Robot, Speaker, UnknownName
 from models.real_numbers import as_numbers, short
 
 FloatArray = NDArray[np.float64]
+
+
+def check_answer(controller: Controller, decided: object) -> None:
+    """Check that a controller answered at all.
+
+    Raises:
+        BadInput: with something else than limits.
+    """
+    if not isinstance(decided, Limits):
+        raise BadInput(
+            f"controller {controller.name!r} answered {short(decided)}; its `step` "
+            "must return Limits."
+        )
 
 
 def check_command(command: Command, robot: Robot) -> None:

@@ -116,7 +116,7 @@ def make_controller(spec: str) -> Controller:
     (point, *_) = found
     try:
         factory = cast(ControllerFactory, point.load())
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever a foreign module raises
         raise BadInput(
             f"controller {name!r} ({point.value}) cannot be loaded: {error}. "
             "Reinstall the package that brings it."

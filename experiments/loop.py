@@ -13,13 +13,14 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.command_check import check_shift
+from controllers.command_check import check_answer, check_shift
 from controllers.robot_interface import (
     Controller,
     Limits,
     Observation,
     RobotInterface,
 )
+from experiments.controller_failed import blamed_on
 from experiments.sole_owner import SoleOwner
 from sim.ticks import ticks_of
 
@@ -104,7 +105,9 @@ class Loop(Generic[AnyRobot]):
         self.disturb: Callable[[AnyRobot], None] | None = None
         """Called before every tick: somebody who pushes the robot."""
         self._owner = SoleOwner(sim)
-        controller.reset(sim.robot)
+        self._n = 0
+        with blamed_on(controller, "reset"):
+            controller.reset(sim.robot)
 
     @property
     def limits(self) -> FloatArray:
@@ -121,9 +124,15 @@ class Loop(Generic[AnyRobot]):
 
         Raises:
             BadInput: a limit or a shift that no robot accepts.
+            ControllerFailed: the controller raised.
         """
         observation = self.sim.read()
-        decided = self.controller.step(observation)
+        self._n += 1
+        with blamed_on(
+            self.controller, f"step {self._n} (t = {observation.time_s:.3f} s)"
+        ):
+            decided = self.controller.step(observation)
+        check_answer(self.controller, decided)
         if decided.shift is not None:
             check_shift(decided.shift, self.sim.robot)
         self._owner.command(self._target(decided.shift), decided.stiffness)

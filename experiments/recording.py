@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.robot_interface import Limits, Observation
+from experiments.controller_failed import ControllerFailed
 from experiments.stop_signals import why_stopped
 from models import Robot
+from models.files import write_text
 from sim.channels import AXES, Channel, observation_channels
 from sim.leds import colour_names
 from sim.recorder import Recorder
@@ -27,6 +29,7 @@ from sim.simulated_robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
 
+TRACEBACK_FILE = "traceback.txt"
 BASE_POSITION, BASE_QUATERNION = "base_position", "base_quaternion"
 """True pose of the base link's frame in the world: m, and a unit quaternion."""
 QUATERNION = ("x", "y", "z", "w")
@@ -258,6 +261,17 @@ class RunRecording:
         except KeyboardInterrupt as stop:
             self.close(f"failed: {why_stopped(stop)}")
             raise
+        except ControllerFailed as error:
+            self.keep_traceback(error)
+            self.close(f"failed: {error}")
+            raise
         except Exception as error:
             self.close(f"failed: {error}")
             raise
+
+    def keep_traceback(self, error: ControllerFailed) -> None:
+        """Write where a controller raised into the run folder, and say so."""
+        if self._recorder is not None:
+            path = self._recorder.folder / TRACEBACK_FILE
+            write_text(path, error.trace)
+            error.told_where(path)

@@ -9,7 +9,7 @@ never faster than `SHIFT_RATE`, also when another controller takes over.
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.command_check import check_shift
+from controllers.command_check import check_answer, check_shift
 from controllers.resources.gate import Gate
 from controllers.resources.gate.device_map import map_devices
 from controllers.resources.ledger import Ledger
@@ -19,6 +19,7 @@ from controllers.resources.request import Request
 from controllers.resources.ticket import Ticket
 from controllers.resources.words import Loss
 from controllers.robot_interface import Controller, Limits, Observation
+from experiments.controller_failed import blamed_on
 from models import Robot
 from models.resource_node import DeviceKind
 
@@ -68,7 +69,8 @@ class StiffnessOwner:
         """Token of all leaves, until it lacks one."""
         self._tickets = dict.fromkeys(self._leaves, first)
         self.controller = controller
-        controller.reset(robot)
+        with blamed_on(controller, "reset"):
+            controller.reset(robot)
         self.shift = np.zeros(len(robot.joints))
         """(n_joints,) submitted last, on top of the set-points, in rad."""
         self._largest_step = SHIFT_RATE * period_ticks * ledger.cfg.tick_s
@@ -85,7 +87,8 @@ class StiffnessOwner:
 
     def change(self, controller: Controller) -> None:
         """Let another controller decide from its next period on; it is reset."""
-        controller.reset(self._robot)
+        with blamed_on(controller, "reset"):
+            controller.reset(self._robot)
         self.controller = controller
 
     def __call__(self, tick: int, observation: Observation) -> None:
@@ -93,10 +96,13 @@ class StiffnessOwner:
 
         Raises:
             BadInput: a limit or a shift that no robot accepts.
+            ControllerFailed: the controller raised.
         """
         if tick % self._period:
             return
-        decided = self.controller.step(observation)
+        with blamed_on(self.controller, f"its step at t = {observation.time_s:.3f} s"):
+            decided = self.controller.step(observation)
+        check_answer(self.controller, decided)
         self._submit(decided)
         self.seen, self.decided = observation, decided
 

@@ -17,6 +17,7 @@ from controllers.robot_interface import (
     Observation,
     TellsSignals,
 )
+from experiments.controller_failed import blamed_on
 from experiments.loop import Loop
 from experiments.recording import RunRecording
 from experiments.standing.heat_meter import HeatMeter
@@ -74,7 +75,10 @@ class ArmLog:
             observation: that it began with.
             loop: with what the controller decided in it.
         """
-        signals = self._teller.signals if self._teller is not None else None
+        signals: Sequence[float] | None = None
+        if self._teller is not None:
+            with blamed_on(self._controller, "signals"):
+                signals = self._teller.signals
         self._note(observation, self._sim.motor_torque, loop.decided, signals)
         if loop.shift is not None:
             largest = float(np.abs(loop.shift).max())

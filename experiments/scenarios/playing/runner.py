@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.robot_interface import Observation
+from experiments.controller_failed import ControllerFailed
 from experiments.coupled.robot import CoupledRobot
 from experiments.coupled.slot_failures import SlotsFailed
 from experiments.recording import RunRecording
@@ -155,7 +156,10 @@ class ScenarioRunner:
         try:
             stage.body.slot()
         except SlotsFailed as error:
-            self._fail(str(error))
+            for failure in error.failures:
+                if isinstance(failure.error, ControllerFailed):
+                    self._recording.keep_traceback(failure.error)
+            self._fail(str(SlotsFailed(error.failures, error.count)))
         self._finder.find(facts)
         self._cues.look(facts)
         for judge in self._judges:

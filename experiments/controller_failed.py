@@ -1,0 +1,64 @@
+"""A controller that raises: one sentence says whose, in which step, at which line."""
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from controllers.robot_interface import Controller
+from models import TestbedError
+
+_HERE = str(Path(__file__).resolve().parent)
+
+
+class ControllerFailed(TestbedError):
+    """A controller raised something that is not meant for its caller."""
+
+    def __init__(self, name: str, doing: str, error: Exception) -> None:
+        """Say what it did.
+
+        Args:
+            name: of the controller.
+            doing: what it was asked for: `step 26 (t = 0.500 s)`.
+            error: that it raised.
+        """
+        self.trace = "".join(traceback.format_exception(error))
+        """For the run folder."""
+        kind = type(error).__name__
+        said = f"{kind}: {error}".rstrip(": .")
+        super().__init__(
+            f"controller {name!r} raised in {doing}: {said}, {_line(error)}"
+        )
+
+    def told_where(self, path: Path) -> None:
+        """Say where the traceback was written."""
+        self.args = (f"{self} The traceback: {path}.",)
+
+
+@contextmanager
+def blamed_on(controller: Controller, doing: str) -> Iterator[None]:
+    """Let what a controller raises meanwhile be its own fault.
+
+    Errors of the testbed, such as a sensor's NaN, pass as they are.
+
+    Raises:
+        ControllerFailed: it raised anything else.
+    """
+    try:
+        yield
+    except TestbedError:
+        raise
+    except Exception as error:
+        name = getattr(controller, "name", type(controller).__name__)
+        raise ControllerFailed(str(name), doing, error) from error
+
+
+def _line(error: Exception) -> str:
+    """Return the controller's own line: the last one in the folder that we called."""
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [f for f in frames if not f.filename.startswith(_HERE)] or list(frames)
+    folder = str(Path(theirs[0].filename).parent)
+    own = [frame for frame in theirs if frame.filename.startswith(folder)]
+    last = own[-1]
+    source = f": `{last.line}`" if last.line else "."
+    return f"at {last.filename}:{last.lineno} in {last.name}{source}"

@@ -1,0 +1,137 @@
+"""People's own code that goes wrong: one sentence says whose and where."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from controllers import registry
+from controllers.plain import FixedStiffness
+from controllers.robot_interface import Limits, Observation
+from experiments.sweep.engines.joblib_engine import JoblibEngine
+from experiments.sweep.engines.serial import SerialEngine
+from experiments.sweep.work import run_trial
+from models import Robot
+from sim.run_folder import read_run
+from tests.experiments.command.helpers import Run
+from tests.experiments.command.test_on_terminal import SCENARIO
+from tests.experiments.sweep.files import SHORT
+
+ROOT = Path(__file__).resolve().parents[3]
+TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
+WALKER = f"heat --robot {TWO_LEG} --posture Stand --minutes 0.01"
+
+
+class Raises(FixedStiffness):
+    """Goes wrong at one of the doors."""
+
+    def __init__(self, door: str) -> None:
+        super().__init__()
+        self.name = "theirs"
+        self._door = door
+
+    def reset(self, robot: Robot) -> None:
+        super().reset(robot)
+        if self._door == "reset":
+            raise KeyError("gain")
+
+    def step(self, observation: Observation) -> Limits:
+        if self._door == "step" and observation.time_s > 0.09:
+            return self._divide(0)
+        if self._door == "nothing":
+            return None  # type: ignore[return-value]  # that is what is tested
+        return super().step(observation)
+
+    def _divide(self, by: int) -> Limits:
+        return Limits(stiffness=np.full(6, 1 // by))  # their line
+
+
+@pytest.fixture
+def theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.BUILT_IN, "theirs", lambda door: Raises(str(door)))
+
+
+@pytest.mark.parametrize(
+    ("door", "said"),
+    [
+        ("step", "raised in step 6 (t = 0.100 s): ZeroDivisionError: "),
+        ("reset", "raised in reset: KeyError: 'gain', at "),
+    ],
+)
+def test_a_controller_that_raises_is_told_with_its_line(
+    here: Path, nao_testbed: Run, theirs: None, door: str, said: str
+) -> None:
+    ran = nao_testbed(f"{WALKER} --controllers theirs:{door}")
+    assert ran.status == 1
+    (line,) = ran.err.splitlines()
+    assert line.startswith(f"failed: controller 'theirs' {said}")
+    assert f"{Path(__file__).name}:" in line
+    assert door == "reset" or "# their line`" in line
+    (path,) = here.glob("runs/heat/*/traceback.txt")
+    assert str(path.relative_to(here)) in line
+    assert "Traceback (most recent call last)" in path.read_text()
+    assert read_run(path.parent).state.startswith("failed: controller 'theirs' raised")
+
+
+def test_a_controller_that_answers_nothing_is_told(
+    nao_testbed: Run, theirs: None, undrawn: None
+) -> None:
+    ran = nao_testbed(f"{WALKER} --controllers theirs:nothing")
+    assert ran.status == 1
+    assert "controller 'theirs' answered None; its `step` must return Limits." in (
+        ran.err
+    )
+
+
+def test_a_sweep_tells_it_of_its_trial_and_runs_it_again(
+    here: Path, nao_testbed: Run, theirs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(self: JoblibEngine, trials: object, _: object, on_result: object) -> None:
+        SerialEngine().run(trials, run_trial, on_result)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(JoblibEngine, "run", run)
+    text = SHORT.replace('fixed, "constant:0.9"', '"theirs:step"')
+    (here / "theirs.yaml").write_text(text.replace("[0, 1, 2]", "0"))
+    ran = nao_testbed("sweep theirs.yaml --jobs 1")
+    assert ran.status == 1
+    assert "failed: controller 'theirs' raised in step 6" in ran.err
+    assert "runs these trials again" in ran.err
+
+
+def test_a_scenario_tells_it_too(
+    here: Path, nao_testbed: Run, theirs: None, undrawn: None
+) -> None:
+    text = SCENARIO.replace("about:", 'controller: "theirs:step"\nabout:')
+    (here / "short.yaml").write_text(text.replace("duration_s: 0.1", "duration_s: 0.2"))
+    ran = nao_testbed("scenario run short.yaml")
+    assert ran.status == 1
+    assert "controller 'theirs' raised in its step at t = 0.1" in ran.err
+    assert "Traceback" not in ran.err
+    assert (here / "runs/short/traceback.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["models", "controllers", "sim"])
+@pytest.mark.parametrize("is_command", [True, False])
+def test_a_package_that_shadows_ours_is_named(
+    tmp_path: Path, name: str, is_command: bool
+) -> None:
+    shadow = tmp_path / name / "__init__.py"
+    shadow.parent.mkdir()
+    shadow.write_text("")
+    script = tmp_path / ("nao-testbed" if is_command else "theirs.py")
+    script.write_text("from experiments.cli import main\nmain()\n")
+    done = subprocess.run(
+        [sys.executable, script, "robot"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = done.stderr.splitlines()
+    assert f"the package `{name}` of nao-testbed is hidden by {shadow}," in lines[-1]
+    if is_command:
+        assert (done.returncode, len(lines)) == (2, 1)
