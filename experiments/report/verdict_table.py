@@ -72,6 +72,7 @@ def _summary(result: ScenarioResult) -> list[str]:
         lines.append(f"hottest: {joint} with {degc:.1f} °C")
     if result.fell:
         lines.append("the robot fell")
+    lines += [f"{path} never acted: {why}" for path, why in result.never_acted.items()]
     if result.failure is not None:
-        lines.append(f"ended early: {result.failure}")
+        lines.append(result.failure_in_words)
     return lines

@@ -22,10 +22,16 @@ def _summary(result: Mapping[str, Any]) -> Table:
     values = {
         "expectations that hold": f"{held} of {len(verdicts)}",
         "the robot fell": "yes" if result.get("fell") else "no",
-        "ended early": str(result.get("failure") or "no"),
+        "failed" if result.get("is_whole") else "ended early": str(
+            result.get("failure") or "no"
+        ),
         "simulated time": duration(float(result.get("sim_s", 0.0))),
         "computed in": duration(float(result.get("wall_s", 0.0))),
         "events": str(result.get("n_events", NOTHING)),
+        **{
+            f"{path} never acted": str(why)
+            for path, why in (result.get("never_acted") or {}).items()
+        },
         "trace (SHA-256)": str(result.get("trace_hash", NOTHING)),
     }
     return Table(

@@ -1,6 +1,6 @@
 """What came of a scenario: a verdict for each expectation, and how the run ended."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -46,12 +46,14 @@ class ScenarioResult:
     not granted: they break no expectation by themselves."""
     fell: bool
     failure: str | None
-    """Why it ended early, such as a simulation that diverged; None: it did not."""
+    """What failed first, such as an event that could not take place, or why it ended
+    early, such as a simulation that diverged; None: nothing did."""
     sim_s: float
     wall_s: float
     trace_hash: str
-    """SHA-256 of its trace without commands and items, of which there are some in every
-    slot: the same seed gives the same one, with proof and without."""
+    """SHA-256 of the true state of the robot, each 20 ms, and of its trace without
+    commands and items, of which there are some in every slot: the same seed gives the
+    same one, with proof and without."""
     whole_trace_hash: str | None
     """With commands and items; None without proof, as they are not told then."""
     n_events: int
@@ -59,6 +61,17 @@ class ScenarioResult:
     max_degc: dict[str, float]
     """Joint to its highest true temperature."""
     folder: str | None = None
+    is_whole: bool = False
+    """Whether all of its time was simulated, whatever failed in it."""
+    never_acted: dict[str, str] = field(default_factory=dict)
+    """Behaviour that never acted to why it did not."""
+
+    @property
+    def failure_in_words(self) -> str:
+        """What failed, and whether the run went on; empty if nothing did."""
+        if self.failure is None:
+            return ""
+        return f"{'failed' if self.is_whole else 'ended early'}: {self.failure}"
 
     @property
     def all_hold(self) -> bool:

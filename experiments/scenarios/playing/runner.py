@@ -12,7 +12,7 @@ from experiments.controller_failed import ControllerFailed
 from experiments.coupled.robot import CoupledRobot
 from experiments.coupled.slot_failures import SlotsFailed
 from experiments.recording import RunRecording
-from experiments.scenarios.plan.events import ScenarioEvent
+from experiments.scenarios.plan.events import ScenarioEvent, SetTemperature
 from experiments.scenarios.plan.scenario import Scenario
 from experiments.scenarios.playing.actions import act
 from experiments.scenarios.playing.cues import Cues
@@ -20,6 +20,7 @@ from experiments.scenarios.playing.fact_finder import FactFinder
 from experiments.scenarios.playing.facts import Facts
 from experiments.scenarios.playing.judges import make_judges
 from experiments.scenarios.playing.mishaps import Mishaps
+from experiments.scenarios.playing.never_acted import NeverActed
 from experiments.scenarios.playing.proof import Proof
 from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.scenario_run import RunStopped, ScenarioRun
@@ -68,7 +69,13 @@ class ScenarioRunner:
         self._facts = Facts()
         self._judges = make_judges(plan.expectations, plan.tick_s)
         self._mishaps = Mishaps(plan.tick_s)
-        listeners = [self._keeper.hear, self._facts.hear, self._mishaps.hear]
+        self._idle = NeverActed(one.path for b in plan.behaviours for one in b.walk())
+        listeners = [
+            self._keeper.hear,
+            self._facts.hear,
+            self._mishaps.hear,
+            self._idle.hear,
+        ]
         listeners += [judge.hear for judge in self._judges if judge.hears]
         if proof is not None:
             listeners.append(proof.hear)
@@ -80,6 +87,8 @@ class ScenarioRunner:
         for behaviour in plan.behaviours:
             if behaviour.start_tick is not None:
                 self._starts.setdefault(behaviour.start_tick, []).append(behaviour.name)
+        self._slots = 0
+        """That are over."""
         self._failure: str | None = None
         self._fell = False
         self._samples: list[tuple[float, FloatArray]] = []
@@ -123,6 +132,7 @@ class ScenarioRunner:
         reported = time.perf_counter()
         for tick in range(self._plan.duration_ticks):
             self.slot(tick)
+            self._slots = tick + 1
             now = time.perf_counter()
             if on_time is not None and now - reported > PROGRESS_S:
                 reported = now
@@ -171,16 +181,25 @@ class ScenarioRunner:
             self._sample()
 
     def _happen(self, event: ScenarioEvent, tick: int) -> None:
-        """Let an event take place; one that cannot is a failure of the run."""
+        """Let an event take place; one that cannot is a failure of the run.
+
+        Temperatures are sampled on both sides of one that sets them: no line of the
+        figure rises before it.
+        """
         time_s = round(tick * self._plan.tick_s, 6)
         self._recording.event("scenario event", time_s, text=event.text)
         self.happened.append((tick, event))
         if event.name is not None:
             self._facts.note_event(event.name)
+        is_heat = isinstance(event.action, SetTemperature)
+        if is_heat:
+            self._sample()
         try:
             act(event.action, self._stage, tick)
         except TestbedError as error:
             self._fail(f"event of line {event.line} at {time_s:.2f} s: {error}")
+        if is_heat:
+            self._sample()
 
     def _fail(self, why: str) -> None:
         """Keep the first failure; the run goes on where it can."""
@@ -193,6 +212,15 @@ class ScenarioRunner:
     def _row(self) -> None:
         """Record what the stiffness controller was given and what it decided."""
         sim, stiffness = self._stage.body.sim, self._stage.stiffness
+        truth = sim.truth()
+        self._keeper.feel(
+            truth.q,
+            truth.v,
+            truth.base_position,
+            truth.base_quaternion,
+            truth.motor_torque,
+            truth.temperature,
+        )
         seen = stiffness.seen
         if seen is None or seen is self._recorded:  # it failed: nobody is asked
             self._recording.row(sim, sim.read())
@@ -229,6 +257,8 @@ class ScenarioRunner:
             n_events=self._keeper.count,
             max_degc=dict(zip(names, highest, strict=True)),
             folder=str(folder) if folder else None,
+            is_whole=self._slots == plan.duration_ticks,
+            never_acted=dict(self._idle.why()),
         )
         times, degc = zip(*self._samples, strict=True)
         return ScenarioRun(

@@ -4,6 +4,9 @@ import hashlib
 from collections.abc import Callable
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from controllers.resources.trace import Commanded, Event, Executed, Settled, Ticked
 from controllers.resources.trace_json import event_to_line, event_to_record
 from controllers.sync.transmitter.trace import Sent
@@ -69,12 +72,18 @@ class TraceKeeper:
             del record["event"], record["tick"]
             self._write(kind.__name__, event.tick, record)
 
+    def feel(self, *arrays: NDArray[np.float64]) -> None:
+        """Take the state of the robot after a slot into the hashes, bit by bit."""
+        for array in arrays:
+            self._digest.update(array.tobytes())
+            self._whole_digest.update(array.tobytes())
+
     @property
     def hash(self) -> str:
-        """SHA-256 of all that is kept, in hexadecimal; without secrets."""
+        """SHA-256 of all that is kept or felt, in hexadecimal; without secrets."""
         return self._digest.hexdigest()
 
     @property
     def whole_hash(self) -> str:
-        """SHA-256 of all that was counted, commands and items too."""
+        """SHA-256 of all that was counted or felt, commands and items too."""
         return self._whole_digest.hexdigest()

@@ -335,3 +335,84 @@ expect:
 """
     run = run_scenario(load_scenario(write(tmp_path, text)))
     assert run.result.all_hold, run.result.verdicts
+
+
+LEAST = "name: least\nabout: Nothing but a robot.\nduration_s: 0.2\n"
+
+
+def test_the_hash_of_a_run_covers_its_physics(tmp_path: Path) -> None:
+    """Gear friction changes nothing that is told, and everything that moves."""
+
+    def hashes(text: str) -> tuple[str, str | None]:
+        result = run_scenario(load_scenario(write(tmp_path, text))).result
+        return result.trace_hash, result.whole_trace_hash
+
+    plain = hashes(LEAST)
+    assert hashes(LEAST) == plain
+    stuck = hashes(LEAST + "simulation: {gear_friction: 1e6}\n")
+    assert stuck[0] != plain[0]
+    assert stuck[1] != plain[1]
+
+
+def test_no_curve_rises_before_the_event_that_heats_it(tmp_path: Path) -> None:
+    text = LEAST.replace("0.2", "2") + (
+        "events: [{at_s: 0.8, heat: {joint: HeadYaw, degc: 60}},"
+        " {at_s: 0, heat: {joint: HeadPitch, degc: 50}}]\n"
+    )
+    run = run_scenario(load_scenario(write(tmp_path, text)), proves=False)
+    names = run.scenario.robot.joint_names
+    yaw, pitch = run.degc[:, names.index("HeadYaw")], names.index("HeadPitch")
+    before = np.interp(0.799, run.times_s, yaw)
+    assert before == pytest.approx(30.0, abs=0.1)
+    assert run.degc[0, pitch] == pytest.approx(30.0)
+    assert run.degc[1, pitch] == pytest.approx(50.0)
+    assert yaw[run.times_s > 0.8].min() > 55.0
+    assert (np.diff(run.times_s) >= 0.0).all()
+
+
+def test_a_failure_of_a_run_that_went_on_is_no_early_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = LEAST + "events: [{at_s: 0.1, break: [Head]}, {at_s: 0.15, repair: [Head]}]"
+    monkeypatch.setattr(
+        "experiments.coupled.robot.CoupledRobot.break_parts", lambda body, parts: None
+    )
+    result = run_scenario(load_scenario(write(tmp_path, text))).result
+    assert result.is_whole
+    assert result.failure_in_words.startswith("failed: event of line 4 at 0.15 s")
+
+
+IDLE = """\
+name: idle
+about: Who never acts says why.
+duration_s: 1
+posture: Stand
+behaviours:
+  - {name: holder, schema: hold, needs: [Head], policy: lock}
+  - {name: waiting, schema: hold, needs: [HeadYaw], timeout_s: 5, start_s: 0.2}
+  - {name: refused, schema: hold, needs: [HeadPitch], timeout_s: 0.1, start_s: 0.2}
+  - {name: asleep, schema: hold, needs: [LHand], start: waits}
+  - {name: sits, schema: move, with: {motion: Sit to Stand}}
+  - name: choice
+    schema: choose
+    children:
+      - {name: first, schema: hold, needs: [RHand]}
+      - {name: second, schema: hold, needs: [RHand]}
+"""
+
+
+def test_a_behaviour_that_never_acted_says_why(tmp_path: Path) -> None:
+    result = run_scenario(load_scenario(write(tmp_path, IDLE))).result
+    assert result.never_acted == {
+        "waiting": "it did not get what it needs: 'holder' has HeadYaw",
+        "refused": "it did not get what it needs: 'holder' has HeadPitch (timeout)",
+        "asleep": "nobody woke it",
+        "sits": "it was never ready: its precondition did not hold; the robot is in "
+        "state Stand",
+        "choice/second": "it was ready, but choice/first won",
+    }
+    assert json.dumps(result.as_json())
+
+
+def test_who_acted_has_nothing_to_say(everything: ScenarioRun) -> None:
+    assert everything.result.never_acted == {}
