@@ -80,7 +80,7 @@ lock:  ## pin anew, in requirements.lock, what pyproject.toml asks for
 	$(FIND_PYTHON); $$python -m venv "$$tools"; \
 	"$$tools/bin/pip" install --quiet --disable-pip-version-check pip-tools; \
 	CUSTOM_COMPILE_COMMAND="make lock" "$$tools/bin/pip-compile" --quiet --upgrade \
-	    --all-extras --strip-extras --no-emit-options --no-emit-index-url \
+	    --extra dev --strip-extras --no-emit-options --no-emit-index-url \
 	    --no-emit-find-links --no-emit-trusted-host \
 	    --output-file=requirements.lock pyproject.toml
 

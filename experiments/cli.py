@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from experiments.bench.command import bench_command
+from experiments.export.command import export_command
 from experiments.heat.command import heat_command, preset_search_command
 from experiments.identify_heating.command import identify_command
 from experiments.options import RobotOption
@@ -30,6 +31,7 @@ ORDER = (
     "heat",
     "report",
     "replay",
+    "export",
     "robot",
     "sweep",
     "sweep-show",
@@ -121,6 +123,7 @@ def robot_command(
 app.command(name="heat")(heat_command)
 app.command(name="report")(report)
 app.command(name="replay")(replay_command)
+app.command(name="export")(export_command)
 app.command(name="robot")(robot_command)
 app.command(name="sweep")(sweep_command)
 app.command(name="sweep-show")(sweep_show_command)

@@ -1,0 +1,52 @@
+"""`nao-testbed export RUN`: a recorded run for other programs; heavy imports wait."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from models import UnknownName
+
+
+def export_command(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Folder of a recorded run.")
+    ],
+    to: Annotated[
+        str, typer.Option("--to", metavar="FORMAT", help="One of mcap, csv, rerun.")
+    ] = "mcap",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Default: export.mcap and so on, in RUN."),
+    ] = None,
+    robot: Annotated[
+        Path | None,
+        typer.Option(
+            "--robot", metavar="DIR", help="Folder of its robot, where it moved."
+        ),
+    ] = None,
+) -> None:
+    """Write a run for Foxglove and PlotJuggler (mcap), Rerun, or as CSV."""
+    from experiments.export.exported import ExportedRun  # noqa: PLC0415  # heavy
+    from experiments.export.formats import SUFFIXES, WRITERS  # noqa: PLC0415  # heavy
+    from experiments.simulated_time_bars import simulated_time_bars  # noqa: PLC0415  # heavy
+    from models.files import check_writable, told_if_not_written  # noqa: PLC0415  # beside it
+
+    if to not in WRITERS:
+        raise UnknownName("Format", to, WRITERS, "this testbed")
+    exported = ExportedRun(run, robot)
+    path = out or run / f"export{SUFFIXES[to]}"
+    check_writable("--out", path)
+    with told_if_not_written(path):
+        if sys.stderr.isatty():
+            with simulated_time_bars() as progress:
+                end_s = float(exported.time_s[-1])
+                task = progress.add_task(f"to {to}", total=end_s)
+                files = WRITERS[to](
+                    exported, path, lambda s: progress.update(task, completed=s)
+                )
+        else:
+            files = WRITERS[to](exported, path, lambda _: None)
+    for file in files:
+        print(file)

@@ -1,0 +1,173 @@
+"""A recorded run as every format of an export takes it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from experiments.report.page.replay.tree import read_tree, turns
+from models import BadInput, Robot
+from sim.protection.nao import NaoProtectionCfg
+from sim.robot_data import recorded_robot
+from sim.run_folder import Run, read_run
+
+FloatArray = NDArray[np.float64]
+
+WORLD = "world"
+"""Name of the frame in which the base is; the others are called like their links."""
+OK, WARN, ERROR = 0, 1, 2
+"""Levels of `diagnostic_msgs/DiagnosticStatus`."""
+DIAGNOSTICS_S = 1.0
+"""Time between two diagnostics, in s: temperatures are read as often."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transform:
+    """The pose of one frame in another, in time."""
+
+    parent: str
+    child: str
+    translation: FloatArray
+    """(n, 3) in m."""
+    quaternion: FloatArray
+    """(n, 4), x y z w."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnostic:
+    """How one motor, or the whole run, does at one time."""
+
+    name: str
+    level: int
+    """`OK`, `WARN` or `ERROR`."""
+    message: str
+    values: Mapping[str, str]
+
+
+class ExportedRun:
+    """Read once; its arrays have a row for each row of the run."""
+
+    def __init__(self, folder: Path, robot_folder: Path | None = None) -> None:
+        """Read a run.
+
+        Args:
+            folder: of the run.
+            robot_folder: of its robot; None takes the one that the run names.
+
+        Raises:
+            BadInput: it is no run, has no rows, or its robot is not to be had.
+        """
+        self.run: Run = read_run(folder)
+        self.robot: Robot = recorded_robot(self.run.meta, robot_folder)
+        self.frame = self.run.frame
+        if self.frame.empty:
+            raise BadInput(f"{folder} holds no rows yet; there is nothing to export.")
+        if missing := [n for n in self._columns("q") if n not in self.frame]:
+            raise BadInput(
+                f"{folder} has no column {missing[0]!r}; give a run that holds joint "
+                "angles."
+            )
+
+    @property
+    def time_s(self) -> FloatArray:
+        """(n,) simulated times in s."""
+        return self.frame.index.to_numpy(dtype=np.float64)
+
+    def joints(self, channel: str) -> FloatArray | None:
+        """Return (n, n_joints) of a channel of joints; None where the run lacks it."""
+        return self._block(self._columns(channel))
+
+    def motors(self, channel: str) -> FloatArray | None:
+        """Return (n, n_motors) of a channel of motors; None where the run lacks it."""
+        return self._block([f"{channel}.{name}" for name in self.robot.motor_names])
+
+    @cached_property
+    def transforms(self) -> tuple[Transform, ...]:
+        """Of the base in the world, if the run knows it, and of each link.
+
+        The links' are of the angles that the encoders read, as a robot tells them.
+        """
+        n, robot = len(self.frame), self.robot
+        found: list[Transform] = []
+        position = self._block([f"base_position.{axis}" for axis in "xyz"])
+        attitude = self._block([f"base_quaternion.{axis}" for axis in "xyzw"])
+        if position is not None and attitude is not None:
+            found.append(
+                Transform(
+                    parent=WORLD,
+                    child=robot.base_link,
+                    translation=position,
+                    quaternion=attitude,
+                )
+            )
+        q = self.joints("q")
+        assert q is not None, "looked at before"
+        column = {name: q[:, i] for i, name in enumerate(robot.joint_names)}
+        for joint in read_tree(robot.urdf):
+            rotation = Rotation.from_matrix(turns(joint, column.get(joint.name), n))
+            found.append(
+                Transform(
+                    parent=joint.parent,
+                    child=joint.child,
+                    translation=np.broadcast_to(joint.position, (n, 3)),
+                    quaternion=rotation.as_quat(),
+                )
+            )
+        return tuple(found)
+
+    def diagnostics(self) -> Iterator[tuple[float, list[Diagnostic]]]:
+        """Yield time in s and what is said then, of the run and of each motor."""
+        warn, error, _ = NaoProtectionCfg().onset_degc
+        degc = self.motors("temperature")
+        stiffness = self.joints("stiffness")
+        lead = [self.robot.joint_index(m.joints[0]) for m in self.robot.motors]
+        next_s = -np.inf
+        for i, now in enumerate(self.time_s.tolist()):
+            if now < next_s:
+                continue
+            next_s = now + DIAGNOSTICS_S - 1e-9
+            said = [self._of_run()]
+            for m, name in enumerate(self.robot.motor_names):
+                if degc is None:
+                    break
+                hot = float(degc[i, m])
+                level = ERROR if hot >= error else WARN if hot >= warn else OK
+                values = {"temperature_degc": f"{hot:g}"}
+                if stiffness is not None:
+                    values["stiffness"] = f"{stiffness[i, lead[m]]:g}"
+                message = ("ok", f"above {warn:g} °C", f"above {error:g} °C")[level]
+                said.append(
+                    Diagnostic(
+                        name=f"motor {name}",
+                        level=level,
+                        message=message,
+                        values=values,
+                    )
+                )
+            yield now, said
+
+    def _of_run(self) -> Diagnostic:
+        meta, state = self.run.meta, self.run.state
+        return Diagnostic(
+            name="run",
+            level=ERROR if state.startswith("failed") else OK,
+            message=state,
+            values={
+                "experiment": meta.experiment,
+                "robot": meta.robot,
+                "seed": str(meta.seed),
+                "commit": str(meta.commit),
+            },
+        )
+
+    def _columns(self, channel: str) -> list[str]:
+        return [f"{channel}.{name}" for name in self.robot.joint_names]
+
+    def _block(self, columns: list[str]) -> FloatArray | None:
+        if any(column not in self.frame for column in columns):
+            return None
+        return self.frame[columns].to_numpy(dtype=np.float64)
