@@ -302,6 +302,10 @@ class Ledger:
         with self._calls.at(tick):
             self._lives.add(owner)
 
+    def knows(self, owner: str) -> bool:
+        """Whether there is an owner of this name."""
+        return owner in self._book.owners
+
     def check_free(self, owner: str) -> None:
         """Refuse a name, known or not, by which somebody else acts.
 

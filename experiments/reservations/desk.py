@@ -5,11 +5,10 @@ notices are for it alone. A key ends when its owner leaves, or falls silent for 
 than its time to live; the owner may then register again.
 """
 
-from controllers.resources.owner import HIGHEST
-from controllers.resources.snapshot import take_snapshot
+from controllers.resources.owner import HIGHEST, Owner
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
-from controllers.resources.trace import Crashed, Event, OwnerAdded
+from controllers.resources.trace import Crashed, Event
 from experiments.reservations.guests import Guest, Guests
 from experiments.reservations.station import Station
 from experiments.reservations.threaded import SharedLedger
@@ -66,7 +65,6 @@ class Desk:
         self.station = Station(front, max_priority)
         self._gone: list[str] = []
         with front.step() as (ledger, _):
-            self._known = {owner.name for owner in take_snapshot(ledger).owners}
             ledger.hear_at_once(self._hear)
             self.epoch = ledger.epoch
             self.tick_s = ledger.cfg.tick_s
@@ -86,7 +84,7 @@ class Desk:
             TooMany: the server keeps no more owners.
             BadInput: a value is out of range.
         """
-        with self.front.step():
+        with self.front.step() as (ledger, _):
             self._let_time_pass()
             guest = self._guests.named(data.name)
             if guest is not None and guest is not self._guests.with_key(key):
@@ -96,7 +94,7 @@ class Desk:
                     f"{guest.time_to_live_s:g} s after its last sign of life."
                 )
             is_sent = self.station.has_behaviour(data.name)
-            if guest is None and (data.name in self._known or is_sent):
+            if guest is None and (ledger.knows(data.name) or is_sent):
                 raise NameTaken(
                     f"owner {data.name!r} is one of this robot's own behaviours; "
                     "choose another name."
@@ -149,19 +147,8 @@ class Desk:
             FileErrors: all that is wrong in it.
             BadInput: an owner that is registered asks for more than its rule allows.
             Busy: a behaviour that it would end is being started.
-            TooMany: the server keeps no more.
         """
-        with self.front.step() as (ledger, _):
-            self._let_time_pass()
-            guests = self._guests.all()
-            rules = self.station.read(data.text, data.name, {g.name for g in guests})
-            if len(ledger.tree.names) + len(rules.resources) > MAX_RESOURCES:
-                raise TooMany(f"this server keeps {MAX_RESOURCES} resources at most.")
-            for guest in guests:
-                rules.of(guest.said)  # before anything changes
-            self.station.install(rules)
-            for guest in guests:
-                self.front.add_owner(rules.of(guest.said))
+        self.station.install(data.text, data.name, self._said)
         return self.installed()
 
     def installed(self) -> InstalledData:
@@ -273,6 +260,11 @@ class Desk:
 
     # -- inside ------------------------------------------------------------------------
 
+    def _said(self) -> dict[str, Owner]:
+        """Return the owners that are registered, as they said."""
+        self._let_time_pass()
+        return {guest.name: guest.said for guest in self._guests.all()}
+
     def _guest(self, key: str | None) -> Guest:
         self._let_time_pass()
         guest = self._guests.with_key(key)
@@ -291,12 +283,9 @@ class Desk:
             gone, self._gone = self._gone, []
             for name in gone:
                 ledger.forget_owner(name, tick)
-                self._known.discard(name)
                 self.front.inboxes.forget(name)
 
     def _hear(self, event: Event) -> None:
-        """Note who is known, and that an owner is gone, its parts before it."""
-        if isinstance(event, OwnerAdded):
-            self._known.add(event.owner)
-        elif isinstance(event, Crashed):
+        """Note that an owner is gone, its parts before it."""
+        if isinstance(event, Crashed):
             self._gone += self._guests.end(event.owner)

@@ -6,10 +6,12 @@ name. During the run it computes nothing. By the secret that the server asks for
 caller is a station.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from controllers.resources.behaviours import Behaviour
 from controllers.resources.owner import Owner
+from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.snapshot import take_snapshot
 from controllers.resources.start_behaviour import (
     Running,
@@ -18,10 +20,14 @@ from controllers.resources.start_behaviour import (
 )
 from experiments.reservations.station_file import StationRules, read_station
 from experiments.reservations.threaded import SharedLedger
-from models import BadInput, TestbedError, UnknownName
+from models import TestbedError, UnknownName
 
 STATION = "station"
 """The virtual owner of what a station took away: it is there for nobody else."""
+
+
+TRIES = 3
+"""Times that a file is read, if what it was checked against changes meanwhile."""
 
 
 class Busy(TestbedError):
@@ -74,57 +80,67 @@ class Station:
         """Whether a name is a behaviour's or a part's of it."""
         return name in self._rules.all_names()
 
-    def read(self, text: str, name: str, guests: set[str]) -> StationRules:
-        """Return what a file says, checked against what there is now.
+    def install(
+        self, text: str, name: str, guests: Callable[[], Mapping[str, Owner]]
+    ) -> None:
+        """Put a file in the place of the one before; what it changes or lacks ends.
+
+        It is read outside the lock, since that takes a while, and is taken over only if
+        what it was checked against has not changed.
 
         Args:
             text: of the file.
             name: of the file.
-            guests: names of those who are registered: they may get rules.
+            guests: returns those who are registered, as they said: they may get rules.
 
         Raises:
-            FileErrors: all that is wrong in it.
-            Busy: a behaviour that it leaves out or changes is being started.
+            FileErrors: all that is wrong in it. Nothing has changed, as with these:
+            BadInput: an owner that is registered asks for more than its rule allows.
+            Busy: a behaviour that it leaves out or changes is being started, or others
+                come and go too fast.
         """
+        for _ in range(TRIES):
+            with self._front.step():
+                tree, taken, known = self._now(guests())
+            rules = read_station(text, name, tree, taken, known, self._max_priority)
+            with self._front.step():
+                tree_now, taken_now, known = self._now(guests())
+                is_right = tree_now is tree and rules.goes_with(taken_now, known)
+                if is_right:
+                    self._take_over(rules, guests())
+                    return
+        raise Busy("owners come and go while the file is read; send it again soon.")
+
+    def _now(
+        self, guests: Mapping[str, Owner]
+    ) -> tuple[ResourceTree, frozenset[str], frozenset[str]]:
+        """Return the tree, the names that nobody may get, and those of guests."""
         with self._front.step() as (ledger, _):
-            taken = {row.name for row in take_snapshot(ledger).owners}
-            taken |= ledger.book.virtual
-            taken -= {*self._rules.all_names(), *guests}
-            tree = ledger.tree
-        rules = read_station(text, name, tree, taken, self._max_priority)
-        behaviours = [one for b in rules.behaviours.values() for one in b.walk()]
-        for one in behaviours:
-            if one.name in guests:
-                raise BadInput(
-                    f"behaviour {one.name!r} has the name of an owner that is "
-                    "registered; choose another one, or let that one leave."
-                )
-        return rules
+            known = {row.name for row in take_snapshot(ledger).owners}
+            taken = (known | ledger.book.virtual) - {*self._rules.all_names(), *guests}
+            return ledger.tree, frozenset(taken), frozenset(guests)
 
-    def install(self, rules: StationRules) -> None:
-        """Put rules in the place of those before; what they change or lack is stopped.
-
-        Raises:
-            Busy: a behaviour that they leave out or change is being started.
-        """
+    def _take_over(self, rules: StationRules, guests: Mapping[str, Owner]) -> None:
+        """Change everything, in one step; whatever can be wrong is looked at first."""
+        habits = [rules.of(owner) for owner in guests.values()]
         old = self._rules.behaviours
         gone = [n for n, one in old.items() if rules.behaviours.get(n) != one]
-        with self._front.step() as (ledger, tick):
-            for name in gone:
-                if name in self._starting:
-                    raise Busy(f"behaviour {name!r} is starting; send it again soon.")
+        for name in gone:
+            if name in self._starting:
+                raise Busy(f"behaviour {name!r} is starting; send it again soon.")
+        with self._front.step():
             for name in gone:
                 self._end(name)
-                known = {row.name for row in take_snapshot(ledger).owners}
-                for one in reversed([*old[name].walk()]):
-                    if one.name in known:
-                        ledger.forget_owner(one.name, tick)
-            for form in rules.resources:
-                if form.name not in ledger.tree.names:
-                    ledger.add_resource(form.name, form.parent, tick, form.kind)
-            if rules.retry_s is not None:
-                ledger.set_retry(rules.retry_s)
+                self._forget(old[name])
+            with self._front.step() as (ledger, tick):
+                for form in rules.resources:
+                    if form.name not in ledger.tree.names:
+                        ledger.add_resource(form.name, form.parent, tick, form.kind)
+                if rules.retry_s is not None:
+                    ledger.set_retry(rules.retry_s)
             self._rules = rules
+            for owner in habits:
+                self._front.add_owner(owner)
 
     # -- behaviours --------------------------------------------------------------------
 
@@ -217,6 +233,13 @@ class Station:
         if name not in behaviours:
             raise UnknownName("Behaviour", name, behaviours, "what a station sent")
         return behaviours[name]
+
+    def _forget(self, behaviour: Behaviour) -> None:
+        """Let the names of a behaviour and its parts be free for others."""
+        with self._front.step() as (ledger, tick):
+            for one in reversed([*behaviour.walk()]):
+                if ledger.knows(one.name):
+                    ledger.forget_owner(one.name, tick)
 
     def _end(self, name: str) -> None:
         running = self._running.pop(name, None)

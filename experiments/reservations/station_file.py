@@ -13,7 +13,7 @@ Its words are those of a scenario's behaviours; there is no code in it. `read_st
 says all that is wrong in it at once, a line each, and changes nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,7 +26,11 @@ from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.policies import ConflictPolicy, Lock, make_policy
 from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.start_behaviour import check_behaviour, start_behaviour
+from controllers.resources.start_behaviour import (
+    check_behaviour,
+    start_behaviour,
+    stop_behaviour,
+)
 from controllers.resources.words import AskerTie, HolderTie
 from experiments.reservations.wire import MAX_NAMES, Name
 from experiments.scenarios.form.base import Part, Priority
@@ -37,6 +41,9 @@ from models.yaml_lines import FileErrors, Place, read_file
 
 LONGEST_WAIT_S = 60.0
 """Longest wait of a behaviour at its start: its station waits as long."""
+
+MOST = 500
+"""Entries of a list, and behaviours of a file with all their parts."""
 
 Wait = Annotated[float, Field(ge=0.0, le=LONGEST_WAIT_S)]
 Period = Annotated[float, Field(ge=0.01, le=3600.0)]
@@ -69,7 +76,7 @@ class BehaviourForm(Part):
     """Resources that it takes if they are free."""
     rates: dict[Name, Percent] = Field(default_factory=dict)
     """Cumulative resource, such as CPU, to the rate that it must have, in percent."""
-    children: "list[BehaviourForm]" = Field(default_factory=list)
+    children: "list[BehaviourForm]" = Field(default_factory=list, max_length=MOST)
     """Its parts, to which all that it takes is open."""
     policy: AnyPolicy | None = None
     """What it answers who wants what it holds: lock, stop, pause or callback."""
@@ -95,9 +102,9 @@ class StationFile(Part):
 
     retry_s: Period | None = None
     """Period at which holders are told again of those who wait, in s (RM-19)."""
-    resources: list[ResourceForm] = Field(default_factory=list)
-    owners: list[OwnerForm] = Field(default_factory=list)
-    behaviours: list[BehaviourForm] = Field(default_factory=list)
+    resources: list[ResourceForm] = Field(default_factory=list, max_length=MOST)
+    owners: list[OwnerForm] = Field(default_factory=list, max_length=MOST)
+    behaviours: list[BehaviourForm] = Field(default_factory=list, max_length=MOST)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +149,11 @@ class StationRules:
         rule = self.rules.get(owner.name)
         return owner if rule is None else rule.of(owner)
 
+    def goes_with(self, taken: frozenset[str], guests: frozenset[str]) -> bool:
+        """Whether no name of it is one that nobody may get (as `read_station`)."""
+        names = {*self.all_names()}
+        return names.isdisjoint(taken | guests) and taken.isdisjoint(self.rules)
+
     def all_names(self) -> Iterator[str]:
         """Yield the names of the behaviours and all their parts."""
         for behaviour in self.behaviours.values():
@@ -152,7 +164,8 @@ def read_station(
     text: str,
     name: str,
     tree: ResourceTree,
-    taken: Iterable[str],
+    taken: frozenset[str],
+    guests: frozenset[str],
     max_priority: int,
 ) -> StationRules:
     """Return what a file says, all of it checked.
@@ -162,6 +175,7 @@ def read_station(
         name: of the file, for messages.
         tree: the resources that there are.
         taken: names of owners that no behaviour may have, nor a rule.
+        guests: names of owners that no behaviour may have, but a rule.
         max_priority: the highest that anybody may ask with at this server.
 
     Raises:
@@ -171,7 +185,7 @@ def read_station(
     if file.value is None:
         raise FileErrors(file.errors())
     notes = Notes()
-    reader = _Reader(file.value, notes, tree, frozenset(taken), max_priority)
+    reader = _Reader(file.value, notes, tree, taken, guests, max_priority)
     rules = reader.read()
     file.refuse(notes.problems)
     return rules
@@ -186,8 +200,10 @@ class _Reader:
         notes: Notes,
         tree: ResourceTree,
         taken: frozenset[str],
+        guests: frozenset[str],
         max_priority: int,
     ) -> None:
+        self._guests = guests
         self._file = file
         self._notes = notes
         self._tree = tree
@@ -207,8 +223,16 @@ class _Reader:
             self._behaviour(form, ("behaviours", i))
             for i, form in enumerate(self._file.behaviours)
         ]
-        for place, behaviour in () if self._notes.problems else self._built:
-            self._try(place, behaviour)
+        if len(self._built) > MOST:
+            self._notes.add(
+                ("behaviours",),
+                f"there are {len(self._built)} behaviours with their parts; send "
+                f"{MOST} at most.",
+            )
+        if not self._notes.problems:
+            front = LedgerFront(Ledger(self._tree))
+            for place, behaviour in self._built:
+                self._try(place, behaviour, front)
         return StationRules(
             retry_s=self._file.retry_s,
             resources=tuple(self._file.resources),
@@ -246,6 +270,12 @@ class _Reader:
 
     def _behaviour(self, form: BehaviourForm, place: Place) -> Behaviour | None:
         self._name(form.name, place)
+        if form.name in self._guests:
+            self._notes.add(
+                (*place, "name"),
+                f"an owner is registered by the name {form.name!r}; choose another one "
+                "for the behaviour.",
+            )
         self._priority(form.priority, (*place, "priority"))
         for key, names in (("needs", form.needs), ("optional", form.optional)):
             for i, name in enumerate(names):
@@ -277,11 +307,12 @@ class _Reader:
             self._built.append((place, built))
         return built
 
-    def _try(self, place: Place, behaviour: Behaviour) -> None:
+    def _try(self, place: Place, behaviour: Behaviour, front: LedgerFront) -> None:
         """Ask for what a behaviour needs, at a ledger on which nothing else happens."""
         alone = replace(behaviour, parts=(), needs_all_parts=False, timeout_s=0.0)
-        front = LedgerFront(Ledger(self._tree))
-        self._notes.attempt(place, start_behaviour, alone, front)
+        running = self._notes.attempt(place, start_behaviour, alone, front)
+        if running is not None:
+            stop_behaviour(running, front)
         self._notes.attempt(place, check_behaviour, behaviour, self._tree)
 
     def _name(self, name: str, place: Place) -> None:

@@ -3,10 +3,12 @@
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request
 from controllers.resources.tokens import Token
@@ -16,11 +18,12 @@ from experiments.cli import main
 from experiments.reservations.client import Client
 from experiments.reservations.link import Refused, ServerLink
 from experiments.reservations.serve import ReservationServer
+from experiments.reservations.station import Station
 from experiments.reservations.threaded import SharedLedger
 from experiments.reservations.wire_views import NoticeData
 from models import BadInput
 from tests.experiments.command.helpers import Ran
-from tests.experiments.reservations.helpers import eventually
+from tests.experiments.reservations.helpers import eventually, small_tree
 
 MakeServer = Callable[..., ReservationServer]
 RULES = """\
@@ -138,6 +141,8 @@ WRONG = {
     "owners: [{name: mine, priority: 1}]": "w.yaml:1: 'mine' is there already",
     "owners: [{name: x, priority: 5, max_priority: 2}]": "its highest is 2",
     "retry_s: .nan": "w.yaml:1: retry_s is nan",
+    "behaviours: [{name: guest}]": "w.yaml:1: an owner is registered by the name",
+    "behaviours: [" + "{name: a}, " * 501 + "]": "behaviours is [",
     "resources: [{name: lamp, parent: rot}]": "w.yaml:1: Resource 'rot' is not in",
     "retry_s: !!python/name:os.system 1": "w.yaml:1: tag",
     "behaviours: {name: a": "w.yaml:1: is no YAML",
@@ -152,7 +157,8 @@ def test_a_file_with_a_fault_changes_nothing(
     front.add_owner(Owner(name="mine"))
     with front.step() as (ledger, tick):
         ledger.add_virtual_owner("hotEngine", tick)
-    with ServerLink(make_server(front, max_priority=8).url) as link:
+    url = make_server(front, max_priority=8).url
+    with ServerLink(url) as link, Client(url, "guest", time_to_live_s=60.0):
         link.install(RULES, "rules.yaml")
         assert link.start("look").runs
         before = (link.installed(), who_has(link))
@@ -186,6 +192,9 @@ def test_what_a_new_file_changes_is_stopped_and_the_rest_goes_on(
         Client(link.url, "one hand"),
     ):
         pass
+    link.install("behaviours: []", "none.yaml")
+    with Client(link.url, "one hand") as free:
+        assert free.take("ball").is_granted
 
 
 @pytest.mark.requirement("RM-64", "RM-40", "RM-33")
@@ -300,3 +309,16 @@ def test_a_station_at_a_terminal(
     assert "rules.yaml:3: unknown key 'behaviours.1.nam'" in wrong.err
     gone = run("upload", str(tmp_path / "none.yaml"))
     assert gone.status == 2
+
+
+def test_a_file_is_taken_over_in_one_step_while_time_passes() -> None:
+    """Each look at the clock is a tick later: nothing stops half way."""
+    now, ledger = count(), Ledger(small_tree(), epoch=1)
+    with SharedLedger(ledger, clock=lambda: next(now) * 0.01) as front:
+        station = Station(front, max_priority=9)
+        station.install(RULES, "rules.yaml", dict)
+        assert station.start("juggle").runs
+        station.install("behaviours: [{name: look, needs: [Head]}]", "w.yaml", dict)
+        assert [one.behaviour.name for one in station.installed()] == ["look"]
+        with front.step():
+            assert not any(map(ledger.knows, ("juggle", "nod", "one hand")))
