@@ -37,6 +37,7 @@ from experiments.scenarios.reading.read_behaviours import read_behaviours
 from experiments.scenarios.reading.read_events import event_names, read_event
 from experiments.scenarios.reading.read_expectations import read_expectation
 from experiments.scenarios.reading.read_settings import (
+    check_reservations,
     read_controller,
     read_ledger,
     read_robot,
@@ -125,6 +126,7 @@ class _Loader:
         """Return the plan; it is of use only if nothing was noted."""
         form, scene, notes = self._form, self._scene, self._notes
         scene.ticks(("duration_s",), form.duration_s)
+        check_reservations(form, scene)
         notes.attempt(("posture",), self._robot.posture, form.posture)
         read_controller(("controller",), form.controller, notes)
         notes.attempt(("voice",), make_voice, form.voice)

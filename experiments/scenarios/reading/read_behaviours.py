@@ -108,7 +108,7 @@ class _Reader:
             mode=None if form.mode is None else Mode(form.mode),
             policy=self._policy(form, place),
             priority=form.priority,
-            timeout_s=PATIENCE_S if form.timeout_s is None else form.timeout_s,
+            timeout_s=self._timeout_s(form, place),
             start_tick=self._start(form, place),
             owner_parent=form.parent,
             line=self._scene.line_of(place),
@@ -161,6 +161,12 @@ class _Reader:
                     f"{form.name!r} wakes it and is its parent. Leave it out.",
                 )
 
+    def _timeout_s(self, form: BehaviourForm, place: Place) -> float:
+        if form.timeout_s is None:
+            return PATIENCE_S
+        self._scene.ticks((*place, "timeout_s"), form.timeout_s)
+        return form.timeout_s
+
     def _policy(self, form: BehaviourForm, place: Place) -> ConflictPolicy | None:
         given = form.policy
         if given is None:
@@ -169,6 +175,9 @@ class _Reader:
         if isinstance(given, str):
             return self._notes.attempt(here, make_policy, given)
         settings: dict[str, Any] = given.model_dump(exclude_unset=True)
+        for key, value in settings.items():
+            if key.endswith("_s") and value is not None:
+                self._scene.ticks((*here, key), value)
         return self._notes.attempt(here, make_policy, settings.pop("name"), **settings)
 
     def _start(self, form: BehaviourForm, place: Place) -> int | None:

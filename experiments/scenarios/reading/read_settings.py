@@ -77,6 +77,12 @@ def read_ledger(form: ScenarioFile) -> LedgerCfg:
     )
 
 
+def check_reservations(form: ScenarioFile, scene: Scene) -> None:
+    """Note times of the reservations' rules that are no whole slots."""
+    scene.ticks(("reservations", "retry_s"), form.reservations.retry_s)
+    scene.ticks(("reservations", "overtake_s"), form.reservations.overtake_s)
+
+
 def read_controller(place: tuple[str | int, ...], spec: str, notes: Notes) -> None:
     """Note a stiffness controller that cannot be made."""
     notes.attempt(place, make_controller, spec)
@@ -94,6 +100,10 @@ def read_transmitter(form: TransmitterForm, scene: Scene) -> TransmitterPlan:
                 f"{', '.join(Unit)} on exactly one.",
             )
     early = form.early_s
+    scene.ticks(("transmitter", "ttl_s"), form.ttl_s)
+    for key, times in (("conversion_s", form.conversion_s), ("late_s", form.late_s)):
+        for name, seconds in times.items():
+            scene.ticks(("transmitter", key, name), seconds, f"{key} of {name}")
     return TransmitterPlan(
         buses={bus: tuple(map(Unit, units)) for bus, units in form.buses.items()},
         mode=form.mode,

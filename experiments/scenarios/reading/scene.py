@@ -71,15 +71,22 @@ class Scene:
         """Simulated time in s."""
         return self.duration_ticks * self.tick_s
 
-    def ticks(self, place: Place, seconds: float) -> int:
-        """Return a time in slots; note it if it is no whole number of them."""
+    def ticks(self, place: Place, seconds: float, what: str = "") -> int:
+        """Return a time in slots; note it if it is no whole number of them.
+
+        Args:
+            place: of the time in the file.
+            seconds: the time in s.
+            what: name of it; empty takes the last word of its place.
+        """
         exact = seconds / self.tick_s
         ticks = round(exact)
         if abs(exact - ticks) > ATOL_TICKS:
             low = int(exact) * self.tick_s
+            name = what or place[-1]
             self.notes.add(
                 place,
-                f"{place[-1]} is {seconds:g} s, {exact:g} slots; times are whole slots "
+                f"{name} is {seconds:g} s, {exact:g} slots; times are whole slots "
                 f"of {self.tick_s:g} s: give {low:.2f} or {low + self.tick_s:.2f}.",
             )
         return ticks

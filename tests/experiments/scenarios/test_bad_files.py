@@ -38,6 +38,20 @@ transmitter:
     b: [light, sound]
 """
 
+RULES = """
+reservations: {overtake_s: 0.123}  #! overtake_s is 0.123 s, 12.3 slots
+transmitter:
+  ttl_s: 5.004  #! ttl_s is 5.004 s, 500.4 slots
+  conversion_s: {sound: 0.105}  #! conversion_s of sound is 0.105 s, 10.5 slots
+  late_s: {motion: 0.0333}  #! late_s of motion is 0.0333 s
+behaviours:
+  - name: a
+    schema: hold
+    needs: [Head]
+    timeout_s: 1.003  #! timeout_s is 1.003 s
+    policy: {name: stop, within_s: 0.333}  #! within_s is 0.333 s
+"""
+
 EARLY = """
 transmitter:  #! early_s goes with enable
   enable: early
@@ -277,6 +291,7 @@ behaviours:
 
 FILES = {
     "settings": SETTINGS,
+    "rules": RULES,
     "early": EARLY,
     "behaviours": BEHAVIOURS,
     "events": EVENTS,
