@@ -11,7 +11,7 @@ from itertools import chain
 
 from models.default_resources import default_resources, motor_leaf
 from models.errors import UnknownName
-from models.resource_devices import leaf_devices
+from models.resource_devices import leaf_devices, with_joints
 from models.resource_node import Device, ResourceKind, ResourceNode
 from models.resources_yaml import ResourceFile
 from models.robot import Robot
@@ -35,14 +35,14 @@ def load_resources(robot: Robot) -> ResourceNode:
     """
     path = robot.folder / "resources.yaml"
     if not path.exists():
-        return default_resources(robot)
+        return with_joints(default_resources(robot), robot)
     reader = _Reader(read_yaml(path, ResourceFile), robot)
     reader.check_names()
     reader.find_places()
     reader.check_reach()
     reader.check_states()
     reader.devices = leaf_devices(reader.file, robot)
-    return reader.build(reader.file.value.root)
+    return with_joints(reader.build(reader.file.value.root), robot)
 
 
 def check_resource_names(file: YamlFile[RobotFile], robot: Robot) -> None:

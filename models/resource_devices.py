@@ -1,7 +1,9 @@
 """What the leaves of `resources.yaml` command; one device obeys one leaf (RM-14)."""
 
+from dataclasses import replace
+
 from models.errors import UnknownName
-from models.resource_node import Device, DeviceKind, ResourceKind
+from models.resource_node import Device, DeviceKind, ResourceKind, ResourceNode
 from models.resources_yaml import LeafPart, ResourceFile
 from models.robot import Robot
 from models.yaml_lines import YamlFile
@@ -31,6 +33,20 @@ def leaf_devices(
                     *("leaves", name),
                 )
     return devices
+
+
+def with_joints(node: ResourceNode, robot: Robot) -> ResourceNode:
+    """Return a tree whose motors and torque limits say which joints are theirs."""
+    device = node.device
+    if device is not None and device.kind is DeviceKind.MOTOR:
+        motors = {motor.name: motor.joints for motor in robot.motors}
+        joints = [joint for name in device.names for joint in motors[name]]
+        return replace(node, device=replace(device, joints=tuple(joints)))
+    if device is not None and device.kind is DeviceKind.STIFFNESS:
+        joints = _units(device, robot)
+        return replace(node, device=replace(device, joints=tuple(joints)))
+    children = tuple(with_joints(child, robot) for child in node.children)
+    return replace(node, children=children)
 
 
 def _device(

@@ -1,7 +1,7 @@
 """What a resource is, as data: a tree whose leaves one behaviour at a time may use."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -34,6 +34,9 @@ class Device:
     kind: DeviceKind
     names: tuple[str, ...]
     """A motor; joints or joint groups; LED groups; speakers: names of the robot's."""
+    joints: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """Joints that a motor moves, or whose torque is limited; they follow from the names
+    and the robot. None given: called as the names are."""
 
 
 @dataclass(frozen=True, kw_only=True)

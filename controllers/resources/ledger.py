@@ -19,10 +19,11 @@ from controllers.resources.core.calls import Calls
 from controllers.resources.core.demands import Demands, words_of
 from controllers.resources.core.granting import Granting
 from controllers.resources.core.holdings import Holdings
-from controllers.resources.core.leaf import Freeze, names_of
+from controllers.resources.core.leaf import Freeze, Leaf, names_of
 from controllers.resources.core.lives import Lives
-from controllers.resources.core.records import Waiting
+from controllers.resources.core.records import Reservation, Waiting
 from controllers.resources.core.resource_list import ResourceList
+from controllers.resources.core.rights import Rights, may_limit, may_shift
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.core.wanted import covered, waiting_for
 from controllers.resources.ledger_cfg import LedgerCfg
@@ -34,7 +35,14 @@ from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenId, TokenMint
 from controllers.resources.trace import Event, Expired, Lent, Notified, Opened
-from controllers.resources.words import Mode, NoticeKind, OutcomeKind, Refusal, Why
+from controllers.resources.words import (
+    Mode,
+    NoticeKind,
+    OutcomeKind,
+    Refusal,
+    Right,
+    Why,
+)
 from models import BadInput
 from models.resource_node import ResourceKind
 
@@ -84,11 +92,12 @@ class Ledger:
         self._book = book = Book(self.cfg, mint)
         book.listeners.extend(listeners)
         self._waiting_list = waiting_list = WaitingList(book)
-        self._holdings = holdings = Holdings(book, waiting_list)
+        self._rights = rights = Rights(book)
+        self._holdings = holdings = Holdings(book, waiting_list, rights)
         self._granting = Granting(book, waiting_list, holdings)
         self._demands = Demands(book, waiting_list, self._granting)
         self._lives = Lives(book, waiting_list, holdings)
-        self._body = BodyStates(book, holdings, self._demands)
+        self._body = BodyStates(book, holdings, self._demands, rights)
         self._claimed: list[object] = []
         self._commands = 0
         self._calls = Calls(book, waiting_list, self._granting)
@@ -197,7 +206,42 @@ class Ledger:
             return Refusal.NOT_COVERED
         if reservation.owner.children and resource.is_lent(reservation):
             return Refusal.NOT_COVERED  # a descendant has it meanwhile (RM-26)
-        return None
+        is_free = not resource.limits or self._is_let(resource, reservation)
+        return None if is_free else Refusal.NOT_COVERED
+
+    def authorise_shift(self, token: Token | None, motor: str) -> Refusal | None:
+        """Answer the gate: may this token shift the set-point of a motor?
+
+        It may if it covers the motor, or its holder allowed it (`allow_shift`). Of who
+        is entrusted the token has to cover the motor's torque limit; the holder may
+        have forbidden it.
+
+        Args:
+            token: as the shift carries it.
+            motor: name of a leaf of the tree.
+
+        Returns:
+            None if it may, else why not.
+
+        Raises:
+            UnknownName: there is no such leaf.
+            BadInput: it is a composite, or the token is none.
+        """
+        reason = self.authorise(token, motor)
+        if reason is not Refusal.NOT_COVERED or token is None:
+            return reason
+        by, resource = self._book.live(token), self._resources.leaf(motor)
+        return None if may_shift(resource, by) else reason
+
+    def covers(self, token: Token, leaf: str) -> bool:
+        """Whether a live token covers a leaf, may its holder use it now or not.
+
+        Raises:
+            UnknownName: there is no such leaf.
+            BadInput: it is a composite, or the token is none.
+        """
+        resource, found = self._resources.leaf(leaf), self._book.find(token)
+        return not isinstance(found, Refusal) and resource in found.shares
 
     def ticket(self, number: int) -> Ticket:
         """Return the ticket of a request that waits, such as a paused holder's (RM-37).
@@ -396,7 +440,51 @@ class Ledger:
             BadInput: others are a part of it.
         """
         with self._calls.at(tick):
-            self._lives.forget(self._book.owner(owner))
+            record = self._book.owner(owner)
+            self._lives.forget(record)
+            if record.is_entrusted:
+                self._rights.entrust(record, is_entrusted=False)
+
+    # -- what holders allow -----------------------------------------------------------
+
+    def entrust(self, owner: str, tick: int, *, is_entrusted: bool = True) -> None:
+        """Let an owner limit and shift all motors whose holders do not forbid it.
+
+        So is the controller of the stiffness, which whoever lets robots move installs.
+        What it limits it takes without the motors.
+
+        Raises:
+            UnknownName: the owner is not known.
+        """
+        with self._calls.at(tick):
+            self._rights.entrust(self._book.owner(owner), is_entrusted=is_entrusted)
+
+    def allow_shift(
+        self, token: Token, owner: str, tick: int, *, is_allowed: bool = True
+    ) -> None:
+        """Let an owner shift the motors of a token, or forbid it, while it holds them.
+
+        Raises:
+            StaleToken: it is dead; nothing changes.
+            UnknownName: the owner is not known.
+            BadInput: the token covers no motor.
+        """
+        self._allow(token, owner, Right.SHIFT, tick, is_allowed)
+
+    def allow_limit(
+        self, token: Token, owner: str, tick: int, *, is_allowed: bool = True
+    ) -> None:
+        """Let an owner limit the torque of a token's motors, or forbid it.
+
+        What is limited then, and by whom, the trace says; nothing is told to the
+        holder, whose own wish it is.
+
+        Raises:
+            StaleToken: it is dead; nothing changes.
+            UnknownName: the owner is not known.
+            BadInput: the token covers no motor.
+        """
+        self._allow(token, owner, Right.LIMIT, tick, is_allowed)
 
     # -- reservations -----------------------------------------------------------------
 
@@ -681,6 +769,21 @@ class Ledger:
         self._calls.advance(tick)
 
     # -- inside -----------------------------------------------------------------------
+
+    def _is_let(self, limit: Leaf, by: Reservation) -> bool:
+        """Whether a token may limit motors now; asked again only after a change."""
+        now = (self._calls.made, by)
+        if limit.let != now and may_limit(limit, by):
+            limit.let = now
+        return limit.let == now
+
+    def _allow(
+        self, token: Token, owner: str, right: Right, tick: int, is_allowed: bool
+    ) -> None:
+        with self._calls.at(tick):
+            holder, other = self._book.live(token), self._book.owner(owner)
+            self._lives.see(holder.owner)
+            self._rights.allow(holder, other, right, is_allowed=is_allowed)
 
     def _call_hooks(self, event: Event) -> None:
         """Call the function that an owner gave for its losses, or for its stop."""

@@ -5,11 +5,11 @@ once, when the tree is made; afterwards each question is one look-up. A resource
 comes or goes (RM-15) makes another tree: who still reads the old one is not disturbed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from models import BadInput, UnknownName
-from models.resource_node import ResourceKind, ResourceNode
+from models.resource_node import DeviceKind, ResourceKind, ResourceNode
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +50,12 @@ class ResourceTree:
                 above = parents[above]
         self.names: tuple[str, ...] = tuple(nodes)
         """All names, each before those under it, siblings in their order."""
+        self.motors = tuple(
+            name for name, node in nodes.items() if _is(node, DeviceKind.MOTOR)
+        )
+        """Leaves that command a motor."""
+        self.limits: Mapping[str, tuple[str, ...]] = _limits(nodes)
+        """Leaf of torque limits to the leaves of the motors that it limits, sorted."""
         self._places = {
             name: _Place(
                 node=node,
@@ -208,6 +214,37 @@ def _index(
         parents[node.name] = parent
         waiting.extend((child, node.name) for child in reversed(node.children))
     return nodes, parents
+
+
+def _limits(nodes: Mapping[str, ResourceNode]) -> dict[str, tuple[str, ...]]:
+    movers: dict[str, list[str]] = {}
+    for name, node in nodes.items():
+        for joint in _joints(node, DeviceKind.MOTOR):
+            movers.setdefault(joint, []).append(name)
+    return {
+        name: tuple(
+            sorted(
+                {
+                    motor
+                    for joint in _joints(node, DeviceKind.STIFFNESS)
+                    for motor in movers.get(joint, ())
+                }
+            )
+        )
+        for name, node in nodes.items()
+        if _is(node, DeviceKind.STIFFNESS)
+    }
+
+
+def _is(node: ResourceNode, kind: DeviceKind) -> bool:
+    return node.device is not None and node.device.kind is kind
+
+
+def _joints(node: ResourceNode, kind: DeviceKind) -> tuple[str, ...]:
+    """Return the joints that a device of a kind has; none for another node."""
+    if node.device is None or node.device.kind is not kind:
+        return ()
+    return node.device.joints or node.device.names
 
 
 def _is_state(node: ResourceNode) -> bool:

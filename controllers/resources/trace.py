@@ -18,6 +18,7 @@ from controllers.resources.words import (
     NoticeKind,
     OutcomeKind,
     Refusal,
+    Right,
     Why,
 )
 from models.resource_node import DeviceKind, ResourceKind
@@ -56,6 +57,8 @@ class ResourceAdded(Event):
     """None: a composite."""
     device: DeviceKind | None = None
     """What a leaf commands on the robot: a motor must be left safe (I-22)."""
+    limits: Names = ()
+    """Leaves of the motors whose torque it limits."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,6 +75,28 @@ class OwnerAdded(Event):
     owner: str
     parent: str | None
     time_to_live_ticks: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entrusted(Event):
+    """An owner may shift and limit motors whose holders do not forbid it."""
+
+    owner: str
+    is_entrusted: bool
+    """False: not any more."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Allowed(Event):
+    """A holder lets an owner shift or limit its motors as long as it holds them."""
+
+    token: TokenId
+    """The holder's."""
+    owner: str
+    """Who may."""
+    right: Right
+    is_allowed: bool
+    """False: who may not, entrusted or not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,6 +125,8 @@ class Requested(Event):
     """The token that was paused."""
     recalls: bool = False
     """Whether it takes back what `add_to` has lent, before all equals."""
+    implied: Names = ()
+    """Motors among the leaves that nobody named: they come with their torque limits."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -273,6 +300,8 @@ class Commanded(Event):
     """Whether the token was issued with this secret, by this
     manager; False for none and for a forged one."""
     resource: str
+    is_shift: bool = False
+    """Whether it shifts a set-point, on top of what the motor's commander wants."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -292,6 +321,13 @@ class Executed(Event):
     command: int
     token: TokenId
     resource: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unshifted(Event):
+    """The gate takes back the shift of leaves: the right to shift them has ended."""
+
+    leaves: Names
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

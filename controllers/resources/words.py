@@ -113,6 +113,15 @@ class Refusal(StrEnum):
     """A virtual owner holds the resource."""
 
 
+class Right(StrEnum):
+    """What the holder of a motor may let others do with it; it ends with the hold."""
+
+    SHIFT = "shift"
+    """Move its set-point by an angle, on top of what the holder commands."""
+    LIMIT = "limit"
+    """Limit its torque: command its stiffness."""
+
+
 class NoticeKind(StrEnum):
     """What an owner is told."""
 
@@ -126,6 +135,11 @@ class NoticeKind(StrEnum):
     """It lost resources; the notice says which, and which merely went free."""
     OUTCOME = "outcome"
     """Its waiting request ended."""
+    LIMITED = "limited"
+    """Somebody else limits the torque of what it holds: a virtual owner, or who does so
+    by its consent."""
+    UNLIMITED = "unlimited"
+    """A virtual owner limits it no more."""
     AVAILABLE = "available"
     """All that it lost with one token is free again (AR-26)."""
     RAISED = "raised"

@@ -93,7 +93,7 @@ def _rate(
 def _pairs(robot: Robot) -> Run:
     ledger = Ledger(ResourceTree(robot.resources))
     ledger.add_owner(Owner(name="bench"), 0)
-    name = ledger.tree.exclusive_leaves(ledger.tree.root.name)[0]
+    name = ledger.tree.motors[0]
     request = Request(owner="bench", resources=(name,))
 
     def run(count: int) -> int:
@@ -107,7 +107,7 @@ def _pairs(robot: Robot) -> Run:
 def _questions(robot: Robot) -> Run:
     ledger = Ledger(ResourceTree(robot.resources))
     token = take_all(ledger)
-    name = ledger.tree.exclusive_leaves(ledger.tree.root.name)[0]
+    name = ledger.tree.motors[0]
 
     def run(count: int) -> int:
         for _ in range(count):

@@ -3,7 +3,8 @@
 It takes every stiffness of the robot that is free and submits limits at its own period;
 another controller may take its place at any slot. Which posture is held is not its
 matter; a controller that shifts set-points a little has its shift put on top of them,
-never faster than `SHIFT_RATE`, also when another controller takes over.
+never faster than `SHIFT_RATE`, also when another controller takes over. It is entrusted
+with both by whoever holds a motor and does not forbid it.
 """
 
 import numpy as np
@@ -17,6 +18,7 @@ from controllers.resources.ledger_cfg import LONGEST_S
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request
 from controllers.resources.ticket import Ticket
+from controllers.resources.tokens import Token
 from controllers.resources.words import Loss
 from controllers.robot_interface import Controller, Limits, Observation
 from experiments.controller_failed import blamed_on
@@ -61,6 +63,7 @@ class StiffnessOwner:
         self._robot = robot
         self._period = period_ticks
         ledger.add_owner(Owner(name=NAME, priority=PRIORITY), ledger.tick)
+        ledger.entrust(NAME, ledger.tick)
         devices = map_devices(robot.resources, robot).of_kind(DeviceKind.STIFFNESS)
         self._parts = tuple((leaf.name, leaf.joints) for leaf in devices)
         self._leaves = tuple(name for name, _ in self._parts)
@@ -119,18 +122,19 @@ class StiffnessOwner:
         if self._has_all():
             self._gate.submit_stiffness(self._whole, limits)
             if moves:
-                self._gate.submit_shift(self._whole, self.shift)
+                self._submit_shift(self._whole)
             return
         for name, joints in self._parts:
             outcome = self._tickets[name].outcome
             if outcome is None:
                 continue  # somebody else has it
-            if self._ledger.authorise(outcome.token, name) is None:
-                self._gate.submit(outcome.token, name, limits[joints])
-                if moves:
-                    self._gate.submit_shift(outcome.token, self.shift)
-            else:
+            token = outcome.token
+            if token is None or not self._ledger.covers(token, name):
                 self._tickets[name] = self._ask(name)
+            elif self._ledger.authorise(token, name) is None:
+                self._gate.submit(token, name, limits[joints])
+                if moves:
+                    self._submit_shift(token)
 
     def _move_shift(self, wanted: FloatArray | None) -> bool:
         """Go towards the shift that the controller wants; None: towards none.
@@ -149,6 +153,11 @@ class StiffnessOwner:
         step = np.clip((0.0 if wanted is None else wanted) - present, -most, most)
         self.shift = present + step
         return True
+
+    def _submit_shift(self, token: Token | None) -> None:
+        """Submit the shift of what a token may move; the rest keeps what it has."""
+        may = self._gate.may_shift(token)
+        self._gate.submit_shift(token, np.where(may, self.shift, self._gate.shift))
 
     def _has_all(self) -> bool:
         """Whether one token covers every leaf: the usual case, and the quick one."""

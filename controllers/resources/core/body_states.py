@@ -6,9 +6,10 @@ from controllers.resources.core.book import Book
 from controllers.resources.core.demands import Demands
 from controllers.resources.core.holdings import Holdings, Yielding, innermost_first
 from controllers.resources.core.leaf import Freeze, Leaf, names_of
+from controllers.resources.core.rights import Rights
 from controllers.resources.core.state_leaf import StateGroup, StateLeaf
 from controllers.resources.trace import Frozen, StateChanged, StateRefused, Thawed
-from controllers.resources.words import LossCause
+from controllers.resources.words import LossCause, NoticeKind
 from models import BadInput
 from models.real_numbers import is_fraction, short
 
@@ -16,9 +17,12 @@ from models.real_numbers import is_fraction, short
 class BodyStates:
     """Facts about the body, which nobody is asked about; and wishes, which all are."""
 
-    def __init__(self, book: Book, holdings: Holdings, demands: Demands) -> None:
+    def __init__(
+        self, book: Book, holdings: Holdings, demands: Demands, rights: Rights
+    ) -> None:
         """Work on a book, by its moves."""
         self._book = book
+        self._rights = rights
         self._holdings = holdings
         self._demands = demands
 
@@ -65,10 +69,13 @@ class BodyStates:
                     is_total=freeze.is_total,
                 )
             )
+            if cap is not None:
+                self._rights.tell_capped(leaves, by, NoticeKind.LIMITED)
 
     def thaw(self, leaves: Sequence[Leaf], by: str) -> None:
         """Let a virtual owner give back what it has of some leaves (RM-45)."""
         theirs = [leaf for leaf in leaves if by in leaf.freezes]
+        capped = [leaf for leaf in theirs if leaf.freezes[by].effort_cap is not None]
         for leaf in theirs:
             del leaf.freezes[by]
             self._refresh(leaf)
@@ -76,6 +83,7 @@ class BodyStates:
             self._book.emit(
                 Thawed(tick=self._book.tick, leaves=names_of(theirs), by=by)
             )
+            self._rights.tell_capped(capped, by, NoticeKind.UNLIMITED)
 
     def set_state(self, group: StateGroup, following: StateLeaf | None) -> None:
         """Note as a fact which state is active; who needs the one left loses it."""

@@ -125,12 +125,15 @@ class Book:
             BadInput: it is no token at all. Its type and its numbers count, whatever
                 it says that it is equal to.
         """
-        if type(token) is not Token or type(token.sequence) is not int:
+        if type(token) is not Token:
             raise _no_token(token)
-        reservation = self.reservations.get(token.sequence)
+        try:
+            reservation = self.reservations.get(token.sequence)
+        except TypeError:
+            raise _no_token(token) from None
         if reservation is not None and reservation.token is token:
             return reservation
-        if type(token.epoch) is not int or type(token.secret) is not int:
+        if any(type(part) is not int for part in token):
             raise _no_token(token)
         if reservation is not None and reservation.token == token:
             return reservation

@@ -265,6 +265,7 @@ class Granting:
         resume.first = holder.first
         if whole:
             resume.lent = holder.lent
+        resume.implied = holder.implied
         return resume
 
 

@@ -7,6 +7,7 @@ from controllers.resources.core.exclusive_leaf import ExclusiveLeaf
 from controllers.resources.core.leaf import Leaf, names_of
 from controllers.resources.core.losers import Loser, forget_losses
 from controllers.resources.core.records import Reservation, Shares, Waiting
+from controllers.resources.core.rights import Rights
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.request import Outcome
 from controllers.resources.trace import Expired, Granted, Notified, Released, Revoked
@@ -26,9 +27,10 @@ Yielding = dict[Reservation, list[Leaf]]
 class Holdings:
     """Gives leaves to reservations and takes them away."""
 
-    def __init__(self, book: Book, waiting_list: WaitingList) -> None:
+    def __init__(self, book: Book, waiting_list: WaitingList, rights: Rights) -> None:
         """Work on a book."""
         self._book = book
+        self._rights = rights
         self._waiting_list = waiting_list
 
     def seat(self, waiting: Waiting, shares: Shares, missing: tuple[str, ...]) -> None:
@@ -41,6 +43,8 @@ class Holdings:
             waiting.owner.reservations[reservation] = None
             if waiting.owner.waiting:
                 self._book.entangled[waiting.owner] = None
+        if waiting.implied:
+            reservation.implied |= waiting.implied
         inside = {}
         has_inside = reservation.may_have_inside()
         for leaf, share in shares.items():
@@ -75,6 +79,7 @@ class Holdings:
                 )
             )
             self._waiting_list.tell_outcome(waiting)
+            self._rights.tell_seated(reservation, shares)
 
     def release(self, reservation: Reservation, leaves: Sequence[Leaf]) -> None:
         """Give back leaves for an owner, and first what is inside of them."""
@@ -135,6 +140,8 @@ class Holdings:
         """
         lost = sorted(wanted, key=_name)
         whole = reservation.loss is Loss.WHOLE
+        if why is LossCause.FROZEN and reservation.implied.issuperset(lost):
+            whole = False  # what it limits otherwise it may still limit
         leaves = sorted(reservation.shares, key=_name) if whole else lost
         self._empty_inside(reservation, leaves, request)
         shares = {leaf: reservation.shares[leaf] for leaf in lost}

@@ -32,7 +32,17 @@ class Freeze(NamedTuple):
 class Leaf(ABC):
     """A resource that is not made of others."""
 
-    __slots__ = ("freezes", "is_frozen", "losers", "name", "waiters")
+    __slots__ = (
+        "freezes",
+        "is_frozen",
+        "is_motor",
+        "let",
+        "limited",
+        "limits",
+        "losers",
+        "name",
+        "waiters",
+    )
     kind: ClassVar[ResourceKind]
     competes: ClassVar[bool] = True
     """Whether those who wait for it stand in a queue."""
@@ -46,6 +56,13 @@ class Leaf(ABC):
         """Virtual owner to what it does."""
         self.is_frozen = False
         """Whether one of them holds it whole."""
+        self.is_motor = False
+        self.limits: tuple[Leaf, ...] = ()
+        """Motors whose torque it limits."""
+        self.let: tuple[int, Reservation | None] = (-1, None)
+        """Who was last found to be let limit them, and the ledger's changes then."""
+        self.limited: tuple[Leaf, ...] = ()
+        """Of a motor: the leaves that limit its torque."""
         self.losers: dict[Loser, None] = {}
         """Those that want to know when it is free again."""
 

@@ -12,7 +12,7 @@ from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
-from controllers.resources.words import Loss, Mode, Refusal
+from controllers.resources.words import Loss, Mode, Refusal, Right
 
 if TYPE_CHECKING:  # leaves hold records, and records leaves
     from controllers.resources.core.leaf import Leaf
@@ -51,6 +51,8 @@ class Wanted(NamedTuple):
     """Essential leaves."""
     optional: dict[str, Shares]
     """Optional name to the leaves that it adds."""
+    has_limits: bool
+    """Whether one of these limits the torque of motors."""
 
 
 class OwnerRecord:
@@ -61,6 +63,7 @@ class OwnerRecord:
         "depth",
         "dies",
         "habits",
+        "is_entrusted",
         "is_gone",
         "is_starting",
         "line",
@@ -104,6 +107,8 @@ class OwnerRecord:
         self.watched: int | None = None
         """Tick of the timer that looks."""
         self.is_gone = False
+        self.is_entrusted = False
+        """Whether it may shift and limit motors whose holders do not forbid it."""
         self.started: int | None = None
         """Number of the behaviour that acts by its name."""
         self.is_starting = False
@@ -125,10 +130,12 @@ class Reservation:
     """Who holds which leaves, by which token."""
 
     __slots__ = (
+        "allows",
         "arrival",
         "ended",
         "enlarged_by",
         "first",
+        "implied",
         "is_being_asked",
         "keeps_ties",
         "lent",
@@ -160,6 +167,10 @@ class Reservation:
         self.ended: Refusal | None = None
         """Why its token is dead; None while it is valid."""
         self.is_being_asked = False
+        self.allows: dict[tuple[OwnerRecord, Right], bool] | None = None
+        """What it lets others do with its motors, or forbids them."""
+        self.implied: frozenset[Leaf] = frozenset()
+        """Motors that it has only because it limits their torque."""
         self.enlarged_by: dict[int, Waiting] | None = None
         """Waiting requests that would add to it, by ticket number."""
         self.lent = waiting.lent
@@ -185,6 +196,7 @@ class Waiting:
         "firm_at",
         "first",
         "has_waited",
+        "implied",
         "is_waiting",
         "key",
         "lent",
@@ -248,6 +260,8 @@ class Waiting:
         self.recalls = False
         """Whether it takes back what `add_to` has lent."""
         self.is_waiting = True
+        self.implied: frozenset[Leaf] = frozenset()
+        """Motors that it wants only because it limits their torque."""
         self.has_waited = False
         """Whether its call has returned: then its owner learns by a notice."""
         self.promises: dict[Reservation, Answer] | None = None

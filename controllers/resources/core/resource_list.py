@@ -26,6 +26,13 @@ class ResourceList:
             self._emit_added(node.name)
             if not node.children:
                 self._make_leaf(node.name)
+        leaves = book.leaves
+        for name in tree.motors:
+            leaves[name].is_motor = True
+        for name, motors in tree.limits.items():
+            leaves[name].limits = tuple(leaves[motor] for motor in motors)
+            for motor in leaves[name].limits:
+                motor.limited += (leaves[name],)
 
     def leaves_of(self, names: Iterable[str]) -> list[Leaf]:
         """Return all leaves at or below some names, sorted.
@@ -143,5 +150,6 @@ class ResourceList:
                 parent=self.tree.parent(name),
                 kind=None if node.children else node.kind,
                 device=node.device.kind if node.device else None,
+                limits=self.tree.limits.get(name, ()),
             )
         )

@@ -12,6 +12,7 @@ from controllers.resources.core.records import (
     Waiting,
     Wanted,
 )
+from controllers.resources.core.rights import motors_besides
 from controllers.resources.names import check_names
 from controllers.resources.owner import Owner
 from controllers.resources.request import FULL, Request, rate_of
@@ -56,19 +57,31 @@ def waiting_for(
             policy=add_to.policy,
             keeps_ties=add_to.keeps_ties,
         )
+    shares, optional = wanted.shares, wanted.optional
+    if wanted.has_limits:
+        shares = _in_order({**shares, **motors_besides(shares, owner)})
+        optional = {
+            name: _in_order({**unit, **_left(motors_besides(unit, owner), shares)})
+            for name, unit in optional.items()
+        }
     number = book.next_ticket()
     waiting = Waiting(
         Ticket(number, request),
         owner,
         terms,
-        wanted.shares,
-        wanted.optional,
+        shares,
+        optional,
         0 if recalls else number,
         add_to,
         None,
         book.tick,
     )
     waiting.recalls = recalls
+    if wanted.has_limits:
+        every = [wanted.shares, *wanted.optional.values()]
+        named = {leaf for leaves in every for leaf in leaves}
+        wide = [shares, *optional.values()]
+        waiting.implied = frozenset({x for leaves in wide for x in leaves} - named)
     return waiting
 
 
@@ -92,6 +105,9 @@ def covered(
                 f"cover {name!r}; it covers {', '.join(sorted(held))}."
             )
         meant.update(here)
+        for leaf in here:
+            along = reservation.implied.intersection(held[leaf].limits)
+            meant.update(motor.name for motor in along if motor.name in held)
     return [held[name] for name in sorted(meant)]
 
 
@@ -116,7 +132,9 @@ def _read(request: Request, habits: Owner, tree: ResourceTree, book: Book) -> Wa
         keeps_ties=(holder or habits.holder_tie) is HolderTie.KEEPS,
         timeout_s=habits.timeout_s if timeout_s is None else timeout_s,
     )
-    return Wanted(request, habits, tree, terms, shares, optional)
+    every = [shares, *optional.values()]
+    has_limits = any(leaf.limits for leaves in every for leaf in leaves)
+    return Wanted(request, habits, tree, terms, shares, optional, has_limits)
 
 
 def _essential(request: Request, tree: ResourceTree, book: Book) -> Shares:
@@ -159,6 +177,14 @@ def _unit(name: str, tree: ResourceTree, book: Book, essential: Shares) -> Share
     """Return what an optional name adds to the essential leaves."""
     found = _exclusive_or_state(name, tree)
     unit = {book.leaves[leaf]: share for leaf, share in sorted(found.items())}
+    return _left(unit, essential)
+
+
+def _in_order(shares: Shares) -> Shares:
+    return dict(sorted(shares.items(), key=lambda item: item[0].name))
+
+
+def _left(unit: Shares, essential: Shares) -> Shares:
     return {leaf: share for leaf, share in unit.items() if leaf not in essential}
 
 

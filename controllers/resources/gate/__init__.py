@@ -2,6 +2,7 @@
 
 gate                    takes commands, tests them, writes once a slot
 slot, batch             the commands of one slot, and those that belong together
+shifts                  what goes out on top of the set-points
 present                 the set-points in force
 device_map, device_writers, outputs    from a leaf to the robot's command
 safety, safe_set_points                what holds where authority was lost

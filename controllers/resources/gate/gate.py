@@ -91,6 +91,7 @@ class Gate:
         for name in writers:
             ledger.effort_cap(name)
         motors = devices.of_kind(DeviceKind.MOTOR)
+        _check_limits(ledger, devices)
         self._motors = tuple(self._lines[leaf.name] for leaf in motors)
         self._leads = tuple(int(leaf.joints[0]) for leaf in motors)
         self._limp = LimpMotors(self._motors, self._outputs, robot)
@@ -101,14 +102,20 @@ class Gate:
         self._limits = tuple(self._lines[leaf.name] for leaf in limits)
         self._limited = tuple(leaf.joints for leaf in limits)
         self._slot = Slot(ledger, self._trace)
-        self._shifts = Shifts(ledger, self._outputs, self._limits, self._limited)
+        self._shifts = Shifts(ledger, self._outputs, self._slot, self._motors)
         with_joints = tuple(x for x in self._lines.values() if x.writer.joints)
-        self._safety = Safety(ledger, robot, self._outputs, self._slot, with_joints)
+        self._safety = Safety(
+            ledger, robot, self._outputs, self._slot, self._shifts, with_joints
+        )
 
     @property
     def shift(self) -> FloatArray:
         """(n_joints,) in force on top of the set-points, in rad; not to be changed."""
-        return self._outputs.shift
+        return self._outputs.shift_in_force
+
+    def may_shift(self, token: Token | None) -> NDArray[np.bool_]:
+        """Return whether a token may shift each joint now, (n_joints,)."""
+        return self._shifts.may_move(token)
 
     # -- the slot fills ---------------------------------------------------------------
 
@@ -224,21 +231,27 @@ class Gate:
         values = [stiffness[joints] for joints in self._limited]
         return self._submit_all(token, self._limits, values)
 
-    def submit_shift(self, token: Token | None, shift: FloatArray) -> None:
-        """Accept a shift of all set-points from who holds the stiffness.
+    def submit_shift(self, token: Token | None, shift: FloatArray) -> Rejected | None:
+        """Accept a shift of the set-points, or refuse it now with the reason (I-14).
 
-        It is no command: what behaviours commanded stays in force, and goes out with
-        the shift on top. Joints whose stiffness the token does not cover in `flush`
-        keep the shift that they have.
+        What behaviours commanded stays in force, and goes out with the shift on top. A
+        motor is moved where the token covers it, or its holder allows it
+        (`Ledger.allow_shift`), as it does the stiffness controller that is entrusted;
+        each is a command of its own. Others keep the shift that they have, and it is
+        refused where that is another one than asked. A shift leaves with the right to
+        it, at `LEAVING_RATE`, so that the joint ends where it was commanded to be.
 
         Args:
-            token: proof of a reservation that covers stiffness leaves.
+            token: proof of a reservation.
             shift: (n_joints,) in rad. Joints on one motor obey the leading one.
+
+        Returns:
+            None when all is accepted, else the first refusal; `flush` may still reject.
 
         Raises:
             BadInput: it is of the wrong shape, not finite, or beyond half a turn.
         """
-        self._shifts.take(token, check_shift(shift, self._outputs.robot))
+        return self._shifts.take(token, check_shift(shift, self._outputs.robot))
 
     # -- the slot goes out ------------------------------------------------------------
 
@@ -270,13 +283,14 @@ class Gate:
         holding, rejected = self._slot.test_again()
         written = self._slot.put(holding)
         lost = self._safety.put(written)
-        self._shifts.put()
+        rejected += self._shifts.put()
         self._limp.follow(written)
         command = self._outputs.command()
         if command is not None:
             self._robot.write(command)
             self._outputs.keep()
         self._safety.keep(lost)
+        self._shifts.keep()
         for line, token in written.items() if self._trace.is_read() else ():
             self._trace.executed(line.command, token, line.name)
         if lost:
@@ -306,3 +320,16 @@ class Gate:
             raise BadInput(f"a leaf is {short(leaf)}; give its name, a text.")
         self._authorise(None, leaf)  # does it exist?
         return Line(leaf, NoDevice(leaf))
+
+
+def _check_limits(ledger: Ledger, devices: DeviceMap) -> None:
+    """Refuse a tree in which a motor's torque limit is not known to be a part of it."""
+    for limit in devices.of_kind(DeviceKind.STIFFNESS):
+        known = ledger.tree.limits.get(limit.name, ())
+        for motor in devices.of_kind(DeviceKind.MOTOR):
+            if motor.name not in known and np.isin(motor.joints, limit.joints).any():
+                raise BadInput(
+                    f"resource {limit.name!r} limits the torque of {motor.name!r}, "
+                    "but its device does not say whose joints it limits; fill "
+                    "`Device.joints` of both, as loading a robot does."
+                )

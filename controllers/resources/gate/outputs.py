@@ -1,5 +1,7 @@
 """What is in force on a robot, and what the gate's slot makes of it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,7 @@ class Outputs:
     __slots__ = (
         "_cap",
         "_limp",
+        "_shift",
         "_stiffness",
         "_target",
         "cap",
@@ -33,7 +36,6 @@ class Outputs:
         "moves",
         "robot",
         "shift",
-        "shifts",
         "sound",
         "stiffens",
         "stiffness",
@@ -53,14 +55,14 @@ class Outputs:
         self._stiffness = observation.stiffness
         self._cap = np.ones(len(robot.joints))
         self._limp = _limp_joints(self._stiffness)
-        self.shift: FloatArray = np.zeros(len(robot.joints))
-        """(n_joints,) added to the set-points that go out, in rad."""
-        self.shifts = False
-        """Whether it has changed since the last command."""
+        self._shift = np.zeros(len(robot.joints))
         self.begin()
 
     def begin(self) -> None:
         """Begin a slot with what is in force."""
+        self.shift: FloatArray = self._shift
+        """(n_joints,) added to the set-points that go out, in rad; never changed in
+        place, and another one once a shift changes in this slot."""
         self.target = self._target.copy()
         """(n_joints,) set-points, in rad."""
         self.stiffness = self._stiffness.copy()
@@ -94,7 +96,7 @@ class Outputs:
 
     def command(self) -> Command | None:
         """Return what goes out, None if nothing does."""
-        moves = self.moves or self.shifts
+        moves = self.moves or self.shift is not self._shift
         if not (moves or self.stiffens or self.leds or self.sound):
             return None
         return Command(
@@ -104,11 +106,37 @@ class Outputs:
             sound=self.sound,
         )
 
-    def move_shift(self, shift: FloatArray) -> None:
-        """Let this shift hold from this slot on, (n_joints,) in rad."""
-        if not np.array_equal(shift, self.shift):
-            self.shift = shift
-            self.shifts = True
+    @property
+    def shift_in_force(self) -> FloatArray:
+        """(n_joints,) shift that went out last, in rad; not to be changed."""
+        return self._shift
+
+    def set_shift(self, joints: Sequence[int], values: Sequence[float]) -> None:
+        """Let joints have this shift from this slot on, in rad."""
+        present = self.shift
+        if any(present[j] != value for j, value in zip(joints, values, strict=True)):
+            if present is self._shift:
+                present = self.shift = present.copy()
+            for joint, value in zip(joints, values, strict=True):
+                present[joint] = value
+
+    def lessen_shift(self, joints: Sequence[int], step: float) -> None:
+        """Bring the shift of joints nearer to none by at most a step, in rad."""
+        present = self.shift
+        self.set_shift(
+            joints, [float(x - np.clip(x, -step, step)) for x in present[list(joints)]]
+        )
+
+    def fold_shift(self, joints: Sequence[int]) -> None:
+        """Take the shift of joints into their set-points; what goes out stays."""
+        where = list(joints)
+        self.target[where] = self._shifted()[where]
+        self.set_shift(joints, [0.0] * len(where))
+        self.moves = True
+
+    def is_shifted(self, joints: Sequence[int]) -> bool:
+        """Whether one of the joints has a shift."""
+        return any(self.shift[joint] != 0.0 for joint in joints)
 
     def _shifted(self) -> FloatArray:
         """Return the set-points that go out, (n_joints,), within the joints' ranges."""
@@ -119,8 +147,8 @@ class Outputs:
 
     def keep(self) -> None:
         """Note that the command is in force."""
-        self.shifts = False
         self._target = self.target
+        self._shift = self.shift
         self._stiffness = self.stiffness
         self._cap = self.cap
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.resources.gate.outputs import Outputs
+from controllers.resources.gate.shifts import Shifts
 from controllers.resources.gate.slot import Line, Slot
 from controllers.resources.ledger import Ledger
 from controllers.robot_interface import RobotInterface
@@ -24,6 +25,7 @@ class Safety:
         "_outputs",
         "_robot",
         "_seen",
+        "_shifts",
         "_slot",
     )
 
@@ -33,6 +35,7 @@ class Safety:
         robot: RobotInterface,
         outputs: Outputs,
         slot: Slot,
+        shifts: Shifts,
         lines: Sequence[Line],
     ) -> None:
         """Watch lines.
@@ -42,8 +45,10 @@ class Safety:
             robot: is read only where something was lost.
             outputs: of the gate.
             slot: of the gate.
+            shifts: of the gate: some end with what was lost.
             lines: all that command joints.
         """
+        self._shifts = shifts
         self._ledger = ledger
         self._robot = robot
         self._outputs = outputs
@@ -65,6 +70,7 @@ class Safety:
             return ()
         lines, outputs = self._lines, self._outputs
         lost = without_authority(lines, written, self._slot)
+        lost += self._shifts.end(lost)
         if lost:
             observation = self._robot.read()
             for line in lost:

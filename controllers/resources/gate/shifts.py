@@ -1,60 +1,211 @@
-"""Shifts of the set-points, by who holds the stiffness.
+"""Shifts of the set-points: angles on top of what behaviours commanded.
 
-They are no commands: what behaviours commanded stays in force, and goes out with the
-shift on top.
+What was commanded stays in force, and goes out with the shift on top. A shift moves a
+joint: it needs the right to (`Ledger.authorise_shift`), when it comes, when it is
+written, and as long as it is in force. When that right ends the gate takes the shift
+back, at `LEAVING_RATE`, so that the joint ends where it was commanded to be; with a
+motor that nobody commands any more, or that is frozen, it is gone at once, and the
+motor holds where it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.resources.gate.outputs import Outputs
-from controllers.resources.gate.slot import Line
+from controllers.resources.gate.slot import Line, Slot
 from controllers.resources.ledger import Ledger
 from controllers.resources.tokens import Token
+from controllers.resources.trace import Rejected
+from controllers.resources.words import Refusal
 
 FloatArray = NDArray[np.float64]
 
+LEAVING_RATE = 1.0
+"""Speed at which a shift leaves whose right has ended, in rad/s: a slow gesture. In a
+slot of 10 ms that is less than a joint lags behind its set-point."""
+_OF_A_LEAF = (Refusal.NOT_COVERED, Refusal.FROZEN)
+"""Reasons that are one leaf's; any other is the token's."""
+
+
+class _Motor:
+    """The shift of one motor."""
+
+    __slots__ = ("by", "command", "joints", "line", "tested", "token", "values")
+
+    def __init__(self, line: Line) -> None:
+        """Begin without a shift."""
+        self.line = line
+        self.joints = line.writer.joints
+        self.by: Token | None = None
+        """Whose shift is in force."""
+        self.token: Token | None = None
+        """Of the shift that waits."""
+        self.values: list[float] = []
+        """That shift, in rad, for each joint."""
+        self.command = 0
+        """Its number."""
+        self.tested = 0
+        """Count of the ledger's changes when its token was tested."""
+
 
 class Shifts:
-    """The shifts of one device slot; `take` them, then `put`."""
+    """The shifts of a device slot: `take`; then `end`, `put` and `keep` in `flush`."""
 
-    __slots__ = ("_authorise", "_limited", "_lines", "_outputs", "_waiting")
+    __slots__ = (
+        "_done",
+        "_ended",
+        "_in_force",
+        "_leaving",
+        "_ledger",
+        "_motors",
+        "_outputs",
+        "_slot",
+        "_step",
+        "_trace",
+        "_waiting",
+    )
 
     def __init__(
-        self,
-        ledger: Ledger,
-        outputs: Outputs,
-        lines: Sequence[Line],
-        limited: Sequence[NDArray[np.intp]],
+        self, ledger: Ledger, outputs: Outputs, slot: Slot, lines: Iterable[Line]
     ) -> None:
         """Begin with none.
 
         Args:
-            ledger: says whose stiffness it is.
+            ledger: says who may shift what.
             outputs: of the gate.
-            lines: of all stiffness leaves.
-            limited: (n,) the joints of each.
+            slot: of the gate.
+            lines: of all motors.
         """
-        self._authorise = ledger.authorise
+        self._ledger = ledger
         self._outputs = outputs
-        self._lines = lines
-        self._limited = limited
-        self._waiting: list[tuple[Token | None, FloatArray]] = []
+        self._slot = slot
+        self._trace = slot.trace
+        self._motors = tuple(_Motor(line) for line in lines)
+        self._step = LEAVING_RATE * ledger.cfg.tick_s
+        self._waiting: list[_Motor] = []
+        self._in_force: dict[_Motor, None] = {}
+        """Those with a shift by somebody who may."""
+        self._leaving: dict[_Motor, None] = {}
+        """Those whose shift is taken back, step by step."""
+        self._done: list[tuple[_Motor, Token, int]] = []
+        """Put in this slot: motor, token, number of the command."""
+        self._ended: list[_Motor] = []
+        """Found in this slot to be in force no more."""
 
-    def take(self, token: Token | None, shift: FloatArray) -> None:
-        """Keep a shift (n_joints,) in rad, ours now, until the slot goes out."""
-        self._waiting.append((token, shift))
+    def may_move(self, token: Token | None) -> NDArray[np.bool_]:
+        """Return whether a token may shift each joint now, (n_joints,)."""
+        found = np.zeros(len(self._outputs.shift), dtype=np.bool_)
+        for motor in self._motors:
+            if self._reason(token, motor) is None:
+                found[list(motor.joints)] = True
+        return found
 
-    def put(self) -> None:
-        """Put the shift of joints whose stiffness its token covers now."""
-        if not self._waiting:
+    def take(self, token: Token | None, shift: FloatArray) -> Rejected | None:
+        """Take a shift (n_joints,) in rad for all motors that its token may move.
+
+        The others keep the shift that they have; where that is another one than asked
+        it is refused.
+
+        Returns:
+            The first refusal; None if there is none.
+        """
+        refused: Rejected | None = None
+        wanted, changes = shift.tolist(), self._ledger.changes
+        is_new = (shift != self._outputs.shift_in_force).tolist()
+        for motor in self._motors:
+            line, changed = motor.line, any(is_new[joint] for joint in motor.joints)
+            reason = self._reason(token, motor)
+            if reason is None and token is not None:
+                is_as_it_is = not changed and motor.by in (None, token)
+                if motor.token is not None or not is_as_it_is:
+                    if motor.token is None:
+                        self._waiting.append(motor)
+                    motor.values = [wanted[joint] for joint in motor.joints]
+                    motor.token, motor.tested = token, changes
+                    motor.command = self._trace.commanded(
+                        token, line.name, is_shift=True
+                    )
+                continue
+            reason = reason or Refusal.NO_TOKEN
+            is_of_leaf = reason in _OF_A_LEAF
+            if changed or not is_of_leaf:
+                told = self._trace.refused(token, line.name, reason, is_shift=True)
+                refused = refused or told
+            if not is_of_leaf:
+                return refused
+        return refused
+
+    def end(self, lost: Container[Line]) -> list[Line]:
+        """Find shifts that nobody has a right to any more, before the safe is put.
+
+        Args:
+            lost: lines whose last commander lost them, and that nobody commands now.
+
+        Returns:
+            Lines besides these that nobody commands, and that had such a shift.
+        """
+        self._ended.clear()
+        still = []
+        for motor in self._in_force:
+            if self._reason(motor.by, motor) is None:
+                continue
+            self._ended.append(motor)
+            if motor.line in lost:
+                self._outputs.fold_shift(motor.joints)
+            elif motor.line.commander is None:
+                self._outputs.fold_shift(motor.joints)
+                still.append(motor.line)
+        return still
+
+    def put(self) -> list[Rejected]:
+        """Put the shifts that wait and still hold, and let others leave."""
+        self._done.clear()
+        if not (self._waiting or self._leaving or self._ended):
+            return []
+        rejected: list[Rejected] = []
+        waiting, self._waiting = self._waiting, []
+        for motor in waiting:
+            token, motor.token = motor.token, None
+            reason = None
+            if motor.tested != self._ledger.changes:
+                reason = self._reason(token, motor)
+            if reason is None and token is not None:
+                self._outputs.set_shift(motor.joints, motor.values)
+                self._done.append((motor, token, motor.command))
+            elif reason is not None:
+                rejected.append(
+                    self._trace.rejected(motor.command, token, motor.line.name, reason)
+                )
+        ruled = {motor for motor, _, _ in self._done}
+        for motor in (*self._leaving, *self._ended):
+            if motor not in ruled:
+                self._outputs.lessen_shift(motor.joints, self._step)
+        return rejected
+
+    def keep(self) -> None:
+        """Note that what was put is in force, and tell."""
+        if not (self._done or self._ended or self._leaving):
             return
-        shift = self._outputs.shift.copy()
-        for token, wanted in self._waiting:
-            for line, joints in zip(self._lines, self._limited, strict=True):
-                if self._authorise(token, line.name) is None:
-                    shift[joints] = wanted[joints]
-        self._waiting.clear()
-        self._outputs.move_shift(shift)
+        in_force, leaving, outputs = self._in_force, self._leaving, self._outputs
+        is_read = self._trace.is_read()
+        for motor in self._ended:
+            motor.by = None
+            in_force.pop(motor, None)
+            leaving[motor] = None
+        for motor, token, command in self._done:
+            leaving.pop(motor, None)
+            motor.by = token
+            in_force[motor] = None
+            if is_read:
+                self._trace.executed(command, token, motor.line.name)
+        self._trace.unshifted([m.line.name for m in self._ended if m in leaving])
+        for motor in tuple(leaving):
+            if not outputs.is_shifted(motor.joints):
+                del leaving[motor]
+        self._ended.clear()
+        self._done.clear()
+
+    def _reason(self, token: Token | None, motor: _Motor) -> Refusal | None:
+        return self._slot.reason(token, motor.line.name, is_shift=True)

@@ -49,12 +49,12 @@ class Line:
 class Slot:
     """At most one command a line; `take` them, then `test_again`, then `put`."""
 
-    __slots__ = ("_displaced", "_ledger", "_queue", "_trace", "_watched")
+    __slots__ = ("_displaced", "_ledger", "_queue", "_watched", "trace")
 
     def __init__(self, ledger: Ledger, trace: GateTrace) -> None:
         """Begin empty."""
         self._ledger = ledger
-        self._trace = trace
+        self.trace = trace
         self._queue: list[Line] = []
         self._displaced: list[Rejected] = []
         self._watched: list[Batch] = []
@@ -78,7 +78,7 @@ class Slot:
         line.tested = self._ledger.changes
         line.value = value
         line.batch = batch
-        line.command = self._trace.commanded(token, line.name)
+        line.command = self.trace.commanded(token, line.name)
 
     def take_all(
         self,
@@ -95,7 +95,7 @@ class Slot:
         for token, line, _ in commands:
             reason = authorise(token, line.name)
             if reason is not None:
-                batch.break_by(self._trace.refused(token, line.name, reason))
+                batch.break_by(self.trace.refused(token, line.name, reason))
                 return batch
         if rights:
             self._test_rights(batch)
@@ -145,7 +145,9 @@ class Slot:
             line.commander = written[line] = token
         return written
 
-    def reason(self, token: Token | None, leaf: str) -> Refusal | None:
+    def reason(
+        self, token: Token | None, leaf: str, *, is_shift: bool = False
+    ) -> Refusal | None:
         """Ask the ledger about a leaf that was known when its command came.
 
         A leaf that is not known any more is covered by nobody; a token that ended says
@@ -153,6 +155,8 @@ class Slot:
         """
         ledger = self._ledger
         try:
+            if is_shift:
+                return ledger.authorise_shift(token, leaf)
             return ledger.authorise(token, leaf)
         except UnknownName:
             others = [ledger.authorise(token, x) for x in ledger.tree.all_leaves[:1]]
@@ -171,7 +175,7 @@ class Slot:
 
     def _reject(self, line: Line, token: Token | None, reason: Refusal) -> Rejected:
         """Refuse the command that waits on a line, and break its batch."""
-        rejected = self._trace.rejected(line.command, token, line.name, reason)
+        rejected = self.trace.rejected(line.command, token, line.name, reason)
         if line.batch is not None:
             line.batch.break_by(rejected)
         return rejected

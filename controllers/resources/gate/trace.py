@@ -4,11 +4,18 @@ Commands are numbered in the order in which they come to all gates of a ledger. 
 nobody listens no event is made.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from controllers.resources.ledger import Ledger
 from controllers.resources.tokens import Token
-from controllers.resources.trace import Commanded, Event, Executed, MadeSafe, Rejected
+from controllers.resources.trace import (
+    Commanded,
+    Event,
+    Executed,
+    MadeSafe,
+    Rejected,
+    Unshifted,
+)
 from controllers.resources.words import Refusal
 
 
@@ -28,7 +35,12 @@ class GateTrace:
         return self._tells_all and bool(self._listeners)
 
     def commanded(
-        self, token: Token | None, leaf: str, *, is_refused: bool = False
+        self,
+        token: Token | None,
+        leaf: str,
+        *,
+        is_refused: bool = False,
+        is_shift: bool = False,
     ) -> int:
         """Tell that a command has come; return its number."""
         number = self._ledger.next_command()
@@ -40,13 +52,21 @@ class GateTrace:
                     token=None if token is None else token.id,
                     is_genuine=self._ledger.is_genuine(token),
                     resource=leaf,
+                    is_shift=is_shift,
                 )
             )
         return number
 
-    def refused(self, token: Token | None, leaf: str, reason: Refusal) -> Rejected:
+    def refused(
+        self,
+        token: Token | None,
+        leaf: str,
+        reason: Refusal,
+        *,
+        is_shift: bool = False,
+    ) -> Rejected:
         """Tell that a command has come and is refused at once."""
-        number = self.commanded(token, leaf, is_refused=True)
+        number = self.commanded(token, leaf, is_refused=True, is_shift=is_shift)
         return self.rejected(number, token, leaf, reason)
 
     def rejected(
@@ -67,6 +87,12 @@ class GateTrace:
         """Tell that a command was written."""
         tick = self._ledger.tick
         self._emit(Executed(tick=tick, command=command, token=token.id, resource=leaf))
+
+    def unshifted(self, leaves: Collection[str]) -> None:
+        """Tell that the shift of leaves is taken back."""
+        if leaves and self._listeners:
+            tick = self._ledger.tick
+            self._emit(Unshifted(tick=tick, leaves=tuple(sorted(leaves))))
 
     def made_safe(self, leaves: Iterable[str]) -> None:
         """Tell that leaves got their safe set-point."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 
 from controllers.resources.invariants.commands import Commands
 from controllers.resources.invariants.deadlock import Deadlock
+from controllers.resources.invariants.doors import Doors
 from controllers.resources.invariants.frozen import Freezing
 from controllers.resources.invariants.gone import Gone
 from controllers.resources.invariants.lending import Lending
@@ -39,6 +40,7 @@ JUDGES: tuple[type[Judge], ...] = (
     Gone,
     Deadlock,
     Commands,
+    Doors,
     Freezing,
 )
 _Judging = Callable[[Event], Findings]

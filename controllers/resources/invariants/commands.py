@@ -1,10 +1,12 @@
 """I-11, I-13, I-14, I-15: what passes the gate, and what it says to the rest."""
 
 from controllers.resources import trace as t
+from controllers.resources.invariants.doors import consents, may_shift
 from controllers.resources.invariants.replay import Replay
+from controllers.resources.invariants.replay_records import TokenState
 from controllers.resources.invariants.seam import Findings, Judge, Rule, before
 from controllers.resources.tokens import TokenId
-from controllers.resources.words import Mode, Refusal
+from controllers.resources.words import Mode, Refusal, Right
 
 
 class Commands(Judge):
@@ -54,9 +56,16 @@ class Commands(Judge):
         if asked is not None and not asked.is_genuine:
             yield "I-13", f"forged token {event.token} moves {event.resource}"
             return
-        reason = self._reason(event.token, True, event.resource)
+        is_shift = asked is not None and asked.is_shift
+        reason = self._reason(event.token, True, event.resource, is_shift=is_shift)
+        held = self.replay.live(event.token)
         if reason is Refusal.FROZEN:
             yield "I-22", f"token {event.token} moves {event.resource}: frozen"
+        elif reason is not None and (
+            is_shift or (held is not None and self._limits(held, event.resource))
+        ):
+            what = "shifts" if is_shift else "limits"
+            yield "I-14", f"{event.token} {what} {event.resource} without the right"
         elif reason is not None:
             yield "I-11", f"token {event.token} moves {event.resource}: {reason}"
 
@@ -65,7 +74,10 @@ class Commands(Judge):
         asked = self._open.pop(event.command, None)
         yield from self._answers(event, asked)
         is_genuine = asked.is_genuine if asked else True
-        reason = self._reason(event.token, is_genuine, event.resource)
+        is_shift = asked is not None and asked.is_shift
+        reason = self._reason(
+            event.token, is_genuine, event.resource, is_shift=is_shift
+        )
         if reason is not event.reason:
             right = reason or "none: it should have been executed"
             yield (
@@ -85,9 +97,13 @@ class Commands(Judge):
         elif (asked.token, asked.resource) != (event.token, event.resource):
             yield "I-14", f"command {event.command} is {what} as another one"
 
+    def _limits(self, held: TokenState, resource: str) -> bool:
+        return bool(self.replay.leaf(resource).limits) and resource in held.seats
+
     def _reason(
-        self, token: TokenId | None, is_genuine: bool, resource: str
+        self, token: TokenId | None, is_genuine: bool, resource: str, *, is_shift: bool
     ) -> Refusal | None:
+        leaf = self.replay.leaf(resource)
         held = None if token is None else self.replay.tokens.get(token)
         is_known = held is not None and is_genuine
         seated = held is not None and resource in held.seats
@@ -95,8 +111,13 @@ class Commands(Judge):
             seated
             and held is not None
             and held.mode is Mode.USE
-            and not self.replay.leaf(resource).is_lent(held.id)
+            and not leaf.is_lent(held.id)
         )
+        if is_shift and held is not None and held.ended is None:
+            usable = usable or may_shift(leaf, held)
+        elif usable and held is not None:
+            motors = map(self.replay.leaf, leaf.limits)
+            usable = all(consents(x, held.owner, Right.LIMIT) for x in motors)
         reasons = (
             (token is None, Refusal.NO_TOKEN),
             (
@@ -105,7 +126,7 @@ class Commands(Judge):
             ),
             (not is_known, Refusal.UNKNOWN),
             (held is not None and held.ended is not None, held.ended if held else None),
-            (self.replay.leaf(resource).is_frozen, Refusal.FROZEN),
+            (leaf.is_frozen, Refusal.FROZEN),
             (not usable, Refusal.NOT_COVERED),
         )
         return next((reason for holds, reason in reasons if holds), None)

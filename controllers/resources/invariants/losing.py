@@ -178,7 +178,8 @@ class Losing(Judge):
         gone, cover = {*event.lost, *event.freed}, set(token.seats)
         if set(event.lost) & set(event.freed):
             yield "I-18", f"token {token.id} both loses and frees a leaf"
-        if token.loss is Loss.WHOLE and gone != cover:
+        is_implied = event.why is LossCause.FROZEN and gone <= token.implied
+        if token.loss is Loss.WHOLE and gone != cover and not is_implied:
             yield "I-18", f"token {token.id} loses whole, but keeps {cover - gone}"
         if token.loss is Loss.PARTIAL and event.freed:
             yield "I-18", f"token {token.id} loses in part, but frees {event.freed}"

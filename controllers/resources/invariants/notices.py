@@ -12,7 +12,8 @@ from controllers.resources.invariants.seam import (
 )
 from controllers.resources.words import NoticeKind
 
-_OF_WHAT_IT_HAS = (NoticeKind.DEMANDED, NoticeKind.YIELD_BY, NoticeKind.KEEP_ON)
+_DEMANDS = (NoticeKind.DEMANDED, NoticeKind.YIELD_BY, NoticeKind.KEEP_ON)
+_OF_WHAT_IT_HAS = (*_DEMANDS, NoticeKind.LIMITED, NoticeKind.UNLIMITED)
 
 
 class Notices(Judge):
@@ -63,7 +64,7 @@ class Notices(Judge):
 
     def by_who_asks(self, event: t.Notified) -> Findings:
         """The asker of a demand is the one who waits, or did until now."""
-        if event.kind not in _OF_WHAT_IT_HAS:
+        if event.kind not in _DEMANDS:
             return
         request = self.replay.waiting(event.request)
         if event.kind is NoticeKind.KEEP_ON and event.request is not None:

@@ -53,7 +53,7 @@ class Ownership(Judge):
         """An optional name stands for all leaves below it."""
         for name, unit in event.optional.items():
             below = self.replay.exclusive_leaves(name) or {name}
-            if below - set(event.shares) != set(unit):
+            if below - set(event.shares) != set(unit) - set(event.implied):
                 wrong = ", ".join(unit) or "nothing"
                 yield "I-2", f"request {event.request} takes {name} to mean {wrong}"
 

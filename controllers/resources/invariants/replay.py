@@ -31,6 +31,8 @@ class Replay(ReplayState):
             t.ResourceAdded: self._resource_added,
             t.ResourceRemoved: self._resource_removed,
             t.OwnerAdded: self._owner_added,
+            t.Entrusted: self._entrusted,
+            t.Allowed: self._allowed,
             t.Requested: self._requested,
             t.Granted: self._granted,
             t.Failed: self._failed,
@@ -66,6 +68,14 @@ class Replay(ReplayState):
             old = self.ended.popleft()
             if self.requests.get(old.number) is old:
                 del self.requests[old.number]
+
+    def _entrusted(self, event: t.Entrusted) -> None:
+        self.owner(event.owner).is_entrusted = event.is_entrusted
+
+    def _allowed(self, event: t.Allowed) -> None:
+        token = self.live(event.token)
+        if token is not None:
+            token.allows[event.owner, event.right] = event.is_allowed
 
     def _requested(self, event: t.Requested) -> None:
         if self.waiting(event.request) is not None:
@@ -107,6 +117,7 @@ class Replay(ReplayState):
                 arrival=asked.arrival if asked else event.request,
             )
             self.last_token = max(self.last_token, event.token)
+        token.implied.update(request.asked.implied if request else ())
         owner.tokens[token.id] = token
         self.tangle(owner)
         for name, share in event.shares.items():
@@ -180,5 +191,14 @@ class Replay(ReplayState):
                 siblings.append(event.name)
         if event.kind is not None:
             is_motor = event.device is DeviceKind.MOTOR
-            leaf = LeafState(event.name, event.kind, event.parent, is_motor)
+            leaf = LeafState(
+                event.name,
+                event.kind,
+                event.parent,
+                is_motor,
+                event.limits,
+                self.limited.setdefault(event.name, []),
+            )
+            for motor in event.limits:
+                self.limited.setdefault(motor, []).append(event.name)
             self.leaves[event.name] = leaf

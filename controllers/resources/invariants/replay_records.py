@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from controllers.resources.tokens import TokenId
 from controllers.resources.trace import Requested
-from controllers.resources.words import Loss, Mode, OutcomeKind, Refusal
+from controllers.resources.words import Loss, Mode, OutcomeKind, Refusal, Right
 from models.resource_node import ResourceKind
 
 Key = tuple[int, int, int]
@@ -26,6 +26,8 @@ class OwnerState:
     last_life: int = 0
     """Tick of its last sign of life."""
     is_gone: bool = False
+    is_entrusted: bool = False
+    """Whether it may shift and limit what no holder forbids."""
     line: dict["OwnerState", int] = field(default_factory=dict)
     """Itself and its ancestors, with their distance: 0, 1, 2..."""
     children: list["OwnerState"] = field(default_factory=list)
@@ -59,6 +61,10 @@ class TokenState:
     arrival: int
     seats: dict[str, "SeatState"] = field(default_factory=dict)
     """By leaf."""
+    implied: set[str] = field(default_factory=set)
+    """Motors that came with their torque limits."""
+    allows: dict[tuple[str, Right], bool] = field(default_factory=dict)
+    """Owner and right to whether it may use that on these motors."""
     ended: Refusal | None = None
     """Why commands with it are refused; None while it is valid."""
 
@@ -90,6 +96,10 @@ class LeafState:
     parent: str | None
     is_motor: bool = False
     """Whether it commands set-points of joints, which must be left safe."""
+    limits: tuple[str, ...] = ()
+    """Motors whose torque it limits."""
+    limited_by: list[str] = field(default_factory=list)
+    """Of a motor: the leaves that limit its torque."""
     seats: list[SeatState] = field(default_factory=list)
     """In the order of their grants: on an exclusive leaf a stack."""
     used: int = 0

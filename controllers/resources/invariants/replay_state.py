@@ -34,6 +34,8 @@ class ReplayState:
         self.call = 0
         """Number of calls that have settled."""
         self.leaves: dict[str, LeafState] = {}
+        self.limited: dict[str, list[str]] = {}
+        """Motor, known or not yet, to the leaves that limit its torque."""
         self.children: dict[str, list[str]] = {}
         """Composite to what is directly below it."""
         self.active: dict[str, str | None] = {}

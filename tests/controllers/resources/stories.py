@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from controllers.resources.gate import Gate
 from controllers.resources.gate.device_map import map_devices
 from controllers.resources.ledger import Ledger
@@ -13,6 +15,7 @@ from controllers.resources.policies import (
 )
 from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.ticket import Ticket
 from controllers.resources.trace import Event
 from controllers.resources.words import AskerTie, HolderTie, Loss, Mode
 from models import load_robot
@@ -184,6 +187,39 @@ def commands() -> list[Event]:
     return events
 
 
+def rights() -> list[Event]:
+    """A controller limits and shifts what others hold; one of them has enough of it."""
+    events: list[Event] = []
+    robot = load_robot()
+    root = whole_tree(robot)
+    cfg = LedgerCfg(preemption=BY_PRIORITY)
+    ledger = Ledger(ResourceTree(root), cfg, listeners=[events.append])
+    gate = Gate(ledger, KeepingRobot(robot), map_devices(root, robot))
+    for name, priority in (("controller", 5), ("look", 0), ("stranger", 0)):
+        ledger.add_owner(Owner(name=name, priority=priority), 0)
+
+    def take(owner: str, *names: str) -> Ticket:
+        return ledger.request(Request(owner=owner, resources=names, timeout_s=0.0), 0)
+
+    look = take("look", "HeadYaw").token
+    take("stranger", "Stiffness")
+    ledger.entrust("controller", 0)
+    limits = take("controller", "Stiffness").token
+    shift = np.zeros(len(robot.joints))
+    for tick in range(1, 8):
+        shift[robot.joint_index("HeadYaw")] = 0.02 * tick
+        gate.submit(limits, "Stiffness", 0.5)
+        gate.submit_shift(limits, shift)
+        if tick == 3:
+            ledger.allow_shift(look, "controller", tick, is_allowed=False)
+        if tick == 5:
+            ledger.allow_limit(look, "controller", tick, is_allowed=False)
+            ledger.freeze(["HeadYaw"], "tired", tick, effort_cap=0.7, is_total=False)
+        ledger.advance(tick)
+        gate.flush(tick)
+    return events
+
+
 STORIES: tuple[Callable[[], list[Event]], ...] = (
     queue,
     priorities,
@@ -192,4 +228,5 @@ STORIES: tuple[Callable[[], list[Event]], ...] = (
     bodies,
     loans,
     commands,
+    rights,
 )

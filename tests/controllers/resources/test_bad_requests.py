@@ -53,6 +53,7 @@ class Equal(tuple[int, int, int]):
 
 EQUAL: Any = Equal((1, 1, 5000))
 ONE: Any = 1.0
+LIST: Any = []
 
 
 def give_back(token: Any) -> Callable[[Stage], object]:
@@ -163,6 +164,10 @@ CASES: dict[str, tuple[Callable[[Stage], object], str]] = {
     "a token of numbers that are not whole": (
         may(Token(1, ONE, HELD.secret), "LHand"),
         "a token is of type Token of int, float, int",
+    ),
+    "a token of a list": (
+        may(Token(1, LIST, HELD.secret), "LHand"),
+        "a token is of type Token of int, list, int",
     ),
     "a token whose epoch is a truth": (
         may(Token(True, 1, HELD.secret), "LHand"),

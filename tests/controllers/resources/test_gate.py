@@ -138,7 +138,7 @@ def test_a_motor_of_two_joints_sets_both(world: World) -> None:
 def test_every_value_comes_to_its_joints(world: World) -> None:
     n = len(world.robot.robot.joints)
     motors = world.take("stand", "All motors")
-    limits = world.take("save heat", "Stiffness")
+    limits = world.take("stand", "Stiffness")
     target = 0.9 * world.robot.robot.posture("PoseInit").angles
     assert world.gate.submit_set_points(motors, target) is None
     assert world.gate.submit_stiffness(limits, ramp(n)) is None

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from controllers.resources.owner import Owner
 from controllers.resources.trace import Commanded, Executed, Rejected
 from controllers.resources.words import Loss, Refusal
 from models import BadInput, Robot, UnknownName
@@ -98,16 +99,19 @@ def test_a_group_may_use_leaves_without_a_device(world: World) -> None:
 @pytest.mark.parametrize("lost", ["LKneePitch", "Stiffness"])
 def test_a_whole_body_form_needs_every_leaf(world: World, lost: str) -> None:
     token = world.take("stand", "All motors", "Stiffness", loss=Loss.PARTIAL)
+    world.ledger.add_owner(Owner(name="test leg"), 0)
+    world.ledger.entrust("test leg", 0)  # takes a stiffness without its motors
     world.take("test leg", lost, priority=5)
     angles = world.robot.q
-    for submit, values, is_hit in (
-        (world.gate.submit_set_points, angles, lost != "Stiffness"),
-        (world.gate.submit_stiffness, np.full(len(angles), 0.5), lost == "Stiffness"),
+    for submit, values, leaf in (
+        (world.gate.submit_set_points, angles, "LKneePitch"),
+        (world.gate.submit_stiffness, np.full(len(angles), 0.5), "Stiffness"),
     ):
         refused = submit(token, values)
+        is_hit = lost in (leaf, "LKneePitch")  # who has a motor has its stiffness
         assert (refused is not None) is is_hit
         if refused is not None:
-            assert (refused.resource, refused.reason) == (lost, Refusal.NOT_COVERED)
+            assert (refused.resource, refused.reason) == (leaf, Refusal.NOT_COVERED)
 
 
 def test_without_a_token_no_group_passes(world: World) -> None:

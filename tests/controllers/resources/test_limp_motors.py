@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from controllers.resources.owner import Owner
 from models import Robot
 from tests.controllers.resources.gate_world import World
 
@@ -50,6 +51,8 @@ def test_a_limp_joint_takes_its_set_point_along(world: World, how: str) -> None:
 
 
 def test_who_commands_a_limp_joint_is_obeyed(world: World) -> None:
+    world.ledger.add_owner(Owner(name="limit"), 0)
+    world.ledger.entrust("limit", 0)
     limit = world.take("limit", "Stiffness")
     token = world.take("look", "HeadYaw")
     whole = world.robot.stiffness * 0.0

@@ -1,0 +1,401 @@
+"""I-14 on every door: what moves or frees a joint has the right to that joint.
+
+A shift moves a joint, and a stiffness frees it: both doors are the motor's.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from controllers.resources.ledger import Ledger
+from controllers.resources.owner import Owner
+from controllers.resources.request import Request
+from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.tokens import Token
+from controllers.resources.trace import (
+    Commanded,
+    Executed,
+    MadeSafe,
+    Notified,
+    Rejected,
+    Unshifted,
+)
+from controllers.resources.words import Loss, NoticeKind, Refusal
+from models import BadInput, Robot
+from tests.controllers.resources.gate_world import World
+
+CONTROLLER = "stiffness controller"
+
+
+@pytest.fixture
+def world(nao: Robot) -> Iterator[World]:
+    """A gate whose trace keeps the invariants, whatever a test does with it."""
+    world = World.of(nao)
+    yield world
+    assert not world.checker.finish()
+
+
+def entrusted(world: World, *names: str) -> Token:
+    """Let the controller have all torque limits, and the right to use them."""
+    world.ledger.add_owner(Owner(name=CONTROLLER, priority=5), world.ledger.tick)
+    world.ledger.entrust(CONTROLLER, world.ledger.tick)
+    return world.take(CONTROLLER, *(names or ("Stiffness",)), priority=5)
+
+
+def shifted(world: World, angle: float = 1.0, *names: str) -> NDArray[np.float64]:
+    """Return a shift of some joints alone."""
+    shift = np.zeros(len(world.robot.q))
+    for name in names or ("HeadYaw",):
+        shift[world.joint(name)] = angle
+    return shift
+
+
+def settle(world: World, slots: int = 200) -> None:
+    for _ in range(slots):
+        world.flush()
+
+
+# -- shift -----------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("I-14")
+def test_a_token_for_torque_limits_moves_no_joint_of_somebody_else(
+    world: World,
+) -> None:
+    limits = world.take("stranger", "Stiffness", "All motors", loss=Loss.PARTIAL)
+    look = world.take("look", "HeadYaw", priority=5)
+    world.gate.submit(look, "HeadYaw", 0.2)
+    refused = world.gate.submit_shift(limits, shifted(world))
+    assert refused is not None
+    assert (refused.resource, refused.reason) == ("HeadYaw", Refusal.NOT_COVERED)
+    settle(world, 3)
+    assert world.target_of("HeadYaw") == 0.2
+    (asked,) = [event for event in world.told(Commanded) if event.is_shift]
+    assert world.told(Rejected)[-1].command == asked.command
+
+
+@pytest.mark.requirement("I-14", "I-13", "I-15")
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("none", Refusal.NO_TOKEN),
+        ("forged", Refusal.UNKNOWN),
+        ("released", Refusal.RELEASED),
+        ("revoked", Refusal.REVOKED),
+        ("expired", Refusal.EXPIRED),
+        ("old", Refusal.WRONG_EPOCH),
+    ],
+)
+def test_a_shift_without_a_living_token_is_refused_with_the_reason(
+    world: World, how: str, reason: Refusal
+) -> None:
+    token: Token | None = world.take("look", "HeadYaw")
+    assert token is not None
+    if how == "none":
+        token = None
+    elif how == "forged":
+        token = token._replace(secret=token.secret ^ 1)
+    elif how == "released":
+        world.ledger.release(token, world.ledger.tick)
+    elif how == "revoked":
+        world.take("nod", "HeadYaw", priority=5)
+    elif how == "expired":
+        world.ledger.drop("look", world.ledger.tick)
+    else:
+        token = token._replace(epoch=0)
+    for shift in (shifted(world), shifted(world, 0.0)):
+        refused = world.gate.submit_shift(token, shift)
+        assert refused is not None
+        assert refused.reason is reason
+        assert world.told(Rejected)[-1] == refused
+    assert world.flush() == ()
+    assert not world.robot.commands
+
+
+@pytest.mark.requirement("I-14", "I-22")
+@pytest.mark.parametrize("is_shifted_before", [False, True])
+def test_a_frozen_joint_is_shifted_by_nobody(
+    world: World, is_shifted_before: bool
+) -> None:
+    """hotEngine has it: it holds where it is, with the shift or without."""
+    limits = entrusted(world)
+    joint = world.joint("HeadYaw")
+    if is_shifted_before:
+        assert world.gate.submit_shift(limits, shifted(world, 0.5)) is None
+        world.flush()
+        world.robot.q[joint] = world.target_of("HeadYaw")
+    before = world.target_of("HeadYaw")
+    world.ledger.freeze(["HeadYaw"], "hotEngine", world.ledger.tick)
+    refused = world.gate.submit_shift(limits, shifted(world, 1.5))
+    assert refused is not None
+    assert refused.reason is Refusal.FROZEN
+    settle(world)
+    assert world.target_of("HeadYaw") == pytest.approx(before)
+    assert world.gate.shift[joint] == 0.0
+    assert bool(world.told(Unshifted)) is is_shifted_before
+
+
+@pytest.mark.requirement("I-14")
+def test_a_motors_own_token_shifts_it(world: World) -> None:
+    look = world.take("look", "HeadYaw")
+    world.gate.submit(look, "HeadYaw", 0.2)
+    assert world.gate.submit_shift(look, shifted(world, 0.1)) is None
+    world.flush()
+    assert world.target_of("HeadYaw") == pytest.approx(0.3)
+    assert world.gate.present["HeadYaw"] == 0.2
+    shifts = {event.command for event in world.told(Commanded) if event.is_shift}
+    assert shifts <= {event.command for event in world.told(Executed)}
+
+
+@pytest.mark.requirement("I-14")
+def test_a_holder_lets_others_shift_its_motors_while_it_holds_them(
+    world: World,
+) -> None:
+    look = world.take("look", "HeadYaw")
+    nudge = world.take("nudge", "Speech")
+    shift = shifted(world, 0.4)
+    assert world.gate.submit_shift(nudge, shift) is not None
+    world.ledger.allow_shift(look, "nudge", world.ledger.tick)
+    world.gate.submit(look, "HeadYaw", 0.2)
+    assert world.gate.submit_shift(nudge, shift) is None
+    world.flush()
+    assert world.target_of("HeadYaw") == pytest.approx(0.6)
+    world.ledger.allow_shift(look, "nudge", world.ledger.tick, is_allowed=False)
+    assert world.gate.submit_shift(nudge, shifted(world, 0.5)) is not None
+    settle(world)
+    assert world.target_of("HeadYaw") == 0.2
+    world.ledger.allow_shift(look, "nudge", world.ledger.tick)
+    world.gate.submit_shift(nudge, shift)
+    world.flush()
+    world.ledger.release(look, world.ledger.tick)
+    again = world.take("nod", "HeadYaw")
+    refused = world.gate.submit_shift(nudge, shifted(world, 0.5))
+    assert refused is not None
+    assert refused.reason is Refusal.NOT_COVERED
+    world.gate.submit(again, "HeadYaw", 0.1)
+    settle(world)
+    assert world.target_of("HeadYaw") == 0.1
+
+
+@pytest.mark.requirement("I-14")
+@pytest.mark.parametrize("end", ["drop", "release", "forbid", "distrust"])
+def test_a_shift_leaves_with_the_right_to_it_and_without_a_jump(
+    world: World, end: str
+) -> None:
+    """0.2 is commanded: 0.2 is what the robot has in the end."""
+    limits = entrusted(world)
+    look = world.take("look", "HeadYaw")
+    world.gate.submit(look, "HeadYaw", 0.2)
+    assert world.gate.submit_shift(limits, shifted(world)) is None
+    world.flush()
+    assert world.target_of("HeadYaw") == pytest.approx(1.2)
+    tick = world.ledger.tick
+    if end == "drop":
+        world.ledger.drop(CONTROLLER, tick)
+    elif end == "release":
+        world.ledger.release(limits, tick)
+    elif end == "forbid":
+        world.ledger.allow_shift(look, CONTROLLER, tick, is_allowed=False)
+    else:
+        world.ledger.entrust(CONTROLLER, tick, is_entrusted=False)
+    last = world.target_of("HeadYaw")
+    for _ in range(200):
+        world.flush()
+        assert abs(world.target_of("HeadYaw") - last) < 0.0101
+        last = world.target_of("HeadYaw")
+    assert last == 0.2
+    (taken_back,) = world.told(Unshifted)
+    assert taken_back.leaves == ("HeadYaw",)
+    assert not world.gate.shift.any()
+
+
+@pytest.mark.requirement("I-14")
+def test_a_joint_that_nobody_commands_keeps_its_place_when_its_shift_ends(
+    world: World,
+) -> None:
+    limits = entrusted(world)
+    place = world.joint("HeadYaw")
+    world.gate.submit_shift(limits, shifted(world, 0.5))
+    world.flush()
+    there = world.robot.q[place] = world.target_of("HeadYaw")
+    world.ledger.drop(CONTROLLER, world.ledger.tick)
+    settle(world, 3)
+    assert world.target_of("HeadYaw") == pytest.approx(there)
+    assert world.gate.present["HeadYaw"] == pytest.approx(there)
+    assert "HeadYaw" in world.told(MadeSafe)[-1].leaves
+
+
+@pytest.mark.requirement("I-11", "I-14")
+def test_a_right_that_ends_in_the_slot_moves_nothing(world: World) -> None:
+    limits = entrusted(world)
+    look = world.take("look", "HeadYaw")
+    before = world.target_of("HeadYaw")
+    assert world.gate.submit_shift(limits, shifted(world)) is None
+    tick = world.ledger.tick
+    world.ledger.allow_shift(look, CONTROLLER, tick, is_allowed=False)
+    assert world.flush() == (Refusal.NOT_COVERED,)
+    settle(world, 3)
+    assert world.target_of("HeadYaw") == before
+
+
+def test_a_shift_that_a_robot_did_not_take_is_not_in_force(world: World) -> None:
+    limits = entrusted(world)
+    world.gate.submit_shift(limits, shifted(world))
+    world.robot.fails = True
+    with pytest.raises(OSError, match="no answer"):
+        world.flush()
+    assert not world.gate.shift.any()
+    world.robot.fails = False
+    world.gate.submit_shift(limits, shifted(world))
+    world.flush()
+    assert world.gate.shift[world.joint("HeadYaw")] == 1.0
+
+
+# -- stiffness -------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("I-14")
+def test_a_stranger_is_not_granted_the_stiffness_of_somebody_elses_motors(
+    world: World,
+) -> None:
+    world.ledger.set_state("State", "Stand", 0)
+    world.take("walk", "All motors", "Stand")
+    world.ledger.add_owner(Owner(name="stranger"), 0)
+    assert world.ask(Request(owner="stranger", resources=("Stiffness",))) is None
+    optional = Request(owner="stranger", resources=("Speech",), optional=("Stiffness",))
+    got = world.ask(optional)
+    assert got is not None
+    assert not world.ledger.covers(got, "Stiffness")
+    asked = [n for n in world.told(Notified) if n.kind is NoticeKind.DEMANDED]
+    assert {notice.owner for notice in asked} == {"walk"}
+    refused = world.gate.submit(got, "Stiffness", 0.0)
+    assert refused is not None
+    settle(world, 2)
+    assert (world.robot.stiffness == 1.0).all()
+
+
+@pytest.mark.requirement("I-14")
+def test_so_it_is_for_a_loaded_robot_without_a_gate(nao: Robot) -> None:
+    """The robot's data say which motors a group of joints is."""
+    ledger = Ledger(ResourceTree(nao.resources))
+    for name in ("walk", "stranger"):
+        ledger.add_owner(Owner(name=name), 0)
+
+    def ask(owner: str, *names: str) -> bool:
+        request = Request(owner=owner, resources=names, timeout_s=0.0)
+        return ledger.request(request, 0).outcome.is_granted  # type: ignore[union-attr]
+
+    assert ask("walk", "RAnkleRoll", "LHipYawPitch")
+    assert not ask("stranger", "Stiffness")
+    assert not ask("stranger", "Legs-stiffness")
+    assert ask("stranger", "Head-stiffness")
+    assert not ask("walk", "HeadYaw")
+    assert ask("walk", "Legs-stiffness")
+
+
+def test_who_has_the_stiffness_has_the_motors_and_gives_them_back_with_it(
+    world: World,
+) -> None:
+    token = world.take("massage", "Stiffness", "HeadYaw")
+    assert world.ledger.covers(token, "LKneePitch")
+    world.ledger.release(token, world.ledger.tick, ["Stiffness"])
+    assert world.ledger.covers(token, "HeadYaw")
+    assert not world.ledger.covers(token, "LKneePitch")
+    world.take("walk", "LKneePitch")
+
+
+@pytest.mark.requirement("RM-43")
+def test_a_hot_motor_leaves_the_stiffness_of_the_others_to_who_has_it(
+    world: World,
+) -> None:
+    token = world.take("massage", "Stiffness")
+    world.ledger.freeze(["HeadYaw"], "hotEngine", 0, effort_cap=0.3)
+    assert world.gate.submit(token, "Stiffness", 0.5) is None
+    world.flush()
+    assert world.stiffness_of("HeadYaw") == 0.3
+    assert world.stiffness_of("HeadPitch") == 0.5
+
+
+@pytest.mark.requirement("I-14", "I-11")
+def test_a_motor_that_somebody_takes_is_not_limited_by_another_any_more(
+    world: World,
+) -> None:
+    limits = world.take("massage", "Stiffness", loss=Loss.PARTIAL)
+    assert world.gate.submit(limits, "Stiffness", 0.4) is None
+    world.take("look", "HeadYaw", priority=5)
+    assert world.flush() == (Refusal.NOT_COVERED,)
+    refused = world.gate.submit(limits, "Stiffness", 0.0)
+    assert refused is not None
+    assert refused.reason is Refusal.NOT_COVERED
+    assert (world.robot.stiffness == 1.0).all()
+
+
+@pytest.mark.requirement("I-14")
+def test_a_holder_consents_to_a_limit_and_ends_that(world: World) -> None:
+    walk = world.take("walk", "All motors")
+    world.ledger.add_owner(Owner(name="coach"), 0)
+    world.ledger.allow_limit(walk, "coach", 0)
+    coach = world.take("coach", "Stiffness")
+    assert not world.ledger.covers(coach, "HeadYaw")
+    assert world.gate.submit(coach, "Stiffness", 0.6) is None
+    world.flush()
+    assert (world.robot.stiffness == 0.6).all()
+    world.ledger.allow_limit(walk, "coach", world.ledger.tick, is_allowed=False)
+    assert world.gate.submit(coach, "Stiffness", 0.1) is not None
+    assert world.gate.submit_shift(coach, shifted(world)) is not None
+    world.flush()
+    assert (world.robot.stiffness == 0.6).all()
+
+
+@pytest.mark.requirement("I-14")
+def test_the_controller_limits_whoever_does_not_forbid_it_and_they_are_told(
+    world: World,
+) -> None:
+    first = world.take("look", "HeadYaw")
+    limits = entrusted(world)
+    second = world.take("walk", "LKneePitch", "LHipPitch")
+    told = {(n.owner, n.leaves, n.by) for n in limited(world)}
+    assert told == {
+        ("look", ("HeadYaw",), CONTROLLER),
+        ("walk", ("LHipPitch", "LKneePitch"), CONTROLLER),
+    }
+    assert world.gate.submit(limits, "Stiffness", 0.5) is None
+    world.flush()
+    assert (world.robot.stiffness == 0.5).all()
+    tick = world.ledger.tick
+    world.ledger.allow_limit(second, CONTROLLER, tick, is_allowed=False)
+    assert world.gate.submit(limits, "Stiffness", 0.1) is not None
+    world.ledger.release(second, tick)
+    assert world.gate.submit(limits, "Stiffness", 0.1) is None
+    assert first
+
+
+@pytest.mark.requirement("RM-46", "I-14")
+def test_a_holder_is_told_of_a_cap_by_a_virtual_owner_and_of_its_end(
+    world: World,
+) -> None:
+    world.take("walk", "LKneePitch", "LHipPitch")
+    freeze, tick = world.ledger.freeze, world.ledger.tick
+    freeze(["All motors"], "energySaving", tick, effort_cap=0.4, is_total=False)
+    world.ledger.thaw("energySaving", tick)
+    both = ("LHipPitch", "LKneePitch")
+    kinds = (NoticeKind.LIMITED, NoticeKind.UNLIMITED)
+    told = [n for n in world.told(Notified) if n.kind in kinds]
+    assert [(n.kind, n.owner, n.leaves, n.by) for n in told] == [
+        (kind, "walk", both, "energySaving") for kind in kinds
+    ]
+
+
+def limited(world: World) -> list[Notified]:
+    return [n for n in world.told(Notified) if n.kind is NoticeKind.LIMITED]
+
+
+def test_what_may_be_allowed_is_said(world: World) -> None:
+    speak = world.take("speak", "Speech")
+    with pytest.raises(BadInput, match="covers no motor: there is nothing to shift"):
+        world.ledger.allow_shift(speak, "speak", 0)
+    look = world.take("look", "HeadYaw")
+    with pytest.raises(BadInput, match="Did you mean 'look'"):
+        world.ledger.allow_limit(look, "loko", 0)
