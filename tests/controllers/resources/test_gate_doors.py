@@ -76,7 +76,7 @@ def test_a_token_for_torque_limits_moves_no_joint_of_somebody_else(
     assert world.told(Rejected)[-1].command == asked.command
 
 
-@pytest.mark.requirement("I-14", "I-13", "I-15")
+@pytest.mark.requirement("I-14")
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
@@ -227,7 +227,7 @@ def test_a_joint_that_nobody_commands_keeps_its_place_when_its_shift_ends(
     assert "HeadYaw" in world.told(MadeSafe)[-1].leaves
 
 
-@pytest.mark.requirement("I-11", "I-14")
+@pytest.mark.requirement("I-14")
 def test_a_right_that_ends_in_the_slot_moves_nothing(world: World) -> None:
     limits = entrusted(world)
     look = world.take("look", "HeadYaw")
@@ -318,7 +318,7 @@ def test_a_hot_motor_leaves_the_stiffness_of_the_others_to_who_has_it(
     assert world.stiffness_of("HeadPitch") == 0.5
 
 
-@pytest.mark.requirement("I-14", "I-11")
+@pytest.mark.requirement("I-14")
 def test_a_motor_that_somebody_takes_is_not_limited_by_another_any_more(
     world: World,
 ) -> None:

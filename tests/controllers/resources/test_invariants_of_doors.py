@@ -233,7 +233,7 @@ def test_a_shift_that_outlives_a_freeze_is_found_twice() -> None:
         assert {v.invariant for v in tale.violations()} == found
 
 
-@pytest.mark.requirement("I-15")
+@pytest.mark.requirement("I-14")
 def test_a_shift_is_refused_with_the_right_reason() -> None:
     tale = Tale()
     limits(tale)
