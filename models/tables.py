@@ -1,4 +1,4 @@
-"""CSV tables as validated rows, each knowing its file and line."""
+"""CSV tables as validated rows, each knowing its file and line; JSON by its form."""
 
 import csv
 import io
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from models import files
-from models.errors import RobotDataError
+from models.errors import BadInput, RobotDataError
 
 RowT = TypeVar("RowT", bound=BaseModel)
+FormT = TypeVar("FormT")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,40 @@ def check_columns(path: Path, found: set[str], row_type: type[BaseModel]) -> Non
         raise RobotDataError(path, 1, problem)
 
 
+def json_as(
+    path: Path, text: str | bytes, form: type[FormT], prefix: str = ""
+) -> FormT:
+    """Return JSON text as what a form says: a dataclass or model of plain data.
+
+    Types are strict: `"1"` is no number, 1.0 no whole one. Unknown keys are left out.
+
+    Args:
+        path: of the file, for the message.
+        text: of the file, or of a part of it.
+        form: what belongs there.
+        prefix: of the keys, for the message, where the text is a part.
+
+    Raises:
+        BadInput: it says which key is wrong, what is there and what belongs there.
+    """
+    try:
+        return TypeAdapter(form).validate_json(text, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        raise BadInput(f"{path} cannot be read: no JSON, {first['ctx']['error']}.")
+    place = ".".join(map(str, (*([prefix] if prefix else []), *first["loc"])))
+    if first["type"] in {"missing", "unexpected_keyword_argument"}:
+        raise BadInput(f"{path} is damaged: {place} is missing.")
+    found = repr(first["input"])
+    shown = found if len(found) <= 40 else f"{found[:37]}..."
+    where = f"{place} is {shown}" if place else f"it holds {shown}"
+    raise BadInput(f"{path} is damaged: {where}; {message_of(first)}.")
+
+
 _WORDS = {
+    "dataclass_type": "give keys with values",
+    "mapping_type": "give keys with values",
     "dict_type": "give keys with values",
     "model_type": "give keys with values",
     "list_type": "give a list",

@@ -13,9 +13,11 @@ from enum import Enum
 from pathlib import Path
 
 import numpy as np
+from pydantic import BaseModel
 
 from models import BadInput
 from models.files import read_text, why
+from models.tables import json_as
 
 FORMAT = 3
 """Version of the layout of a run folder. Since 2 it says how the robot differs from its
@@ -59,6 +61,14 @@ class RunMeta:
     """A sentence on each channel, the first part of a column's name. Empty before
     format 3."""
     format: int = FORMAT
+
+
+class _RobotData(BaseModel):
+    """What `sim.robot_data` writes."""
+
+    folder: str = ""
+    absent: list[str] = []
+    effort_limits_nm: dict[str, float] = {}
 
 
 _FIELDS_3 = frozenset(f.name for f in dataclasses.fields(RunMeta))
@@ -114,7 +124,8 @@ def read_meta(folder: Path) -> RunMeta:
     """Read `meta.json`.
 
     Raises:
-        BadInput: there is none, or it is not of a run of a known format.
+        BadInput: there is none, it is not of a run of a known format, or a field is of
+            another type than it was written.
     """
     path = folder / META_FILE
     try:
@@ -130,7 +141,7 @@ def read_meta(folder: Path) -> RunMeta:
         raise BadInput(
             f"{folder} is no run folder: it has no {META_FILE}. {give}"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"{path} cannot be read: {why(error)}.") from error
     version = data.get("format") if isinstance(data, dict) else None
     fields = _FIELDS.get(version) if isinstance(version, int) else None
@@ -139,7 +150,9 @@ def read_meta(folder: Path) -> RunMeta:
             f"{path} is not the description of a run in format 1 to {FORMAT}; its "
             f"fields must be {', '.join(sorted(_FIELDS[FORMAT]))}."
         )
-    return RunMeta(**{**data, "command": tuple(data["command"])})
+    if "robot_data" in data:
+        json_as(path, json.dumps(data["robot_data"]), _RobotData, "robot_data")
+    return json_as(path, json.dumps(data), RunMeta)
 
 
 def plain(value: object) -> object:

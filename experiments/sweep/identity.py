@@ -70,9 +70,8 @@ def _said(value: Any) -> str:
         return "absent"
     if isinstance(value, dict) and len(value) == 1:
         ((kind, inside),) = value.items()
-        if kind in {"fixed", "grid"}:
-            (value,) = inside.values()
-        else:
-            value = {kind: list(inside.values())}
+        found = list(inside.values()) if isinstance(inside, dict) else [inside]
+        is_one = kind in {"fixed", "grid"} and len(found) == 1
+        value = found[0] if is_one else {kind: found}
     text = str(list(value) if isinstance(value, tuple) else value)
     return text if len(text) <= 100 else f"{text[:97]}..."

@@ -13,16 +13,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from pydantic import BaseModel, Field
+
 from experiments.sweep.identity import differences, identity
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.trial import Trial, TrialOutcome
 from models import BadInput
-from models.files import read_text, told_if_not_written, why
+from models.files import read_bytes, told_if_not_written, why
+from models.tables import json_as
 from sim.run_meta import describe_run, plain
 
 FORMAT = 1
 """Version of the files of a sweep."""
 SWEEP_FILE, TRIALS, LOCK_FILE = "sweep.json", "trials", ".lock"
+
+
+class OtherFormat(BadInput):
+    """The file is of another version."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +39,7 @@ class TrialRecord:
     key: str
     number: int
     robot: int
-    parameters: dict[str, Any]
+    parameters: dict[str, float | str]
     seed: int
     commit: str | None
     """Of the source that ran it."""
@@ -40,6 +47,77 @@ class TrialRecord:
     error: str | None
     wall_s: float | None = None
     """Of the worker, over all of the trial."""
+
+
+class _Joint(BaseModel):
+    """What a table takes of a joint's result."""
+
+    end_degc: float
+    rise_k: float
+    joule_loss_j: float
+
+
+class _Result(BaseModel):
+    """What a table takes of `ArmResult`."""
+
+    fell: bool | None = None
+    failure: str | None = None
+    legs_joule_loss_j: float | None = None
+    legs_power_w: float | None = None
+    least_power_w: float | None = None
+    least_with_gears_w: float | None = None
+    largest_shift_deg: float | None = None
+    settled_s: float | None = None
+    left_leg_rise_k: float | None = None
+    right_leg_rise_k: float | None = None
+    shut_down_s: float | None = None
+    sim_s: float | None = None
+    physics_s: float | None = None
+    wall_s: float | None = None
+    joints: dict[str, _Joint] = {}
+
+
+class _Target(BaseModel):
+    value: float
+    tolerance: float = Field(gt=0.0)
+
+
+class _Keep(BaseModel):
+    controller: str
+    targets: dict[str, _Target]
+    mirrored: bool
+
+
+class PushForm(BaseModel):
+    """What a file has of an `experiments.standing.pushes.Push`."""
+
+    at_s: float
+    duration_s: float
+    force_n: tuple[float, float, float]
+    link: str | None
+
+
+class _Identity(BaseModel):
+    """Beside these, a key for each parameter."""
+
+    keep: _Keep | None = None
+    pushes: list[PushForm] = []
+    fast_forward: dict[str, float] | None = {}
+
+
+class _SweepFile(BaseModel):
+    """`sweep.json`, and the metadata of the table."""
+
+    name: str
+    about: str | None = None
+    spec: str
+    seed: int
+    robots: int
+    points: int = 1
+    identity: _Identity
+    versions: dict[str, str]
+    commit: str | None
+    started_utc: str
 
 
 class TrialStore:
@@ -103,8 +181,7 @@ class TrialStore:
             raise BadInput(f"{self.folder} is a file; give a folder by --out.")
         path = self.folder / SWEEP_FILE
         try:
-            before = json.loads(read_text(path))
-            there = before["identity"]
+            there = sweep_meta(path, read_bytes(path))["identity"]
         except FileNotFoundError:
             if any(p.name not in {LOCK_FILE, TRIALS} for p in self.folder.iterdir()):
                 raise BadInput(
@@ -112,16 +189,15 @@ class TrialStore:
                     "--out."
                 ) from None
             return
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except OSError as error:
             raise BadInput(
                 f"{path} cannot be read: {why(error)}. Remove {self.folder}, or give "
                 "another folder by --out."
             ) from error
-        if before.get("format") != FORMAT:
+        except BadInput as error:
             raise BadInput(
-                f"{path} has format {before.get('format')!r}; this version reads "
-                f"{FORMAT}. Give another folder by --out."
-            )
+                f"{error} Remove {self.folder}, or give another folder by --out."
+            ) from error
         differs = differences(there, identity(self._spec))
         if differs:
             raise BadInput(
@@ -171,7 +247,10 @@ class TrialStore:
 
     def read(self, key: str) -> TrialRecord | None:
         """Return what is known of a trial; None where it has no whole file."""
-        return read_record(self._path(key))
+        try:
+            return read_record(self._path(key))
+        except BadInput:
+            return None  # it runs again
 
     def records(self) -> list[TrialRecord]:
         """Return the records of all trials that have one, in the sweep's order."""
@@ -184,15 +263,41 @@ class TrialStore:
         return self.folder / TRIALS / f"{key}.json"
 
 
-def read_record(path: Path) -> TrialRecord | None:
-    """Return the record in a trial's file; None where it is not whole, or not ours."""
+def read_record(path: Path) -> TrialRecord:
+    """Return the record in a trial's file.
+
+    Raises:
+        BadInput: it is not whole, or not ours; the message says what is wrong.
+    """
     try:
-        data = json.loads(read_text(path))
-        if data.pop("format") != FORMAT:
-            return None
-        return TrialRecord(**data)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+        text = read_bytes(path)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {why(error)}.") from error
+    _check_format(path, text)
+    record = json_as(path, text, TrialRecord)
+    if record.result is not None:
+        json_as(path, json.dumps(record.result), _Result, "result")
+    return record
+
+
+def sweep_meta(path: Path, text: str | bytes) -> dict[str, Any]:
+    """Return what is known of a sweep beside its trials, from its JSON.
+
+    Raises:
+        BadInput: it is of another version's form, or damaged.
+    """
+    data = _check_format(path, text)
+    json_as(path, text, _SweepFile)
+    return data
+
+
+def _check_format(path: Path, text: str | bytes) -> dict[str, Any]:
+    data = json_as(path, text, dict[str, Any])
+    if data.get("format") != FORMAT:
+        raise OtherFormat(
+            f"{path} has format {data.get('format')!r}; this version reads {FORMAT}."
+        )
+    return data
 
 
 def write_whole(path: Path, data: Any) -> None:

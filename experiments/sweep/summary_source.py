@@ -7,7 +7,6 @@ A sweep that was killed has no table, or one from an earlier run; each trial tha
 ended is a file of its own, and these are read then.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +14,16 @@ from typing import Any
 
 from experiments.sweep.keep import keep_from, mark_kept
 from experiments.sweep.store import (
-    FORMAT,
     LOCK_FILE,
     SWEEP_FILE,
     TRIALS,
+    OtherFormat,
     read_record,
+    sweep_meta,
 )
 from experiments.sweep.table import TABLE_FILE, Sweep, frame_of, read_sweep, row_of
 from models import BadInput
-from models.files import read_text, why
+from models.files import read_bytes, why
 from sim.file_lock import is_locked
 
 
@@ -123,19 +123,18 @@ def read_folder(folder: Path) -> SweepFolder:
 def _read_meta(folder: Path, problems: list[str]) -> dict[str, Any] | None:
     path = folder / SWEEP_FILE
     try:
-        meta = json.loads(read_text(path))
-        if meta["format"] != FORMAT:
-            raise BadInput(
-                f"{path} has format {meta['format']!r}; this version reads {FORMAT}."
-            )
-        return {**meta, "identity": dict(meta["identity"]), "spec": str(meta["spec"])}
+        return sweep_meta(path, read_bytes(path))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
         problems.append(
             f"{SWEEP_FILE} cannot be read: {why(error)}. The table is read."
         )
-        return None
+    except OtherFormat:
+        raise
+    except BadInput as error:
+        problems.append(f"{error} The table is read.")
+    return None
 
 
 def _is_older(table: Path, trials: list[Path]) -> bool:
@@ -152,11 +151,19 @@ def _is_same(table: Sweep, trials: Sweep) -> bool:
 def _from_trials(
     meta: Mapping[str, Any], paths: list[Path], problems: list[str]
 ) -> Sweep:
-    found = [read_record(path) for path in paths]
-    records = sorted((r for r in found if r is not None), key=lambda r: r.number)
-    if lost := len(found) - len(records):
-        files = "1 trial's file" if lost == 1 else f"{lost} trials' files"
-        problems.append(f"{files} cannot be read: left out, as if missing.")
+    records, lost = [], []
+    for path in paths:
+        try:
+            records.append(read_record(path))
+        except BadInput as error:
+            lost.append(str(error))
+    records.sort(key=lambda record: record.number)
+    if lost:
+        files = "1 trial's file" if len(lost) == 1 else f"{len(lost)} trials' files"
+        problems.append(
+            f"{files} cannot be read: left out, as if missing. {lost[0]}"
+            + (" And so on." if len(lost) > 1 else "")
+        )
     keep = meta["identity"].get("keep")
     rows = mark_kept(keep and keep_from(keep), map(row_of, records))
     columns = [] if not records else list(records[0].parameters)

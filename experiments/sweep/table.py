@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.sweep.store import FORMAT, TrialRecord
+from experiments.sweep.store import TrialRecord, sweep_meta
 from models import BadInput
 from models.files import told_if_not_written
 
@@ -149,7 +149,7 @@ def read_sweep(path: Path | str) -> Sweep:
         )
     try:
         table = pq.read_table(file)
-        meta = json.loads((table.schema.metadata or {})[METADATA_KEY])
+        text = (table.schema.metadata or {})[METADATA_KEY]
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadInput(f"{file} cannot be read: {error}.") from error
     except KeyError:
@@ -157,10 +157,7 @@ def read_sweep(path: Path | str) -> Sweep:
             f"{file} is no table of a sweep: its metadata have no "
             f"{METADATA_KEY.decode()!r}."
         ) from None
-    if meta.get("format") != FORMAT:
-        raise BadInput(
-            f"{file} has format {meta.get('format')!r}; this version reads {FORMAT}."
-        )
+    meta = sweep_meta(file, text)
     spec = str(meta.pop("spec"))
     frame = table.to_pandas()
     for name in OUTCOMES:  # what an older version did not know yet

@@ -11,12 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import BaseModel
+
 from experiments.report.page.heat_json import read_heat_result
 from experiments.report.page.rows_file import read_rows
 from experiments.standing.results import HeatResult
+from experiments.sweep.store import PushForm
 from experiments.sweep.summary_source import is_sweep_folder
 from models import BadInput
 from models.files import read_text, why
+from models.tables import json_as
 from sim.recorder import EVENTS_FILE
 from sim.run_folder import Run, read_run
 from sim.run_meta import META_FILE, RunMeta, read_meta
@@ -26,6 +30,52 @@ if TYPE_CHECKING:
 
 HEAT_FILE, SCENARIO_FILE = "heat.json", "scenario.json"
 Kind = Literal["heat", "scenario", "other"]
+
+
+class _Verdict(BaseModel):
+    line: int | None
+    expectation: str
+    holds: bool
+    seen: str
+
+
+class _Mishap(BaseModel):
+    time_s: float
+    what: str
+
+
+class _Scenario(BaseModel):
+    """What a page takes of `ScenarioResult.as_json`."""
+
+    name: str = ""
+    verdicts: list[_Verdict] = []
+    mishaps: list[_Mishap] = []
+    fell: bool = False
+    failure: str | None = None
+    sim_s: float = 0.0
+    wall_s: float = 0.0
+    max_degc: dict[str, float] = {}
+
+
+class _World(BaseModel):
+    slope_deg: float = 0.0
+
+
+class _Simulation(BaseModel):
+    world: _World = _World()
+    misalignment_deg: dict[str, float] = {}
+    start_degc: dict[str, float] = {}
+
+
+class _Config(BaseModel):
+    """What a page takes of a run's configuration, where it has that."""
+
+    controller: str = ""
+    scenario: str = ""
+    posture: str = ""
+    duration_s: float = 0.0
+    pushes: list[PushForm] = []
+    simulation: _Simulation = _Simulation()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -148,7 +198,7 @@ def _read_single(folder: Path) -> RunSource:
     kind = kinds.get(run.meta.experiment, "other")
     scenario = None
     if kind == "scenario":
-        scenario = _read_json(folder / SCENARIO_FILE, warnings)
+        scenario = _read_scenario(folder / SCENARIO_FILE, warnings)
     return RunSource(
         folder=folder,
         kind=kind,
@@ -178,9 +228,12 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
     data = None
     if (folder / HEAT_FILE).exists():
         data = _read_json(folder / HEAT_FILE, warnings)
-    heat = None if data is None else read_heat_result(data)
-    if data is not None and heat is None:
-        warnings.append(f"{HEAT_FILE} is not the result of a heat experiment.")
+    heat = None
+    if data is not None:
+        try:
+            heat = read_heat_result(folder / HEAT_FILE, data)
+        except BadInput as error:
+            warnings.append(str(error))
     if heat is not None:
         known = list(heat.arms)
         arms.sort(key=lambda arm: known.index(arm.name) if arm.name in known else 99)
@@ -207,6 +260,8 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
 
 def _read_arm(folder: Path, warnings: list[str]) -> ArmSource:
     run = read_run(folder)
+    path, config = folder / META_FILE, json.dumps(run.meta.config)
+    json_as(path, config, _Config, "config")
     name = str(run.meta.config.get("controller", folder.name))
     frame, problems = read_rows(run)
     if n := run.damaged_events:
@@ -214,6 +269,18 @@ def _read_arm(folder: Path, warnings: list[str]) -> ArmSource:
         problems.insert(0, f"{n} damaged {lines} of {EVENTS_FILE} left out.")
     warnings += [f"{name}: {problem}" for problem in problems]
     return ArmSource(name=name, run=run, frame=frame)
+
+
+def _read_scenario(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:
+    """Read a scenario's result; None, and a warning, where there is none."""
+    data = _read_json(path, warnings)
+    try:
+        if data is not None:
+            json_as(path, json.dumps(data), _Scenario)
+    except BadInput as error:
+        warnings.append(str(error))
+        return None
+    return data
 
 
 def _read_json(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:

@@ -86,9 +86,12 @@ def test_damaged_trials_are_told_and_missing(copy: Copy) -> None:
     for path in sorted(folder.glob("trials/*.json"))[:2]:
         path.write_text("{")
     found = read_folder(folder)
-    assert found.problems == (
-        "2 trials' files cannot be read: left out, as if missing.",
+    (problem,) = found.problems
+    assert problem.startswith(
+        "2 trials' files cannot be read: left out, as if missing."
     )
+    assert str(sorted(folder.glob("trials/*.json"))[0]) in problem
+    assert problem.endswith(" And so on.")
     assert len(found.sweep.frame) == 28
 
 

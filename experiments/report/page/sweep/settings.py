@@ -8,7 +8,9 @@ from experiments.report.page.event_tables import push_words
 from experiments.report.page.views import Column, Row, Table
 from experiments.sweep.plan_tables import words_of
 from experiments.sweep.table import Sweep
+from experiments.sweep.trial import Value
 from experiments.sweep.values import Choice, Fixed, Grid, Normal, Uniform, Values
+from models import BadInput
 
 MOST_JOINTS = 3
 """Joints that are named one by one."""
@@ -57,19 +59,30 @@ def origin_table(sweep: Sweep) -> Table:
 
 def values_from(data: object) -> Values | None:
     """Return what a parameter may be, as the folder has it; None for anything else."""
-    match data:
-        case {"fixed": {"value": value}}:
-            return Fixed(value)
-        case {"grid": {"values": [*values]}}:
-            return Grid(tuple(values))
-        case {"uniform": {"low": low, "high": high}}:
-            return Uniform(low, high)
-        case {"normal": {"mean": mean, "deviation": deviation, "clip": [low, high]}}:
-            return Normal(mean, deviation, (float(low), float(high)))  # "-inf"
-        case {"choice": {"options": [*options]}}:
-            return Choice(tuple(options))
-        case _:
-            return None
+    try:
+        match data:
+            case {"fixed": {"value": str() | float() | int() as value}}:
+                return Fixed(value)
+            case {"grid": {"values": [*values]}}:
+                return Grid(
+                    tuple(v if isinstance(v, str) else float(v) for v in values)
+                )
+            case {"uniform": {"low": low, "high": high}}:
+                return Uniform(float(low), float(high))
+            case {"normal": {"mean": mean, "deviation": spread, "clip": [low, high]}}:
+                clip = float(low), float(high)  # "-inf"
+                return Normal(float(mean), float(spread), clip)
+            case {"choice": {"options": [*options]}}:
+                return Choice(tuple(map(_value, options)))
+    except (BadInput, TypeError, ValueError, OverflowError):
+        pass
+    return None
+
+
+def _value(value: object) -> Value:
+    if isinstance(value, int | float | str):
+        return value
+    raise TypeError(type(value))
 
 
 def _lines(identity: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

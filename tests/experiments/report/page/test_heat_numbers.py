@@ -41,7 +41,8 @@ def cells(table: Table, first: str) -> tuple[str, ...]:
 
 def test_a_result_comes_back_from_its_json(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "smart")
-    assert read_heat_result(json.loads(json.dumps(result.as_json()))) == result
+    data = json.loads(json.dumps(result.as_json()))
+    assert read_heat_result(Path("heat.json"), data) == result
 
 
 def test_a_result_with_unknown_and_without_new_fields_is_read(
@@ -50,8 +51,7 @@ def test_a_result_with_unknown_and_without_new_fields_is_read(
     data = make_heat_result("fixed").as_json()
     data["arms"]["fixed"]["of_the_future"] = 1
     del data["arms"]["fixed"]["settled_s"]
-    result = read_heat_result(data)
-    assert result is not None
+    result = read_heat_result(Path("heat.json"), data)
     assert result.arms["fixed"].settled_s is None
 
 

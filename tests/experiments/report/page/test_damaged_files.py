@@ -1,0 +1,209 @@
+"""A value of another type is named with file and key; nothing ends in a trace."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.report.page.run_source import read_source
+from experiments.report.page.section import section_of
+from experiments.sweep.run import run_sweep
+from experiments.sweep.store import SWEEP_FILE, TRIALS
+from experiments.sweep.summary_source import read_folder
+from experiments.sweep.table import TABLE_FILE
+from experiments.sweep.trial import Trial, TrialOutcome
+from models import BadInput
+from sim.run_folder import read_run
+from tests.experiments.sweep.files import spec_of
+from tests.experiments.sweep.outcomes import PAIRS, heat
+
+Copy = Callable[[str], Path]
+
+
+@pytest.fixture(autouse=True)
+def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.report.page.section.heat_figures", lambda *_: [])
+
+
+def damage(path: Path, place: tuple[str | int, ...], value: object) -> None:
+    """Put a value at a place of a JSON file."""
+    data: Any = json.loads(path.read_text(encoding="utf-8"))
+    inside = data
+    for key in place[:-1]:
+        inside = inside[key]
+    inside[place[-1]] = value
+    path.write_text(json.dumps(data), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "says"),
+    [
+        (("seed",), "x", "seed is 'x'; give a whole number."),
+        (("rows",), [], r"rows is \[\]; give a whole number."),
+        (("command",), 3, "command is 3; give a list."),
+        (("command",), [3], "command.0 is 3; give a text."),
+        (("state",), None, "state is None; give a text."),
+        (("versions",), [], r"versions is \[\]; give keys with values."),
+        (("columns", "time_s"), 1, "columns.time_s is 1; give a text."),
+        (("config",), "x", "config is 'x'; give keys with values."),
+        (("robot_data",), 3, "robot_data is 3; give keys with values."),
+        (("robot_data", "absent"), 3, "robot_data.absent is 3; give a list."),
+        (
+            ("robot_data", "effort_limits_nm", "HeadYaw"),
+            "x",
+            "robot_data.effort_limits_nm.HeadYaw is 'x'; give a number.",
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_description_is_told(
+    copy_of: Copy, place: tuple[str, ...], value: object, says: str
+) -> None:
+    folder = copy_of("odd") / "smart"
+    path = folder / "meta.json"
+    damage(path, place, value)
+    with pytest.raises(BadInput, match=f"{re.escape(str(path))} is damaged: {says}"):
+        read_run(folder)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "says"),
+    [
+        (("controller",), [], "config.controller is "),
+        (("simulation",), 3, "config.simulation is 3"),
+        (("simulation", "world"), "x", "config.simulation.world is 'x'"),
+        (
+            ("simulation", "misalignment_deg", "LHipRoll"),
+            None,
+            "config.simulation.misalignment_deg.LHipRoll is None; give a number",
+        ),
+        (("pushes",), {}, "config.pushes is "),
+        (("pushes",), [3], "config.pushes.0 is 3"),
+    ],
+)
+def test_what_is_wrong_in_a_configuration_is_told(
+    copy_of: Copy, place: tuple[str, ...], value: object, says: str
+) -> None:
+    """The robot is left out of the page; alone, it is refused."""
+    folder = copy_of("odd")
+    damage(folder / "smart" / "meta.json", ("config", *place), value)
+    source = read_source(folder)
+    told = "\n".join(source.warnings)
+    assert "smart is left out" in told
+    assert says in told
+    assert section_of(source, "run1", with_replay=False).results
+    with pytest.raises(BadInput, match=re.escape(says)):
+        read_source(folder / "smart")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "says"),
+    [
+        (("minutes",), "x", "minutes is 'x'; give a number."),
+        (("arms", "smart", "sim_s"), [], "arms.smart.sim_s is []; give a number."),
+        (
+            ("arms", "smart", "joints", "HeadYaw", "end_degc"),
+            "hot",
+            "arms.smart.joints.HeadYaw.end_degc is 'hot'; give a number.",
+        ),
+        (("settings", "start_degc"), 3, "settings.start_degc is 3"),
+    ],
+)
+def test_what_is_wrong_in_a_result_is_told_and_rows_are_read(
+    copy_of: Copy, place: tuple[str, ...], value: object, says: str
+) -> None:
+    folder = copy_of("odd")
+    damage(folder / "heat.json", place, value)
+    source = read_source(folder)
+    assert f"{folder / 'heat.json'} is damaged: {says}" in "\n".join(source.warnings)
+    assert section_of(source, "run1", with_replay=False).results, "of the rows"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "says"),
+    [
+        ({"verdicts": 3}, "verdicts is 3; give a list."),
+        ({"verdicts": [{"holds": 1}]}, "verdicts.0.line is missing."),
+        ({"max_degc": {"HeadYaw": "x"}}, "max_degc.HeadYaw is 'x'; give a number."),
+        ({"mishaps": [{"time_s": None, "what": "x"}]}, "mishaps.0.time_s is None"),
+        ({"sim_s": {}}, "sim_s is {}; give a number."),
+    ],
+)
+def test_what_is_wrong_in_a_scenarios_result_is_told(
+    copy_of: Copy, scenario: dict[str, object], says: str
+) -> None:
+    folder = copy_of("odd") / "smart"
+    damage(folder / "meta.json", ("experiment",), "scenario")
+    (folder / "scenario.json").write_text(json.dumps(scenario), encoding="utf-8")
+    source = read_source(folder)
+    assert source.scenario is None
+    assert says in "\n".join(source.warnings)
+    section_of(source, "run1", with_replay=False)
+
+
+# -- sweeps --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "says"),
+    [
+        (("number",), "x", "number is 'x'; give a whole number."),
+        (("robot",), 1.5, "robot is 1.5; "),
+        (("parameters",), [], r"parameters is []; give keys with values."),
+        (("result",), 3, "result is 3; give keys with values."),
+        (("result", "legs_power_w"), "x", "result.legs_power_w is 'x'; give a number."),
+        (("result", "joints"), [], "result.joints is []; give keys with values."),
+        (("format",), 7, "has format 7; this version reads 1."),
+    ],
+)
+def test_a_damaged_trial_is_left_out_and_told_and_made_again(
+    tmp_path: Path, place: tuple[str, ...], value: object, says: str
+) -> None:
+    folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
+    whole = run_sweep(spec, folder, work=heat)
+    path = sorted((folder / TRIALS).glob("*.json"))[3]
+    damage(path, place, value)
+    (folder / TABLE_FILE).unlink()
+    found = read_folder(folder)
+    (problem,) = (p for p in found.problems if "left out" in p)
+    assert problem.startswith("1 trial's file cannot be read: left out, as if missing.")
+    assert str(path) in problem
+    assert says in problem
+    assert len(found.sweep.frame) == len(whole.frame) - 1
+    again: list[str] = []
+
+    def work(trial: Trial) -> TrialOutcome:
+        again.append(trial.key)
+        return heat(trial)
+
+    mended = run_sweep(spec, folder, work=work)
+    assert again == [path.stem]
+    assert mended.frame.equals(whole.frame)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "says"),
+    [
+        (("identity",), 3, "identity is 3; give keys with values."),
+        (("identity", "keep"), [], "identity.keep is []; give keys with values."),
+        (("identity", "pushes"), 3, "identity.pushes is 3; give a list."),
+        (("robots",), "x", "robots is 'x'; give a whole number."),
+        (("name",), None, "name is None; give a text."),
+        (("versions",), 3, "versions is 3; give keys with values."),
+    ],
+)
+def test_a_damaged_description_of_a_sweep_is_told(
+    tmp_path: Path, place: tuple[str, ...], value: object, says: str
+) -> None:
+    """Shown from its table; not gone on with."""
+    folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
+    whole = run_sweep(spec, folder, work=heat)
+    path = folder / SWEEP_FILE
+    damage(path, place, value)
+    found = read_folder(folder)
+    assert found.problems == (f"{path} is damaged: {says} The table is read.",)
+    assert found.sweep.frame.equals(whole.frame)
+    with pytest.raises(BadInput, match="or give another folder by --out"):
+        run_sweep(spec, folder, work=heat)
