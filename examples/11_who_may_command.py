@@ -1,13 +1,12 @@
 """Three behaviours share a robot; the list shows who holds and who waits.
 
 `greet` takes speech and the right arm together or not at all, and its two steps only if
-the legs happen to be free. `dance` gives way on demand. `guard` reserves the head for
-its parts, one of which uses it at a time.
+the legs happen to be free. `dance` gives way on demand. What `guard` takes, the head,
+is open to its parts, one of which uses it at a time.
 """
 
 from controllers.resources import (
     Ledger,
-    Mode,
     Owner,
     Request,
     ResourceTree,
@@ -31,8 +30,8 @@ def main() -> None:
     requests = (
         Request(owner="walk", resources=("Legs", "Stand")),
         Request(owner="dance", resources=("Arms",)),
-        Request(owner="guard", resources=("Head",), mode=Mode.RESERVE),
-        Request(owner="look", resources=("HeadYaw",)),  # of what its parent keeps
+        Request(owner="guard", resources=("Head",)),
+        Request(owner="look", resources=("HeadYaw",)),  # of what its parent has
         Request(owner="greet", resources=("TTS", "Right arm"), optional=("Legs",)),
         Request(owner="walk", resources=("Head",)),  # waits for look and for guard
     )

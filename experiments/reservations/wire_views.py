@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from controllers.resources.snapshot import ResourceRow, Snapshot
+from controllers.resources.snapshot import Holding, ResourceRow, Snapshot
 from controllers.resources.trace import Notified, Released
 from controllers.resources.words import LossCause, Mode, NoticeKind
 from experiments.reservations.inbox import Letter
@@ -200,7 +200,7 @@ def _row(
             HoldingData(
                 owner=h.owner,
                 token=str(h.token),
-                mode=h.mode,
+                mode=_mode(h, whole) if parts is not None else h.mode,
                 priority=h.priority,
                 held_s=_seconds(now - h.since_tick, tick_s),
                 share_percent=h.share_percent,
@@ -226,6 +226,12 @@ def _row(
         is_active=row.is_active,
         used_percent=row.used_percent,
     )
+
+
+def _mode(holding: Holding, whole: list[ResourceRow]) -> Mode:
+    """Return how a composite is held: in use, if any leaf is."""
+    modes = {h.mode for leaf in whole for h in leaf.holders if h.token == holding.token}
+    return Mode.USE if Mode.USE in modes else Mode.RESERVE
 
 
 def _virtual(row: ResourceRow, whole: list[ResourceRow]) -> tuple[VirtualData, ...]:

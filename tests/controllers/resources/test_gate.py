@@ -454,3 +454,27 @@ def test_commands_may_go_untold_but_no_refusal(nao: Robot) -> None:
     told = [e for e in world.events if isinstance(e, Commanded | Executed | Rejected)]
     assert [type(event) for event in told] == [Commanded, Rejected]
     assert refused == told[1]
+
+
+@pytest.mark.requirement("RM-26", "AR-10", "AR-11")
+def test_while_a_part_has_a_joint_its_whole_does_not_move_it(world: World) -> None:
+    """Not what it had submitted before either; given back, it moves again."""
+    whole = world.take("dance", "Head")
+    world.ledger.add_owner(Owner(name="nod", parent="dance"), world.ledger.tick)
+    assert world.gate.submit(whole, "HeadYaw", 0.1) is None
+    part = world.ask(Request(owner="nod", resources=("HeadYaw",)))
+    assert world.flush() == (Refusal.NOT_COVERED,)
+    refused = world.gate.submit(whole, "HeadYaw", 0.2)
+    assert refused is not None
+    assert refused.reason is Refusal.NOT_COVERED
+    assert world.gate.submit(part, "HeadYaw", 0.3) is None
+    assert world.gate.submit(whole, "HeadPitch", 0.1) is None
+    assert world.flush() == ()
+    assert world.target_of("HeadYaw") == 0.3
+    assert world.target_of("HeadPitch") == 0.1
+    assert part is not None
+    world.ledger.release(part, world.ledger.tick)
+    assert world.gate.submit(whole, "HeadYaw", 0.2) is None
+    assert world.flush() == ()
+    assert world.target_of("HeadYaw") == 0.2
+    assert not world.checker.finish()

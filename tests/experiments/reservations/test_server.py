@@ -13,7 +13,6 @@ import pytest
 
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request
-from controllers.resources.words import Mode
 from experiments.reservations.serve import ReservationServer
 from experiments.reservations.threaded import SharedLedger
 from tests.experiments.reservations.helpers import (
@@ -95,10 +94,13 @@ def test_a_request_sent_twice_with_one_mark_is_asked_once(http: httpx.Client) ->
 
 
 @pytest.mark.requirement("RM-26", "RM-28")
-def test_only_parts_of_an_owner_use_what_it_reserves(http: httpx.Client) -> None:
+@pytest.mark.parametrize("terms", [{}, {"mode": "reserve"}])
+def test_only_parts_of_an_owner_use_what_it_has(
+    http: httpx.Client, terms: dict[str, str]
+) -> None:
     parent, stranger = register(http, "parent"), register(http, "stranger")
     child = register(http, "child", parent_key=parent["Owner-Key"])
-    ask(http, parent, "Head", mode="reserve")
+    ask(http, parent, "Head", **terms)
     assert ask(http, stranger, "HeadYaw")["outcome"]["kind"] == "denied"
     assert ask(http, child, "HeadYaw")["outcome"]["kind"] == "granted"
 
@@ -239,12 +241,14 @@ def test_holding_all_of_a_composite_shows_at_the_composite(
 ) -> None:
     front.add_owner(Owner(name="parent"))
     front.add_owner(Owner(name="child", parent="parent"))
-    front.take(Request(owner="parent", resources=("Head",), mode=Mode.RESERVE))
-    front.take(Request(owner="child", resources=("HeadYaw",)))
-    rows = {row["name"]: row for row in http.get("/resources").json()["resources"]}
-    holders = [(h["owner"], h["mode"]) for h in rows["Head"]["holders"]]
-    assert holders == [("parent", "reserve")]
-    assert {h["owner"] for h in rows["HeadYaw"]["holders"]} == {"parent", "child"}
+    front.take(Request(owner="parent", resources=("Head",)))
+    for name, shown in (("HeadYaw", "use"), ("HeadPitch", "reserve")):
+        front.take(Request(owner="child", resources=(name,)))
+        rows = {row["name"]: row for row in http.get("/resources").json()["resources"]}
+        holders = [(h["owner"], h["mode"]) for h in rows["Head"]["holders"]]
+        assert holders == [("parent", shown)]  # in use as long as any part of it is
+        holders = [(h["owner"], h["mode"]) for h in rows[name]["holders"]]
+        assert holders == [("child", "use"), ("parent", "reserve")]
 
 
 # -- owners that come and go ----------------------------------------------------------
