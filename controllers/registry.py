@@ -17,6 +17,7 @@ from controllers.plain import ConstantStiffness, FixedStiffness
 from controllers.robot_interface import Controller
 from controllers.stiffness import ProductPolicy, SmartStiffness, SmartStiffnessCfg
 from models import BadInput, TestbedError, UnknownName
+from models.rows import number_of
 
 ENTRY_POINT_GROUP = "nao_testbed.controllers"
 ControllerFactory = Callable[[str | None], Controller]
@@ -29,7 +30,7 @@ def _fixed(argument: str | None) -> Controller:
 
 def _constant(argument: str | None) -> Controller:
     try:
-        value = float(argument or "")
+        value = number_of(argument or "")
     except ValueError:
         raise BadInput(
             f"controller 'constant:{argument or ''}' has no number; give a stiffness "

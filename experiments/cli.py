@@ -16,7 +16,7 @@ from experiments.bench.command import bench_command
 from experiments.export.command import export_command
 from experiments.heat.command import heat_command, preset_search_command
 from experiments.identify_heating.command import identify_command
-from experiments.options import RobotOption
+from experiments.options import Commands, RobotOption
 from experiments.posture_search.command import posture_search_command
 from experiments.replay.command import replay_command
 from experiments.report.page.command import report
@@ -54,7 +54,7 @@ class _Ordered(TyperGroup):
         return sorted(self.commands, key=ORDER.index)
 
 
-app = typer.Typer(
+app = Commands(
     cls=_Ordered,
     help="A physics testbed for humanoid robots: heat, stiffness, shared resources.",
     no_args_is_help=True,

@@ -1,9 +1,51 @@
 """Options that several commands of `nao-testbed` take, and mean the same by."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+class PlainNumbers(TyperCommand):
+    """A command whose number options take no underscores, as Python's numbers do.
+
+    `--minutes 1_5` would be 15 minutes, and nobody would be told.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse such a number, then do what any command does.
+
+        Raises:
+            BadParameter: one of them.
+        """
+        given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        params: list[Any] = self.get_params(ctx)
+        for param in params:
+            value = given.get(param.name or "")
+            for text in value if isinstance(value, list) else [value]:
+                if _is_number(param) and isinstance(text, str) and "_" in text:
+                    said = f"{text!r} has an underscore; write the number without it."
+                    raise typer.BadParameter(said, ctx=ctx, param=param)
+        return super().parse_args(ctx, args)
+
+
+class Commands(typer.Typer):
+    """Commands of `nao-testbed`, each of them with plain numbers."""
+
+    def command(
+        self, name: str | None = None, **settings: Any
+    ) -> Callable[[FunctionT], FunctionT]:
+        """Return what registers a function, as typer's own does."""
+        return super().command(name, **{"cls": PlainNumbers, **settings})
+
+
+def _is_number(param: Any) -> bool:
+    return param.type_descriptor.annotation in {int, float}
+
 
 JsonOption = Annotated[
     str | None,

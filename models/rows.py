@@ -8,9 +8,27 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-Real = Annotated[float, Field(allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+def number_of(text: str) -> float:
+    """Return the number that a text says, in a cell or on a command line.
+
+    Raises:
+        ValueError: it says none, or has underscores, which Python alone would take: who
+            writes 1_5 more likely means 1.5 than 15.
+    """
+    if "_" in text:
+        raise ValueError(f"{text} has an underscore; write the number without it")
+    return float(text)
+
+
+def _plain(value: object) -> object:
+    return number_of(value) if isinstance(value, str) and "_" in value else value
+
+
+Plain = BeforeValidator(_plain)
+Real = Annotated[float, Field(allow_inf_nan=False), Plain]
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False), Plain]
+NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False), Plain]
 LONGEST_S = 86_400.0
 """Of any time that a file gives, in s: a day, as the longest scenario."""
 LONGEST_ENTRY_S = 600.0
@@ -187,6 +205,6 @@ class LedRow(SourcedRow):
 
     name: Name
     link: Name
-    count: Annotated[int, Field(gt=0)]
+    count: Annotated[int, Field(gt=0), Plain]
     channels: Literal["rgb", "blue", "white"]
-    levels: Annotated[int, Field(gt=1)]
+    levels: Annotated[int, Field(gt=1), Plain]

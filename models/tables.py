@@ -63,25 +63,36 @@ def read_cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line number and the cells of each row of a CSV file.
 
     Raises:
-        RobotDataError: no header, a column twice, or a row of another length.
+        RobotDataError: no header, a column twice, a row of another length, or a cell
+            longer than any that makes sense.
     """
-    reader = csv.reader(io.StringIO(read_text(path)))
-    header = next(reader, None)
+    rows = _rows(path)
+    _, header = next(rows, (0, []))
     if not header:
         raise RobotDataError(path, 1, "the table has no header.")
     double = sorted({column for column in header if header.count(column) > 1})
     if double:
         raise RobotDataError(path, 1, f"column {double[0]!r} appears twice.")
-    for cells in reader:
+    for line, cells in rows:
         if not cells:
             continue
         if len(cells) != len(header):
-            raise RobotDataError(
-                path,
-                reader.line_num,
-                f"row has {len(cells)} cells; the header has {len(header)}.",
-            )
-        yield reader.line_num, dict(zip(header, cells, strict=True))
+            problem = f"row has {len(cells)} cells; the header has {len(header)}."
+            raise RobotDataError(path, line, problem)
+        yield line, dict(zip(header, cells, strict=True))
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(read_text(path)))
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            problem = f"a cell cannot be read: {error}; is a quotation mark left open?"
+            raise RobotDataError(path, max(reader.line_num, 1), problem) from error
+        if cells is None:
+            return
+        yield reader.line_num, cells
 
 
 def read_table(path: Path, row_type: type[RowT], key: str, kind: str) -> Table[RowT]:

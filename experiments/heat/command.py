@@ -13,6 +13,7 @@ import typer
 from experiments.options import JsonOption, RobotOption
 from experiments.stop_signals import heed_stop_signals
 from models import BadInput
+from models.rows import number_of
 
 
 def heat_command(
@@ -150,7 +151,7 @@ def _pairs(option: str, items: Iterable[str]) -> dict[str, float]:
     for item in items:
         name, equals, text = item.partition("=")
         try:
-            value = float(text)
+            value = number_of(text)
         except ValueError:
             equals = ""
             value = 0.0

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from models import BadInput
 from models.files import read_text
+from models.rows import number_of
 
 FloatArray = NDArray[np.float64]
 
@@ -117,7 +118,7 @@ def _number(text: str) -> tuple[float, bool]:
     if text.lower() in MISSING:
         return np.nan, True
     try:
-        return float(text), True
+        return number_of(text), True
     except ValueError:
         return np.nan, False
 
@@ -144,6 +145,14 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
             f"columns."
         )
     separator = max(SEPARATORS, key=kept[0][1].count)
-    return [
-        (number, next(csv.reader([line], delimiter=separator))) for number, line in kept
-    ]
+    return [(number, _cells(path, number, line, separator)) for number, line in kept]
+
+
+def _cells(path: Path, number: int, line: str, separator: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=separator))
+    except csv.Error as error:
+        raise BadInput(
+            f"{path}:{number}: a cell cannot be read: {error}; is a quotation mark "
+            "left open?"
+        ) from error

@@ -11,13 +11,14 @@ from typing import Annotated
 
 import typer
 
+from experiments.options import Commands
 from models import BadInput
 
 NEEDED = ("fastapi", "httpx", "uvicorn")
 SECRET_VARIABLE = "NAO_TESTBED_SECRET"  # its name, not its value
 DEFAULT_URL = "http://127.0.0.1:8640"
 
-resources_app = typer.Typer(
+resources_app = Commands(
     help="Reserve resources of a robot over the network, and see who has them.",
     no_args_is_help=True,
 )

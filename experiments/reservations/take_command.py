@@ -17,6 +17,7 @@ from experiments.reservations.client import Client
 from experiments.reservations.link import printable
 from experiments.reservations.wire_views import NoticeData
 from models import BadInput
+from models.rows import number_of
 
 LOOK_S = 0.1
 """How often a held token is looked at, in s."""
@@ -137,7 +138,7 @@ def _rates(texts: tuple[str, ...]) -> dict[str, float]:
     for text in texts:
         name, equals, percent = text.rpartition("=")
         try:
-            rates[name] = float(percent)
+            rates[name] = number_of(percent)
         except ValueError:
             equals = ""
         if not (name and equals):

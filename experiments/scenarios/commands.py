@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import JsonOption, RobotOption
+from experiments.options import Commands, JsonOption, RobotOption
 from experiments.stop_signals import heed_stop_signals
 from models import BadInput
 
-scenario_app = typer.Typer(
+scenario_app = Commands(
     help="Scripted scenarios: who wants what, what happens, what is expected.",
     no_args_is_help=True,
 )

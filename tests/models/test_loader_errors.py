@@ -15,6 +15,27 @@ TRUNK_INERTIA = 'ixx="0.00283333" ixy="0" ixz="0" iyy="0.00173333" iyz="0"'
 
 # file, old text, new text, file and line of the message, the message
 CASES = {
+    "number with an underscore": (
+        "joints.csv",
+        KNEE,
+        KNEE.replace("6.0", "6_0"),
+        "joints.csv:3",
+        "max_velocity is '6_0': 6_0 has an underscore; write the number without it",
+    ),
+    "cell without an end": (
+        "joints.csv",
+        KNEE,
+        "x" * 200_000,
+        "joints.csv:3",
+        "a cell cannot be read: field larger than field limit (131072)",
+    ),
+    "quotation mark left open": (
+        "motors.csv",
+        "name,type",
+        '"name,type' + "x" * 200_000,
+        "motors.csv:1",
+        "is a quotation mark left open?",
+    ),
     "missing column": (
         "joints.csv",
         "kd,friction",

@@ -5,9 +5,13 @@ The messages are compared whole: they are part of what a user gets.
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from experiments.cli import app
+from experiments.options import PlainNumbers
 from models import default_robot_folder, load_robot
 from tests.experiments.command.helpers import Launch, Run
 
@@ -40,6 +44,9 @@ NAMES = {
     "--controllers fixed:2": "controller 'fixed' takes no argument; got '2'.",
     "--controllers constant": "controller 'constant:' has no number; give a stiffness "
     "from 0 to 1, as in 'constant:0.6'.",
+    "--controllers constant:0_6": "controller 'constant:0_6' has no number; give a "
+    "stiffness from 0 to 1, as in 'constant:0.6'.",
+    "--misalign LAnklePitch=2_0": f"--misalign 'LAnklePitch=2_0' {PAIR}",
     "--controllers constant:1.4": "constant stiffness 1.4; give a number from 0 to 1.",
     "--controllers constant:nan": "constant stiffness nan; give a number from 0 to 1.",
     "--preset documnt": "Preset 'documnt' is not in the testbed. Did you mean "
@@ -146,7 +153,8 @@ def test_bad_input_ends_with_one_message_and_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    "option", ["--minutes ten", "--seed 1.5", "--slope", "--frobnicate 1"]
+    "option",
+    ["--minutes ten", "--seed 1.5", "--slope", "--frobnicate 1"],
 )
 def test_a_line_that_cannot_be_read_names_the_option(
     here: Path, nao_testbed: Run, option: str
@@ -245,3 +253,46 @@ def test_bad_input_of_the_real_command(here: Path, launch: Launch) -> None:
     assert err == f"error: {NAMES['--posture PosInit']}\n"
     assert out == ""
     assert not tree(here)
+
+
+NUMBER_OPTIONS = [
+    "heat --minutes 1_0",
+    "heat --minutes=1_000",
+    "heat --seed 1_0",
+    "heat --slope -1_0",
+    "heat --physics-dt 0.00_1",
+    "scenario run emergency --seed 1_0",
+    "sweep fifty_robots --jobs 1_0",
+    "posture-search Stand --within 1_0",
+    "identify log.csv --ambient 2_5",
+    "resources serve --port 80_80",
+    "resources take Head --timeout 1_0",
+    "bench --seconds 1_0",
+    "preset-search --generations 1_0",
+]
+
+
+@pytest.mark.parametrize("line", NUMBER_OPTIONS)
+def test_a_number_with_an_underscore_is_not_another_number(
+    here: Path, nao_testbed: Run, line: str
+) -> None:
+    ran = nao_testbed(line)
+    assert ran.status == 2
+    assert "has an underscore; write the number without it" in ran.err
+    assert not tree(here)
+
+
+def test_every_number_option_is_a_plain_one() -> None:
+    """No command is registered past `experiments.options.Commands`."""
+
+    def leaves(command: Any) -> list[Any]:
+        below = getattr(command, "commands", None)
+        return (
+            [command]
+            if below is None
+            else [leaf for inner in below.values() for leaf in leaves(inner)]
+        )
+
+    commands = leaves(get_command(app))
+    assert len(commands) > 15
+    assert all(isinstance(command, PlainNumbers) for command in commands)

@@ -161,6 +161,8 @@ BAD = {
         "1,30,1",
         "2,hot,1",
     ],
+    r"log.csv:3: column 'temperature_degc' holds '3_0'": ["0,30,1", "1,3_0,1"],
+    r"log.csv:3: a cell cannot be read: field larger": ["0,30,1", "x" * 200_000],
     r"log.csv:3: 2 cells in this row, 3 in the header": ["0,30,1", "1,30"],
     "has 3 rows with a time; give at least 5": rows(3),
     "no stretch with 5 temperatures": [f"{k},,0.5" for k in range(20)],
