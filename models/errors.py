@@ -10,6 +10,9 @@ from pathlib import Path
 MOST_LISTED = 100
 """Names that a message about an unknown one lists at most."""
 
+LONGEST_SAID = 200
+"""Characters of an unknown name that a message repeats at most."""
+
 
 class TestbedError(Exception):
     """Base class of every error that this project raises on purpose."""
@@ -29,13 +32,18 @@ class UnknownName(BadInput):
         self.kind = kind
         self.name = name
         self.known = tuple(known)
-        close = get_close_matches(name, self.known, n=1, cutoff=0.6)
+        said = repr(name)
+        close: list[str] = []
+        if len(said) > LONGEST_SAID:
+            said = f"{said[: LONGEST_SAID - 3]}..."
+        else:
+            close = get_close_matches(name, self.known, n=1, cutoff=0.6)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         listed = ", ".join(self.known[:MOST_LISTED])
         more = len(self.known) - MOST_LISTED
         rest = f" and {more} more" if more > 0 else ""
         super().__init__(
-            f"{kind} {name!r} is not in {where}.{hint} Known: {listed or 'none'}{rest}."
+            f"{kind} {said} is not in {where}.{hint} Known: {listed or 'none'}{rest}."
         )
 
 

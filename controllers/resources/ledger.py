@@ -27,7 +27,7 @@ from controllers.resources.core.rights import Rights, may_limit, may_shift
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.core.wanted import covered, waiting_for
 from controllers.resources.ledger_cfg import LedgerCfg
-from controllers.resources.names import check_names
+from controllers.resources.names import check_name, check_names
 from controllers.resources.owner import Owner
 from controllers.resources.policies import ConflictPolicy, Demand
 from controllers.resources.request import Request
@@ -44,6 +44,7 @@ from controllers.resources.words import (
     Why,
 )
 from models import BadInput
+from models.real_numbers import short
 from models.resource_node import ResourceKind
 
 __all__ = ["Ledger", "Listener"]
@@ -267,6 +268,9 @@ class Ledger:
         Raises:
             UnknownName: the owner is not known.
         """
+        if type(token) is not Token:
+            kind = type(token).__name__  # its value may be a secret
+            raise BadInput(f"a token is of type {kind}; give the Token of a grant.")
         return self._book.follow(self._book.owner(owner), token)
 
     def is_genuine(self, token: Token | None) -> bool:
@@ -340,6 +344,8 @@ class Ledger:
             BadInput: it is known under another parent, has the name of a virtual owner
                 or of a behaviour that runs, or is too deep in the tree.
         """
+        if not isinstance(owner, Owner):
+            raise BadInput(f"an owner is {short(owner)}; give an Owner.")
         has_hook = owner.on_stop is not None or owner.on_lost is not None
         if has_hook and self._call_hooks not in self._book.listeners:
             self.hear_at_once(self._call_hooks)
@@ -428,9 +434,9 @@ class Ledger:
             UnknownName: one is not known; nothing changes.
             BadInput: one text is given for several names.
         """
+        names = check_names(owners, "owners")
         with self._calls.at(tick):
-            check_names(owners, "owners")
-            self._lives.give_up([self._book.owner(name) for name in owners])
+            self._lives.give_up([self._book.owner(name) for name in names])
 
     def forget_owner(self, owner: str, tick: int) -> None:
         """Drop an owner, and know it no more.
@@ -497,6 +503,8 @@ class Ledger:
             StaleToken: the token to be enlarged is dead.
         """
         book = self._book
+        if not isinstance(request, Request):
+            raise BadInput(f"a request is {short(request)}; give a Request.")
         with self._calls.at(tick):
             owner = book.owner(request.owner)
             add_to = None if request.add_to is None else book.live(request.add_to)
@@ -508,14 +516,14 @@ class Ledger:
     def demand_again(self, ticket: int, tick: int) -> None:
         """Ask once more, before its retry, those in the way of a request that waits."""
         with self._calls.at(tick):
-            waiting = self._book.waiting.get(ticket)
+            waiting = self._book.request(ticket)
             if waiting is not None and waiting.resumes is None:
                 self._demands.demand_unless_promised(waiting)
 
     def withdraw(self, ticket: int, tick: int, why: Why = Why.WITHDRAWN) -> bool:
         """Cancel a request that waits; return whether it did."""
         with self._calls.at(tick):
-            waiting = self._book.waiting.get(ticket)
+            waiting = self._book.request(ticket)
             if waiting is not None:
                 self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, why)
         return waiting is not None
@@ -530,6 +538,7 @@ class Ledger:
             UnknownName: a resource is not known.
             BadInput: it does not cover one of them.
         """
+        names = None if names is None else check_names(names, "names")
         with self._calls.at(tick):
             reservation = self._book.live(token)
             leaves = (
@@ -663,6 +672,9 @@ class Ledger:
             UnknownName: a resource is not known.
             BadInput: the cap is out of range, or a real owner has that name.
         """
+        names, by = check_names(names, "names"), check_name(by, "a virtual owner")
+        if type(is_total) is not bool:
+            raise BadInput(f"is_total is {short(is_total)}; give true or false.")
         with self._calls.at(tick):
             leaves = self._resources.leaves_of(names)
             self._body.freeze(leaves, by, Freeze(is_total, effort_cap))
@@ -674,7 +686,7 @@ class Ledger:
             BadInput: a real owner has it.
         """
         with self._calls.at(tick):
-            self._body.add_virtual_owner(name)
+            self._body.add_virtual_owner(check_name(name, "a virtual owner"))
 
     def thaw(self, by: str, tick: int, names: Iterable[str] | None = None) -> None:
         """Let a virtual owner give back leaves: its cause is over (RM-45).
@@ -687,6 +699,8 @@ class Ledger:
         Raises:
             UnknownName: a resource is not known.
         """
+        names = None if names is None else check_names(names, "names")
+        by = check_name(by, "a virtual owner")
         with self._calls.at(tick):
             every = (self.tree.root.name,)
             self._body.thaw(
@@ -724,6 +738,7 @@ class Ledger:
         Raises:
             UnknownName: there is no such set, or no such state in it.
         """
+        by = check_name(by, "an asker") if by else ""
         with self._calls.at(tick):
             states = self._book.group(group)
             leaf = None if wanted is None else self._book.state(group, wanted)

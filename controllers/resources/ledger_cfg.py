@@ -5,9 +5,12 @@ from math import ceil
 
 from controllers.resources.words import Preemption, word
 from models import BadInput
+from models.real_numbers import as_number, short
 
 LONGEST_S = 1e9
 """A time limit beyond which nothing is waited for, in s."""
+SHORTEST_S = 1e-9
+"""A tick or retry period below which times could not be counted, in s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +24,8 @@ class LedgerCfg:
     """Period in s at which holders are told again of those who wait (RM-19)."""
     overtake_s: float = 0.0
     """Time in s for which a request that waits may be passed by later ones of equal
-    priority that can be granted at once: more use of the resources, later groups."""
+    priority that can be granted at once, so that a waiting group does not mute the
+    robot; then nobody passes it, so that it does not starve. 0 lets nobody pass."""
     tells_commands: bool = True
     """Whether listeners are told of every command that a gate takes and writes, some
     thousands a second. Without, a long run costs less, and its trace cannot prove who
@@ -33,24 +37,38 @@ class LedgerCfg:
         """Refuse periods that are none.
 
         Raises:
-            BadInput: a period is not positive, or the number of records negative.
+            BadInput: a period is no positive number, the number of records no whole
+                one from 0, or a choice neither true nor false.
             UnknownName: there is no such preemption.
         """
         preemption = word(Preemption, self.preemption, "Preemption")
         object.__setattr__(self, "preemption", preemption)
         for name in ("tick_s", "retry_s"):
-            value = getattr(self, name)
-            if not 0.0 < value < float("inf"):
-                raise BadInput(f"{name} is {value} s; give a positive number.")
-        if not 0.0 <= self.overtake_s < float("inf"):
+            accepted = f"give a positive number, {SHORTEST_S:g} or more"
+            self._check_time(name, SHORTEST_S, accepted)
+        self._check_time(
+            "overtake_s", 0.0, "give 0 to let nobody pass, or a positive number"
+        )
+        if type(self.dead_tokens_kept) is not int or self.dead_tokens_kept < 0:
             raise BadInput(
-                f"overtake_s is {self.overtake_s} s; give 0 to let nobody pass, or a "
-                "positive number."
+                f"dead_tokens_kept is {short(self.dead_tokens_kept)}; give a whole "
+                "number from 0."
             )
-        if self.dead_tokens_kept < 0:
+        if type(self.tells_commands) is not bool:
             raise BadInput(
-                f"dead_tokens_kept is {self.dead_tokens_kept}; give 0 or more."
+                f"tells_commands is {short(self.tells_commands)}; give true or false."
             )
+
+    def _check_time(self, name: str, least: float, accepted: str) -> None:
+        """Keep a time in s as a float.
+
+        Raises:
+            BadInput: it is no number, not finite, or too short.
+        """
+        value = as_number(getattr(self, name))
+        if value is None or not least <= value < float("inf"):
+            raise BadInput(f"{name} is {short(getattr(self, name))} s; {accepted}.")
+        object.__setattr__(self, name, value)
 
     @property
     def retry_ticks(self) -> int:

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from controllers.resources.names import check_name
 from controllers.resources.policies import ConflictPolicy, Lock, as_policy
 from controllers.resources.words import AskerTie, HolderTie, word
 from models import BadInput
+from models.real_numbers import as_number, short
 
 if TYPE_CHECKING:  # the trace's records hold requests, and these owners' habits
     from controllers.resources.trace import Expired, Notified
@@ -50,8 +52,8 @@ class Owner:
         """Refuse what cannot be.
 
         Raises:
-            BadInput: the name is empty, the priority out of range, a time negative,
-                the policy or a hook none.
+            BadInput: the name is none, the priority out of range, a time negative, the
+                policy or a hook none.
             UnknownName: a tie rule, or the policy's name, is none.
         """
         asker_tie = word(AskerTie, self.asker_tie, "asker_tie")
@@ -65,8 +67,10 @@ class Owner:
                     f"on_stop or on_lost of owner {self.name!r} is {hook!r}; give a "
                     "function that takes the notice."
                 )
-        if not self.name.strip():
-            raise BadInput("An owner has an empty name; give it one to be known by.")
+        object.__setattr__(self, "name", check_name(self.name, "an owner"))
+        if self.parent is not None:
+            parent = check_name(self.parent, f"the parent of owner {self.name!r}")
+            object.__setattr__(self, "parent", parent)
         if self.parent == self.name:
             raise BadInput(f"Owner {self.name!r} is its own parent.")
         check_priority(self.priority)
@@ -76,13 +80,16 @@ class Owner:
                 f"priority of owner {self.name!r} is {self.priority}; its highest is "
                 f"{self.max_priority}."
             )
-        check_timeout(self.timeout_s)
-        live = self.time_to_live_s
-        if live is not None and not (math.isfinite(live) and live > 0.0):
-            raise BadInput(
-                f"time to live of owner {self.name!r} is {live} s; give a positive "
-                "number of seconds, or none for an owner that is always trusted."
-            )
+        object.__setattr__(self, "timeout_s", check_timeout(self.timeout_s))
+        if self.time_to_live_s is not None:
+            live = as_number(self.time_to_live_s)
+            if live is None or not 0.0 < live < math.inf:
+                raise BadInput(
+                    f"time to live of owner {self.name!r} is "
+                    f"{short(self.time_to_live_s)} s; give a positive number of "
+                    "seconds, or none for an owner that is always trusted."
+                )
+            object.__setattr__(self, "time_to_live_s", live)
 
 
 def check_priority(priority: int) -> None:
@@ -91,21 +98,24 @@ def check_priority(priority: int) -> None:
     Raises:
         BadInput: it is not a whole number from 0 to 9.
     """
-    if not isinstance(priority, int) or not LOWEST <= priority <= HIGHEST:
+    is_whole = isinstance(priority, int) and not isinstance(priority, bool)
+    if not is_whole or not LOWEST <= priority <= HIGHEST:
         raise BadInput(
-            f"priority is {priority!r}; give a whole number from {LOWEST} (low) to "
-            f"{HIGHEST} (high)."
+            f"priority is {short(priority)}; give a whole number from {LOWEST} (low) "
+            f"to {HIGHEST} (high)."
         )
 
 
-def check_timeout(timeout_s: float) -> None:
-    """Refuse what is no time limit.
+def check_timeout(timeout_s: float) -> float:
+    """Return a time limit in s.
 
     Raises:
-        BadInput: it is negative or not finite.
+        BadInput: it is no number, negative or not finite.
     """
-    if not 0.0 <= timeout_s < math.inf:
+    limit_s = as_number(timeout_s)
+    if limit_s is None or not 0.0 <= limit_s < math.inf:
         raise BadInput(
-            f"timeout is {timeout_s} s; give 0 to try once, or a positive number of "
-            "seconds: no request waits for ever."
+            f"timeout is {short(timeout_s)} s; give 0 to try once, or a positive "
+            "number of seconds: no request waits for ever."
         )
+    return limit_s

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from controllers.resources.names import check_names
+from controllers.resources.names import check_name, check_names
 from controllers.resources.owner import check_priority, check_timeout
 from controllers.resources.policies import ConflictPolicy, as_policy
 from controllers.resources.tokens import Token
@@ -19,6 +19,7 @@ from controllers.resources.words import (
     word,
 )
 from models import BadInput
+from models.real_numbers import as_number, short
 
 FULL = 10_000
 """100 % in the whole numbers that rates are counted in: 1/100 %."""
@@ -65,12 +66,14 @@ class Request:
                 policy is none.
             UnknownName: a word, or the policy's name, is none of its kind.
         """
-        for name, kind in _WORDS.items():
-            value = getattr(self, name)
+        for what, kind in _WORDS.items():
+            value = getattr(self, what)
             if value is not None:
-                object.__setattr__(self, name, word(kind, value, name))
-        check_names(self.resources, "resources")
-        check_names(self.optional, "optional")
+                object.__setattr__(self, what, word(kind, value, what))
+        object.__setattr__(self, "owner", check_name(self.owner, "an owner"))
+        for what in ("resources", "optional"):
+            object.__setattr__(self, what, check_names(getattr(self, what), what))
+        object.__setattr__(self, "rates", _checked_rates(self.rates))
         if self.policy is not None:
             object.__setattr__(self, "policy", as_policy(self.policy))
         names = (*self.resources, *self.optional, *self.rates)
@@ -81,26 +84,45 @@ class Request:
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise BadInput(f"{self.owner} names {twice!r} twice in one request.")
-        for name, percent in self.rates.items():
-            rate_of(name, percent)
         if self.priority is not None:
             check_priority(self.priority)
         if self.timeout_s is not None:
-            check_timeout(self.timeout_s)
+            object.__setattr__(self, "timeout_s", check_timeout(self.timeout_s))
+        if self.add_to is not None and type(self.add_to) is not Token:
+            what = type(self.add_to).__name__  # its value may be a secret
+            raise BadInput(
+                f"{self.owner} would add to a {what}; give the Token of a grant."
+            )
+
+
+def _checked_rates(rates: Mapping[str, float]) -> dict[str, float]:
+    """Return the rates of a request as a copy that nobody else changes."""
+    if not isinstance(rates, Mapping):
+        raise BadInput(
+            f"rates are {short(rates)}; give a dictionary of resources and percents."
+        )
+    checked = {}
+    for name, percent in rates.items():
+        rate_of(check_name(name, "a resource"), percent)
+        checked[name] = percent
+    return checked
 
 
 def rate_of(name: str, percent: float) -> int:
     """Return a rate in 1/100 %.
 
     Raises:
-        BadInput: it is not from 0.01 to 100 %, or is finer than 0.01 %.
+        BadInput: it is no number from 0.01 to 100 %, or is finer than 0.01 %.
     """
-    rate = round(percent * 100.0) if 0.0 < percent <= 100.0 else 0
-    if rate < 1 or abs(percent * 100.0 - rate) > 1e-6:
-        raise BadInput(
-            f"rate of {name!r} is {percent} %; give 0.01 to 100 % in steps of 0.01 %."
-        )
-    return rate
+    number = as_number(percent)
+    if number is not None:
+        rate = round(number * 100.0) if 0.0 < number <= 100.0 else 0
+        if rate >= 1 and abs(number * 100.0 - rate) <= 1e-6:
+            return rate
+    raise BadInput(
+        f"rate of {name!r} is {short(percent)} %; give 0.01 to 100 % in steps of "
+        "0.01 %."
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

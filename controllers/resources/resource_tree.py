@@ -8,7 +8,9 @@ comes or goes (RM-15) makes another tree: who still reads the old one is not dis
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from models import BadInput, UnknownName
+from controllers.resources.names import check_name, find_name
+from controllers.resources.words import word
+from models import BadInput
 from models.resource_node import DeviceKind, ResourceKind, ResourceNode
 
 
@@ -136,6 +138,9 @@ class ResourceTree:
                 device, or a state and something else would be siblings.
         """
         above = self._place(parent).node
+        kind = word(
+            ResourceKind, kind, f"the kind of {check_name(name, 'a resource')!r}"
+        )
         if name in self:
             raise BadInput(
                 f"resource {name!r} is there already, under {self.parent(name)!r}; "
@@ -172,10 +177,11 @@ class ResourceTree:
         return self._with(replace(above, children=rest))
 
     def _place(self, name: str) -> _Place:
-        place = self._places.get(name)
-        if place is None:
-            raise UnknownName("Resource", name, self.names, f"tree {self.root.name!r}")
-        return place
+        try:
+            return self._places[name]
+        except (KeyError, TypeError):
+            where = f"tree {self.root.name!r}"
+            return find_name(self._places, name, "Resource", where)
 
     def _with(self, changed: ResourceNode) -> "ResourceTree":
         """Put another node in the place of the one of its name."""
@@ -200,10 +206,7 @@ def _index(
     waiting: list[tuple[ResourceNode, str | None]] = [(root, None)]
     while waiting:
         node, parent = waiting.pop()
-        if not node.name.strip():
-            raise BadInput(
-                f"a resource under {parent!r} has the name {node.name!r}; give one."
-            )
+        check_name(node.name, f"a resource under {parent!r}")
         if node.name in nodes:
             raise BadInput(
                 f"resource {node.name!r} is twice in the tree, under "

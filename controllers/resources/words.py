@@ -6,7 +6,8 @@ They are what a log, a notice and a web page show, so each is a string.
 from enum import StrEnum
 from typing import TypeVar
 
-from models import UnknownName
+from models import BadInput, UnknownName
+from models.real_numbers import short
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
@@ -71,6 +72,9 @@ class Why(StrEnum):
     DEADLOCK = "deadlock"
     """Its owner would wait for itself, directly or through others (RM-21)."""
     TIMEOUT = "timeout"
+    FROZEN = "frozen"
+    """A virtual owner has a part of it (absent, hot, broken): not busy, and holders
+    could not help. The blockers say which one."""
     WITHDRAWN = "withdrawn"
     OWNER_GONE = "owner gone"
     CLOSED = "closed"
@@ -151,9 +155,16 @@ def word(kind: type[_Word], value: str, what: str) -> _Word:
 
     Raises:
         UnknownName: it is none of this kind.
+        BadInput: it is no text.
     """
+    if type(value) is kind:
+        return value
+    known = [choice.value for choice in kind]
+    if not isinstance(value, str):
+        raise BadInput(
+            f"{what} is {short(value)}; give a word, one of {', '.join(known)}."
+        )
     try:
         return kind(value)
     except ValueError:
-        known = [choice.value for choice in kind]
         raise UnknownName(what, str(value), known, "the choices") from None

@@ -17,13 +17,12 @@ from types import TracebackType
 from controllers.resources.request import Outcome
 from controllers.resources.tokens import Token
 from controllers.resources.words import AskerTie, HolderTie, Loss, Mode
-from experiments.reservations.link import checked
+from experiments.reservations.link import checked, text_of
 from experiments.reservations.notice_reader import NoticeReader
 from experiments.reservations.owner_link import OwnerLink
 from experiments.reservations.wire import (
     MAX_WAIT_S,
     OwnerData,
-    PolicyData,
     RequestData,
     TicketData,
 )
@@ -84,7 +83,7 @@ class Client(OwnerLink):
             OwnerData,
             name=name,
             parent_key=parent.key if parent else None,
-            policy=PolicyData(name=policy, settings=dict(policy_settings or {})),
+            policy={"name": policy, "settings": policy_settings or {}},
             priority=priority,
             timeout_s=timeout_s,
             time_to_live_s=time_to_live_s,
@@ -186,12 +185,12 @@ class Client(OwnerLink):
             RequestData,
             resources=resources,
             optional=optional,
-            rates=dict(rates or {}),
+            rates={} if rates is None else rates,
             mode=mode,
             priority=priority,
             timeout_s=timeout_s,
             loss=loss,
-            add_to=None if add_to is None else add_to.as_text(),
+            add_to=None if add_to is None else text_of(add_to),
             mark=secrets.token_hex(8),
             wait_s=min(MAX_WAIT_S, self._data.time_to_live_s),
         )
@@ -210,6 +209,7 @@ class Client(OwnerLink):
 
     def release(self, token: Token, names: tuple[str, ...] | None = None) -> None:
         """Give back all of a token, or these names."""
+        text_of(token)
         if names is None:
             self._trusted.discard(token)
         super().release(token, names)

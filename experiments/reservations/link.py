@@ -119,12 +119,12 @@ class ServerLink:
 
     def release(self, token: Token, names: tuple[str, ...] | None = None) -> None:
         """Give back all of a token, or these names."""
-        data = checked(ReleaseData, token=token.as_text(), names=names)
+        data = checked(ReleaseData, token=text_of(token), names=names)
         self.call("POST", "/release", data)
 
     def authorise(self, token: Token | None, resource: str) -> Refusal | None:
         """Ask, as a device, why a command may not pass; None: it may (AR-10)."""
-        text = None if token is None else token.as_text()
+        text = None if token is None else text_of(token)
         data = checked(CommandData, token=text, resource=resource)
         return self.read(Verdict, self.call("POST", "/authorise", data)).reason
 
@@ -237,6 +237,18 @@ class ServerLink:
                 f"what answers at {self.url} is no reservation server, or one of "
                 "another version.",
             ) from error
+
+
+def text_of(token: Token) -> str:
+    """Return the form in which a token goes to the server.
+
+    Raises:
+        BadInput: it is none.
+    """
+    if type(token) is not Token:
+        kind = type(token).__name__  # its value may be a secret
+        raise BadInput(f"a token is of type {kind}; give the Token of a grant.")
+    return token.as_text()
 
 
 def checked(model: type[M], **values: Any) -> M:

@@ -35,6 +35,7 @@ from experiments.reservations.inbox import Inboxes
 from experiments.reservations.outside import Function, Outside
 from experiments.reservations.outside_callbacks import OutsideCallbacks
 from models import BadInput, TestbedError
+from models.real_numbers import short
 
 _LOG = logging.getLogger(__name__)
 WhenDone = Callable[[Ticket], None]
@@ -161,7 +162,12 @@ class SharedLedger:
 
         Raises:
             LedgerClosed: nothing is granted any more.
+            BadInput: `when_done` cannot be called.
         """
+        if when_done is not None and not callable(when_done):
+            raise BadInput(
+                f"when_done is {short(when_done)}; give a function that takes a ticket."
+            )
         with self.step() as (ledger, tick):
             if self._is_closed:
                 raise LedgerClosed(

@@ -6,7 +6,7 @@ travel as text, whole only to their owner.
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from controllers.resources.owner import HIGHEST, LOWEST, Owner
@@ -44,12 +44,23 @@ def _printable(name: str) -> str:
     return name
 
 
-Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_printable)]
-Names = Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES)]
+def _in_order(names: object) -> object:
+    """Refuse a set in the place of a tuple: it has no order."""
+    if isinstance(names, set | frozenset | dict):
+        raise PydanticCustomError("unordered", "give a tuple of names, in an order")
+    return names
+
+
+Name = Annotated[
+    str, Field(strict=True, min_length=1, max_length=100), AfterValidator(_printable)
+]
+Names = Annotated[
+    tuple[Name, ...], Field(max_length=MAX_NAMES), BeforeValidator(_in_order)
+]
 Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=86_400.0)]
 Priority = Annotated[int, Field(strict=True, ge=LOWEST, le=HIGHEST)]
 Percent = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0, le=100.0)]
-Secret = Annotated[str, Field(max_length=200)]
+Secret = Annotated[str, Field(strict=True, max_length=200)]
 """A token, an owner's key: text that is compared, never shown."""
 TimeToLive = Annotated[
     float, Field(strict=True, allow_inf_nan=False, ge=0.1, le=3600.0)

@@ -29,7 +29,7 @@ from controllers.resources.calls.owner_places import TreeOwner, make_known, name
 from controllers.resources.calls.taken_already import held_leaves, still_lacking
 from controllers.resources.calls.token_wallet import TokenWallet
 from controllers.resources.front import Front
-from controllers.resources.names import check_names
+from controllers.resources.names import check_name, check_names
 from controllers.resources.not_granted import NotGranted
 from controllers.resources.owner import OnLost
 from controllers.resources.policies import (
@@ -43,6 +43,7 @@ from controllers.resources.snapshot import take_snapshot
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Expired, Notified
 from models import BadInput, UnknownName
+from models.real_numbers import short
 
 _NO_SERVICES: Mapping[str, object] = MappingProxyType({})
 
@@ -155,6 +156,7 @@ class DocumentCalls:
             BadInput: the owner did not take it by these calls, or has lost it.
             UnknownName: there is no such leaf.
         """
+        check_name(ownerName, "an owner")
         with self._front.step() as (ledger, _):
             ledger.tree.node(resourceName)
             found = self._wallet.covering(ownerName, [resourceName], ledger)
@@ -173,13 +175,11 @@ class DocumentCalls:
         optional: Sequence[str] = (),
     ) -> Outcome | None:
         """Take, or wait; None if the owner has all already."""
-        check_names(names, "resources")
-        check_names(optional, "optional")
         name = name_of(owner)
         wish = Request(
             owner=name,
-            resources=tuple(names),
-            optional=tuple(optional),
+            resources=check_names(names, "resources"),
+            optional=check_names(optional, "optional"),
             timeout_s=timeout_s,
             policy=self._policy(owner, callback),
         )
@@ -199,7 +199,8 @@ class DocumentCalls:
         return outcome
 
     def _release(self, names: Iterable[str], owner: str) -> None:
-        check_names(names, "resources")
+        names = check_names(names, "resources")
+        check_name(owner, "an owner")
         with self._front.step() as (ledger, tick):
             given: dict[Token, set[str]] = {}
             for name in names:
@@ -231,6 +232,11 @@ class DocumentCalls:
     def _policy(self, owner: str | TreeOwner, callback: str) -> ConflictPolicy | None:
         """Return what answers for an owner; None leaves it to its habit."""
         name = name_of(owner)
+        if not isinstance(callback, str):
+            raise BadInput(
+                f"the callback of {name!r} is {short(callback)}; give the name of a "
+                'method, or "" to be told nothing.'
+            )
         homes: list[object] = [] if isinstance(owner, str) else [owner]
         homes += [self._services[name]] if name in self._services else []
         if not callback or not homes:

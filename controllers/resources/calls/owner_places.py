@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from controllers.resources.front import Front
+from controllers.resources.names import check_name
 from controllers.resources.owner import OnLost, Owner
 from controllers.resources.snapshot import Snapshot
 from models import BadInput
@@ -29,8 +30,13 @@ class TreeOwner(Protocol):
 
 
 def name_of(owner: str | TreeOwner) -> str:
-    """Return the name of an owner, given by it or as an object."""
-    return owner if isinstance(owner, str) else owner.name
+    """Return the name of an owner, given by it or as an object.
+
+    Raises:
+        BadInput: it is no name.
+    """
+    name = owner if isinstance(owner, str) else getattr(owner, "name", owner)
+    return check_name(name, "an owner")
 
 
 def make_known(

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 
 from controllers.resources.calls.document import DocumentCalls
 from controllers.resources.calls.taken_already import held_leaves
-from controllers.resources.names import check_names
+from controllers.resources.names import check_name, check_names
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.snapshot import ResourceRow, take_snapshot
+from models import BadInput
+from models.real_numbers import short
 from models.resource_node import ResourceKind, ResourceNode
 
 FULL_PERCENT = 100.0
@@ -92,7 +94,7 @@ class PublishedCalls(DocumentCalls):
 
     def areResourcesFree(self, resources: Sequence[str]) -> bool:
         """Tell whether all are free."""
-        check_names(resources, "resources")
+        resources = check_names(resources, "resources")
         with self._front.step() as (ledger, _):
             snapshot, tree = take_snapshot(ledger), ledger.tree
             asked = {leaf for name in resources for leaf in _meant(name, tree)}
@@ -104,7 +106,8 @@ class PublishedCalls(DocumentCalls):
 
     def areResourcesOwnedBy(self, resources: Sequence[str], owner: str) -> bool:
         """Tell whether one owner has all."""
-        check_names(resources, "resources")
+        resources = check_names(resources, "resources")
+        check_name(owner, "an owner")
         with self._front.step() as (ledger, _):
             held = held_leaves(take_snapshot(ledger), owner)
             return all(held.issuperset(_meant(n, ledger.tree)) for n in resources)
@@ -154,7 +157,7 @@ class PublishedCalls(DocumentCalls):
         Raises:
             BadInput: as `createResource`.
         """
-        check_names(names, "names")
+        names = check_names(names, "names")
         with self._front.step() as (ledger, tick):
             above = parent or ledger.tree.root.name
             tree = ledger.tree
@@ -176,8 +179,10 @@ class PublishedCalls(DocumentCalls):
         """Note as a fact that the robot is in a state, or has left it (RM-52).
 
         Raises:
-            BadInput: it is no state.
+            BadInput: it is no state, or `enabled` neither true nor false.
         """
+        if type(enabled) is not bool:
+            raise BadInput(f"enabled is {short(enabled)}; give true or false.")
         with self._front.step() as (ledger, tick):
             group = ledger.tree.state_group(name)
             if enabled:

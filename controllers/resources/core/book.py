@@ -13,6 +13,7 @@ from controllers.resources.core.records import OwnerRecord, Reservation, Waiting
 from controllers.resources.core.state_leaf import StateGroup, StateLeaf
 from controllers.resources.core.timers import Timers
 from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.names import find_name
 from controllers.resources.policies import ConflictPolicy, Demand
 from controllers.resources.stale_token import StaleToken
 from controllers.resources.ticket import Ticket
@@ -20,6 +21,7 @@ from controllers.resources.tokens import Token, TokenMint
 from controllers.resources.trace import Event
 from controllers.resources.words import Refusal
 from models import BadInput, UnknownName
+from models.real_numbers import short
 
 Listener = Callable[[Event], None]
 
@@ -173,12 +175,26 @@ class Book:
 
         Raises:
             UnknownName: none of this number does.
+            BadInput: it is no number.
         """
-        waiting = self.waiting.get(number)
+        waiting = self.request(number)
         if waiting is None:
             known = map(str, self.waiting)
             raise UnknownName("Request", str(number), known, "those that wait")
         return waiting.ticket
+
+    def request(self, number: int) -> Waiting | None:
+        """Return the request of a ticket's number while it waits.
+
+        Raises:
+            BadInput: it is no number.
+        """
+        if type(number) is not int:
+            raise BadInput(
+                f"the number of a ticket is {short(number)}; give a whole number, such "
+                "as ticket.number."
+            )
+        return self.waiting.get(number)
 
     def owner(self, name: str) -> OwnerRecord:
         """Return an owner.
@@ -186,10 +202,7 @@ class Book:
         Raises:
             UnknownName: it is not known.
         """
-        record = self.owners.get(name)
-        if record is None:
-            raise UnknownName("Owner", name, self.owners, "this ledger")
-        return record
+        return find_name(self.owners, name, "Owner", "this ledger")
 
     def group(self, name: str) -> StateGroup:
         """Return a set of states.
@@ -197,10 +210,7 @@ class Book:
         Raises:
             UnknownName: there is none of this name.
         """
-        group = self.groups.get(name)
-        if group is None:
-            raise UnknownName("Set of states", name, self.groups, "this ledger")
-        return group
+        return find_name(self.groups, name, "Set of states", "this ledger")
 
     def state(self, group: str, name: str) -> StateLeaf:
         """Return a state of a set.
@@ -209,9 +219,7 @@ class Book:
             UnknownName: there is no such set, or no such state in it.
         """
         states = self.group(group).leaves
-        if name not in states:
-            raise UnknownName("State", name, states, f"set {group!r}")
-        return states[name]
+        return find_name(states, name, "State", f"set {group!r}")
 
 
 def _no_token(given: object) -> BadInput:

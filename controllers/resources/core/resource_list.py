@@ -7,7 +7,7 @@ from controllers.resources.core.cumulative_leaf import CumulativeLeaf
 from controllers.resources.core.exclusive_leaf import ExclusiveLeaf
 from controllers.resources.core.leaf import Leaf
 from controllers.resources.core.state_leaf import StateGroup, StateLeaf
-from controllers.resources.names import check_names
+from controllers.resources.names import check_name
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.trace import ResourceAdded, ResourceRemoved
 from models import BadInput, UnknownName
@@ -39,9 +39,7 @@ class ResourceList:
 
         Raises:
             UnknownName: there is no such resource.
-            BadInput: one text is given for several names.
         """
-        check_names(names, "names")
         found = {leaf for name in names for leaf in self.tree.leaves(name)}
         return [self._book.leaves[name] for name in sorted(found)]
 
@@ -52,10 +50,10 @@ class ResourceList:
             UnknownName: there is no such resource.
             BadInput: it is a composite.
         """
-        leaf = self._book.leaves.get(name)
-        if leaf is None:
-            raise self._no_leaf(name)
-        return leaf
+        try:
+            return self._book.leaves[name]
+        except (KeyError, TypeError):
+            raise self._no_leaf(name) from None
 
     def add(self, name: str, parent: str, kind: ResourceKind) -> None:
         """Let a leaf be known from now on.
@@ -64,7 +62,7 @@ class ResourceList:
             BadInput: the name is taken, or the parent is a leaf in use.
             UnknownName: there is no such parent.
         """
-        above = self._book.leaves.get(parent)
+        above = self._book.leaves.get(check_name(parent, "a parent"))
         if above is not None:
             self._check_idle(above, "get parts")
         self.tree = self.tree.with_resource(name, parent, kind)
@@ -99,6 +97,7 @@ class ResourceList:
             self._emit_added(above)
 
     def _no_leaf(self, name: str) -> BadInput:
+        check_name(name, "a resource")
         if name in self.tree:
             leaves = ", ".join(self.tree.leaves(name)[:MOST_LISTED])
             return BadInput(

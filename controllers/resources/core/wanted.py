@@ -13,7 +13,6 @@ from controllers.resources.core.records import (
     Wanted,
 )
 from controllers.resources.core.rights import motors_besides
-from controllers.resources.names import check_names
 from controllers.resources.owner import Owner
 from controllers.resources.request import FULL, Request, rate_of
 from controllers.resources.resource_tree import ResourceTree
@@ -92,9 +91,8 @@ def covered(
 
     Raises:
         UnknownName: a resource is not in the tree.
-        BadInput: the reservation covers nothing of a name, or they are one text.
+        BadInput: the reservation covers nothing of a name.
     """
-    check_names(names, "names")
     held = {leaf.name: leaf for leaf in reservation.shares}
     meant: set[str] = set()
     for name in names:

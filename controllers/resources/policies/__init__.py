@@ -17,9 +17,13 @@ from controllers.resources.policies.seam import (
     AnswerKind,
     ConflictPolicy,
     Demand,
+    check_takes_demand,
 )
 from controllers.resources.policies.stop import StopOnDemand
 from models import BadInput, UnknownName
+from models.real_numbers import short
+
+_OWN = (Lock, StopOnDemand, PauseOnDemand, CallbackOnDemand)
 
 __all__ = [
     "KEEP",
@@ -63,8 +67,9 @@ def make_policy(name: str, **settings: object) -> ConflictPolicy:
         UnknownName: no policy has this name, or this one has no such setting.
     """
     classes = policy_classes()
-    if name not in classes:
-        raise UnknownName("Conflict policy", name, classes, "this manager")
+    if not isinstance(name, str) or name not in classes:
+        said = name if isinstance(name, str) else short(name)
+        raise UnknownName("Conflict policy", said, classes, "this manager")
     known = signature(classes[name]).parameters
     for setting in settings:
         if setting not in known:
@@ -81,12 +86,14 @@ def as_policy(given: object) -> ConflictPolicy:
     """
     if isinstance(given, str):
         return make_policy(given)
-    has_all = isinstance(getattr(given, "name", None), str) and callable(
-        getattr(given, "answer", None)
-    )
+    if type(given) in _OWN:
+        return given  # type: ignore[return-value]  # it was checked when it was made
+    answer = getattr(given, "answer", None)
+    has_all = isinstance(getattr(given, "name", None), str) and callable(answer)
     if isinstance(given, type) or not has_all:
         raise BadInput(
-            f"policy is {given!r}; give an object with `name` and `answer`, such as "
-            f"StopOnDemand(), or one of {', '.join(policy_classes())}."
+            f"policy is {short(given)}; give an object with `name` and `answer`, such "
+            f"as StopOnDemand(), or one of {', '.join(policy_classes())}."
         )
+    check_takes_demand(answer, f"`answer` of policy {short(given)}")
     return given  # type: ignore[return-value]  # it has all that one has

@@ -4,7 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from controllers.resources.policies.seam import KEEP, Answer, AnswerKind, Demand
+from controllers.resources.policies.seam import (
+    KEEP,
+    Answer,
+    AnswerKind,
+    Demand,
+    check_takes_demand,
+    keep_time,
+)
 
 
 def _keep(demand: Demand) -> None:
@@ -32,6 +39,16 @@ class CallbackOnDemand:
     def decides(self) -> bool:
         """Whether it has a function of its own."""
         return self.function is not _keep
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be called with a demand, and what is no time.
+
+        Raises:
+            BadInput: the function is none, or the limit no number from 0.
+        """
+        check_takes_demand(self.function, "the function of a callback")
+        if self.limit_s is not None:
+            keep_time(self, "limit_s", f"policy {self.name!r}")
 
     def answer(self, demand: Demand) -> Answer:
         """Ask the function."""

@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from controllers.resources.policies.seam import Answer, AnswerKind, Demand
+from controllers.resources.policies.seam import (
+    Answer,
+    AnswerKind,
+    Demand,
+    keep_time,
+)
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,16 @@ class PauseOnDemand:
     """Time to pause in s."""
     resume_timeout_s: float | None = None
     """Longest pause in s; None has no limit."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no time.
+
+        Raises:
+            BadInput: one is no number from 0.
+        """
+        keep_time(self, "within_s", f"policy {self.name!r}")
+        if self.resume_timeout_s is not None:
+            keep_time(self, "resume_timeout_s", f"policy {self.name!r}")
 
     def answer(self, demand: Demand) -> Answer:
         """Give way until the taker is done."""

@@ -8,10 +8,13 @@ the holder then learns by a notice.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from inspect import signature
 from typing import ClassVar, Protocol
 
 from controllers.resources.tokens import TokenId
+from controllers.resources.words import word
 from models import BadInput
+from models.real_numbers import as_number, short
 
 
 class AnswerKind(StrEnum):
@@ -51,17 +54,50 @@ class Answer:
     """PAUSE: longest wait for getting the set back, in s; None waits without limit."""
 
     def __post_init__(self) -> None:
-        """Refuse times that are no times.
+        """Refuse words that are no answers, and times that are no times.
 
         Raises:
-            BadInput: a time is negative or not a number.
+            UnknownName: there is no such answer; `keep` is one, plain or as AnswerKind.
+            BadInput: a time is no number from 0.
         """
-        for name in ("after_s", "resume_timeout_s"):
-            value = getattr(self, name)
-            if value is not None and not 0.0 <= value < float("inf"):
-                raise BadInput(
-                    f"{name} of an answer is {value} s; give a number from 0."
-                )
+        kind = word(AnswerKind, self.kind, "kind of an answer")
+        object.__setattr__(self, "kind", kind)
+        keep_time(self, "after_s", "an answer")
+        if self.resume_timeout_s is not None:
+            keep_time(self, "resume_timeout_s", "an answer")
+
+
+def keep_time(holder: object, name: str, what: str) -> None:
+    """Keep a time of an answer or a policy as a number of seconds.
+
+    Raises:
+        BadInput: it is no number from 0.
+    """
+    given = getattr(holder, name)
+    time_s = as_number(given)
+    if time_s is None or not 0.0 <= time_s < float("inf"):
+        raise BadInput(f"{name} of {what} is {short(given)} s; give a number from 0.")
+    object.__setattr__(holder, name, time_s)
+
+
+def check_takes_demand(function: object, what: str) -> None:
+    """Refuse what cannot be called with a demand alone.
+
+    Raises:
+        BadInput: it cannot.
+    """
+    fits = callable(function)
+    if callable(function):
+        try:
+            signature(function).bind(None)
+        except TypeError:
+            fits = False
+        except ValueError:  # it does not say what it takes
+            pass
+    if not fits:
+        raise BadInput(
+            f"{what} is {short(function)}; give a function that takes one demand."
+        )
 
 
 KEEP = Answer(kind=AnswerKind.KEEP)

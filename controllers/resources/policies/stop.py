@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from controllers.resources.policies.seam import Answer, AnswerKind, Demand
+from controllers.resources.policies.seam import (
+    Answer,
+    AnswerKind,
+    Demand,
+    keep_time,
+)
 
 
 @dataclass(frozen=True)
@@ -14,6 +19,14 @@ class StopOnDemand:
 
     within_s: float = 0.0
     """Time to stop in s: a walking robot first gets both feet down."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no time.
+
+        Raises:
+            BadInput: it is no number from 0.
+        """
+        keep_time(self, "within_s", f"policy {self.name!r}")
 
     def answer(self, demand: Demand) -> Answer:
         """Give way."""

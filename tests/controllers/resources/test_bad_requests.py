@@ -76,7 +76,7 @@ CASES: dict[str, tuple[Callable[[Stage], object], str]] = {
     "101 %": (ask(rates={"CPU": 101.0}), "rate of 'CPU' is 101.0 %"),
     "-1 s": (ask("TTS", timeout_s=-1.0), "timeout is -1.0 s; give 0 to try once"),
     "priority 10": (ask("TTS", priority=10), "priority is 10; .* from 0 .* to 9"),
-    "nameless owner": (own(name=" "), "An owner has an empty name"),
+    "nameless owner": (own(name=" "), "name of an owner is ' ': empty"),
     "owner of itself": (own(name="x", parent="x"), "'x' is its own parent"),
     "orphan": (own(name="x", parent="askr"), "Did you mean 'asker'"),
     "no life": (own(name="x", time_to_live_s=0.0), "time to live of owner 'x' is 0.0"),

@@ -171,7 +171,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[BadInput], str]] = {
     "empty name": (
         lambda: ResourceTree(over("root", leaf(" "))),
         BadInput,
-        "a resource under 'root' has the name ' '",
+        "the name of a resource under 'root' is ' ': empty",
     ),
     "states and others": (
         lambda: ResourceTree(over("root", leaf("Sit", STATE), leaf("A"))),
@@ -201,7 +201,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[BadInput], str]] = {
     "new empty name": (
         lambda: ResourceTree(SMALL).with_resource("", "root"),
         BadInput,
-        "has the name ''",
+        "the name of a resource is '': empty",
     ),
     "other among states": (
         lambda: ResourceTree(SMALL).with_resource("ball", "State"),

@@ -84,9 +84,9 @@ def test_no_secret_goes_into_a_line() -> None:
 
 def test_names_in_any_script_stay_readable() -> None:
     stage = Stage()
-    stage.owner("Grüße 🤖\n")
+    stage.owner('Grüße 🤖"')
     line = event_to_line(stage.events[-2])
-    assert "Grüße 🤖\\n" in line
+    assert 'Grüße 🤖\\"' in line
     assert event_from_line(line) == stage.events[-2]
 
 
