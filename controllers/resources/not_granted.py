@@ -7,6 +7,8 @@ from models import TestbedError
 _ADVICE = {
     Why.BUSY: "give a time limit to wait for them",
     Why.TIMEOUT: "wait longer, or go without",
+    Why.FROZEN: "go without: a virtual owner has it, absent, hot or broken, until that "
+    "is over",
     Why.DEADLOCK: "release what others wait for, then ask for all in one request",
     Why.WITHDRAWN: "ask again if they are still needed",
     Why.CLOSED: "share a new ledger, or ask another manager",

@@ -10,6 +10,9 @@ from controllers.resources.request import Blocker, Outcome
 from controllers.resources.trace import Failed, Notified, Requested
 from controllers.resources.words import NoticeKind, OutcomeKind, Why
 
+_IN_THE_WAY = (Why.BUSY, Why.TIMEOUT)
+"""Reasons of those that could not be granted."""
+
 
 class WaitingList:
     """Puts requests into the book and takes them out."""
@@ -98,7 +101,13 @@ class WaitingList:
             self._book.timers.ended()
 
     def fail(self, waiting: Waiting, kind: OutcomeKind, why: Why) -> None:
-        """End a request without a grant; nothing else changes (I-16)."""
+        """End a request without a grant; nothing else changes (I-16).
+
+        Where a virtual owner is in the way, that is the reason, not the holders.
+        """
+        wanted = waiting.shares or _hoped_for(waiting)
+        if why in _IN_THE_WAY and any(leaf.is_frozen for leaf in wanted):
+            why = Why.FROZEN
         blockers = self.blockers(waiting)
         self.dequeue(waiting)
         waiting.ticket.outcome = Outcome(

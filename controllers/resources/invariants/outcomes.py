@@ -8,8 +8,8 @@ from controllers.resources.invariants.seam import Findings, Judge, Rule, before
 from controllers.resources.words import LossCause, NoticeKind, OutcomeKind, Why
 
 _REASONS = {
-    OutcomeKind.DENIED: (Why.BUSY, Why.DEADLOCK),
-    OutcomeKind.TIMED_OUT: (Why.TIMEOUT,),
+    OutcomeKind.DENIED: (Why.BUSY, Why.DEADLOCK, Why.FROZEN),
+    OutcomeKind.TIMED_OUT: (Why.TIMEOUT, Why.FROZEN),
     OutcomeKind.CANCELLED: (
         Why.WITHDRAWN,
         Why.CLOSED,
@@ -17,6 +17,8 @@ _REASONS = {
         Why.TOKEN_DEAD,
     ),
 }
+
+_IN_THE_WAY = (Why.BUSY, Why.TIMEOUT, Why.FROZEN)
 
 
 class Outcomes(Judge):
@@ -86,8 +88,14 @@ class Outcomes(Judge):
             yield "I-6", f"{name} is {event.kind} because of: {event.why}"
         if event.kind is OutcomeKind.TIMED_OUT and event.tick != due:
             yield "I-6", f"{name} is timed out now; its limit is tick {due}"
-        if event.why is Why.BUSY and asked.timeout_ticks != 0:
-            yield "I-6", f"{name} is denied as busy; it would have waited until {due}"
+        at_once = event.kind is OutcomeKind.DENIED and event.why is not Why.DEADLOCK
+        if at_once and asked.timeout_ticks != 0:
+            yield "I-6", f"{name} is denied at once; it would have waited until {due}"
+        units = asked.optional.values()
+        wanted = [*asked.shares] or [leaf for unit in units for leaf in unit]
+        is_frozen = any(self.replay.leaf(leaf).is_frozen for leaf in wanted)
+        if event.why in _IN_THE_WAY and is_frozen is not (event.why is Why.FROZEN):
+            yield "I-6", f"{name} ends as {event.why}; frozen: {is_frozen}"
 
     def told_once(self, event: t.Notified) -> Findings:
         """Whoever had to wait is told the outcome once."""

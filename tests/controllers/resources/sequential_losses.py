@@ -198,6 +198,9 @@ class Losses(Plans):
     def fail(self, wait: Wait, kind: OutcomeKind, why: Why) -> None:
         if wait in self.waits:
             self.waits.remove(wait)
+        wanted = set(wait.shares) or set().union(*wait.optional.values())
+        if why in (Why.BUSY, Why.TIMEOUT) and any(map(self.is_frozen, wanted)):
+            why = Why.FROZEN
         self.events.append(
             trace.Failed(
                 tick=self.now,

@@ -10,6 +10,8 @@ ENDS = {
     "busy": (OutcomeKind.DENIED, Why.BUSY),
     "deadlock": (OutcomeKind.DENIED, Why.DEADLOCK),
     "timeout": (OutcomeKind.TIMED_OUT, Why.TIMEOUT),
+    "frozen": (OutcomeKind.TIMED_OUT, Why.FROZEN),
+    "tried frozen": (OutcomeKind.DENIED, Why.FROZEN),
     "withdrawn": (OutcomeKind.CANCELLED, Why.WITHDRAWN),
     "gone": (OutcomeKind.CANCELLED, Why.OWNER_GONE),
 }

@@ -103,6 +103,23 @@ def a_limit_that_comes_early(tale: Tale, is_wrong: bool) -> None:
     tale.settle()
 
 
+def a_limit_at_a_frozen_leaf(tale: Tale, is_wrong: bool) -> None:
+    tale.freeze("HeadYaw")
+    request = tale.ask("ann", "HeadYaw", timeout_ticks=20)
+    tale.settle()
+    tale.tick = 20
+    tale.fail(request, "ann", "timeout" if is_wrong else "frozen")
+    tale.tell_outcome(request, "ann")
+    tale.settle()
+
+
+def a_try_at_what_is_not_frozen(tale: Tale, is_wrong: bool) -> None:
+    tale.take("bob", "HeadYaw")
+    request = tale.ask("ann", "HeadYaw", timeout_ticks=0)
+    tale.fail(request, "ann", "tried frozen" if is_wrong else "busy")
+    tale.settle()
+
+
 def a_try_that_waits(tale: Tale, is_wrong: bool) -> None:
     tale.take("bob", "HeadYaw")
     request = tale.ask("ann", "HeadYaw", timeout_ticks=0)
@@ -213,6 +230,8 @@ CASES: tuple[tuple[str, Callable[[Tale, bool], None]], ...] = (
     ("I-6", two_outcomes),
     ("I-6", a_limit_that_passes),
     ("I-6", a_limit_that_comes_early),
+    ("I-6", a_limit_at_a_frozen_leaf),
+    ("I-6", a_try_at_what_is_not_frozen),
     ("I-6", a_try_that_waits),
     ("I-6", an_outcome_not_told),
     ("I-6", a_wait_without_limit),
