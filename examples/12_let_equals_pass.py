@@ -1,8 +1,8 @@
 """What it costs that nobody is overtaken, and what a window for passing changes.
 
-Behaviours come at random. Most want one of six resources, some want four at once. By
-default a group at the head of a queue keeps the free ones of its set from everybody
-behind, or it would starve; `overtake_s` lets equals pass it for a while.
+Behaviours come at random. Most want one of six resources, some want four at once. For
+`overtake_s`, 5 s by default, equals pass a group at the head of a queue; then it keeps
+the free ones of its set from everybody behind, or it would starve.
 
 One sees the price: at this load a window of 15 s makes single requests wait six times
 shorter. The groups gain too at first, as what is free is used; the longest window

@@ -22,7 +22,7 @@ class LedgerCfg:
     preemption: Preemption = Preemption.OFF
     retry_s: float = 0.5
     """Period in s at which holders are told again of those who wait (RM-19)."""
-    overtake_s: float = 0.0
+    overtake_s: float = 5.0
     """Time in s for which a request that waits may be passed by later ones of equal
     priority that can be granted at once, so that a waiting group does not mute the
     robot; then nobody passes it, so that it does not starve. 0 lets nobody pass."""

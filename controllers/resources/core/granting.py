@@ -28,6 +28,8 @@ from controllers.resources.words import (
 from models.resource_node import ResourceKind
 
 Answers = Mapping[Reservation, Answer]
+LATE = 2**63
+"""A tick at which everybody has waited for long."""
 NO_ANSWERS: Answers = MappingProxyType({})
 
 
@@ -81,6 +83,8 @@ class Granting:
             leaving = leaf.must_yield(owner, share, is_willing)
             if leaving is None:
                 return None
+            if leaving and leaf.first_competitor(waiting, LATE) is not None:
+                return None  # only what is free is taken past somebody who waits
             for holder in leaving:
                 yielding.setdefault(holder, []).append(leaf)
         if not waiting.shares and not self._free_units(waiting)[0]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from controllers.resources import trace as t
 from controllers.resources.invariants.geometry import (
+    earlier_competitors,
     heads,
     is_grantable,
     scope,
@@ -12,14 +13,15 @@ from controllers.resources.invariants.geometry import (
 from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.replay_records import RequestState
 from controllers.resources.invariants.seam import Findings, Judge, Rule, before
+from controllers.resources.words import LossCause
 
 
 class Queue(Judge):
     """No overtaking: by priority, then arrival, among those who need the same leaf.
 
     Two requests meet where both need a leaf and have the same scope there: a child
-    inside its parent's reservation does not compete with those outside. Where the
-    manager lets equals pass for a while, that while must be over.
+    inside its parent's reservation does not compete with those outside. While the
+    manager lets equals pass, they pass to what is free; nobody gives way to them.
     """
 
     invariants = ("I-3",)
@@ -44,7 +46,17 @@ class Queue(Judge):
         if request is not None and request.number not in self._met:
             names = {*request.asked.shares, *_optional(request)}
             self._met[request.number] = list(self._meeting(request, names))
-        yield from ()
+        if request is None or event.why is LossCause.PARENT_RELEASED:
+            return
+        for name in event.lost:
+            leaf = self.replay.leaf(name)
+            for other in earlier_competitors(self.replay, leaf, request):
+                yield (
+                    "I-3",
+                    f"{name} is taken away for request {request.number}, though "
+                    f"request {other.number} waits: only what is free is",
+                )
+                break
 
     def nobody_is_overtaken(self, event: t.Granted) -> Findings:
         """No earlier one waits for a leaf of this grant."""

@@ -53,7 +53,7 @@ class ReservationsForm(Part):
     """Whether a strictly higher priority takes what a holder keeps."""
     retry_s: PositiveSeconds = 0.5
     """Period at which holders are told again of those who wait, in s."""
-    overtake_s: Seconds = 0.0
+    overtake_s: Seconds = 5.0
     """How long a waiting request may be passed by equals, in s."""
 
 

@@ -70,7 +70,7 @@ def choose_world(pick: Chooser) -> World:
     return World(
         preemption=pick.choose(tuple(Preemption)),
         dead_tokens_kept=pick.choose((10_000, 2)),
-        overtake_s=pick.choose((0.0, 0.0, 0.0, 2.0)),
+        overtake_s=pick.choose((0.0, 2.0, 5.0, 5.0)),
         policies=tuple(pick.choose(POLICIES) for _ in PARENTS),
         time_to_live_s=pick.choose((None, None, 5.0)),
     )

@@ -56,7 +56,10 @@ class Plans(World):
         for leaf in sorted(wait.shares):
             if not self.may_have(wait, leaf):
                 return None
-            for seat in self.givers(wait, leaf, answers, at_call):
+            givers = self.givers(wait, leaf, answers, at_call)
+            if givers and self.earlier(wait, leaf):
+                return None  # past those who wait only to what is free
+            for seat in givers:
                 loser = self.willing(wait, seat.held, answers, at_call)
                 if loser is None:
                     return None

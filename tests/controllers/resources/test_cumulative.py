@@ -112,7 +112,9 @@ def test_a_holder_may_go_on_to_a_good_point_first(stage: Stage) -> None:
 
 
 @pytest.mark.requirement("RM-56")
-def test_a_small_rate_does_not_overtake_a_large_one(stage: Stage) -> None:
+def test_a_small_rate_does_not_overtake_a_large_one() -> None:
+    stage = Stage(overtake_s=0.0)
+    stage.owners("vision", "speech", "maps")
     full = stage.take("vision", **cpu(60.0))
     large = stage.ask("speech", **cpu(50.0))
     small = stage.ask("maps", **cpu(10.0))

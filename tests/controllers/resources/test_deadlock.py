@@ -14,7 +14,7 @@ from tests.controllers.resources.stage import (
 
 @pytest.fixture
 def stage() -> Stage:
-    stage = Stage()
+    stage = Stage(overtake_s=0.0)
     stage.owners("MoveHead1", "MoveHead2", "MoveHead3")
     return stage
 

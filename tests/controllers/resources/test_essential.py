@@ -87,7 +87,8 @@ def test_what_somebody_else_needs_and_waits_for_is_not_taken_as_optional(
     stage: Stage,
 ) -> None:
     stage.take("speech", "TTS")
-    waiting = stage.ask("walk", "LLeg", "TTS")
+    waiting = stage.ask("walk", "LLeg", "TTS", timeout_s=9.0)
+    stage.at(5.0)  # nobody passes it any more
     outcome = outcome_of(stage.ask("greeting", "RArm", optional=("LLeg",)))
     assert outcome.missing == ("LLeg",)
     assert waiting.outcome is None

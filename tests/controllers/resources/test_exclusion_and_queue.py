@@ -124,7 +124,9 @@ def test_the_earliest_who_waits_is_next(stage: Stage) -> None:
 
 
 @pytest.mark.requirement("RM-17")
-def test_a_newcomer_does_not_overtake_even_where_it_would_fit(stage: Stage) -> None:
+def test_a_newcomer_does_not_overtake_even_where_it_would_fit() -> None:
+    stage = Stage(overtake_s=0.0)
+    stage.owners("MoveHead1", "MoveHead2", "MoveHead3")
     stage.take("MoveHead1", "HeadYaw")
     both = stage.ask("MoveHead2", *HEAD, timeout_s=1.0)
     pitch = stage.ask("MoveHead3", "HeadPitch", timeout_s=3.0)
@@ -133,6 +135,24 @@ def test_a_newcomer_does_not_overtake_even_where_it_would_fit(stage: Stage) -> N
     stage.until(1.0)
     assert end_of(both) == (TIMED_OUT, 1.0)
     assert end_of(pitch) == (GRANTED, 1.0)
+
+
+@pytest.mark.requirement("RM-17", "RM-25")
+def test_a_group_that_waits_does_not_mute_the_robot_at_once(stage: Stage) -> None:
+    """For 5 s others may say a word while it waits for legs; then it stands firm."""
+    stage.owners("walk", "show", "say")
+    legs = stage.take("walk", "Legs")
+    show = stage.ask("show", "TTS", "Arms", "Legs", timeout_s=20.0)
+    for slot in range(0, 500, 25):
+        stage.at(slot / 100)
+        stage.release(stage.take("say", "TTS", timeout_s=0.0))
+    stage.at(5.0)
+    late = stage.ask("say", "TTS", timeout_s=0.0)
+    assert why(late) is Why.BUSY
+    assert [b.owners for b in outcome_of(late).blockers] == [("show",)]
+    stage.at(6.0)
+    stage.release(legs)
+    assert end_of(show) == (GRANTED, 6.0)
 
 
 @pytest.mark.requirement("RM-17")

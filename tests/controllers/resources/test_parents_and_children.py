@@ -137,7 +137,8 @@ def test_a_circle_closed_by_a_parents_release_is_seen_too(stage: Stage) -> None:
     kept = stage.take("parent", "TTS", mode=RESERVE)
     stage.take("child 1", "TTS")
     stage.take("child 2", "LHand")
-    outside = stage.ask("stranger", "TTS", "LHand")
+    outside = stage.ask("stranger", "TTS", "LHand", timeout_s=9.0)
+    stage.at(5.0)  # nobody passes it any more
     inside = stage.ask("child 2", "TTS")
     assert inside.outcome is None
     stage.release(kept)

@@ -2,8 +2,16 @@
 
 import pytest
 
+from controllers.resources.not_granted import NotGranted
 from controllers.resources.policies import Lock
-from controllers.resources.words import Loss, LossCause, Mode, Preemption, Refusal
+from controllers.resources.words import (
+    Loss,
+    LossCause,
+    Mode,
+    Preemption,
+    Refusal,
+    Why,
+)
 from models import BadInput
 from tests.controllers.resources.stage import (
     AVAILABLE,
@@ -17,6 +25,7 @@ from tests.controllers.resources.stage import (
     end_of,
     node,
     outcome_of,
+    why,
 )
 
 
@@ -30,12 +39,44 @@ def stage() -> Stage:
 @pytest.mark.requirement("RM-40", "RM-44")
 def test_what_a_virtual_owner_has_nobody_is_granted(stage: Stage) -> None:
     stage.ledger.freeze(["RHand"], "brokenArm", stage.tick)
-    waiting = stage.ask("waver", "RArm", timeout_s=1.0)
+    waiting = stage.ask("waver", "RArm", timeout_s=6.0)
+    assert end_of(stage.ask("reader", "RHand", timeout_s=0.0))[0] is DENIED
+    stage.at(5.0)  # till then others may have what is free of it
     assert end_of(stage.ask("reader", "RShoulderPitch", timeout_s=0.0))[0] is DENIED
-    stage.until(1.0)
-    assert end_of(waiting) == (TIMED_OUT, 1.0)
+    stage.until(6.0)
+    assert end_of(waiting) == (TIMED_OUT, 6.0)
     (blocker,) = outcome_of(waiting).blockers
     assert (blocker.resource, blocker.owners) == ("RHand", ("brokenArm",))
+
+
+@pytest.mark.requirement("RM-40", "RM-41")
+@pytest.mark.parametrize("timeout_s", [0.0, 1.0])
+@pytest.mark.parametrize("by", ["RobotModel", "hotEngine", "brokenArm"])
+def test_absent_is_not_busy(stage: Stage, by: str, timeout_s: float) -> None:
+    """Who waits for what a virtual owner has is told so, whoever holds the rest."""
+    stage.take("boss", "RShoulderPitch")
+    stage.ledger.freeze(["RHand"], by, stage.tick)
+    both = stage.ask("waver", "RArm", timeout_s=timeout_s)
+    hoped = stage.ask("reader", optional=("RHand",), timeout_s=timeout_s)
+    stage.until(1.0)
+    for ticket in (both, hoped):
+        assert why(ticket) is Why.FROZEN
+        owners = {b.resource: b.owners for b in outcome_of(ticket).blockers}
+        assert owners["RHand"][0] == by
+        with pytest.raises(NotGranted) as caught:
+            _ = ticket.token
+        assert f"frozen (in the way: RHand: {by}" in str(caught.value)
+        assert "wait longer" not in str(caught.value)
+
+
+@pytest.mark.requirement("RM-40")
+def test_a_part_that_is_only_capped_is_busy(stage: Stage) -> None:
+    stage.take("boss", "RHand")
+    stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=0.5, is_total=False)
+    waiting = stage.ask("waver", "RHand", timeout_s=1.0)
+    stage.ledger.freeze(["LHand"], "brokenArm", 0)  # another one
+    stage.until(1.0)
+    assert why(waiting) is Why.TIMEOUT
 
 
 @pytest.mark.requirement("RM-40")

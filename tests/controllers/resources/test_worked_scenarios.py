@@ -77,7 +77,7 @@ def cpu(stage: Stage, owner: int, percent: float, timeout_s: float = 0.0) -> Tic
 
 @pytest.mark.requirement("RM-56", "RM-57", "RM-35", "RM-17")
 def test_a_full_processor_with_a_holder_that_stops() -> None:
-    stage = Stage()
+    stage = Stage(overtake_s=0.0)
     stage.owner("owner 1", policy=StopOnDemand(within_s=0.01))
     stage.owners(*(f"owner {k}" for k in (2, 3, 4, 5)))
 
