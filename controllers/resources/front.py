@@ -12,6 +12,7 @@ from typing import Protocol
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.request import Outcome, Request
+from controllers.resources.ticket import Ticket
 
 
 class Front(Protocol):
@@ -19,6 +20,12 @@ class Front(Protocol):
 
     def add_owner(self, owner: Owner) -> None:
         """Make an owner known; its parent first."""
+
+    def ask(self, request: Request) -> Ticket:
+        """Ask without waiting; in a step with what else is done there."""
+
+    def wait(self, ticket: Ticket) -> Outcome:
+        """Wait until a request of this front has ended."""
 
     def take(self, request: Request) -> Outcome:
         """Ask, and wait until the request has ended."""
@@ -45,6 +52,10 @@ class LedgerFront:
         """Make an owner known; its parent first."""
         self._ledger.add_owner(owner, self._ledger.tick)
 
+    def ask(self, request: Request) -> Ticket:
+        """Ask without waiting."""
+        return self._ledger.request(request, self._ledger.tick)
+
     def take(self, request: Request) -> Outcome:
         """Ask, and let the world go on until the request has ended.
 
@@ -52,7 +63,14 @@ class LedgerFront:
             BadInput: it would have to wait inside a conflict policy's answer, where
                 time stands still.
         """
-        ticket = self._ledger.request(request, self._ledger.tick)
+        return self.wait(self.ask(request))
+
+    def wait(self, ticket: Ticket) -> Outcome:
+        """Let the world go on until a request has ended.
+
+        Raises:
+            BadInput: as `take`.
+        """
         try:
             while ticket.outcome is None:
                 self._go_on()

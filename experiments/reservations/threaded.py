@@ -75,7 +75,7 @@ class SharedLedger:
         self._n_steps = 0
         self._ended: list[int] = []
         self._has_changed = False
-        self._takers: dict[int, threading.Event] = {}
+        self._takers: dict[int, list[threading.Event]] = {}
         self._watchers: dict[int, list[tuple[Ticket, WhenDone]]] = {}
         self._outside = Outside(self._note_fault)
         self.n_changes = 0
@@ -186,16 +186,22 @@ class SharedLedger:
             LedgerClosed: it was closed before; while this waits, the outcome says so.
             BadInput: this thread is in a `step`, in which nothing can end.
         """
+        with self._lock:
+            self._check_outside_step(request)
+            ticket = self.ask(request)
+        return self.wait(ticket)
+
+    def wait(self, ticket: Ticket) -> Outcome:
+        """Let this thread wait until a request of this front has ended.
+
+        Raises:
+            BadInput: this thread is in a `step`, in which nothing can end.
+        """
         done = threading.Event()
         with self._lock:
-            if self._n_steps:
-                raise BadInput(
-                    f"{request.owner!r} would wait inside a step, where time stands "
-                    "still; leave the step first, or use `ask`."
-                )
-            ticket = self.ask(request)
+            self._check_outside_step(ticket.request)
             if ticket.outcome is None:
-                self._takers[ticket.number] = done
+                self._takers.setdefault(ticket.number, []).append(done)
         try:
             if ticket.outcome is None:
                 done.wait()
@@ -248,6 +254,13 @@ class SharedLedger:
 
     # -- inside ------------------------------------------------------------------------
 
+    def _check_outside_step(self, request: Request) -> None:
+        if self._n_steps:
+            raise BadInput(
+                f"{request.owner!r} would wait inside a step, where time stands still; "
+                "leave the step first, or use `ask`."
+            )
+
     def _now(self) -> int:
         tick = int((self._clock() - self._begin) / self._tick_s)
         return max(tick, self._ledger.tick)
@@ -262,8 +275,7 @@ class SharedLedger:
         """Wake up those whom a step concerns, and the timer if it must plan anew."""
         ended, self._ended = self._ended, []
         for number in ended:
-            taker = self._takers.pop(number, None)
-            if taker is not None:
+            for taker in self._takers.pop(number, ()):
                 taker.set()
             for ticket, when_done in self._watchers.pop(number, ()):
                 self._outside.call(when_done, ticket)

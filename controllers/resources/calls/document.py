@@ -42,9 +42,12 @@ from controllers.resources.request import Outcome, Request
 from controllers.resources.snapshot import take_snapshot
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Expired, Notified
+from controllers.resources.words import Why
 from models import BadInput, UnknownName
 from models.real_numbers import short
 
+MOST_LOOKS = 100
+"""How often a call looks again at what its owner takes and gives back meanwhile."""
 _NO_SERVICES: Mapping[str, object] = MappingProxyType({})
 
 
@@ -141,6 +144,9 @@ class DocumentCalls:
     def releaseResource(self, resourceName: str, ownerName: str) -> None:
         """Give back a resource, or what the owner holds of a composite (RM-11).
 
+        Who is paused gives up what it would resume with: all of that set, since it
+        resumes with exactly the set that it had (RM-37).
+
         Raises:
             BadInput: the owner did not take it by these calls, or has lost it.
             UnknownName: there is no such resource.
@@ -183,33 +189,61 @@ class DocumentCalls:
             timeout_s=timeout_s,
             policy=self._policy(owner, callback),
         )
+        due: int | None = None
+        for look in range(MOST_LOOKS):
+            with self._front.step() as (ledger, tick):
+                snapshot = take_snapshot(ledger)
+                held = held_leaves(snapshot, name)
+                essential = still_lacking(wish.resources, held, ledger.tree)
+                extra = still_lacking(wish.optional, held, ledger.tree)
+                make_known(owner, self._front, snapshot, self._on_lost)
+                if not essential and not extra:
+                    return None
+                request = replace(wish, resources=essential, optional=extra)
+                if due is None:
+                    due = tick + ledger.cfg.ticks(request.timeout_s or 0.0)
+                else:
+                    left_s = max(0, due - tick) * ledger.cfg.tick_s
+                    request = replace(request, timeout_s=left_s)
+                ticket = self._front.ask(request)
+                self._wallet.expect(ticket)
+            outcome = self._front.wait(ticket)
+            if outcome.is_granted:
+                return outcome
+            if look + 1 == MOST_LOOKS or not self._is_in_its_own_way(name, outcome):
+                raise NotGranted(request, outcome)
+        raise AssertionError("the last look ends it")
+
+    def _is_in_its_own_way(self, owner: str, outcome: Outcome) -> bool:
+        """Whether what the owner took meanwhile, in another thread, was in the way.
+
+        It has that now, or has given it back: either way it is to look again.
+        """
+        if outcome.why is not Why.DEADLOCK:
+            return False
+        own = {b.resource for b in outcome.blockers if owner in b.owners}
         with self._front.step() as (ledger, _):
-            snapshot = take_snapshot(ledger)
-            held = held_leaves(snapshot, name)
-            essential = still_lacking(wish.resources, held, ledger.tree)
-            extra = still_lacking(wish.optional, held, ledger.tree)
-            make_known(owner, self._front, snapshot, self._on_lost)
-        if not essential and not extra:
-            return None
-        request = replace(wish, resources=essential, optional=extra)
-        outcome = self._front.take(request)
-        if outcome.token is None:
-            raise NotGranted(request, outcome)
-        self._wallet.keep(name, outcome.token)
-        return outcome
+            rows = take_snapshot(ledger).resources
+        waited = {row.name for row in rows for w in row.waiters if w.owner == owner}
+        return bool(own - waited)
 
     def _release(self, names: Iterable[str], owner: str) -> None:
         names = check_names(names, "resources")
         check_name(owner, "an owner")
         with self._front.step() as (ledger, tick):
             given: dict[Token, set[str]] = {}
+            paused: dict[int, None] = {}
             for name in names:
                 leaves = ledger.tree.leaves(name)
                 found = self._wallet.covering(owner, leaves, ledger)
-                if not found:
+                resuming = self._wallet.resuming(owner, leaves, ledger)
+                if not found and not resuming:
                     raise _not_held(name, owner)
+                paused.update(dict.fromkeys(resuming))
                 for token, here in found.items():
                     given.setdefault(token, set()).update(here)
+            for number in paused:
+                ledger.withdraw(number, tick)
             for token, leaves_of_it in given.items():
                 ledger.release(token, tick, sorted(leaves_of_it))
 

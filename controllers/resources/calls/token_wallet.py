@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from controllers.resources.ledger import Ledger
 from controllers.resources.request import Outcome
 from controllers.resources.snapshot import take_snapshot
+from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenId
 from controllers.resources.trace import (
     Event,
@@ -25,12 +26,37 @@ class TokenWallet:
     def __init__(self) -> None:
         """Begin empty; let a ledger's events come to `hear`."""
         self._tokens: dict[str, dict[TokenId, Token]] = {}
-        self._resuming: set[int] = set()
-        """Numbers of requests by which paused tokens of this wallet come back."""
+        self._expected: set[int] = set()
+        """Numbers of requests whose tokens come here: new ones, and those by which
+        paused ones come back."""
 
     def keep(self, owner: str, token: Token) -> None:
         """Put in a token that was granted."""
         self._tokens.setdefault(owner, {})[token.id] = token
+
+    def expect(self, ticket: Ticket) -> None:
+        """Put in the token of a request, now or as soon as it is granted.
+
+        So it is here before anybody else can see that its owner holds something.
+        """
+        outcome = ticket.outcome
+        if outcome is None:
+            self._expected.add(ticket.number)
+        elif outcome.token is not None:
+            self.keep(ticket.request.owner, outcome.token)
+
+    def resuming(
+        self, owner: str, leaves: Iterable[str], ledger: Ledger
+    ) -> dict[int, None]:
+        """Return the requests by which an owner that paused gets some leaves back."""
+        asked = set(leaves)
+        return {
+            wait.request: None
+            for row in take_snapshot(ledger).resources
+            if row.name in asked
+            for wait in row.waiters
+            if wait.owner == owner and wait.is_paused and wait.request in self._expected
+        }
 
     def covering(
         self, owner: str, leaves: Iterable[str], ledger: Ledger
@@ -54,10 +80,10 @@ class TokenWallet:
                 self._drop(event.owner, event.token)
             case Notified(kind=NoticeKind.LOST, token=TokenId() as token):
                 if self._drop(event.owner, token) and event.request is not None:
-                    self._resuming.add(event.request)
+                    self._expected.add(event.request)
             case Notified(kind=NoticeKind.OUTCOME, outcome=Outcome() as outcome):
-                if event.request in self._resuming:
-                    self._resuming.remove(event.request)
+                if event.request in self._expected:
+                    self._expected.remove(event.request)
                     if outcome.token is not None:
                         self.keep(event.owner, outcome.token)
             case _:

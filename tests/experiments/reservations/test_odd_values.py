@@ -64,7 +64,7 @@ def test_a_client_refuses_what_is_no_name(value: Any) -> None:
     client = Client(url, "a")
     client.key = "registered"
     no_tuples: list[Any] = [{"ball"}, frozenset({"ball"}), {"ball": 1}, "ball"]
-    for call in (
+    doors: list[Callable[[], object]] = [
         lambda: Client(url, value),
         lambda: client.take(value),
         lambda: client.take("ball", optional=(value,)),
@@ -75,7 +75,8 @@ def test_a_client_refuses_what_is_no_name(value: Any) -> None:
         lambda: client.authorise(value, "ball"),
         lambda: client.add_resource(value, "root"),
         lambda: client.add_resource("cup", value),
-    ):
+    ]
+    for call in doors:
         with pytest.raises(BadInput) as caught:
             call()
         assert str(caught.value).isprintable()
