@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from controllers.resources.core.book import Book
 from controllers.resources.core.holdings import Holdings, Yielding, innermost_first
-from controllers.resources.core.leaf import Leaf
+from controllers.resources.core.leaf import LATE, Leaf
 from controllers.resources.core.records import (
     Key,
     Reservation,
@@ -28,8 +28,6 @@ from controllers.resources.words import (
 from models.resource_node import ResourceKind
 
 Answers = Mapping[Reservation, Answer]
-LATE = 2**63
-"""A tick at which everybody has waited for long."""
 NO_ANSWERS: Answers = MappingProxyType({})
 
 

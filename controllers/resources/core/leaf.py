@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _KEY = attrgetter("key")
 Willing = Callable[[Reservation], bool]
+LATE = 2**63
+"""A tick at which everybody has waited for long: past them only what is free goes."""
 
 
 class Freeze(NamedTuple):

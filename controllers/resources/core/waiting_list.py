@@ -3,7 +3,7 @@
 from functools import partial
 
 from controllers.resources.core.book import Book
-from controllers.resources.core.leaf import names_of
+from controllers.resources.core.leaf import LATE, names_of
 from controllers.resources.core.records import Shares, Waiting
 from controllers.resources.core.timers import Due
 from controllers.resources.request import Blocker, Outcome
@@ -175,9 +175,10 @@ class WaitingList:
         """
         found = []
         for leaf, share in (waiting.shares or _hoped_for(waiting)).items():
-            first = leaf.first_competitor(waiting, self._book.tick)
+            holders = leaf.blockers(waiting.owner, share)
+            first = leaf.first_competitor(waiting, LATE if holders else self._book.tick)
             names = [by for by, freeze in leaf.freezes.items() if freeze.is_total]
-            names += [r.owner.name for r in leaf.blockers(waiting.owner, share)]
+            names += [r.owner.name for r in holders]
             names += [first.owner.name] if first else []
             if names or not leaf.is_open():
                 owners = tuple(dict.fromkeys(names))
