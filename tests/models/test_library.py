@@ -43,7 +43,6 @@ WAVE = """
 motions:
   wave:
     from: Stand
-    to: Stand
     postures: [[1.0, Stand], [2.0, Crouch]]
     joints: [RArm, HeadYaw]
     angles_deg:
@@ -57,7 +56,7 @@ def test_a_motion_takes_keyframes_from_postures_and_joints(
     load: Load, nao: Robot
 ) -> None:
     wave = load(WAVE).motion("wave")
-    assert (wave.start, wave.end, wave.stops_s) == ("Stand", "Stand", (2.0,))
+    assert (wave.start, wave.end, wave.stops_s) == ("Stand", None, (2.0,))
     assert wave.interpolation is Interpolation.CUBIC
     assert wave.length_s == pytest.approx(2.8)
     assert set(wave.joints) == {*nao.groups["RArm"], "HeadYaw"}
@@ -67,6 +66,40 @@ def test_a_motion_takes_keyframes_from_postures_and_joints(
     elbow = nao.joint_index("RElbowRoll")
     stored = [nao.posture(p).angles[elbow] for p in ("Stand", "Crouch")]
     assert_allclose(tracks["RElbowRoll"].angles, stored)
+
+
+@pytest.mark.parametrize(
+    ("motion", "told"),
+    [
+        (
+            "from: Sit, to: Stand, angles_deg: {HeadPitch: [[0.5, 3]]}",
+            "does not end in Stand: RHipPitch is 95.3 degrees off",
+        ),
+        ("to: Stand, angles_deg: {HeadPitch: [[0.5, 3]]}", "is wherever it was"),
+        (
+            "from: Stand, to: Stand, angles_deg: {LShoulderPitch: [[2, 0]]}",
+            "LShoulderPitch is 82.7 degrees off",
+        ),
+    ],
+)
+@pytest.mark.requirement("SY-19", "SY-20")
+def test_what_leads_to_a_posture_ends_in_it(load: Load, motion: str, told: str) -> None:
+    (problem,) = problems(load, f"motions: {{m: {{{motion}}}}}")
+    assert told in problem
+
+
+@pytest.mark.parametrize(
+    "motion",
+    [
+        "from: Sit, to: Stand, postures: [[4, Stand]]",
+        "from: Sit, to: Stand, postures: [[4, Stand]], joints: [Legs]",
+        "to: Stand, postures: [[4, Stand]]",
+        "from: Stand, to: Stand, angles_deg: {HeadPitch: [[0.5, 3]]}",
+    ],
+)
+def test_arms_may_stay_where_they_are_on_the_way(load: Load, motion: str) -> None:
+    ends = load(f"motions: {{m: {{{motion}}}}}").motion("m")
+    assert ends.end == "Stand"
 
 
 def test_coupled_joints_are_one_track_by_whichever_name(load: Load) -> None:

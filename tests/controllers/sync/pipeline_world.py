@@ -1,7 +1,7 @@
 """The whole way of a command on a NAO that only keeps what it is told."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -126,9 +126,20 @@ class Late:
 
 
 def library_of(robot: Robot, entries: Mapping[str, Any] = ENTRIES) -> Library:
+    """Return the library of some entries, whose few joints are all of a posture."""
     form = LibraryForm.model_validate(entries)
-    assert not library_problems(form, robot, KnownNames())
+    assert not library_problems(form, _of_few_joints(robot), KnownNames())
     return build_library(form, robot)
+
+
+def _of_few_joints(robot: Robot) -> Robot:
+    """Return a robot whose postures are where the motions above end."""
+    angles = np.zeros(len(robot.joints))
+    ends = {"LKneePitch": 40, "RKneePitch": 50, "HeadPitch": 20, "RShoulderPitch": 80}
+    for joint, angle in ends.items():
+        angles[robot.joint_index(joint)] = np.radians(angle)
+    postures = {n: replace(p, angles=angles) for n, p in robot.postures.items()}
+    return replace(robot, postures=postures)
 
 
 @dataclass
