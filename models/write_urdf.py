@@ -16,10 +16,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from models.errors import BadInput, RobotDataError
+from models.errors import BadInput, RobotDataError, UnknownName
 from models.robot_yaml import RobotFile
 from models.rows import JointRow, LinkRow, MaterialRow, ShapeRow
-from models.tables import read_table, read_text
+from models.tables import Table, read_table, read_text
 from models.urdf_xml import Element, parse_xml
 from models.yaml_lines import read_yaml
 
@@ -50,7 +50,18 @@ def write_urdf(folder: Path) -> str:
     materials = read_table(folder / "materials.csv", MaterialRow, "name", "material")
     shapes = read_table(folder / "shapes.csv", ShapeRow, "", "shape")
     all_shapes: list[ShapeRow] = []
+    for table in (links, joints, materials):
+        for name in table.rows:
+            if set(name) & set('<>&"'):
+                table.fail(
+                    name, f'{table.kind} {name!r} has one of < > & "; rename it.'
+                )
+    for link in links:
+        _check_link(links, link, joints)
     for line, shape in shapes.rows.items():
+        sizes = _SIZES[shape.shape]
+        if any(getattr(shape, size) is None for size in sizes):
+            shapes.fail(line, f"a {shape.shape} has {', '.join(sizes)}; give each.")
         if shape.link not in links.rows:
             shapes.fail(line, f"link {shape.link!r} is not in links.csv.")
         if shape.role != "collision" and shape.material not in materials.rows:
@@ -69,6 +80,27 @@ def write_urdf(folder: Path) -> str:
             text += _joint(link, joints.rows[link.joint])
     text.append("</robot>\n")
     return "\n".join(text).replace("-->\n\n", "-->\n")
+
+
+_SIZES = {
+    "box": ("size_x", "size_y", "size_z"),
+    "sphere": ("radius",),
+    "cylinder": ("radius", "length"),
+}
+"""Shape to the columns that say how large it is."""
+
+
+def _check_link(links: Table[LinkRow], link: LinkRow, joints: Table[JointRow]) -> None:
+    """Refuse a link that hangs on no joint of the tables."""
+    if (link.parent is None) != (link.joint is None):
+        links.fail(
+            link.name,
+            f"link {link.name!r} hangs on {link.parent!r} by joint {link.joint!r}; "
+            "give both, or none for the base.",
+        )
+    if link.joint is not None and link.joint not in joints.rows:
+        unknown = UnknownName("Joint", link.joint, joints.rows, joints.path.name)
+        links.fail(link.name, str(unknown))
 
 
 def urdf_path(folder: Path, named: str) -> Path:

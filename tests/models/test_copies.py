@@ -104,3 +104,23 @@ def test_a_name_of_its_own_is_no_disagreement(copy: Path) -> None:
 def test_a_copy_goes_over_nothing(copy: Path) -> None:
     with pytest.raises(BadInput, match="exists; give a folder that does not"):
         copy_robot(NAO, copy)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "says"),
+    [
+        ("links.csv", ",HeadYaw,", ",HeadYw,", "links.csv:3: Joint 'HeadYw' is not in"),
+        ("links.csv", ",HeadYaw,", ",,", "links.csv:3: link 'Neck' hangs on 'torso'"),
+        ("links.csv", "Neck,torso", "Ne<k,torso", "links.csv:3: link 'Ne<k' has"),
+        ("shapes.csv", ",0.0505,", ",,", "shapes.csv:3: a cylinder has radius, length"),
+        ("shapes.csv", "0.1,0.12,0.19", "0.1,,0.19", "shapes.csv:2: a box has size_x"),
+    ],
+)
+def test_tables_that_make_no_urdf_are_refused(
+    copy: Path, file: str, old: str, new: str, says: str
+) -> None:
+    edit(copy, file, old, new)
+    for use in (load_robot, lambda folder: write([str(folder)])):
+        with pytest.raises(RobotDataError) as refused:
+            use(copy)
+        assert says in str(refused.value)
