@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from controllers.resources.behaviours import Behaviour
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.owner import Owner
 from controllers.resources.policies import (
@@ -18,9 +19,15 @@ from controllers.resources.policies import (
     StopOnDemand,
 )
 from controllers.resources.request import Outcome, Request
+from controllers.resources.start_behaviour import (
+    Running,
+    start_behaviour,
+    stop_behaviour,
+)
 from controllers.resources.trace import Answered, Event, Notified
 from controllers.resources.words import NoticeKind, OutcomeKind, Refusal, Why
 from experiments.reservations.threaded import SharedLedger
+from models import BadInput
 from tests.experiments.reservations.helpers import eventually
 
 AT_MOST_S = 60.0
@@ -343,3 +350,41 @@ def test_who_lost_is_told_outside_the_lock(front: SharedLedger) -> None:
     assert taken.is_granted
     assert done.wait(AT_MOST_S)
     assert said[1:] == [OutcomeKind.GRANTED]
+
+
+def start_together(
+    front: SharedLedger, *needs: str
+) -> tuple[list[Running], list[BadInput]]:
+    """Start a behaviour of one name for each need, at the same moment."""
+    barrier = threading.Barrier(len(needs))
+    running: list[Running] = []
+    refused: list[BadInput] = []
+
+    def start(need: str) -> None:
+        barrier.wait(AT_MOST_S)
+        try:
+            wave = Behaviour(name="wave", essential=(need,))
+            running.append(start_behaviour(wave, front))
+        except BadInput as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=start, args=[need]) for need in needs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(AT_MOST_S)
+    return running, refused
+
+
+@pytest.mark.requirement("RM-8", "RM-16")
+def test_of_behaviours_that_start_at_once_by_one_name_one_runs(
+    front: SharedLedger,
+) -> None:
+    needs = ("HeadYaw", "HeadPitch", "ball")
+    for _ in range(30):
+        running, refused = start_together(front, *needs)
+        assert (len(running), len(refused)) == (1, 2)
+        rows = front.snapshot().resources
+        held = [row.name for row in rows if row.holders and row.name in needs]
+        assert held == list(running[0].has)
+        stop_behaviour(running[0], front)
