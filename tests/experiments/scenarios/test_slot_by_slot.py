@@ -231,3 +231,28 @@ expect:
 """,
     )
     assert result.all_hold, result.verdicts
+
+
+WHOLE_AND_PARTS = """\
+duration_s: 0.8
+behaviours:
+  - {name: guard, schema: look around, policy: lock}
+  - {name: look, schema: look around, parent: guard, start_s: 0.2}
+  - {name: rival, schema: look around, start_s: 0.3, timeout_s: 0.3}
+  - name: life
+    schema: choose
+    needs: [TTS]
+    children: [{name: greet, schema: say, with: {text: Hello everybody}}]
+expect:
+  - {at_s: 0.1, holds: {HeadYaw: guard}}
+  - {at_s: 0.4, holds: {HeadYaw: look, TTS: greet}}
+  - {happens: {timed_out: rival}, at_s: 0.6}
+"""
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("RM-26", "RM-28")
+def test_what_a_behaviour_takes_its_parts_use(tmp_path: Path) -> None:
+    """As owners (`parent`) and as schemas (`children`), without any `mode`."""
+    result = play(tmp_path, WHOLE_AND_PARTS)
+    assert result.all_hold, result.verdicts
