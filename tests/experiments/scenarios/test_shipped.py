@@ -70,3 +70,15 @@ def test_the_whole_trace_is_the_same_in_another_process() -> None:
     said = [f"{n} {one.whole_trace_hash} {one.n_events}" for n, one in here.items()]
     assert done.stdout.splitlines() == said
     assert all(one.n_events > 1000 for one in here.values())
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+def test_ten_minutes_hold_to_their_end() -> None:
+    """All of the 600 s, without proof, which the first 20 s have above: two minutes."""
+    scenario = load_scenario(SCENARIOS.find("ten_minutes"))
+    result = run_scenario(scenario, proves=False).result
+    assert not result.complaints
+    assert result.is_whole
+    assert result.sim_s == pytest.approx(600.0)
+    assert [verdict.holds for verdict in result.verdicts] == [True] * 5
