@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from experiments.scenarios.form.base import Name, Part, Prose, Real
+from experiments.scenarios.form.events import Newton
 from experiments.sweep.form.keep import KeepForm
 from experiments.sweep.form.values import Number, Text
 from models.rows import PositiveSeconds, Seconds
@@ -23,7 +24,7 @@ class PushForm(Part):
     """When it begins, in s."""
     duration_s: PositiveSeconds = 0.2
     """In s."""
-    force_n: Annotated[list[Real], Field(min_length=3, max_length=3)]
+    force_n: Annotated[list[Newton], Field(min_length=3, max_length=3)]
     """In N, in the world: x ahead of the robot, y to its left, z up."""
     link: Name | None = None
     """Absent: the base, the torso of a NAO."""
