@@ -290,3 +290,30 @@ def test_limp_joints_are_followed_under_a_shift_too(
     body.slot()
     assert len(inside) > 10
     assert np.allclose(body.sim.read().target[inside], q[inside], atol=1e-9)
+
+
+@pytest.mark.requirement("I-14")
+def test_whoever_forbids_it_is_neither_limited_nor_shifted(
+    staged: Callable[[Robot], Staged],
+) -> None:
+    """The controller goes on with the others, and asks for nothing in vain."""
+    nao = load_robot()
+    body, owner, told = staged(nao)
+    owner.change(Shifting(0.5))
+    body.ledger.add_owner(Owner(name="waver"), 0)
+    leaf = "HeadYaw"
+    token = body.ledger.request(Request(owner="waver", resources=(leaf,)), 0).token
+    body.ledger.allow_limit(token, NAME, 0, is_allowed=False)
+    body.ledger.allow_shift(token, NAME, 0, is_allowed=False)
+    before, asked = body.gate.present[leaf], len(told)
+    run(body, 8)
+    head, knee = nao.joint_index(leaf), nao.joint_index("LKneePitch")
+    assert (in_force(body)[head], in_force(body)[knee]) == (1.0, 0.5)
+    assert body.sim.read().target[head] == before
+    assert body.gate.shift[knee] > 0.0
+    body.ledger.release(token, body.tick)
+    run(body, 4)
+    assert in_force(body)[head] == 0.5
+    assert body.gate.shift[head] > 0.0
+    kinds = {type(event).__name__ for event in told[asked:]}
+    assert not kinds & {"Requested", "Failed", "Rejected"}
