@@ -11,10 +11,11 @@ Within a tick calls come before timers: a call first lets happen what was due ea
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from controllers.resources.core.body_states import BodyStates
-from controllers.resources.core.book import Book, Listener
+from controllers.resources.core.book import Book, Listener, Quiet
 from controllers.resources.core.calls import Calls
 from controllers.resources.core.demands import Demands, words_of
 from controllers.resources.core.granting import Granting
@@ -154,6 +155,10 @@ class Ledger:
     def waiting(self) -> tuple[int, ...]:
         """Numbers of the requests that wait, in the order of their arrival."""
         return tuple(self._book.waiting)
+
+    def quiet(self) -> AbstractContextManager[None]:
+        """Return what surrounds blocks in which no listener is told, then all are."""
+        return Quiet(self._book)
 
     def hear_at_once(self, listener: Listener) -> None:
         """Add a listener of this project, told at once by a shared ledger too.

@@ -6,6 +6,7 @@ granted, `demands` asks holders; `ledger` is what callers see.
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from controllers.resources.core.leaf import Leaf
 from controllers.resources.core.losers import Loser
@@ -49,6 +50,8 @@ class Book:
         self.told_in_turn = 0
         """How many times over listeners have called in answer to each other; 0: nobody
         is being told."""
+        self.n_quiet = 0
+        """Blocks begun, and not ended, in which nobody is told (`Quiet`)."""
         self.changed: dict[Leaf, None] = {}
         """Leaves on which somebody may now be granted."""
         self.unqueued: dict[int, Waiting] = {}
@@ -86,8 +89,8 @@ class Book:
         Raises:
             BaseException: what ends the program, once everything is told.
         """
-        if self.told_in_turn:
-            return  # who tells goes on with it
+        if self.told_in_turn or self.n_quiet:
+            return  # who tells goes on with it, or does so at the end of its block
         untold, end = self._untold, None
         while untold:
             self.told_in_turn += 1
@@ -220,6 +223,28 @@ class Book:
         """
         states = self.group(group).leaves
         return find_name(states, name, "State", f"set {group!r}")
+
+
+class Quiet(AbstractContextManager[None]):
+    """A block in which listeners are not told; at its end they are.
+
+    For moves that are none of the ledger's own, such as a gate's: what a listener calls
+    in answer finds them made whole. One object serves all blocks.
+    """
+
+    def __init__(self, book: Book) -> None:
+        """Work on a book."""
+        self._book = book
+
+    def __enter__(self) -> None:
+        """Begin a block, perhaps inside another."""
+        self._book.n_quiet += 1
+
+    def __exit__(self, *_: object) -> None:
+        """End it, and tell what has been noted."""
+        self._book.n_quiet -= 1
+        if self._book.listeners:
+            self._book.tell()
 
 
 def _no_token(given: object) -> BadInput:

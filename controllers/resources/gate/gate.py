@@ -82,6 +82,7 @@ class Gate:
         self._ledger = ledger
         self._robot = robot
         self._authorise = ledger.authorise
+        self._quiet = ledger.quiet()
         self._trace = GateTrace(ledger)
         self._outputs = Outputs(robot.robot, robot.read())
         if devices is None:
@@ -141,10 +142,11 @@ class Gate:
         """
         line = self._line(leaf)
         value = line.writer.accept(value)
-        reason = self._authorise(token, leaf)
-        if reason is not None or token is None:
-            return self._trace.refused(token, leaf, reason or Refusal.NO_TOKEN)
-        self._slot.take(line, token, value, None)
+        with self._quiet:
+            reason = self._authorise(token, leaf)
+            if reason is not None or token is None:
+                return self._trace.refused(token, leaf, reason or Refusal.NO_TOKEN)
+            self._slot.take(line, token, value, None)
         return None
 
     def submit_all(
@@ -197,7 +199,8 @@ class Gate:
                 commands.append((token, line, line.writer.accept(values[leaf])))
         if len(parts) > 1:
             check_once([line.name for _, line, _ in commands])
-        return self._slot.take_all(commands, rights)
+        with self._quiet:
+            return self._slot.take_all(commands, rights)
 
     def submit_set_points(
         self, token: Token | None, target: FloatArray
@@ -251,7 +254,9 @@ class Gate:
         Raises:
             BadInput: it is of the wrong shape, not finite, or beyond half a turn.
         """
-        return self._shifts.take(token, check_shift(shift, self._outputs.robot))
+        shift = check_shift(shift, self._outputs.robot)
+        with self._quiet:
+            return self._shifts.take(token, shift)
 
     # -- the slot goes out ------------------------------------------------------------
 
@@ -279,23 +284,24 @@ class Gate:
                 f"flush at tick {tick}, but the ledger stands at {self._ledger.tick}; "
                 "advance the ledger to this tick first."
             )
-        self._outputs.begin()
-        holding, rejected = self._slot.test_again()
-        written = self._slot.put(holding)
-        lost = self._safety.put(written)
-        rejected += self._shifts.put()
-        self._limp.follow(written)
-        command = self._outputs.command()
-        if command is not None:
-            self._robot.write(command)
-            self._outputs.keep()
-        self._safety.keep(lost)
-        self._shifts.keep()
-        for line, token in written.items() if self._trace.is_read() else ():
-            self._trace.executed(line.command, token, line.name)
-        if lost:
-            self._trace.made_safe(line.name for line in lost)
-        return tuple(rejected)
+        with self._quiet:  # listeners may command, release, flush in answer
+            self._outputs.begin()
+            holding, rejected = self._slot.test_again()
+            written = self._slot.put(holding)
+            lost = self._safety.put(written)
+            rejected += self._shifts.put()
+            self._limp.follow(written)
+            command = self._outputs.command()
+            if command is not None:
+                self._robot.write(command)
+                self._outputs.keep()
+            self._safety.keep(lost)
+            self._shifts.keep()
+            for line, token in written.items() if self._trace.is_read() else ():
+                self._trace.executed(line.command, token, line.name)
+            if lost:
+                self._trace.made_safe(line.name for line in lost)
+            return tuple(rejected)
 
     # -- inside -----------------------------------------------------------------------
 
@@ -306,7 +312,8 @@ class Gate:
         values: Sequence[Value | None],
     ) -> Rejected | None:
         commands = list(zip(repeat(token), lines, values))
-        return self._slot.take_all(commands).refused
+        with self._quiet:
+            return self._slot.take_all(commands).refused
 
     def _line(self, leaf: str) -> Line:
         """Return the line of a leaf: of one without a device, one for this use."""
