@@ -12,7 +12,7 @@ def world(nao: Robot) -> World:
     return World.of(nao)
 
 
-@pytest.mark.requirement("I-11", "I-14")
+@pytest.mark.requirement("AR-10", "AR-11")
 def test_a_listener_that_releases_while_a_slot_is_tested_lets_nothing_stale_pass(
     world: World,
 ) -> None:
@@ -34,7 +34,7 @@ def test_a_listener_that_releases_while_a_slot_is_tested_lets_nothing_stale_pass
     assert not world.checker.violations
 
 
-@pytest.mark.requirement("I-14")
+@pytest.mark.requirement("AR-10")
 def test_a_listener_that_flushes_at_a_command_writes_it_once(world: World) -> None:
     """It hears of the command when the command is in the slot, whole."""
     moves = world.take("moves", "Head")
