@@ -65,7 +65,7 @@ def temperature_figure(
         for column, (name, arm) in enumerate(result.arms.items()):
             axes = panels[row, column]
             _draw_limits(axes, result)
-            _draw_curves(axes, arm, frames.get(name), joints, side)
+            _draw_curves(axes, arm, frames.get(name), joints, side, result.minutes)
             if side in SIDES:
                 _draw_published(axes, result, arm, side)
             axes.set_ylim(low, high)
@@ -111,8 +111,13 @@ def _draw_curves(
     frame: "pd.DataFrame | None",
     joints: Sequence[str],
     side: str,
+    minutes_asked: float,
 ) -> None:
-    """Draw temperatures over time, each curve named at its end."""
+    """Draw temperatures over time, each curve named at its end.
+
+    Names stand right of all lines, also of a robot that ended early: one that ended in
+    the first half of the time would need too long a pointer, and is named at its end.
+    """
     ends: dict[str, tuple[float, float]] = {}
     for i, joint in enumerate(joints):
         if joint not in arm.joints:
@@ -121,15 +126,19 @@ def _draw_curves(
         axes.plot(minutes, degc, color=COLOURS[i], lw=1.8, label=joint)
         ends[joint] = (float(minutes[-1]), float(degc[-1]))
     labels = spread([degc for _, degc in ends.values()], LABEL_GAP_DEGC)
+    last = max((minutes for minutes, _ in ends.values()), default=0.0)
+    place = minutes_asked if last > 0.5 * minutes_asked else last
     for (joint, end), height in zip(ends.items(), labels, strict=True):
         axes.annotate(
             f"{joint.removeprefix(side)} {end[1]:.0f} °C",
             end,
-            (end[0] * 1.03, float(height)),
+            (place + 0.03 * minutes_asked, float(height)),
             fontsize=7.5,
             color=COLOURS[joints.index(joint)],
             va="center",
             annotation_clip=False,
+            zorder=6,
+            bbox={"fc": "white", "lw": 0.0, "pad": 0.4, "alpha": 0.85},
             arrowprops={
                 "arrowstyle": "-",
                 "lw": 0.6,

@@ -32,11 +32,10 @@ from experiments.sweep.summary_marks import (
     strew,
     write_sweep_foot,
 )
-from experiments.sweep.summary_words import MEASURE_WORDS
 from experiments.sweep.table import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -58,13 +57,33 @@ def paired_figure(sweep: Sweep) -> "Figure":
     return figure
 
 
+TITLES = {
+    "hot_leg_rise_k": "rise of the hotter leg's five joints, K",
+    "other_leg_rise_k": "rise of the other leg's five joints, K",
+    "hot_joint_degc": "hotter leg's hottest joint at the end, °C",
+    "other_joint_degc": "other leg's hottest joint at the end, °C",
+    "rise_ratio": "rise of both legs as a part of that with fixed",
+}
+"""Of the panels of `band_figure`."""
+TITLE_LETTERS = 21
+"""Of a line of a title: a panel is no wider."""
+
+
+def at_one_height(titles: "Iterable[str]") -> list[str]:
+    """Return titles broken into equally many lines, so that all begin at one height."""
+    broken = [textwrap.wrap(title, TITLE_LETTERS) for title in titles]
+    n = max(map(len, broken))
+    return ["\n".join([*lines, *[""] * (n - len(lines))]) for lines in broken]
+
+
 def band_figure(sweep: Sweep) -> "Figure":
     """Draw where the published outcomes lie among the robots that were kept."""
     names = controllers_of(sweep)
     robots = band_robots(sweep)
     figure = new_figure(11.5, 4.2)
     panels = figure.subplots(1, len(MEASURES), sharex=True)
-    for axes, (measure, words) in zip(panels, MEASURE_WORDS.items(), strict=True):
+    titles = at_one_height(words[0].upper() + words[1:] for words in TITLES.values())
+    for axes, measure, words in zip(panels, TITLES, titles, strict=True):
         for i, name in enumerate(names):
             values = robots.loc[robots["controller"] == name, measure].to_numpy(float)
             strew(axes, i, values, arm_colour(i))
@@ -76,7 +95,7 @@ def band_figure(sweep: Sweep) -> "Figure":
         low, _ = axes.get_ylim()
         axes.set_ylim(bottom=min(0.0, low))
         axes.axhline(0.0, color=FAINT_INK, lw=0.8, zorder=0)
-        panel_title(axes, textwrap.fill(words, 20))
+        panel_title(axes, words)
     panels[0].plot([], [], "D", mfc="white", mec=INK, mew=1.4, label="published")
     panels[0].legend(frameon=False, fontsize=8, loc="upper right")
     write_sweep_foot(figure, sweep)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from models import Robot
 from sim.camera import Camera, Rendering
+from sim.engine import window
 from sim.engine.bullet import p, rotation_from_quaternion
 from sim.engine.contact import Contact
 from sim.engine.ground import Ground
@@ -38,6 +39,8 @@ class Engine:
         self.cfg = cfg
         with stdout_to_stderr():
             self._client = p.connect(p.GUI if cfg.gui else p.DIRECT)
+        if cfg.gui:
+            window.clear(self._client)
         self._set_engine_parameters()
         self._ground = Ground(self._client, cfg.friction, cfg.slope_deg)
         loaded = load(self._client, robot)
@@ -106,6 +109,9 @@ class Engine:
         p.resetBaseVelocity(
             self._body, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], physicsClientId=c
         )
+        if self.cfg.gui:
+            centres = [self.link_com(link.name) for link in self.robot.links]
+            window.look_at(c, np.array(centres))
 
     def clearance(self) -> float:
         """Return the smallest distance of the robot's shapes to the ground, in m.

@@ -18,6 +18,7 @@ from sim.bullet_urdf import (
     write_bullet_urdf,
 )
 from sim.engine import Engine
+from sim.engine.bullet import p
 from sim.world_cfg import WorldCfg
 from tests.sim.oracle import Oracle
 
@@ -270,3 +271,33 @@ def test_a_window_without_a_display_is_refused(
     monkeypatch.delenv("DISPLAY", raising=False)
     with pytest.raises(BadInput, match="run without --gui"):
         Engine(two_leg, WorldCfg(gui=True))
+
+
+def test_the_window_shows_the_robot_near_and_no_panels(
+    two_leg: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its calls, since no display is needed for the tests."""
+    told: list[tuple[object, ...]] = []
+    looks: list[dict[str, object]] = []
+    connect = p.connect
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(p, "connect", lambda _mode: connect(p.DIRECT))
+    monkeypatch.setattr(
+        p, "configureDebugVisualizer", lambda *given, **_: told.append(given)
+    )
+    monkeypatch.setattr(
+        p, "resetDebugVisualizerCamera", lambda **given: looks.append(given)
+    )
+    engine = Engine(two_leg, WorldCfg(gui=True))
+    assert (p.COV_ENABLE_GUI, 0) in told
+    assert (p.COV_ENABLE_DEPTH_BUFFER_PREVIEW, 0) in told
+    assert not looks, "the robot has no place yet"
+    q = two_leg.posture("Stand").angles
+    engine.place(q, np.array([0.0, 0.0, 0.5]), np.array([0.0, 0.0, 0.0, 1.0]))
+    engine.close()
+    (look,) = looks
+    distance, target = look["cameraDistance"], look["cameraTargetPosition"]
+    assert isinstance(distance, float)
+    assert isinstance(target, list)
+    assert 0.2 < distance < 1.0, "of a robot of almost a metre"
+    assert 0.1 < target[2] < 0.6, "its middle"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 from PIL import Image
 
 from experiments.report.effort_figure import effort_figure
@@ -119,6 +120,35 @@ def test_no_curve_runs_through_the_name_of_a_published_value(
             first, last = axes.transData.transform(curve(axes, side + joint))
             points = first + np.linspace(0.0, 1.0, 2000)[:, None] * (last - first)
             assert not any(box.contains(x, y) for x, y in points), joint
+
+
+@pytest.mark.parametrize("sim_s", [874.56, 960.0])
+def test_no_line_runs_through_the_name_of_a_curve(
+    result: HeatResult, sim_s: float
+) -> None:
+    """A robot that is shut down ends early, at the line of the shut-down."""
+    rows = dict(result.arms["fixed"].joints)
+    for joint, degc in zip(LEG_JOINTS, (48.9, 67.6, 34.6, 51.0, 79.6), strict=True):
+        rows["L" + joint] = dataclasses.replace(rows["L" + joint], end_degc=degc)
+    arm = dataclasses.replace(result.arms["fixed"], joints=rows, sim_s=sim_s)
+    figure = temperature_figure(
+        dataclasses.replace(result, minutes=16.0, arms={"fixed": arm}), {}
+    )
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        names = [t for t in axes.texts if t.get_text().startswith(LEG_JOINTS)]
+        boxes = [Text.get_window_extent(name) for name in names]
+        assert len(boxes) == 5
+        for i, box in enumerate(boxes):
+            assert not any(box.overlaps(other) for other in boxes[i + 1 :])
+        for line in axes.lines:
+            x, y = np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata())
+            if len(x) == 2 and line.get_linestyle() == "--":  # in parts of the axes
+                x = np.array([0.0, 16.0])
+            first, last = axes.transData.transform(np.column_stack([x, y]))[[0, -1]]
+            points = first + np.linspace(0.0, 1.0, 2000)[:, None] * (last - first)
+            for box in boxes:
+                assert not any(box.contains(*point) for point in points)
 
 
 @given(

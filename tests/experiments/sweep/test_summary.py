@@ -2,6 +2,7 @@
 
 import io
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from rich.console import Console
 from experiments.cli import main
 from experiments.standing.published import PUBLISHED
 from experiments.sweep.published_band import (
+    MEASURES,
     band_robots,
     is_near_published,
     published_band,
@@ -18,6 +20,7 @@ from experiments.sweep.published_band import (
 from experiments.sweep.run import run_sweep
 from experiments.sweep.show_summary import show_summary, summary_json
 from experiments.sweep.summary import hotter_on, paired, reference_of, summary_of
+from experiments.sweep.summary_figure import band_figure
 from experiments.sweep.table import Sweep
 from tests.experiments.sweep.files import spec_of
 from tests.experiments.sweep.outcomes import BAND, PAIRS, heat, stand
@@ -166,6 +169,22 @@ def test_the_figures_are_drawn_beside_the_tables(near: Sweep, tmp_path: Path) ->
         assert (tmp_path / f"{name}.svg").exists()
     assert "Robots near the published one without the method" in text
     assert "2.00" in text
+
+
+def test_titles_of_the_band_are_words_at_one_height(near: Sweep) -> None:
+    """Each a sentence's part with its unit; none reaches into the next panel."""
+    figure = band_figure(near)
+    figure.draw_without_rendering()
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert len({title.count("\n") for title in titles}) == 1
+    assert len(titles) == len(MEASURES)
+    for axes in figure.axes:
+        words = axes.get_title(loc="left").split()
+        assert "_" not in axes.get_title(loc="left")
+        assert len(words) >= 7
+    boxes = [axes._left_title.get_window_extent() for axes in figure.axes]  # type: ignore[attr-defined]  # no other way
+    assert len({round(box.y1) for box in boxes}) == 1
+    assert not any(box.overlaps(other) for box, other in pairwise(boxes))
 
 
 def test_an_empty_sweep_shows_nothing(tmp_path: Path, sweep: Sweep) -> None:
