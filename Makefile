@@ -1,5 +1,6 @@
 # `make run` shows the heat experiment, `make test` checks everything. Each first makes
-# .venv from requirements.lock; nothing else than Python 3.11 and make is needed.
+# .venv: from requirements.lock to run, with requirements-dev.lock on top to develop.
+# Nothing else than Python 3.11 and make is needed.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -11,6 +12,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
+DEV := $(VENV)/.dev
+# All that a user may want; `reference` and `dev` are for tests, few have `rerun`.
+RUN_EXTRAS := cluster export report server speech
 PIP_QUIET := --quiet --disable-pip-version-check
 PACKAGES := models controllers sim experiments
 CHECKED := $(wildcard $(PACKAGES) tests docs examples)
@@ -45,44 +49,48 @@ help:  ## say what can be made
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: $(READY)  ## two robots stand for 15 minutes; prints the table, draws the figures
+	@echo "== two robots stand for 15 minutes of their time: half a minute or so of yours"
 	@$(BIN)/nao-testbed heat --preset document --out $(OUT)
 
-test: $(READY)  ## format, lint, types, documents, tests, notebooks, examples
+test: $(DEV)  ## format, lint, types, documents, tests, notebooks, examples
 	@$(MAKE) --keep-going --jobs=$(JOBS) --output-sync=target lint types
 	@$(MAKE) unit
 	@echo "== all checks passed"
 
-lint: $(READY)  ## check format and style, and that generated documents are fresh
+lint: $(DEV)  ## check format and style, and that generated documents are fresh
 	@echo "== format and style"
 	@$(BIN)/ruff format --quiet --diff $(LINTED)
 	@$(BIN)/ruff check --quiet $(LINTED)
 	@$(BIN)/python docs/make_requirements.py --check
 
-types: $(READY)  ## mypy, strict
+types: $(DEV)  ## mypy, strict
 	@echo "== types"
 	@$(BIN)/mypy --no-error-summary $(CHECKED)
 
-unit: $(READY)  ## tests, examples and notebooks, with coverage
+unit: $(DEV)  ## tests, examples and notebooks, with coverage
 	@echo "== tests, examples and notebooks, $(JOBS) processes"
 	@$(BIN)/pytest --quiet --numprocesses=$(JOBS) --dist=worksteal \
 	    --cov --cov-report=term:skip-covered --nbmake $(NOTEBOOKS) tests
 
-format: $(READY)  ## rewrite in the project's format
+format: $(DEV)  ## rewrite in the project's format
 	@$(BIN)/ruff check --quiet --fix $(LINTED) || true
 	@$(BIN)/ruff format --quiet $(LINTED)
 
-docs: $(READY)  ## write docs/requirements.md from the tests, notebooks from their scripts
+docs: $(DEV)  ## write docs/requirements.md from the tests, notebooks from their scripts
 	@$(BIN)/python docs/make_requirements.py
 	@$(BIN)/python docs/make_notebooks.py
 
-lock:  ## pin anew, in requirements.lock, what pyproject.toml asks for
+lock:  ## pin anew, in both locks, what pyproject.toml asks for
 	@tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
 	$(FIND_PYTHON); $$python -m venv "$$tools"; \
 	"$$tools/bin/pip" install --quiet --disable-pip-version-check pip-tools; \
-	CUSTOM_COMPILE_COMMAND="make lock" "$$tools/bin/pip-compile" --quiet --upgrade \
-	    --extra dev --strip-extras --no-emit-options --no-emit-index-url \
-	    --no-emit-find-links --no-emit-trusted-host \
-	    --output-file=requirements.lock pyproject.toml
+	export CUSTOM_COMPILE_COMMAND="make lock"; \
+	compile="$$tools/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-options"; \
+	compile+=" --no-emit-index-url --no-emit-find-links --no-emit-trusted-host"; \
+	$$compile --build-deps-for wheel $(RUN_EXTRAS:%=--extra %) \
+	    --output-file=requirements.lock pyproject.toml; \
+	$$compile --extra dev --constraint requirements.lock \
+	    --output-file=requirements-dev.lock pyproject.toml
 
 clean:  ## remove .venv and what tools leave; runs/ stays
 	@rm -rf $(VENV) dist build htmlcov .coverage* .*_cache .hypothesis
@@ -91,14 +99,21 @@ clean:  ## remove .venv and what tools leave; runs/ stays
 # The packages of the lock; a half-made .venv has no stamp, so the next call begins anew.
 $(LOCKED): requirements.lock
 	@$(FIND_PYTHON); \
-	echo "== making $(VENV) with $$($$python --version) (once, one or two minutes)"; \
+	echo "== making $(VENV) with $$($$python --version) (once, about a minute)"; \
 	rm -rf $(VENV); \
 	$$python -m venv $(VENV)
 	@$(BIN)/python -m pip install $(PIP_QUIET) -r requirements.lock
 	@touch $@
 
+# What tests need, beside that.
+$(DEV): requirements-dev.lock $(READY)
+	@echo "== adding what tests need (once, about a minute)"
+	@$(BIN)/python -m pip install $(PIP_QUIET) -r requirements-dev.lock
+	@touch $@
+
 # The project itself, from this folder.
 $(READY): $(LOCKED) pyproject.toml
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation --editable .
+	@echo "== compiling the kernels (once, half a minute)"
 	@$(BIN)/python -m experiments.warm_up # compiles the kernels, for all later runs
 	@touch $@

@@ -60,9 +60,20 @@ def wanted(project: dict[str, Any]) -> dict[str, Requirement]:
 
 @pytest.fixture(scope="module")
 def pinned() -> dict[str, Version]:
-    """What requirements.lock pins, by canonical name."""
+    """What the lock to develop pins, by canonical name."""
+    return pins_of("requirements-dev.lock")
+
+
+@pytest.fixture(scope="module")
+def pinned_to_run() -> dict[str, Version]:
+    """What the lock to run pins."""
+    return pins_of("requirements.lock")
+
+
+def pins_of(lock: str) -> dict[str, Version]:
+    """Return what a lock pins, by canonical name."""
     pins: dict[str, Version] = {}
-    for line in (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines():
+    for line in (ROOT / lock).read_text(encoding="utf-8").splitlines():
         if line and not line.lstrip().startswith("#"):
             requirement = Requirement(line)
             (specifier,) = requirement.specifier
@@ -120,12 +131,35 @@ def test_lock_pins_all_that_the_project_asks_for(
         assert wanted[name].specifier.contains(pinned[name]), "run `make lock`"
 
 
-def test_build_tool_is_in_the_lock(pinned: dict[str, Version]) -> None:
+def test_the_lock_to_run_has_no_tools_of_developers(
+    project: dict[str, Any],
+    pinned: dict[str, Version],
+    pinned_to_run: dict[str, Version],
+) -> None:
+    """And all that a user may want; what both have is of one version."""
+    extras = dict(project["optional-dependencies"])
+    for_tests = [*extras.pop("dev"), *extras.pop("reference")]
+    lines = [*project["dependencies"], *(x for extra in extras.values() for x in extra)]
+    run = {canonicalize_name(Requirement(line).name) for line in lines}
+    assert not run - set(pinned_to_run), "run `make lock`"
+    tools = {canonicalize_name(Requirement(line).name) for line in for_tests} - run
+    assert tools & set(pinned_to_run) == {"hatchling"}  # builds the package itself
+    assert pinned_to_run.items() <= pinned.items()
+
+
+def test_make_run_does_not_wait_for_tools_of_developers() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^run: \$\(READY\)", text, re.MULTILINE)
+    assert re.search(r"^\$\(READY\): \$\(LOCKED\) pyproject.toml$", text, re.MULTILINE)
+    assert re.search(r"^\$\(LOCKED\): requirements.lock$", text, re.MULTILINE)
+
+
+def test_build_tool_is_in_the_lock(pinned_to_run: dict[str, Version]) -> None:
     """Else `pip install --no-build-isolation` in the Makefile would need a network."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         needed = tomllib.load(file)["build-system"]["requires"]
     for requirement in map(Requirement, needed):
-        assert requirement.specifier.contains(pinned[requirement.name])
+        assert requirement.specifier.contains(pinned_to_run[requirement.name])
 
 
 def test_every_dependency_has_its_reason(wanted: dict[str, Requirement]) -> None:
