@@ -1,11 +1,13 @@
 """Robots with random calibration errors, each under two controllers: what that saves.
 
 A sweep file says what is varied; every trial is a file of its own, and all of them are
-one table. Run the script again: nothing is run twice. `nao-testbed sweep ankles.yaml`
-does the same on all cores.
+one table. Give a folder to keep them, and run the script again: nothing is run twice.
+`nao-testbed sweep ankles.yaml` does the same on all cores.
 """
 
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from experiments import load_spec, read_sweep, run_sweep
 
@@ -20,16 +22,15 @@ minutes: 0.1
 robots: 2
 seed: 7
 """
-OUT = Path("runs/ankles")
 
 
-def main() -> None:
-    file = Path("ankles.yaml")
+def main(folder: Path) -> None:
+    file, out = folder / "ankles.yaml", folder / "ankles"
     file.write_text(ANKLES, encoding="utf-8")
     spec = load_spec(file)
     print(f"{spec.n_trials} trials; of robot 0: {spec.drawn_for(0)['slope_deg']:.2f}°")
 
-    sweep = run_sweep(spec, OUT)
+    sweep = run_sweep(spec, out)
     power = sweep.frame.pivot(
         index="robot", columns="controller", values="legs_power_w"
     )
@@ -37,9 +38,13 @@ def main() -> None:
     print("Legs' joule loss in W:", power.round(2), sep="\n")
 
     # Later, or on another computer: the table is all that it takes.
-    again = read_sweep(OUT)
+    again = read_sweep(out)
     print(f"seed {again.meta['seed']}, drawn: {len(again.meta['drawn'])} parameters")
     assert len(again.frame) == spec.n_trials
 
 
-main()
+if len(sys.argv) > 1:
+    main(Path(sys.argv[1]))
+else:
+    with TemporaryDirectory() as scratch:
+        main(Path(scratch))

@@ -2,18 +2,19 @@
 
 Tables, figures, settings and 3-D replays stand in one HTML file, to be sent to somebody
 who has nothing installed. All of it is read from the run folders, now or a year later:
-`nao-testbed report FOLDER FOLDER --out two_robots.html` does the same.
+`nao-testbed report FOLDER FOLDER --out two_robots.html` does the same. Give this lesson
+a folder, and the page stays there.
 """
 
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from experiments import HeatCfg, ReportCfg, run_heat, write_report
 from sim import read_run
 
-PAGE = Path("two_robots.html")
 
-
-def record(controller: str) -> Path:
+def record(controller: str, folder: Path) -> Path:
     """Let a robot stand on a slope for six seconds; return its run folder."""
     cfg = HeatCfg(
         minutes=0.1,
@@ -21,24 +22,28 @@ def record(controller: str) -> Path:
         misalignment_deg={"LAnklePitch": 2.0},
         slope_deg=3.0,
     )
-    arm = run_heat(cfg, Path("runs") / f"lesson-{controller}").arms[controller]
+    arm = run_heat(cfg, folder / f"lesson-{controller}").arms[controller]
     print(f"{controller}: {arm.sim_s:.0f} s, legs {arm.legs_power_w:.2f} W at the end")
     return Path(arm.folder or "")
 
 
-def main() -> None:
-    runs = (record("fixed"), record("smart"))
+def main(folder: Path) -> None:
+    runs = (record("fixed", folder), record("smart", folder))
 
     # The replay shows where the robots were: rows hold the true pose of the base.
     frame = read_run(runs[0]).frame
     x, z = (frame[f"base_position.{axis}"].iloc[-1] for axis in "xz")
     print(f"base of the first at x = {x:.3f} m, z = {z:.3f} m when the run ended")
 
-    page = write_report(ReportCfg(runs=runs, out=PAGE))
-    print(f"{page}: {page.stat().st_size / 1e6:.1f} MB, for any browser")
+    page = write_report(ReportCfg(runs=runs, out=folder / "two_robots.html"))
+    print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB, for any browser")
 
     # Not one request: the page itself forbids them.
     assert "default-src 'none'" in page.read_text(encoding="utf-8")
 
 
-main()
+if len(sys.argv) > 1:
+    main(Path(sys.argv[1]))
+else:
+    with TemporaryDirectory() as scratch:
+        main(Path(scratch))

@@ -36,6 +36,7 @@ def test_example_runs_and_says_something(example: Path, tmp_path: Path) -> None:
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip(), "a lesson prints what it shows"
+    assert not list(tmp_path.iterdir()), "it leaves nothing behind"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
