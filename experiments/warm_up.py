@@ -4,14 +4,30 @@ They are kept beside their modules, so that no later run waits for the compiler.
 does this when it installs; elsewhere the first run of an installation does.
 """
 
+import sys
+from pathlib import Path
+from typing import Any
+
 from controllers.registry import make_controller
 from experiments.loop import Loop, run_for
 from models import load_robot
+from sim import servo
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
 
 SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
 """How long each stands: two control periods, and until it is calm enough to solve."""
+
+
+def say_if_it_compiles() -> None:
+    """Say on stderr that a run will wait for the compiler, if no run ever did."""
+    kernel: Any = servo._servo  # ours; every run needs it
+    kept = Path(kernel._cache.cache_path)  # numba says it nowhere else
+    if not any(kept.glob(f"servo.{kernel.__name__}*.nbi")):
+        print(
+            "the first run of an installation compiles: half a minute or so, once.",
+            file=sys.stderr,
+        )
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from experiments.simulated_time_bars import simulated_time_bars
 from experiments.standing.arm import ArmCfg
 from experiments.standing.results import HeatResult
 from experiments.stop_signals import exit_status, why_stopped
+from experiments.warm_up import say_if_it_compiles
 from models.files import write_text
 
 
@@ -24,6 +25,7 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
     """
     arms = plan_arms(cfg)
     check_json_file(json_file)
+    say_if_it_compiles()
     folder, arms = record_arms(arms, out)
     try:
         result = _with_progress(cfg, arms)

@@ -17,6 +17,7 @@ from experiments.replay.run import (
     replay_controllers,
 )
 from experiments.report.replay_table import replay_tables
+from experiments.warm_up import say_if_it_compiles
 from models.files import write_text
 
 
@@ -34,6 +35,7 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
     recording = open_recording(cfg)
     check_json_file(json_file)
     folder = None if out is None else create_replay_folder(out)
+    say_if_it_compiles()
     result, answers = _with_progress(recording)
     text = json_text(result.as_json())
     to_stderr = json_file == STDOUT

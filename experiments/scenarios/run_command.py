@@ -18,6 +18,7 @@ from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.shipped import SCENARIOS
 from experiments.simulated_time_bars import simulated_time_bars
 from experiments.stop_signals import exit_status
+from experiments.warm_up import say_if_it_compiles
 from models import BadInput
 from models.files import check_writable, write_text
 from models.yaml_lines import FileErrors
@@ -95,6 +96,7 @@ def _run(
     out = asked.out or Path("runs")
     if asked.out is None or len(asked.files) > 1:
         out /= path.stem
+    say_if_it_compiles()
     folder, stopped = _make_folder(out), None
     try:
         run = _with_progress(scenario, folder, asked)

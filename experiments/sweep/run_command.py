@@ -23,6 +23,7 @@ from experiments.sweep.show_summary import show_summary
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.store import TrialStore
 from experiments.sweep.table import TABLE_FILE, Sweep, read_sweep
+from experiments.warm_up import say_if_it_compiles
 from models import BadInput
 
 MOST_UNASKED = 10_000
@@ -66,6 +67,7 @@ def run_sweep_command(asked: Asked) -> int:
     out = asked.out or Path("runs", "sweeps", path.stem)
     TrialStore(out, spec).check()
     _ask(spec, asked)
+    say_if_it_compiles()
     last = Tally(total=spec.n_trials)
     begin = time.monotonic()
     try:
