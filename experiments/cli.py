@@ -6,17 +6,17 @@ stated failure, 2 bad input. Heavy imports wait until a command needs them.
 """
 
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
-from typer.core import TyperGroup
 
 from experiments.bench.command import bench_command
 from experiments.export.command import export_command
 from experiments.heat.command import heat_command, preset_search_command
 from experiments.identify_heating.command import identify_command
-from experiments.options import Commands, RobotOption
+from experiments.options import Commands, RobotOption, WholeHelp
 from experiments.posture_search.command import posture_search_command
 from experiments.replay.command import replay_command
 from experiments.report.page.command import report
@@ -45,7 +45,7 @@ ORDER = (
 """In which `--help` lists the commands: as a user meets them."""
 
 
-class _Ordered(TyperGroup):
+class _Ordered(WholeHelp):
     """Lists groups of commands among the commands, where typer has them last."""
 
     def list_commands(self, ctx: object) -> list[str]:
@@ -60,8 +60,26 @@ app = Commands(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    add_completion=False,
 )
+
+
+def _show_version(is_asked: bool) -> None:
+    """Print the version and end, where it is asked for."""
+    if is_asked:
+        print(f"nao-testbed {version('nao-testbed')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _testbed(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Say which it is."
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -33,6 +33,26 @@ class PlainNumbers(TyperCommand):
         return super().parse_args(ctx, args)
 
 
+class WholeHelp(TyperGroup):
+    """Lists its commands with their whole first sentence, on as many lines as it takes.
+
+    Else they are cut to what is left of the line.
+    """
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write name and sentence of each command."""
+        commands = [
+            (name, self.get_command(ctx, name)) for name in self.list_commands(ctx)
+        ]
+        rows = [
+            (name, command.get_short_help_str(limit=1000))
+            for name, command in commands
+            if command is not None and not command.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 class Commands(typer.Typer):
     """Commands of `nao-testbed`, each of them with plain numbers."""
 
@@ -58,3 +78,13 @@ RobotOption = Annotated[
     typer.Option("--robot", metavar="DIR", help="Folder of a robot; default: NAO."),
 ]
 """As `models.load_robot` takes it; None is `models.default_robot_folder()`."""
+
+ControllersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--controllers",
+        metavar="NAMES",
+        help="Comma-separated, as of `heat`; default: the recorded one.",
+    ),
+]
+"""As `controllers.registry.make_controller` takes each of them."""

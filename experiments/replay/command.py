@@ -5,19 +5,16 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import JsonOption
+from experiments.options import ControllersOption, JsonOption
 
 
 def replay_command(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="Folder of a recorded run.")
     ],
+    controllers: ControllersOption = None,
     controller: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Controller to run on it; repeatable. Default: the recorded one.",
-        ),
+        list[str] | None, typer.Option(metavar="NAME", hidden=True)
     ] = None,
     robot: Annotated[
         Path | None,
@@ -35,9 +32,10 @@ def replay_command(
     from experiments.replay.run import ReplayCfg  # noqa: PLC0415  # heavy
     from experiments.replay.run_command import run_replay_command  # noqa: PLC0415  # heavy
 
+    names = [*(controllers.split(",") if controllers else ()), *(controller or ())]
     cfg = ReplayCfg(
         folder=run,
-        controllers=tuple(name.strip() for name in controller or ()),
+        controllers=tuple(name.strip() for name in names),
         robot=robot,
     )
     raise typer.Exit(run_replay_command(cfg, out, json_file))

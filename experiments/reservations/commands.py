@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import Commands
+from experiments.json_file import STDOUT, check_json_file, write_json
+from experiments.options import Commands, JsonOption, WholeHelp
 from models import BadInput
 
 NEEDED = ("fastapi", "httpx", "uvicorn")
@@ -19,6 +20,7 @@ SECRET_VARIABLE = "NAO_TESTBED_SECRET"  # its name, not its value
 DEFAULT_URL = "http://127.0.0.1:8640"
 
 resources_app = Commands(
+    cls=WholeHelp,
     help="Reserve resources of a robot over the network, and see who has them.",
     no_args_is_help=True,
 )
@@ -100,9 +102,7 @@ def serve(
 @resources_app.command(name="list")
 def list_resources(
     url: UrlOption = DEFAULT_URL,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="As the server tells it.")
-    ] = False,
+    json_file: JsonOption = None,
     busy: Annotated[
         bool, typer.Option("--busy", help="Only what is held or waited for.")
     ] = False,
@@ -113,10 +113,11 @@ def list_resources(
     from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
     from experiments.reservations.listing import list_lines  # noqa: PLC0415  # heavy
 
+    check_json_file(json_file)
     with ServerLink(url, _secret(secret_file)) as link:
         snapshot = link.snapshot()
-    if json_output:
-        print(snapshot.model_dump_json(indent=2))
+    write_json(json_file, snapshot.model_dump_json(indent=2))
+    if json_file == STDOUT:
         return
     for line in list_lines(snapshot, only_busy=busy):
         print(line)

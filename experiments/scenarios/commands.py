@@ -10,11 +10,12 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import Commands, JsonOption, RobotOption
+from experiments.options import Commands, JsonOption, RobotOption, WholeHelp
 from experiments.stop_signals import heed_stop_signals
 from models import BadInput
 
 scenario_app = Commands(
+    cls=WholeHelp,
     help="Scripted scenarios: who wants what, what happens, what is expected.",
     no_args_is_help=True,
 )
@@ -144,20 +145,28 @@ def words(
 
 
 @scenario_app.command(name="list")
-def list_scenarios() -> None:
+def list_scenarios(json_file: JsonOption = None) -> None:
     """List the scenarios that come with the testbed."""
     from rich.console import Console  # noqa: PLC0415  # heavy
-    from rich.table import Table  # noqa: PLC0415  # heavy
+    from rich.text import Text  # noqa: PLC0415  # heavy
 
+    from experiments.json_file import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
     from experiments.scenarios.shipped import (  # noqa: PLC0415  # heavy
         SCENARIOS,
         scenario_about,
     )
+    from models.plain_table import plain_table  # noqa: PLC0415  # heavy
 
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    for name in SCENARIOS.names():
-        table.add_row(name, scenario_about(name))
-    Console(width=None if sys.stdout.isatty() else 100).print(table, markup=False)
+    found = {name: scenario_about(name) for name in SCENARIOS.names()}
+    write_json(json_file, json_text(found))
+    if json_file == STDOUT:
+        return
+    table = plain_table("")
+    table.add_column("scenario", no_wrap=True)
+    table.add_column("about", overflow="fold")
+    for name, about in found.items():
+        table.add_row(name, Text(about))
+    Console(width=None if sys.stdout.isatty() else 100).print(table)
 
 
 def _count(number: int, what: str) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.options import JsonOption
 from experiments.stop_signals import heed_stop_signals
 
 
@@ -33,8 +34,12 @@ def sweep_command(
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Show parameters and first trials, run none."),
+        typer.Option(
+            "--dry-run",
+            help="Show parameters, first trials and how long it takes, by one of each.",
+        ),
     ] = False,
+    json_file: JsonOption = None,
 ) -> None:
     """Run one experiment over many robots, settings and controllers."""
     from experiments.sweep.run_command import (  # noqa: PLC0415  # heavy
@@ -50,5 +55,6 @@ def sweep_command(
         scheduler=scheduler,
         is_sure=yes,
         is_dry=dry_run,
+        json_file=json_file,
     )
     raise typer.Exit(run_sweep_command(asked))

@@ -3,6 +3,7 @@
 import contextlib
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -11,29 +12,28 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.stop_signals import exit_status
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.engines.seam import SweepEngine
 from experiments.sweep.load import load_spec
 from experiments.sweep.plan_tables import parameter_table, trial_table
 from experiments.sweep.progress import duration_words, shown_progress
-from experiments.sweep.run import Tally, run_sweep
+from experiments.sweep.run import NothingWorks, Tally, run_sweep
 from experiments.sweep.shipped import SWEEPS
-from experiments.sweep.show_summary import show_summary
+from experiments.sweep.show_summary import show_summary, summary_json
 from experiments.sweep.spec import SweepSpec
 from experiments.sweep.store import TrialStore
 from experiments.sweep.table import TABLE_FILE, Sweep, read_sweep
+from experiments.sweep.trial import Trial
+from experiments.sweep.work import run_trial
 from experiments.warm_up import say_if_it_compiles
 from models import BadInput
 
 MOST_UNASKED = 10_000
 """Trials that are started without a question."""
-PHYSICS_S = 15.0
-"""Simulated time with physics that a trial with fast-forward takes, in s, about."""
-SETTLING = {"nudge": 3.0, "minheat": 1.3, "minheat-no-gear": 1.3}
-"""Factor on that for controllers that go on shifting set-points for a while, about."""
-WALL_PER_PHYSICS = 0.1
-"""Wall time of 1 s of physics, in s, about."""
+MOST_COUNTED = 1000
+"""Trials that are looked at for how often each controller comes."""
 MOST_ERRORS = 5
 """That are printed; the table has all."""
 
@@ -48,6 +48,7 @@ class Asked:
     scheduler: str | None
     is_sure: bool
     is_dry: bool
+    json_file: str | None = None
 
 
 def run_sweep_command(asked: Asked) -> int:
@@ -59,7 +60,9 @@ def run_sweep_command(asked: Asked) -> int:
     """
     path = SWEEPS.find(asked.file)
     spec = load_spec(path)
-    console = Console(width=None if sys.stdout.isatty() else 100)
+    check_json_file(asked.json_file)
+    is_json = asked.json_file == STDOUT
+    console = Console(stderr=is_json, width=None if sys.stdout.isatty() else 100)
     if asked.is_dry:
         console.print(parameter_table(spec), trial_table(spec))
         console.print(_size(spec, asked.jobs), highlight=False)
@@ -91,6 +94,7 @@ def run_sweep_command(asked: Asked) -> int:
         markup=False,
         highlight=False,
     )
+    write_json(asked.json_file, json_text(summary_json(sweep)))
     return _tell_errors(sweep)
 
 
@@ -147,12 +151,7 @@ def _size(spec: SweepSpec, jobs: int | None) -> str:
     """Say how many trials there are, and how long they take."""
     with JoblibEngine(jobs) as engine:
         workers = engine.workers
-    physics_s = 60.0 * float(next(spec.trials()).parameters["minutes"])
-    if spec.fast_forward is not None:
-        physics_s = min(physics_s, PHYSICS_S)
-    wall_s = spec.n_trials * physics_s * WALL_PER_PHYSICS / workers
-    if spec.fast_forward is not None:
-        wall_s *= _settling(spec)
+    wall_s = spec.n_trials * measured_trial_s(spec) / workers
     count = f"{spec.n_trials:,}".replace(",", " ")
     robots = "1 robot" if spec.robots == 1 else f"{spec.robots} robots"
     points = "1 point" if spec.points == 1 else f"{spec.points} points"
@@ -166,11 +165,28 @@ def _size(spec: SweepSpec, jobs: int | None) -> str:
     )
 
 
-def _settling(spec: SweepSpec) -> float:
-    """Return how much longer its controllers take than `fixed`, on average."""
-    first = islice(spec.trials(), MOST_UNASKED)  # robot by robot, so all controllers
-    times = [SETTLING.get(trial.controller, 1.0) for trial in first]
-    return sum(times) / max(1, len(times))
+def measured_trial_s(spec: SweepSpec) -> float:
+    """Return how long a trial takes on average, in s, by one of each controller.
+
+    The first one runs twice: before it, code is loaded that later ones find.
+
+    Raises:
+        NothingWorks: a trial has no result.
+    """
+    first: dict[str, Trial] = {}
+    counts: Counter[str] = Counter()
+    for trial in islice(spec.trials(), MOST_COUNTED):
+        first.setdefault(trial.controller, trial)
+        counts[trial.controller] += 1
+    messages = Console(stderr=True)
+    total_s = 0.0
+    with messages.status(f"measuring a trial of {', '.join(first)}"):
+        for i, (name, trial) in enumerate(first.items()):
+            outcomes = [run_trial(trial) for _ in range(1 if i else 2)]
+            if outcomes[-1].result is None:
+                raise NothingWorks(f"{trial.key}: {outcomes[-1].error}")
+            total_s += counts[name] * (outcomes[-1].wall_s or 0.0)
+    return total_s / counts.total()
 
 
 def _say(console: Console, tally: Tally, elapsed_s: float, workers: int) -> None:

@@ -23,7 +23,7 @@ def test_a_heat_experiment_is_replayed_as_it_was(
     nao_testbed: Run, undrawn: None, here: Path
 ) -> None:
     assert nao_testbed(f"{HEAT} --exact").status == 0
-    line = "replay here/smart --controller smart --controller fixed"
+    line = "replay here/smart --controllers smart,fixed"
     ran = nao_testbed(f"{line} --out answers --json answers.json")
     assert (ran.status, ran.err) == (0, "")
     assert "60 observations, 0.00 to 1.18 s, every 20 ms" in ran.out

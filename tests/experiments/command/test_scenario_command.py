@@ -61,9 +61,12 @@ def test_check_goes_on_after_a_wrong_file(here: Path, nao_testbed: Run) -> None:
 def test_list_names_what_ships(nao_testbed: Run) -> None:
     ran = nao_testbed("scenario list")
     assert (ran.status, ran.err) == (0, "")
-    assert [line.split()[0] for line in ran.out.splitlines() if line[0] != " "] == [
-        *SCENARIOS.names()
-    ]
+    rows = ran.out.splitlines()[2:]
+    names = [line.split()[0] for line in rows if not line.startswith(" ")]
+    assert tuple(names) == SCENARIOS.names()
+    assert tuple(json.loads(nao_testbed("scenario list --json -").out)) == (
+        SCENARIOS.names()
+    )
     for name in SCENARIOS.names():
         assert scenario_about(name).split()[0] in ran.out
 

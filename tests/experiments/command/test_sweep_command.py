@@ -1,5 +1,6 @@
 """`nao-testbed sweep`: what it asks, prints and writes; its exit status."""
 
+import json
 import os
 import signal
 import subprocess
@@ -52,24 +53,65 @@ def test_a_dry_run_shows_and_starts_nothing(
     assert [path.name for path in here.iterdir()] == ["short.yaml"]
 
 
+@pytest.fixture
+def timed(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """Let trials take so many s, by controller; the very first loads code for 9 s."""
+    takes, loads = {"fixed": 2.0, "constant:0.9": 6.0}, [9.0]
+
+    def work(trial: Trial) -> TrialOutcome:
+        wall_s = takes[trial.controller] + (loads.pop() if loads else 0.0)
+        return TrialOutcome(result={"failure": None, "fell": False}, wall_s=wall_s)
+
+    monkeypatch.setattr("experiments.sweep.run_command.run_trial", work)
+    return takes
+
+
 @pytest.mark.parametrize(
-    ("minutes", "more", "words"),
+    ("takes", "jobs", "words"),
     [
-        ("0.02", "", "about 1 s with 1 proc"),  # shorter than what settling takes
-        ("100", "", "about 9 s with 1 proc"),  # 15 s of physics a trial
-        ("100", "fast_forward: {full: true}\n", "about 60 min with 1 proc"),
+        ((2.0, 6.0), 1, "about 24 s with 1 processes"),
+        ((2.0, 6.0), 2, "about 12 s with 2 processes"),
+        ((200.0, 10.0), 1, "about 10 min with 1 processes"),
     ],
 )
-def test_a_dry_run_says_about_how_long_it_takes(
-    here: Path, nao_testbed: Run, minutes: str, more: str, words: str
+def test_a_dry_run_foretells_the_time_from_a_trial_of_each_controller(
+    file: Path,
+    nao_testbed: Run,
+    timed: dict[str, float],
+    takes: tuple[float, float],
+    jobs: int,
+    words: str,
 ) -> None:
-    text = SHORT.replace("minutes: 0.02", f"minutes: {minutes}") + more
-    (here / "some.yaml").write_text(text)
-    ran = nao_testbed("sweep some.yaml --dry-run --jobs 1")
+    timed.update(zip(timed, takes, strict=True))
+    ran = nao_testbed(f"sweep short.yaml --dry-run --jobs {jobs}")
     assert words in " ".join(ran.out.split())
 
 
-def test_one_trial_is_one(here: Path, nao_testbed: Run) -> None:
+def test_a_dry_run_whose_trials_have_no_result_says_why(
+    file: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "experiments.sweep.run_command.run_trial", lambda _: TrialOutcome.lost("no")
+    )
+    ran = nao_testbed("sweep short.yaml --dry-run")
+    assert ran.status == 1
+    assert ran.err.startswith("failed: ")
+
+
+def test_a_sweep_writes_its_summary_as_json(
+    file: Path, here: Path, nao_testbed: Run, in_this_process: None
+) -> None:
+    ran = nao_testbed("sweep short.yaml --jobs 1 --json -")
+    data = json.loads(ran.out)
+    assert list(data["controllers"]) == ["fixed", "constant:0.9"]
+    assert "trials done" in ran.err
+    nao_testbed("sweep-show runs/sweeps/short --json shown.json")
+    assert json.loads((here / "shown.json").read_text()) == data
+
+
+def test_one_trial_is_one(
+    here: Path, nao_testbed: Run, timed: dict[str, float]
+) -> None:
     (here / "one.yaml").write_text("name: one\ncontroller: fixed\n")
     assert "1 trial: 1 robot at 1 point" in nao_testbed("sweep one.yaml --dry-run").out
 
