@@ -46,7 +46,6 @@ class Holdings:
         if waiting.implied:
             reservation.implied |= waiting.implied
         inside = {}
-        has_inside = reservation.may_have_inside()
         for leaf, share in shares.items():
             below = leaf.seat(reservation, share)
             reservation.shares[leaf] = share
@@ -57,7 +56,7 @@ class Holdings:
             if leaf.waiters or leaf.losers:
                 self._book.touch(leaf)
                 self._book.suspects[waiting.owner] = None
-                if has_inside or not isinstance(leaf, ExclusiveLeaf):
+                if reservation.may_have_inside() or not isinstance(leaf, ExclusiveLeaf):
                     self._suspect_waiters(leaf)
         waiting.ticket.outcome = Outcome(
             kind=OutcomeKind.GRANTED,
