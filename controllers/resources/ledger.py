@@ -779,6 +779,17 @@ class Ledger:
 
     # -- time -------------------------------------------------------------------------
 
+    def keep_promises(self, tick: int) -> None:
+        """Let holders give way that promised to by this tick, before anybody acts.
+
+        So who waits for them acts in the very slot. Without this call they do so at
+        `advance`, as all that is due.
+
+        Raises:
+            BadInput: the tick is earlier than an earlier call's, or a policy calls.
+        """
+        self._calls.call_in(tick)
+
     def advance(self, tick: int) -> None:
         """Let happen all that is due up to and including a tick.
 

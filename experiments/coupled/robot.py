@@ -244,7 +244,7 @@ class CoupledRobot:
             look = partial(self.posture.step, observation, now)
             self.failures.attempt("posture monitor", now, look)
         attempt = self.failures.attempt
-        attempt("ledger", now, partial(self.ledger.advance, now))
+        attempt("ledger", now, partial(self.ledger.keep_promises, now))
         self.behaviours.act(tick, observation)
         now = max(tick, self.ledger.tick)
         attempt("command controller", now, partial(self.commands.step, now))

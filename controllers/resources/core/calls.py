@@ -12,6 +12,7 @@ from controllers.resources.core.book import Book
 from controllers.resources.core.deadlock import latest_in_a_circle
 from controllers.resources.core.granting import Granting
 from controllers.resources.core.losers import tell_losers
+from controllers.resources.core.timers import Due
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.trace import Event, Settled, Ticked
 from controllers.resources.words import OutcomeKind, Why
@@ -92,6 +93,21 @@ class Calls(AbstractContextManager[None]):
         fault, self._book.fault = self._book.fault, None
         if fault is not None:
             raise fault
+
+    def call_in(self, tick: int) -> None:
+        """Let the promises that are due at a tick be kept before its calls.
+
+        All else that is due at it comes after them, by `advance`.
+
+        Raises:
+            BadInput: time would go back, or a policy or listener calls.
+        """
+        self._check(tick)
+        self._run_timers(tick)
+        for call in self._book.timers.take(tick, Due.PROMISE):
+            self._book.tick = tick
+            with self:
+                call()
 
     def tell(self, event: Event) -> None:
         """Tell listeners what happened elsewhere; in a call, when it is done."""

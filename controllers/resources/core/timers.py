@@ -58,6 +58,16 @@ class Timers:
         """Return the tick of the next call, None if there is none."""
         return self._heap[0][0] if self._heap else None
 
+    def take(self, tick: int, kind: Due) -> list[Callable[[], None]]:
+        """Take out the calls of a kind at a tick, in their order."""
+        if not self._heap or self._heap[0][0] > tick:
+            return []
+        found = sorted(one for one in self._heap if one[:2] == (tick, kind))
+        if found:
+            self._heap = [one for one in self._heap if one[:2] != (tick, kind)]
+            heapq.heapify(self._heap)
+        return [one[4] for one in found]
+
     def pop(self) -> Callable[[], None]:
         """Take out the next call."""
         return heapq.heappop(self._heap)[4]
