@@ -205,7 +205,10 @@ class Book:
         Raises:
             UnknownName: it is not known.
         """
-        return find_name(self.owners, name, "Owner", "this ledger")
+        try:
+            return self.owners[name]  # mostly; a call more would cost
+        except (KeyError, TypeError):
+            return find_name(self.owners, name, "Owner", "this ledger")
 
     def group(self, name: str) -> StateGroup:
         """Return a set of states.
