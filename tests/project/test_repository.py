@@ -94,7 +94,8 @@ def test_no_file_names_an_index_or_a_place_on_a_disk() -> None:
         found += [
             f"{path.relative_to(ROOT)}:{number}: {match[0]}"
             for number, line in enumerate(lines, start=1)
-            if (match := MACHINE.search(line))
+            if not line.lstrip().startswith('"image/png": ')  # of a notebook
+            and (match := MACHINE.search(line))
         ]
     assert not found
 
