@@ -16,7 +16,7 @@ from experiments.bench.command import bench_command
 from experiments.export.command import export_command
 from experiments.heat.command import heat_command, preset_search_command
 from experiments.identify_heating.command import identify_command
-from experiments.options import Commands, RobotOption, WholeHelp
+from experiments.options import Commands, JsonOption, RobotOption, WholeHelp
 from experiments.posture_search.command import posture_search_command
 from experiments.replay.command import replay_command
 from experiments.report.page.command import report
@@ -115,14 +115,22 @@ def robot_command(
             "--write-urdf", help="First write the URDF anew, from an edited folder."
         ),
     ] = False,
+    json_file: JsonOption = None,
 ) -> None:
     """Say what a robot is: joints, limits, masses, motors, postures, sensors."""
     from rich.console import Console  # noqa: PLC0415  # heavy
 
+    from experiments.json_file import (  # noqa: PLC0415  # beside the next
+        STDOUT,
+        check_json_file,
+        json_text,
+        write_json,
+    )
     from models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
     from models.copy_robot import copy_robot  # noqa: PLC0415  # beside it
     from models.describe import describe  # noqa: PLC0415  # heavy
     from models.write_urdf import write_anew  # noqa: PLC0415  # beside it
+    from sim.robot_data import robot_as_json  # noqa: PLC0415  # heavy
 
     folder = robot or default_robot_folder()
     if write_urdf:
@@ -133,9 +141,13 @@ def robot_command(
         copy_robot(folder, copy)
         print(f"A robot of your own: --robot {copy}", file=sys.stderr)
         return
-    console = Console(width=None if sys.stdout.isatty() else 160)
-    for table in describe(load_robot(folder)):
-        console.print(table)
+    check_json_file(json_file)
+    found = load_robot(folder)
+    write_json(json_file, json_text(robot_as_json(found)))
+    if json_file != STDOUT:
+        console = Console(width=None if sys.stdout.isatty() else 160)
+        for table in describe(found):
+            console.print(table)
 
 
 app.command(name="heat")(heat_command)

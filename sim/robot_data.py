@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from models import BadInput, Robot, default_robot_folder, load_robot
-from sim.run_meta import RunMeta
+from sim.run_meta import RunMeta, plain
 
 
 def robot_data(robot: Robot) -> Mapping[str, object]:
@@ -19,6 +19,21 @@ def robot_data(robot: Robot) -> Mapping[str, object]:
         "folder": str(robot.folder),
         "absent": list(robot.absent),
         "effort_limits_nm": {j.name: j.effort_limit for j in robot.joints},
+    }
+
+
+def robot_as_json(robot: Robot) -> dict[str, object]:
+    """Return what a robot is as JSON can hold it, in SI, angles in rad."""
+    return {
+        "robot": robot.name,
+        "folder": str(robot.folder),
+        "urdf": str(robot.urdf),
+        "mass_kg": robot.total_mass,
+        "joints": plain(robot.joints),
+        "motors": plain(robot.motors),
+        "links": plain(robot.links),
+        "postures": plain(robot.postures),
+        "groups": plain(robot.groups),
     }
 
 

@@ -1,3 +1,4 @@
+import json
 from importlib.metadata import version
 
 import pytest
@@ -24,6 +25,14 @@ def test_help_shows_whole_sentences(group: list[str]) -> None:
     ends = [*starts[1:], len(listed)]
     for begin, end in zip(starts, ends, strict=True):
         assert listed[begin:end].rstrip().endswith("."), listed[begin:end]
+
+
+def test_a_robot_is_told_as_json() -> None:
+    data = json.loads(CliRunner().invoke(app, ["robot", "--json", "-"]).output)
+    (knee,) = (j for j in data["joints"] if j["name"] == "LKneePitch")
+    assert knee["upper"] == pytest.approx(2.11255)
+    assert set(data["postures"]) >= {"Stand", "PoseInit"}
+    assert sum(link["mass"] for link in data["links"]) == pytest.approx(data["mass_kg"])
 
 
 def test_the_version_is_said_and_a_shell_can_complete() -> None:
