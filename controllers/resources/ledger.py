@@ -515,6 +515,7 @@ class Ledger:
             add_to = None if request.add_to is None else book.live(request.add_to)
             waiting = waiting_for(request, self.tree, book, owner, add_to)
             self._arrive(waiting)
+            self._calls.asks = waiting
         waiting.has_waited = True
         return waiting.ticket
 

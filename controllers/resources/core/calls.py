@@ -12,6 +12,7 @@ from controllers.resources.core.book import Book
 from controllers.resources.core.deadlock import latest_in_a_circle
 from controllers.resources.core.granting import Granting
 from controllers.resources.core.losers import tell_losers
+from controllers.resources.core.records import Waiting
 from controllers.resources.core.timers import Due
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.trace import Event, Settled, Ticked
@@ -39,6 +40,8 @@ class Calls(AbstractContextManager[None]):
         self._waiting_list = waiting_list
         self._granting = granting
         self._depth = 0
+        self.asks: Waiting | None = None
+        """Request of the present call, once that is done but for what follows."""
         self.made = 0
         """Calls and timers that are done: while it stands, nothing has changed."""
 
@@ -72,6 +75,9 @@ class Calls(AbstractContextManager[None]):
             self._free_the_stuck()
         if book.eased:
             tell_losers(book)
+        asks, self.asks = self.asks, None
+        if asks is not None:
+            asks.has_waited = True  # from now on its owner learns by notices
         if book.listeners:
             book.emit(Settled(tick=book.tick))
             book.tell()

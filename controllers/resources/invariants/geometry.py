@@ -170,6 +170,9 @@ def is_grantable(replay: Replay, request: RequestState) -> bool:
             or not gives_way(replay, leaf, request, share)
         ):
             return False
+        earlier = next(earlier_competitors(replay, leaf, request), None)
+        if earlier is not None and blockers(replay, leaf, request.owner, share):
+            return False  # past those who wait only to what is free
     return bool(asked.shares) or any(
         all(_is_free(replay, replay.leaf(name), request) for name in unit)
         for unit in asked.optional.values()

@@ -152,6 +152,25 @@ def test_a_policy_that_is_asked_in_a_wish_for_a_state_may_take_what_it_loses() -
     assert stage.holders("Stand") == ("a", "b")
 
 
+@pytest.mark.requirement("RM-20")
+def test_who_is_freed_in_answer_to_its_own_request_is_told_of_it() -> None:
+    """Its call is done but for the answers of listeners: it waited, so it is told."""
+    stage = Stage()
+    stage.owners("a", "b")
+    held = stage.take("a", "HeadYaw")
+
+    def give_back(event: Event) -> None:
+        is_demand = isinstance(event, Notified) and event.kind is NoticeKind.DEMANDED
+        if is_demand and stage.holders("HeadYaw") == ("a",):
+            stage.release(held)
+
+    stage.ledger.listeners.append(give_back)
+    assert outcome_of(stage.ask("b", "HeadYaw")).is_granted
+    (told,) = stage.told("b", NoticeKind.OUTCOME)
+    assert told.outcome is not None
+    assert told.outcome.is_granted
+
+
 # -- what raises is told to its owner --------------------------------------------------
 
 
