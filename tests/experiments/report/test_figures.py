@@ -22,7 +22,7 @@ from experiments.report.label_heights import free_height, spread
 from experiments.report.temperature_figure import temperature_figure
 from experiments.standing.published import LEG_JOINTS, PUBLISHED
 from experiments.standing.results import ArmResult, HeatResult
-from models import BadInput
+from models.files import NotWritten
 
 Make = Callable[..., HeatResult]
 MakeFrame = Callable[[ArmResult], pd.DataFrame]
@@ -300,7 +300,7 @@ def test_a_robot_with_other_legs_gets_one_row(
 def test_a_folder_that_cannot_be_written_is_named(
     result: HeatResult, tmp_path: Path
 ) -> None:
-    with pytest.raises(BadInput, match="nowhere"):
+    with pytest.raises(NotWritten, match="nowhere"):
         draw_heat_figures(result, {}, tmp_path / "nowhere")
 
 
