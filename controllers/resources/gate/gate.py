@@ -143,9 +143,10 @@ class Gate:
         line = self._line(leaf)
         value = line.writer.accept(value)
         with self._quiet:
-            reason = self._authorise(token, leaf)
+            reason = self._authorise(token, line.name)  # a leaf may be a liar
             if reason is not None or token is None:
-                return self._trace.refused(token, leaf, reason or Refusal.NO_TOKEN)
+                reason = reason or Refusal.NO_TOKEN
+                return self._trace.refused(token, line.name, reason)
             self._slot.take(line, token, value, None)
         return None
 

@@ -54,6 +54,7 @@ class Shifts:
     """The shifts of a device slot: `take`; then `end`, `put` and `keep` in `flush`."""
 
     __slots__ = (
+        "_displaced",
         "_done",
         "_ended",
         "_in_force",
@@ -85,6 +86,7 @@ class Shifts:
         self._motors = tuple(_Motor(line) for line in lines)
         self._step = LEAVING_RATE * ledger.cfg.tick_s
         self._waiting: list[_Motor] = []
+        self._displaced: list[Rejected] = []
         self._in_force: dict[_Motor, None] = {}
         """Those with a shift by somebody who may."""
         self._leaving: dict[_Motor, None] = {}
@@ -122,6 +124,8 @@ class Shifts:
                 if motor.token is not None or not is_as_it_is:
                     if motor.token is None:
                         self._waiting.append(motor)
+                    elif motor.token != token:
+                        self._displace(motor)
                     motor.values = [wanted[joint] for joint in motor.joints]
                     motor.token, motor.tested = token, changes
                     motor.command = self._trace.commanded(
@@ -148,10 +152,13 @@ class Shifts:
         """
         self._ended.clear()
         still = []
-        for motor in self._in_force:
-            if self._reason(motor.by, motor) is None:
-                continue
-            self._ended.append(motor)
+        for motor in (*self._in_force, *self._leaving):
+            if motor not in self._leaving:
+                if self._reason(motor.by, motor) is None:
+                    continue
+                self._ended.append(motor)
+            if motor.token is not None and self._reason(motor.token, motor) is None:
+                continue  # the one that waits takes its place
             if motor.line in lost:
                 self._outputs.fold_shift(motor.joints)
             elif motor.line.commander is None:
@@ -164,7 +171,7 @@ class Shifts:
         self._done.clear()
         if not (self._waiting or self._leaving or self._ended):
             return []
-        rejected: list[Rejected] = []
+        rejected, self._displaced = self._displaced, []
         waiting, self._waiting = self._waiting, []
         for motor in waiting:
             token, motor.token = motor.token, None
@@ -206,6 +213,17 @@ class Shifts:
                 del leaving[motor]
         self._ended.clear()
         self._done.clear()
+
+    def _displace(self, motor: _Motor) -> None:
+        """End the shift that waits: silently if its token still holds, else rejected.
+
+        So it is with the commands of a slot.
+        """
+        token, line = motor.token, motor.line
+        reason = self._reason(token, motor)
+        if reason is not None:
+            told = self._trace.rejected(motor.command, token, line.name, reason)
+            self._displaced.append(told)
 
     def _reason(self, token: Token | None, motor: _Motor) -> Refusal | None:
         return self._slot.reason(token, motor.line.name, is_shift=True)

@@ -57,6 +57,19 @@ def settle(world: World, slots: int = 200) -> None:
         world.flush()
 
 
+class _Liar(str):
+    """A name that finds another one at the first look."""
+
+    __slots__ = ("looks",)
+
+    def __hash__(self) -> int:
+        self.looks = getattr(self, "looks", 0) + 1
+        return hash("HeadYaw" if self.looks == 1 else "HeadPitch")
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
 # -- shift -----------------------------------------------------------------------------
 
 
@@ -251,6 +264,81 @@ def test_a_shift_that_a_robot_did_not_take_is_not_in_force(world: World) -> None
     world.gate.submit_shift(limits, shifted(world))
     world.flush()
     assert world.gate.shift[world.joint("HeadYaw")] == 1.0
+
+
+@pytest.mark.requirement("I-14", "I-22")
+@pytest.mark.parametrize("how", ["freeze", "release", "revoke"])
+def test_a_shift_that_leaves_stops_where_the_motor_is_lost(
+    world: World, how: str
+) -> None:
+    """It is under way when its motor is frozen, or nobody commands it any more."""
+    limits = entrusted(world)
+    place, tick = world.joint("HeadYaw"), world.ledger.tick
+    look = world.take("look", "HeadYaw")
+    world.gate.submit(look, "HeadYaw", 0.2)
+    world.gate.submit_shift(limits, shifted(world, 0.5))
+    world.flush()
+    tick = world.ledger.tick
+    world.ledger.allow_shift(look, CONTROLLER, tick, is_allowed=False)
+    settle(world, 3)
+    there = world.robot.q[place] = world.target_of("HeadYaw")
+    assert 0.6 < there < 0.7
+    if how == "freeze":
+        world.ledger.freeze(["HeadYaw"], "hotEngine", world.ledger.tick)
+    elif how == "release":
+        world.ledger.release(look, world.ledger.tick)
+    else:
+        world.take("nod", "HeadYaw", priority=6)
+    settle(world)
+    assert world.target_of("HeadYaw") == pytest.approx(there)
+    assert world.gate.present["HeadYaw"] == pytest.approx(there)
+    assert not world.gate.shift.any()
+
+
+@pytest.mark.requirement("I-14")
+def test_a_shift_that_takes_the_place_of_an_ended_one_makes_no_jump(
+    world: World,
+) -> None:
+    """The motor is lost in that slot: one shift ends with it, another goes on."""
+    limits = entrusted(world)
+    place = world.joint("HeadYaw")
+    look, nudge = world.take("look", "HeadYaw"), world.take("nudge", "Speech")
+    world.ledger.allow_shift(look, "nudge", world.ledger.tick)
+    world.gate.submit(look, "HeadYaw", 0.2)
+    world.gate.submit_shift(nudge, shifted(world, 0.5))
+    world.flush()
+    world.robot.q[place] = world.target_of("HeadYaw")
+    assert world.gate.submit_shift(limits, shifted(world, 0.51)) is None
+    world.ledger.release(look, world.ledger.tick)
+    assert world.flush() == ()
+    assert world.target_of("HeadYaw") == pytest.approx(0.71)
+    assert world.gate.shift[place] == 0.51
+
+
+@pytest.mark.requirement("I-14", "I-15")
+def test_a_shift_whose_right_ended_before_another_took_its_place_is_told(
+    world: World,
+) -> None:
+    look = world.take("look", "HeadYaw")
+    assert world.gate.submit_shift(look, shifted(world, 0.1)) is None
+    world.ledger.release(look, world.ledger.tick)
+    nod = world.take("nod", "HeadYaw")
+    assert world.gate.submit_shift(nod, shifted(world, 0.2)) is None
+    assert world.flush() == (Refusal.RELEASED,)
+    assert world.told(Rejected)[-1].token == look.id
+    assert world.gate.shift[world.joint("HeadYaw")] == 0.2
+
+
+@pytest.mark.requirement("I-14", "I-15")
+def test_a_leaf_that_says_it_is_another_moves_nothing(world: World) -> None:
+    """Its hash leads to HeadYaw first, and to HeadPitch when its token is tested."""
+    world.take("look", "HeadYaw")
+    nod = world.take("nod", "HeadPitch")
+    refused = world.gate.submit(nod, _Liar("HeadPitch"), 0.3)
+    assert refused is not None
+    assert (refused.resource, refused.reason) == ("HeadYaw", Refusal.NOT_COVERED)
+    world.flush()
+    assert not world.robot.commands
 
 
 # -- stiffness -------------------------------------------------------------------------
