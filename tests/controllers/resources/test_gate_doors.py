@@ -315,7 +315,7 @@ def test_a_shift_that_takes_the_place_of_an_ended_one_makes_no_jump(
     assert world.gate.shift[place] == 0.51
 
 
-@pytest.mark.requirement("I-14", "I-15")
+@pytest.mark.requirement("I-14")
 def test_a_shift_whose_right_ended_before_another_took_its_place_is_told(
     world: World,
 ) -> None:
@@ -329,7 +329,7 @@ def test_a_shift_whose_right_ended_before_another_took_its_place_is_told(
     assert world.gate.shift[world.joint("HeadYaw")] == 0.2
 
 
-@pytest.mark.requirement("I-14", "I-15")
+@pytest.mark.requirement("I-14")
 def test_a_leaf_that_says_it_is_another_moves_nothing(world: World) -> None:
     """Its hash leads to HeadYaw first, and to HeadPitch when its token is tested."""
     world.take("look", "HeadYaw")
