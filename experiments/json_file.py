@@ -34,6 +34,6 @@ def write_json(json_file: str | None, text: str) -> None:
         NotWritten: the file cannot be written to its end.
     """
     if json_file == STDOUT:
-        print(text)
+        print(text, flush=True)
     elif json_file is not None:
         write_text(Path(json_file), text + "\n")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.options import JsonOption
 from models import UnknownName
 
 
@@ -26,10 +27,17 @@ def export_command(
             "--robot", metavar="DIR", help="Folder of its robot, where it moved."
         ),
     ] = None,
+    json_file: JsonOption = None,
 ) -> None:
     """Write a run for Foxglove and PlotJuggler (mcap), Rerun, or as CSV."""
     from experiments.export.exported import ExportedRun  # noqa: PLC0415  # heavy
     from experiments.export.formats import SUFFIXES, WRITERS  # noqa: PLC0415  # heavy
+    from experiments.json_file import (  # noqa: PLC0415  # beside the next
+        STDOUT,
+        check_json_file,
+        json_text,
+        write_json,
+    )
     from experiments.simulated_time_bars import simulated_time_bars  # noqa: PLC0415  # heavy
     from models.files import check_writable, told_if_not_written  # noqa: PLC0415  # beside it
 
@@ -38,6 +46,7 @@ def export_command(
     exported = ExportedRun(run, robot)
     path = out or run / f"export{SUFFIXES[to]}"
     check_writable("--out", path)
+    check_json_file(json_file)
     with told_if_not_written(path):
         if sys.stderr.isatty():
             with simulated_time_bars() as progress:
@@ -48,5 +57,8 @@ def export_command(
                 )
         else:
             files = WRITERS[to](exported, path, lambda _: None)
-    for file in files:
-        print(file)
+    told = [{"file": str(file), "rows": rows} for file, rows in files.items()]
+    data = {"experiment": "export", "run": str(run), "format": to, "files": told}
+    write_json(json_file, json_text(data))
+    if json_file != STDOUT:
+        print(*files, sep="\n")

@@ -1,6 +1,7 @@
 """One writer a format; each writes a whole file from a run."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
 
 OnTime = Callable[[float], None]
 """Told the simulated time in s that is written."""
+Written = Mapping[Path, Mapping[str, int]]
+"""Each file, and how many rows of what it has: tables, topics, or entities."""
 
 _INFO_LOG, _ERROR_LOG = 20, 40
 """Levels of `rcl_interfaces/Log`."""
 
 
-def write_csv(run: ExportedRun, path: Path, on_time: OnTime) -> list[Path]:
+def write_csv(run: ExportedRun, path: Path, on_time: OnTime) -> Written:
     """Write all rows as one table, and the events beside it as another.
 
     The first column is the time in s. Columns bear the names of the run; transforms are
@@ -34,10 +37,10 @@ def write_csv(run: ExportedRun, path: Path, on_time: OnTime) -> list[Path]:
     rows = [(e.time_s, e.kind, json.dumps(e.data)) for e in run.run.events]
     pd.DataFrame(rows, columns=["time_s", "kind", "data"]).to_csv(events, index=False)
     on_time(float(run.time_s[-1]))
-    return [path, events]
+    return {path: {"observations": len(run.frame)}, events: {"events": len(rows)}}
 
 
-def write_mcap(run: ExportedRun, path: Path, on_time: OnTime) -> list[Path]:
+def write_mcap(run: ExportedRun, path: Path, on_time: OnTime) -> Written:
     """Write an MCAP file with messages of ROS 2, in the order of their time.
 
     Topics: `/joint_states`, `/joint_targets`, `/stiffness`, `/temperature/MOTOR`,
@@ -52,6 +55,7 @@ def write_mcap(run: ExportedRun, path: Path, on_time: OnTime) -> list[Path]:
         raise _not_there("mcap-ros2-support", "export") from error
     with path.open("wb") as file, Writer(file) as writer:
         schemas: dict[str, Any] = {}
+        rows: Counter[str] = Counter()
         told_s = -np.inf
         for time_s, topic, kind, message in _messages(run):
             if kind not in schemas:
@@ -60,14 +64,15 @@ def write_mcap(run: ExportedRun, path: Path, on_time: OnTime) -> list[Path]:
                     f"{package}/msg/{name}", definition(kind)
                 )
             writer.write_message(topic, schemas[kind], message, _ns(time_s))
+            rows[topic] += 1
             if time_s > told_s + 1.0:
                 told_s = time_s
                 on_time(time_s)
         writer.add_metadata("nao-testbed", _about(run))
-    return [path]
+    return {path: rows}
 
 
-def write_rerun(run: ExportedRun, path: Path, on_time: OnTime) -> list[Path]:
+def write_rerun(run: ExportedRun, path: Path, on_time: OnTime) -> Written:
     """Write a recording of Rerun: scalars, transforms and events on the line `time`.
 
     Raises:
@@ -81,12 +86,14 @@ def write_rerun(run: ExportedRun, path: Path, on_time: OnTime) -> list[Path]:
     record = rr.RecordingStream("nao-testbed", recording_id=f"{name} {run.run.folder}")
     record.save(path)
     times = rr.TimeColumn("time", duration=run.time_s)
+    rows: Counter[str] = Counter()
 
     def scalars(place: str, names: tuple[str, ...], block: Any) -> None:
         for i, one in enumerate(() if block is None else names):
             columns = rr.Scalars.columns(scalars=np.ascontiguousarray(block[:, i]))
             path_of = rr.new_entity_path([place, one])
             record.send_columns(path_of, indexes=[times], columns=columns)
+            rows[str(path_of)] += len(run.time_s)
 
     for label, channel in _JOINT_CHANNELS.items():
         scalars(label, run.robot.joint_names, run.joints(channel))
@@ -94,8 +101,10 @@ def write_rerun(run: ExportedRun, path: Path, on_time: OnTime) -> list[Path]:
     paths = {WORLD: [WORLD]}  # a frame to its path along the tree
     for one in run.transforms:
         paths[one.child] = [*paths.get(one.parent, [one.parent]), one.child]
+        path_of = rr.new_entity_path(paths[one.child])
+        rows[str(path_of)] += len(run.time_s)
         record.send_columns(
-            rr.new_entity_path(paths[one.child]),
+            path_of,
             indexes=[times],
             columns=rr.Transform3D.columns(
                 translation=one.translation, quaternion=one.quaternion
@@ -108,22 +117,24 @@ def write_rerun(run: ExportedRun, path: Path, on_time: OnTime) -> list[Path]:
             text = f"{status.message} {json.dumps(status.values)}"
             place = rr.new_entity_path(["diagnostics", status.name])
             record.log(place, rr.TextLog(text, level=level))
+            rows[str(place)] += 1
     for event in run.run.events:
         record.set_time("time", duration=event.time_s)
         level = "ERROR" if _is_failure(event) else "INFO"
         record.log("events", rr.TextLog(_said(event), level=level))
+        rows["events"] += 1
     record.flush()
     record.disconnect()
     on_time(float(run.time_s[-1]))
-    return [path]
+    return {path: rows}
 
 
-WRITERS: Mapping[str, Callable[[ExportedRun, Path, OnTime], list[Path]]] = {
+WRITERS: Mapping[str, Callable[[ExportedRun, Path, OnTime], Written]] = {
     "mcap": write_mcap,
     "csv": write_csv,
     "rerun": write_rerun,
 }
-"""Format to its writer, which returns the files."""
+"""Format to its writer, which returns what it wrote."""
 SUFFIXES = {"mcap": ".mcap", "csv": ".csv", "rerun": ".rrd"}
 """Format to the ending of its file."""
 _JOINT_CHANNELS = {

@@ -134,11 +134,12 @@ def preset_search_command(
     out: Annotated[Path, typer.Option(help="File to write, such as document.yaml.")],
     generations: Annotated[int, typer.Option(help="Generations of 40 trials.")] = 25,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    json_file: JsonOption = None,
 ) -> None:
     """Find the preset 'document' from the published column 'without' alone."""
     from experiments.heat.run_preset_search import run_preset_search  # noqa: PLC0415  # heavy
 
-    raise typer.Exit(run_preset_search(out, generations, seed))
+    raise typer.Exit(run_preset_search(out, generations, seed, json_file))
 
 
 def _pairs(option: str, items: Iterable[str]) -> dict[str, float]:

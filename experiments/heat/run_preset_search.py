@@ -15,6 +15,7 @@ from experiments.heat.preset_search import (
     Trial,
     find,
 )
+from experiments.json_file import check_json_file, json_text, write_json
 from models import BadInput, default_robot_folder, load_robot
 from models.files import check_writable
 from sim.simulation_cfg import SimulationCfg
@@ -23,6 +24,8 @@ EFFORT_LIMIT = 3.2
 """N·m, the document's authorised maximum of the legs (ST-3)."""
 LEGS = ("HipYawPitch", "HipRoll", "HipPitch", "KneePitch", "AnklePitch", "AnkleRoll")
 OTHER_START_DEGC = 30.0
+REACHED = ("left_rise_k", "right_rise_k", "LAnklePitch_degc", "RHipPitch_degc")
+"""What `TARGETS` are."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,9 @@ class _Stand:
         return SimulationCfg(misalignment_deg=misalignment_deg)
 
 
-def run_preset_search(out: Path, generations: int, seed: int) -> int:
+def run_preset_search(
+    out: Path, generations: int, seed: int, json_file: str | None = None
+) -> int:
     """Search, report on stderr, write the file; return the exit status.
 
     Raises:
@@ -43,6 +48,7 @@ def run_preset_search(out: Path, generations: int, seed: int) -> int:
         if value < 0:
             raise BadInput(f"{name} is {value}; give a whole number from 0 up.")
     check_writable("--out", out)
+    check_json_file(json_file)
     limits = {side + joint: EFFORT_LIMIT for side in "LR" for joint in LEGS}
     robot = load_robot(default_robot_folder()).with_effort_limits(limits)
     search = Search(robot=robot, cfg=_Stand())
@@ -61,10 +67,26 @@ def run_preset_search(out: Path, generations: int, seed: int) -> int:
     )
     with out.open("w", encoding="utf-8") as file:
         YAML().dump(_as_preset(best, command, limits), file)
+    write_json(json_file, json_text(_as_json(best, out, generations, seed)))
     print(
         f"wrote {out}; reached {best.reached.round(1)} for {TARGETS}", file=sys.stderr
     )
     return 0
+
+
+def _as_json(best: Trial, out: Path, generations: int, seed: int) -> dict[str, object]:
+    """Return the contract of `--json`: what was reached, beside what was wanted."""
+    reached = zip(REACHED, best.reached.tolist(), TARGETS.tolist(), strict=True)
+    return {
+        "experiment": "preset-search",
+        "file": str(out),
+        "generations": generations,
+        "seed": seed,
+        "cost": best.cost,
+        "reached": {name: {"value": a, "target": b} for name, a, b in reached},
+        "misalignment_deg": best.misalignment_deg,
+        "start_degc": best.start_degc,
+    }
 
 
 def _as_preset(

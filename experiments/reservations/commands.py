@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.json_file import STDOUT, check_json_file, write_json
+from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.options import Commands, JsonOption, WholeHelp
 from models import BadInput
 
@@ -154,6 +154,7 @@ def take(
     time_to_live: Annotated[
         float, typer.Option("--ttl", help="Silence after which it is free again, in s.")
     ] = 5.0,
+    json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
     """Take resources, print the token, hold until released."""
@@ -163,6 +164,7 @@ def take(
         run_take,
     )
 
+    check_json_file(json_file)
     raise typer.Exit(
         run_take(
             TakeCfg(
@@ -177,6 +179,7 @@ def take(
                 priority=priority,
                 policy=policy,
                 time_to_live_s=time_to_live,
+                json_file=json_file,
             )
         )
     )
@@ -189,6 +192,7 @@ def release(
         list[str] | None, typer.Argument(help="Only these; default: all of it.")
     ] = None,
     url: UrlOption = DEFAULT_URL,
+    json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
     """Give back what a token holds, or a part of it."""
@@ -196,8 +200,11 @@ def release(
     from controllers.resources.tokens import Token  # noqa: PLC0415  # heavy
     from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
 
+    check_json_file(json_file)
+    whole = Token.from_text(token)
     with ServerLink(url, _secret(secret_file)) as link:
-        link.release(Token.from_text(token), tuple(names) if names else None)
+        link.release(whole, tuple(names) if names else None)
+    _tell(json_file, "release", token=str(whole.id), resources=names or None)
 
 
 @resources_app.command()
@@ -205,14 +212,17 @@ def add(
     name: Annotated[str, typer.Argument(help="Such as ball.")],
     parent: Annotated[str, typer.Option(help="Composite to put it into.")] = "root",
     url: UrlOption = DEFAULT_URL,
+    json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
     """Add a resource to a running server."""
     _check_installed()
     from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
 
+    check_json_file(json_file)
     with ServerLink(url, _secret(secret_file)) as link:
         link.add_resource(name, parent)
+    _tell(json_file, "add", resource=name, parent=parent)
 
 
 @resources_app.command()
@@ -221,6 +231,7 @@ def upload(
         Path, typer.Argument(metavar="FILE", help="YAML: rules and behaviours.")
     ],
     url: UrlOption = DEFAULT_URL,
+    json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
     """Send rules and behaviours to a server, whole or not at all."""
@@ -228,9 +239,13 @@ def upload(
     from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
     from models.tables import read_text  # noqa: PLC0415  # heavy
 
+    check_json_file(json_file)
     text = read_text(file)
     with ServerLink(url, _secret(secret_file)) as link:
         installed = link.install(text, file.name)
+    _tell(json_file, "upload", **installed.model_dump(mode="json"))
+    if json_file == STDOUT:
+        return
     for owner in installed.owners:
         print(f"owner {owner}")
     for behaviour in installed.behaviours:
@@ -241,15 +256,18 @@ def upload(
 def start(
     name: Annotated[str, typer.Argument(help="Of a behaviour that was uploaded.")],
     url: UrlOption = DEFAULT_URL,
+    json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
     """Start an uploaded behaviour; it runs on until `stop`."""
     _check_installed()
     from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
 
+    check_json_file(json_file)
     with ServerLink(url, _secret(secret_file)) as link:
         started = link.start(name)
-    ahead = [started]
+    _tell(json_file, "start", **started.model_dump(mode="json"))
+    ahead = [] if json_file == STDOUT else [started]
     while ahead:
         one = ahead.pop(0)
         ahead[:0] = one.parts
@@ -263,14 +281,17 @@ def start(
 def stop(
     name: Annotated[str, typer.Argument(help="Of a behaviour that was uploaded.")],
     url: UrlOption = DEFAULT_URL,
+    json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
     """Stop an uploaded behaviour: all that it holds is free."""
     _check_installed()
     from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
 
+    check_json_file(json_file)
     with ServerLink(url, _secret(secret_file)) as link:
         link.stop(name)
+    _tell(json_file, "stop", name=name)
 
 
 @resources_app.command()
@@ -281,14 +302,17 @@ def revoke(
         typer.Option(help="Only from lower priorities; default: from all."),
     ] = None,
     url: UrlOption = DEFAULT_URL,
+    json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
     """Take resources away from whoever has them, until `give-back`."""
     _check_installed()
     from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
 
+    check_json_file(json_file)
     with ServerLink(url, _secret(secret_file)) as link:
         link.take_away(*names, priority=priority)
+    _tell(json_file, "revoke", resources=names, priority=priority)
 
 
 @resources_app.command(name="give-back")
@@ -297,14 +321,22 @@ def give_back(
         list[str] | None, typer.Argument(help="Only these; default: all.")
     ] = None,
     url: UrlOption = DEFAULT_URL,
+    json_file: JsonOption = None,
     secret_file: SecretOption = None,
 ) -> None:
     """Let resources that `revoke` took away be had again."""
     _check_installed()
     from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
 
+    check_json_file(json_file)
     with ServerLink(url, _secret(secret_file)) as link:
         link.give_back(*names or ())
+    _tell(json_file, "give-back", resources=names or None)
+
+
+def _tell(json_file: str | None, command: str, **what: object) -> None:
+    """Write what a command did; resources that are null are all of them."""
+    write_json(json_file, json_text({"experiment": f"resources {command}", **what}))
 
 
 def _check_installed() -> None:

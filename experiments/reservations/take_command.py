@@ -9,10 +9,11 @@ import threading
 import time
 from dataclasses import dataclass
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from controllers.resources.request import Outcome
 from controllers.resources.words import NoticeKind
+from experiments.json_file import STDOUT, json_text, write_json
 from experiments.reservations.client import Client
 from experiments.reservations.link import printable
 from experiments.reservations.wire_views import NoticeData
@@ -38,6 +39,8 @@ class TakeCfg:
     priority: int
     policy: str
     time_to_live_s: float
+    json_file: str | None = None
+    """As `write_json` takes it: written once the outcome is there."""
 
 
 def run_take(cfg: TakeCfg) -> int:
@@ -71,11 +74,13 @@ def run_take(cfg: TakeCfg) -> int:
                 rates=rates,
                 timeout_s=cfg.timeout_s,
             )
+            write_json(cfg.json_file, json_text(_as_json(client.name, outcome)))
             if outcome.token is None:
                 print(_why_not(outcome), file=sys.stderr)
                 return 1
             holder.has_begun = True
-            print(outcome.token.as_text(), flush=True)
+            if cfg.json_file != STDOUT:
+                print(outcome.token.as_text(), flush=True)
             _say(f"{client.name} holds {', '.join(outcome.obtained)}")
             if outcome.missing:
                 print(f"not free: {', '.join(outcome.missing)}", file=sys.stderr)
@@ -144,6 +149,20 @@ def _rates(texts: tuple[str, ...]) -> dict[str, float]:
         if not (name and equals):
             raise BadInput(f"--rate {text!r} is not of the form NAME=PERCENT: CPU=10.")
     return rates
+
+
+def _as_json(owner: str, outcome: Outcome) -> dict[str, Any]:
+    """Return the contract of `--json`; the token is whole, as `release` takes it."""
+    return {
+        "experiment": "resources take",
+        "owner": owner,
+        "outcome": outcome.kind,
+        "why": outcome.why,
+        "token": outcome.token.as_text() if outcome.token else None,
+        "resources": outcome.obtained,
+        "missing": outcome.missing,
+        "blockers": {one.resource: list(one.owners) for one in outcome.blockers},
+    }
 
 
 def _why_not(outcome: Outcome) -> str:

@@ -6,7 +6,7 @@ run failed; 2 bad input. Data goes to stdout or files, messages to stderr.
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -74,26 +74,53 @@ def run(
 @scenario_app.command()
 def check(
     files: FilesArgument,
+    json_file: JsonOption = None,
 ) -> None:
     """Say all that is wrong in scenario files, each with file and line."""
+    from experiments.json_file import (  # noqa: PLC0415  # beside the next
+        STDOUT,
+        check_json_file,
+        json_text,
+        write_json,
+    )
     from experiments.scenarios.reading.load import load_scenario  # noqa: PLC0415  # heavy
     from experiments.scenarios.shipped import SCENARIOS  # noqa: PLC0415  # beside it
 
-    is_right = True
+    check_json_file(json_file)
+    told: list[dict[str, Any]] = []
     for file in files:
         try:
             scenario = load_scenario(SCENARIOS.find(file))
         except BadInput as error:
             print(error, file=sys.stderr)
-            is_right = False
+            told.append({"file": file, "ok": False, "errors": _problems(file, error)})
             continue
-        where = f"{file}: " if len(files) > 1 else ""
-        print(
-            f"{where}ok: {_count(sum(1 for _ in scenario.walk()), 'behaviour')}, "
-            f"{_count(len(scenario.events), 'event')}, "
-            f"{_count(len(scenario.expectations), 'expectation')}"
-        )
-    raise typer.Exit(0 if is_right else 2)
+        counts = {
+            "behaviours": sum(1 for _ in scenario.walk()),
+            "events": len(scenario.events),
+            "expectations": len(scenario.expectations),
+        }
+        told.append({"file": file, "ok": True, **counts, "errors": []})
+        if json_file != STDOUT:
+            where = f"{file}: " if len(files) > 1 else ""
+            said = (_count(number, what[:-1]) for what, number in counts.items())
+            print(f"{where}ok: {', '.join(said)}")
+    write_json(json_file, json_text({"experiment": "scenario check", "files": told}))
+    raise typer.Exit(0 if all(one["ok"] for one in told) else 2)
+
+
+def _problems(file: str, error: BadInput) -> list[dict[str, Any]]:
+    """Return file, line and message of all that an error says."""
+    from models import RobotDataError  # noqa: PLC0415  # heavy
+    from models.yaml_lines import FileErrors  # noqa: PLC0415  # heavy
+
+    errors = error.errors if isinstance(error, FileErrors) else (error,)
+    return [
+        {"file": str(one.path), "line": one.line, "message": one.problem}
+        if isinstance(one, RobotDataError)
+        else {"file": file, "line": None, "message": str(one)}
+        for one in errors
+    ]
 
 
 @scenario_app.command()
@@ -106,12 +133,17 @@ def schema() -> None:
 
 
 @scenario_app.command()
-def schemas() -> None:
+def schemas(json_file: JsonOption = None) -> None:
     """List the schemas that behaviours may be, with their parameters and defaults."""
     from rich.console import Console  # noqa: PLC0415  # heavy
 
+    from experiments.json_file import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
     from experiments.report.schema_table import schema_table  # noqa: PLC0415  # heavy
+    from experiments.scenarios.words import schema_words  # noqa: PLC0415  # heavy
 
+    write_json(json_file, json_text({"schemas": schema_words()}))
+    if json_file == STDOUT:
+        return
     Console(width=None if sys.stdout.isatty() else 120).print(schema_table())
 
 

@@ -74,7 +74,7 @@ def scenario_words(robot: Robot) -> Words:
             {"name": name, "state": one.state, "effectors": list(one.effectors)}
             for name, one in robot.postures.items()
         ],
-        "schemas": [_schema(name) for name in schema_names()],
+        "schemas": schema_words(),
         "policies": [
             {"name": name, "about": _about(kind), "settings": _settings(kind)}
             for name, kind in policy_classes().items()
@@ -90,6 +90,11 @@ def scenario_words(robot: Robot) -> Words:
             {"name": key, "about": _about(form)} for key, form in EXPECTATIONS.items()
         ],
     }
+
+
+def schema_words() -> list[dict[str, Any]]:
+    """Return the schemas of this installation; one that cannot be loaded says why."""
+    return [_schema(name) for name in schema_names()]
 
 
 def check_kinds(kinds: Iterable[str]) -> None:
@@ -122,12 +127,14 @@ def word_tables(words: Words, kinds: Iterable[str] = ()) -> Iterator[Table]:
 
 def _schema(name: str) -> dict[str, Any]:
     try:
-        info = schema_class(name).info
+        schema = schema_class(name)
     except BadInput as error:  # of a package that cannot be loaded
         return {"name": name, "about": str(error), "parameters": [], "outputs": []}
+    info = schema.info
     made, abouts = info.parameters(), _field_abouts(info.parameters)
     return {
         "name": name,
+        "kind": schema.kind,
         "about": info.about,
         "period_s": info.period_s,
         "parameters": [

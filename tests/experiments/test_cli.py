@@ -1,10 +1,16 @@
 import json
+from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import typer.main
 from typer.testing import CliRunner
 
 from experiments.cli import ORDER, app
+from experiments.heat.preset_search import JOINTS, Trial
 
 
 def test_help_lists_every_command_in_the_order_a_user_meets_them() -> None:
@@ -33,6 +39,47 @@ def test_a_robot_is_told_as_json() -> None:
     assert knee["upper"] == pytest.approx(2.11255)
     assert set(data["postures"]) >= {"Stand", "PoseInit"}
     assert sum(link["mass"] for link in data["links"]) == pytest.approx(data["mass_kg"])
+
+
+WITHOUT_JSON = {"resources serve", "scenario schema"}
+"""One never ends, the other prints JSON and nothing else."""
+
+
+def commands(group: Any, *above: str) -> Iterator[tuple[str, Any]]:
+    """Yield the words that call each command, and the command."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, *above, name)
+        else:
+            yield " ".join((*above, name)), command
+
+
+def test_every_command_writes_json_where_it_is_asked_to() -> None:
+    without = {
+        words
+        for words, command in commands(typer.main.get_command(app))
+        if not any("--json" in param.opts for param in command.params)
+    }
+    assert without == WITHOUT_JSON
+
+
+def test_a_preset_search_tells_what_it_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = Trial(
+        misalignment_deg={"LHipRoll": 1.5},
+        start_degc=dict.fromkeys(JOINTS, 30.0),
+        reached=np.array([108.0, 51.0, 80.0, 60.5]),
+        cost=2.5,
+    )
+    monkeypatch.setattr("experiments.heat.run_preset_search.find", lambda *_: best)
+    words = ["preset-search", "--out", str(tmp_path / "new.yaml"), "--json", "-"]
+    ran = CliRunner().invoke(app, words)
+    told = json.loads(ran.stdout)
+    assert (told["cost"], told["misalignment_deg"]) == (2.5, {"LHipRoll": 1.5})
+    assert told["reached"]["left_rise_k"] == {"value": 108.0, "target": 109.0}
+    assert told["file"] == str(tmp_path / "new.yaml")
+    assert (tmp_path / "new.yaml").exists()
 
 
 def test_the_version_is_said_and_a_shell_can_complete() -> None:

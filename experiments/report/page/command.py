@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from experiments.options import JsonOption
+
 
 def report(
     runs: Annotated[
@@ -26,16 +28,32 @@ def report(
         bool,
         typer.Option("--replay/--no-replay", help="With the 3-D replay, or without."),
     ] = True,
+    json_file: JsonOption = None,
 ) -> None:
     """Make one self-contained HTML page: tables, figures, settings, a 3-D replay."""
-    from experiments.report.page.write import ReportCfg, write_report  # noqa: PLC0415  # heavy
+    from experiments.json_file import (  # noqa: PLC0415  # beside the next
+        STDOUT,
+        check_json_file,
+        json_text,
+        write_json,
+    )
+    from experiments.report.page.write import ReportCfg, write_page  # noqa: PLC0415  # heavy
 
+    check_json_file(json_file)
     cfg = ReportCfg(runs=tuple(runs), out=out, with_replay=with_replay)
     if not sys.stderr.isatty():
-        path = write_report(cfg)
+        page = write_page(cfg)
     else:
-        from rich.console import Console  # noqa: PLC0415  # heavy
+        from experiments.simulated_time_bars import counted_bars  # noqa: PLC0415  # heavy
 
-        with Console(stderr=True).status("reading") as status:
-            path = write_report(cfg, lambda name: status.update(f"page of {name}"))
-    print(path)
+        with counted_bars() as progress:
+            task = progress.add_task("reading", total=None)
+            page = write_page(
+                cfg,
+                lambda done, total, name: progress.update(
+                    task, completed=done, total=total, description=name
+                ),
+            )
+    write_json(json_file, json_text(page.as_json()))
+    if json_file != STDOUT:
+        print(page.path)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from experiments.report.page.render import render_page
 from experiments.report.page.run_source import RunSource, read_source, runs_in
@@ -34,14 +35,37 @@ class ReportCfg:
     with_replay: bool = True
 
 
-def write_report(
-    cfg: ReportCfg, on_progress: Callable[[str], None] = lambda _what: None
-) -> Path:
-    """Write the page and return its path; a page that is there already is replaced.
+@dataclass(frozen=True, kw_only=True)
+class WrittenPage:
+    """A page, and what it shows."""
+
+    path: Path
+    sections: tuple[Section, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the contract of `--json`: captions of all that the page shows."""
+        return {
+            "experiment": "report",
+            "page": str(self.path),
+            "shows": [_shown(section) for section in self.sections],
+        }
+
+
+def write_report(cfg: ReportCfg) -> Path:
+    """Write the page and return its path; see `write_page`."""
+    return write_page(cfg).path
+
+
+def write_page(
+    cfg: ReportCfg,
+    on_progress: Callable[[int, int, str], None] = lambda _done, _of, _next: None,
+) -> WrittenPage:
+    """Write the page; one that is there already is replaced.
 
     Args:
         cfg: what is asked for.
-        on_progress: told what is done next.
+        on_progress: told how many runs and sweeps are done, of how many, and what is
+            done next.
 
     Raises:
         BadInput: a folder is no run and no sweep, two runs have one name, or the file
@@ -52,8 +76,9 @@ def write_report(
     _check_writable(out)
     sections = []
     for i, source in enumerate(sources):
-        on_progress(source.name)
+        on_progress(i, len(sources), source.name)
         sections.append(_section(source, f"run{i + 1}", cfg))
+    on_progress(len(sources), len(sources), "page")
     title = sections[0].title if len(sections) == 1 else _count(sources)
     names = ", ".join(section.name for section in sections)
     html = render_page(f"{title}: {names}", sections, _made_by())
@@ -64,7 +89,20 @@ def write_report(
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise _unwritable(out, error) from error
-    return out
+    return WrittenPage(path=out, sections=tuple(sections))
+
+
+def _shown(section: Section) -> dict[str, Any]:
+    tables = (*section.results, *section.events, *section.trials, *section.settings)
+    return {
+        "name": section.name,
+        "title": section.title,
+        "warnings": list(section.warnings),
+        "tables": [table.caption for table in tables],
+        "figures": [figure.caption for figure in section.figures],
+        "texts": [text.caption for text in section.texts],
+        "has_replay": section.replay is not None,
+    }
 
 
 def _count(sources: Sequence[RunSource | SweepFolder]) -> str:

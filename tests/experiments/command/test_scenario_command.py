@@ -58,6 +58,39 @@ def test_check_goes_on_after_a_wrong_file(here: Path, nao_testbed: Run) -> None:
     assert ran.out.startswith("short.yaml: ok:")
 
 
+def test_check_tells_programs_of_each_file(here: Path, nao_testbed: Run) -> None:
+    write(here, SHORT)
+    (here / "wrong.yaml").write_text(SHORT.replace("HeadYaw", "HeadYw"))
+    ran = nao_testbed("scenario check short.yaml wrong.yaml none.yaml --json -")
+    assert ran.status == 2
+    right, wrong, none = json.loads(ran.out)["files"]
+    counts = {"behaviours": 1, "events": 1, "expectations": 2}
+    assert right == {"file": "short.yaml", "ok": True, **counts, "errors": []}
+    assert not wrong["ok"]
+    assert [(e["file"], e["line"]) for e in wrong["errors"]] == [
+        ("wrong.yaml", 5),
+        ("wrong.yaml", 8),
+    ]
+    for error in wrong["errors"]:
+        assert error["message"].count("HeadYw") == 1
+        assert "wrong.yaml:" not in error["message"]
+    (error,) = none["errors"]
+    assert (none["ok"], error["line"]) == (False, None)
+    assert "none.yaml" in error["message"]
+    nao_testbed("scenario check short.yaml --json told.json")
+    assert json.loads((here / "told.json").read_text())["files"] == [right]
+
+
+def test_schemas_are_told_to_programs(nao_testbed: Run) -> None:
+    ran = nao_testbed("scenario schemas --json -")
+    assert (ran.status, ran.err) == (0, "")
+    told = {one["name"]: one for one in json.loads(ran.out)["schemas"]}
+    assert tuple(told) == tuple(schema_names())
+    assert told["move"]["kind"] == "actuation"
+    assert {one["kind"] for one in told.values()} == {"actuation", "perceptive"}
+    assert "motion" in [one["name"] for one in told["move"]["parameters"]]
+
+
 def test_list_names_what_ships(nao_testbed: Run) -> None:
     ran = nao_testbed("scenario list")
     assert (ran.status, ran.err) == (0, "")

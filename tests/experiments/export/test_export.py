@@ -4,6 +4,7 @@ MCAP is read by the library that Foxglove's and PlotJuggler's formats are define
 definition and a message of it decoded from what the file itself carries.
 """
 
+import json
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -63,7 +64,7 @@ def messages(
     decoder = pytest.importorskip("mcap_ros2.decoder", reason="the extra export")
     path = tmp_path_factory.mktemp("mcap") / "nod.mcap"
     told: list[float] = []
-    assert write_mcap(exported, path, told.append) == [path]
+    assert list(write_mcap(exported, path, told.append)) == [path]
     assert told
     found: Messages = defaultdict(list)
     with path.open("rb") as file:
@@ -204,6 +205,37 @@ def test_the_command_names_what_it_wrote(
     said = capsys.readouterr()
     assert said.out.split() == [str(out), str(tmp_path / "here.events.csv")]
     assert said.err == ""
+
+
+def test_a_program_is_told_what_was_written(
+    folder: Path,
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "here.csv"
+    words = ("--to", "csv", "--out", str(out), "--json", "-")
+    assert call(monkeypatch, str(folder), *words) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "experiment": "export",
+        "run": str(folder),
+        "format": "csv",
+        "files": [
+            {"file": str(out), "rows": {"observations": len(run.frame)}},
+            {
+                "file": str(tmp_path / "here.events.csv"),
+                "rows": {"events": len(run.events)},
+            },
+        ],
+    }
+
+
+def test_topics_are_told_with_their_messages(
+    exported: ExportedRun, messages: Messages, tmp_path: Path
+) -> None:
+    (rows,) = write_mcap(exported, tmp_path / "x.mcap", lambda _: None).values()
+    assert rows == {topic: len(said) for topic, said in messages.items()}
 
 
 @pytest.mark.parametrize(

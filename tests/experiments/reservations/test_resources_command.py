@@ -197,6 +197,81 @@ def test_a_resource_can_be_added(
     assert here(*words).status == 2
 
 
+# -- for programs ----------------------------------------------------------------------
+
+
+def test_a_token_goes_to_a_program(
+    terminal: Start, here: Here, server: ReservationServer
+) -> None:
+    """It comes with the grant, not with the end of it; then a part, then all."""
+    line = "resources take ball HeadYaw --owner one --optional HeadPitch --json -"
+    holder = terminal(f"{line} --url {server.url}")
+    lines = [holder.line()]
+    while lines[-1] != "}":
+        lines.append(holder.line())
+    taken = json.loads("".join(lines))
+    token = taken.pop("token")
+    assert taken == {
+        "experiment": "resources take",
+        "owner": "one",
+        "outcome": "granted",
+        "why": None,
+        "resources": ["HeadPitch", "HeadYaw", "ball"],
+        "missing": [],
+        "blockers": {},
+    }
+    part = here("release", token, "ball", "--json", "-", "--url", server.url)
+    assert part.status == 0
+    public = ".".join(token.split("-")[:2])
+    assert json.loads(part.out) == {
+        "experiment": "resources release",
+        "token": public,
+        "resources": ["ball"],
+    }
+    whole = here("release", token, "--json", "-", "--url", server.url)
+    assert json.loads(whole.out)["resources"] is None
+    assert holder.end() == (0, "", "")
+
+
+def test_a_program_hears_who_was_in_the_way(
+    here: Here, server: ReservationServer, front: SharedLedger
+) -> None:
+    front.add_owner(Owner(name="one", timeout_s=60.0))
+    front.ask(Request(owner="one", resources=("ball",)))
+    words = ("take", "ball", "--timeout", "0", "--owner", "two", "--json", "-")
+    ran = here(*words, "--url", server.url)
+    assert ran.status == 1
+    told = json.loads(ran.out)
+    assert (told["token"], told["resources"]) == (None, [])
+    assert told["outcome"] != "granted"
+    assert told["blockers"] == {"ball": ["one"]}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("add cup --parent Objects", {"resource": "cup", "parent": "Objects"}),
+        ("revoke ball --priority 3", {"resources": ["ball"], "priority": 3}),
+        ("give-back", {"resources": None}),
+    ],
+)
+def test_what_was_done_is_told_to_programs(
+    here: Here, server: ReservationServer, words: str, told: dict[str, object]
+) -> None:
+    ran = here(*words.split(), "--json", "-", "--url", server.url)
+    assert (ran.status, ran.err) == (0, "")
+    name = f"resources {words.split(maxsplit=1)[0]}"
+    assert json.loads(ran.out) == {"experiment": name, **told}
+
+
+def test_a_json_file_is_tried_before_anything_is_done(
+    here: Here, server: ReservationServer, front: SharedLedger
+) -> None:
+    words = ("add", "cup", "--parent", "Objects", "--url", server.url)
+    assert here(*words, "--json", "no/where.json").status == 2
+    assert "cup" not in [row.name for row in front.snapshot().resources]
+
+
 # -- bad input -------------------------------------------------------------------------
 
 SERVE = "serve --port 0 --state {tmp}/epoch "

@@ -57,6 +57,22 @@ def test_the_page_goes_into_the_run_folder(report: Run, copy_of: Copy) -> None:
     assert "data-replay=" not in text
 
 
+def test_a_program_is_told_what_the_page_shows(report: Run, copy_of: Copy) -> None:
+    folder = copy_of("run")
+    status, out, err = report(f"{folder} --json -")
+    assert (status, err) == (0, "")
+    told = json.loads(out)
+    assert told["page"] == str(folder / "report.html")
+    (run,) = told["shows"]
+    assert (run["name"], run["title"]) == ("run", "Heat experiment")
+    assert run["warnings"] == []
+    assert not run["has_replay"]
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert run["tables"]
+    for caption in run["tables"]:
+        assert caption in text
+
+
 def test_a_mixture_is_shown_as_a_mixture(report: Run, copy_of: Copy) -> None:
     """Heat runs and one scenario run in a folder: each is what it says it is."""
     above = copy_of("above")
