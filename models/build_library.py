@@ -27,6 +27,7 @@ def build_library(form: LibraryForm, robot: Robot) -> Library:
             name: Order(
                 name=name,
                 outputs=command.outputs,
+                to=command.to,
                 points=command.points or {},
                 preset=command.preset,
             )

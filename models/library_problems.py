@@ -100,6 +100,8 @@ def library_problems(
         problems += _sound_problems(sound, ("sounds", name))
     for name, command in form.commands.items():
         place = ("commands", name)
+        if command.to is not None:
+            problems += _unknown_posture(command.to, robot, (*place, "to"))
         problems += _command_problems(command, known, place, is_joined=name in joined)
     problems += _transition_problems(form, robot, known)
     return problems
@@ -219,10 +221,15 @@ def _sound_problems(sound: SoundForm, place: Place) -> Iterator[Problem]:
 def _command_problems(
     command: CommandForm, known: KnownNames, place: Place, *, is_joined: bool
 ) -> Iterator[Problem]:
-    outputs = command.outputs
-    if not outputs:
-        units = ", ".join(Unit)
-        yield Problem(place, f"a command does something; give one of: {units}.")
+    outputs, units = command.outputs, command.units
+    if not units:
+        known_keys = ", ".join((*Unit, "to"))
+        yield Problem(place, f"a command does something; give one of: {known_keys}.")
+    if command.motion is not None and command.to is not None:
+        yield Problem(
+            (*place, "to"),
+            f"motion {command.motion!r} and a posture, {command.to}; give one of them.",
+        )
     for unit, names in (
         (Unit.MOTION, known.motions),
         (Unit.LIGHT, known.lights),
@@ -235,11 +242,11 @@ def _command_problems(
     if command.points is None:
         return
     here = (*place, "points")
-    if set(command.points) != set(outputs):
+    if set(command.points) != set(units):
         yield Problem(
             here,
             f"points are of {', '.join(command.points) or 'nothing'}, the outputs are "
-            f"{', '.join(outputs) or 'none'}; give points to each output.",
+            f"{', '.join(units) or 'none'}; give points to each output.",
         )
     elif (total := sum(command.points.values())) != command.preset and not is_joined:
         yield Problem(

@@ -104,6 +104,8 @@ class CommandForm(_Part):
 
     motion: EntryName | None = None
     """Name of a motion."""
+    to: EntryName | None = None
+    """In the place of a motion: the posture to which transitions lead from wherever."""
     light: EntryName | None = None
     """Name of a light pattern."""
     sound: EntryName | None = None
@@ -122,6 +124,12 @@ class CommandForm(_Part):
             Unit.SOUND: self.sound,
         }
         return {unit: name for unit, name in named.items() if name is not None}
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The units that do something."""
+        moves = () if self.to is None else (Unit.MOTION,)
+        return tuple(unit for unit in Unit if unit in {*moves, *self.outputs})
 
 
 class TransitionForm(_Part):

@@ -64,6 +64,7 @@ def scenario_words(robot: Robot) -> Words:
         "commands": [
             {
                 "name": name,
+                **({} if one.to is None else {"to": one.to}),
                 **{unit.value: output for unit, output in one.outputs.items()},
                 "points": {unit.value: n for unit, n in one.points.items()},
                 "preset": one.preset if one.points else None,
@@ -227,9 +228,10 @@ def _sound(entry: Mapping[str, Any]) -> str:
 def _outputs(entry: Mapping[str, Any]) -> str:
     points = entry["points"]
     return ", ".join(
-        f"{unit} {entry[unit]}" + (f" ({points[unit]})" if points else "")
-        for unit in ("motion", "light", "sound")
-        if unit in entry
+        f"{key} {entry[key]}"
+        + (f" ({points['motion' if key == 'to' else key]})" if points else "")
+        for key in ("motion", "to", "light", "sound")
+        if key in entry
     )
 
 

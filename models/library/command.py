@@ -28,6 +28,9 @@ class Order:
     name: str
     outputs: Mapping[Unit, str]
     """Unit to the name of a motion, light pattern or sound."""
+    to: str | None = None
+    """Posture to which the motors go from wherever the robot is: the transitions that
+    lead there take the place of a motion; None: they do not."""
     points: Mapping[Unit, int] = field(default_factory=dict)
     """Of each output; their sum is the preset, or less if others join the group."""
     preset: int = PRESET

@@ -129,6 +129,7 @@ sounds: {hello: {text: Hello, volume: 0.8}, beep: {tone_hz: 440, length_s: 0.2}}
 commands:
   go: {motion: up, light: x, sound: beep, points: {motion: 20, light: 10, sound: 70}}
   shine: {light: x}
+  rise: {to: Stand, light: x, points: {motion: 60, light: 40}}
 transitions: [{from: Sit, to: Stand, motion: up}]
 motions: {up: {from: Sit, to: Stand, postures: [[4.0, Stand]]}}
 """
@@ -145,6 +146,8 @@ motions: {up: {from: Sit, to: Stand, postures: [[4.0, Stand]]}}
     assert go.points == {Unit.MOTION: 20, Unit.LIGHT: 10, Unit.SOUND: 70}
     assert go.is_synchronous
     assert not library.order("shine").is_synchronous
+    rise = library.order("rise")
+    assert (rise.to, rise.outputs) == ("Stand", {Unit.LIGHT: "x"})
     (way,) = library.transitions
     assert (way.start, way.end, way.motion) == ("Sit", "Stand", "up")
 
@@ -163,6 +166,19 @@ def test_a_robot_without_a_library_can_do_nothing_by_heart(two_leg: Robot) -> No
 
 # text, then the line and the beginning of each problem
 WRONG = {
+    "a motion and a posture": (
+        "motions: {m: {angles_deg: {HeadYaw: [[1, 0]]}}}\n"
+        "commands:\n  c:\n    motion: m\n    to: Sitt",
+        [
+            "5: Posture 'Sitt' is not in robot 'nao'. Did you mean 'Sit'?",
+            "5: motion 'm' and a posture, Sitt; give one of them.",
+        ],
+    ),
+    "a posture without points": (
+        'lights:\n  x:\n    steps: [{at_s: 0, leds: [Chest], colour: "#0000ff"}]\n'
+        "commands:\n  c: {to: Sit, light: x, points: {light: 100}}",
+        ["5: points are of light, the outputs are motion, light; give points to"],
+    ),
     "unknown joint": (
         "motions:\n  m: {angles_deg: {HeadYow: [[1, 0]]}}",
         ["2: Joint 'HeadYow' is not in robot 'nao'. Did you mean 'HeadYaw'?"],
@@ -278,7 +294,7 @@ WRONG = {
     ),
     "command of nothing": (
         "commands:\n  c: {}",
-        ["2: a command does something; give one of: motion, light, sound."],
+        ["2: a command does something; give one of: motion, light, sound, to."],
     ),
     "unknown outputs": (
         "commands:\n  c: {motion: a, light: b, sound: c}",

@@ -9,6 +9,7 @@ from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.state_minded import StateMinded
 from controllers.schemas.library.times import is_due
 from controllers.schemas.waking import Waking
+from controllers.sync.orders.posture_way import joints_to
 from models import BadInput, Robot, TestbedError
 from models.library import Unit
 from models.resource_node import DeviceKind
@@ -156,12 +157,16 @@ class Move(StateMinded[MoveParameters]):
 def needs_of_command(robot: Robot, name: str) -> tuple[str, ...]:
     """Return the resources that a command of the library takes.
 
+    One that goes to a posture takes all that moves on any way there.
+
     Raises:
         UnknownName: there is no such command, or it names something unknown.
     """
     library = robot.library
-    needs: list[str] = []
-    for unit, output in library.order(name).outputs.items():
+    order, needs = library.order(name), list[str]()
+    if order.to is not None:
+        needs += resources_of_joints(robot, joints_to(library, order.to))
+    for unit, output in order.outputs.items():
         if unit is Unit.MOTION:
             needs += resources_of_joints(robot, library.motion(output).joints)
         elif unit is Unit.LIGHT:

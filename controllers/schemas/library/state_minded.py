@@ -62,12 +62,15 @@ class StateMinded(TaskSchema[P]):
     def can_follow(self, command: str) -> bool:
         """Return whether the motion of a command can begin: here, or by a way of DB2.
 
+        So can a command that goes to a posture to which a way leads.
+
         Raises:
             UnknownName: the library has no such command.
         """
         library = self.robot.library
-        name = library.order(command).outputs.get(Unit.MOTION)
-        start = None if name is None else library.motion(name).start
+        order = library.order(command)
+        name = order.outputs.get(Unit.MOTION)
+        start = order.to if name is None else library.motion(name).start
         return (
             start is None
             or self.is_in_state_of(start)

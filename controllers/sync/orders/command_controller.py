@@ -100,6 +100,7 @@ class CommandController:
             on_stream=self._has_stream,
             on_failure=self._not_converted,
             on_enabled=self._lending.end,
+            on_motion_due=self._check_start,
         )
         self._count = 0
         self._orders: list[PendingOrder] = []
@@ -143,7 +144,7 @@ class CommandController:
                 handle, outputs, tokens, tuple(self._orders), self._belief.posture
             )
         else:
-            order = self._admission.admit(handle, outputs, tokens)
+            order = self._admission.admit(handle, outputs, tokens, self._belief.posture)
         self._accept(order, tick)
         return handle
 
@@ -178,7 +179,7 @@ class CommandController:
                 "points."
             )
         handle = self._new_handle(outputs, None)
-        order = self._admission.admit(handle, outputs, token)
+        order = self._admission.admit(handle, outputs, token, self._belief.posture)
         order.is_interrupt = True
         self._accept(order, tick)
         if handle.refused is None:
@@ -276,14 +277,28 @@ class CommandController:
             else:
                 self._issuing.plan(order, order.first_units, tick)
 
+    def _check_start(self, order: PendingOrder, tick: int) -> None:
+        """End an order whose way to a posture begins elsewhere than the robot is now.
+
+        What follows another motion begins at the expected end of that (SY-3).
+        """
+        handle, here = order.handle, self._belief.posture
+        if order.outputs.to is None or handle.follows is not None:
+            return
+        if here != order.start:
+            why = (
+                f"its way to {order.outputs.to} begins in {order.start}, and the robot "
+                f"is in {here or 'no known posture'} now; give the command again."
+            )
+            self._endings.close(order, EndReason.CANNOT_BEGIN, why, tick)
+
     def _has_stream(
         self, order: PendingOrder, command: OutputCommand, receipt: Receipt
     ) -> None:
         handle = order.handle
         if command.is_initial:
             handle.initial = handle.follows = receipt
-            motion = order.outputs.motion
-            self._belief.follow(receipt, motion.start if motion else None)
+            self._belief.follow(receipt, order.outputs.way_to)
             return
         handle.streams[command.unit] = receipt
         if command.unit is Unit.MOTION and order.changes_posture:

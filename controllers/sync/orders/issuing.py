@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from controllers.resources.trace import Event
+from controllers.sync.orders.content import name_of
 from controllers.sync.orders.converter import Converter, OutputCommand
 from controllers.sync.orders.delays import DelayModel, slots_of
 from controllers.sync.orders.pending_order import PendingOrder
@@ -45,6 +46,7 @@ class Issuing:
         on_stream: Callable[[PendingOrder, OutputCommand, Receipt], None],
         on_failure: Callable[[PendingOrder, BadInput, int], None],
         on_enabled: Callable[[PendingOrder, int], None],
+        on_motion_due: Callable[[PendingOrder, int], None],
     ) -> None:
         """Build it with the converters of the three units.
 
@@ -58,6 +60,7 @@ class Issuing:
             on_stream: called when the transmitter has got a stream of an order.
             on_failure: called with the error and the tick when none can be made.
             on_enabled: called before the commands after an initial motion are issued.
+            on_motion_due: called before an order's motion is issued; may end the order.
         """
         self._cfg = cfg
         self._slot_s = slot_s
@@ -65,6 +68,7 @@ class Issuing:
         self._on_stream = on_stream
         self._on_failure = on_failure
         self._on_enabled = on_enabled
+        self._on_motion_due = on_motion_due
         self._command_slots = slots_of(cfg.command_s, slot_s)
         self._signals: list[PendingOrder] = []
         self._count = 0
@@ -119,6 +123,8 @@ class Issuing:
         self._signals.clear()
         while self._due and self._due[0][0] <= tick:
             _, _, order, units = heapq.heappop(self._due)
+            if not order.handle.is_over and units and Unit.MOTION in units:
+                self._on_motion_due(order, tick)
             if order.handle.is_over:
                 continue
             if units is None:
@@ -130,13 +136,13 @@ class Issuing:
             converter.step(tick)
 
     def _send_prep(self, order: PendingOrder, tick: int) -> None:
-        key, motion = order.handle.group, order.outputs.motion
+        key = order.handle.group
         signal_at = self.lead(order.later_units)
         self._take(
             OutputCommand(
                 order=order,
                 unit=Unit.MOTION,
-                name=", ".join(motion.name for motion in order.initial),
+                name=name_of(order.initial),
                 content=order.initial,
                 token=order.tokens[Unit.MOTION],
                 tag=None,
@@ -154,7 +160,7 @@ class Issuing:
                 group=key.group if key else None,
                 preset=key.preset if key else None,
                 start=order.start or "",
-                end=(motion.start if motion else None) or "",
+                end=order.outputs.way_to or "",
                 motions=tuple(motion.name for motion in order.initial),
                 signal_at=signal_at,
             )

@@ -30,7 +30,11 @@ class OrderAdmission:
         self._ledger = ledger
 
     def admit(
-        self, handle: OrderHandle, outputs: OutputSet, tokens: Tokens
+        self,
+        handle: OrderHandle,
+        outputs: OutputSet,
+        tokens: Tokens,
+        posture: str | None,
     ) -> PendingOrder:
         """Return an order that begins where the robot is; refuse it without a right.
 
@@ -38,9 +42,13 @@ class OrderAdmission:
             handle: of the order; says afterwards whether it is refused, and why.
             outputs: what it puts out.
             tokens: one for all, or one for each unit.
+            posture: in which the robot is; None: unknown.
         """
         order = self._new(handle, outputs, tokens)
-        self._check_rights(order)
+        if outputs.to is not None:
+            self._find_way(order, posture)
+        if handle.refused is None:
+            self._check_rights(order)
         return order
 
     def admit_after(
@@ -63,7 +71,7 @@ class OrderAdmission:
             posture: in which the robot is; None: unknown.
         """
         order = self._new(handle, outputs, tokens)
-        if outputs.motion is None:
+        if Unit.MOTION not in outputs.units:
             self._check_rights(order)
             return order
         others = (x for x in reversed(under_way) if not _are_one_group(x, order))
@@ -99,35 +107,37 @@ class OrderAdmission:
         )
 
     def _find_way(self, order: PendingOrder, posture: str | None) -> None:
-        """Note the motions that lead from a posture to where an order begins."""
-        handle, motion = order.handle, order.outputs.motion
-        if motion is None or motion.start is None:
+        """Note the motions that lead from a posture to an order begins, or goes."""
+        handle, outputs = order.handle, order.outputs
+        goal, motion = outputs.way_to, outputs.motion
+        if goal is None:
             return
+        says = f"{motion.name!r} begins in" if motion else f"{outputs.name!r} goes to"
         if posture is None:
             handle.refused = NotOrdered.POSTURE_UNKNOWN
             handle.detail = (
-                f"{motion.name!r} begins in {motion.start}, and the present posture is "
-                "not known; tell it, or give a motion that begins in any."
+                f"{says} {goal}, and the present posture is not known; tell it, or "
+                "give a motion that begins in any."
             )
             return
-        way = find_way(self._library, posture, motion.start)
+        way = find_way(self._library, posture, goal)
         if way is None:
             handle.refused = NotOrdered.NO_WAY
-            handle.detail = (
-                f"{motion.name!r} begins in {motion.start}; no transitions lead there "
-                f"from {posture}."
-            )
+            handle.detail = f"{says} {goal}; no transitions lead there from {posture}."
             return
         order.start = posture
-        order.initial = tuple(self._library.motion(step.motion) for step in way)
-        leaves = self._maker.leaves(order.initial) if way else ()
-        order.motor_leaves |= frozenset(leaves)
+        motions = tuple(self._library.motion(step.motion) for step in way)
+        if motion is None:
+            order.way = motions
+        else:
+            order.initial = motions
+        order.motor_leaves |= frozenset(self._maker.leaves(motions))
 
     def _check_rights(self, order: PendingOrder) -> None:
         for unit, content in _contents(order):
             token = order.tokens.get(unit)
             leaves = self._maker.leaves(content)
-            if not leaves:
+            if not leaves and content != ():
                 order.handle.refused = NotOrdered.NO_DEVICE
                 order.handle.detail = f"the robot has nothing to put out {unit} with."
                 return

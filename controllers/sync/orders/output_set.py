@@ -18,6 +18,9 @@ class OutputSet:
 
     name: str
     motion: Motion | None = None
+    to: str | None = None
+    """In the place of a motion: the posture to which transitions of DB2 lead from where
+    the robot is."""
     light: LightPattern | None = None
     sound: Sound | None = None
     points: Mapping[Unit, int] = field(default_factory=dict)
@@ -29,12 +32,18 @@ class OutputSet:
         """Refuse a set that could never start.
 
         Raises:
-            BadInput: it has no output, or points of other units than its outputs, or
-                more of them than the preset.
+            BadInput: it has no output, or two for the motors, or points of other units
+                than its outputs, or more of them than the preset.
         """
         if not self.units:
             raise BadInput(
-                f"command {self.name!r} does nothing; give a motion, light or sound."
+                f"command {self.name!r} does nothing; give a motion or posture, light "
+                "or sound."
+            )
+        if self.motion is not None and self.to is not None:
+            raise BadInput(
+                f"command {self.name!r} has motion {self.motion.name!r} and goes to "
+                f"{self.to}; give one of them."
             )
         if self.points and set(self.points) != set(self.units):
             raise BadInput(
@@ -50,12 +59,22 @@ class OutputSet:
     @property
     def units(self) -> tuple[Unit, ...]:
         """The units that it uses, in their order on a bus."""
-        contents = (self.motion, self.light, self.sound)
+        contents = (self.motion or self.to, self.light, self.sound)
         return tuple(
             unit
             for unit, content in zip(Unit, contents, strict=True)
             if content is not None
         )
+
+    @property
+    def way_to(self) -> str | None:
+        """Posture to which transitions lead, first or all the way; None: none."""
+        return self.to if self.motion is None else self.motion.start
+
+    @property
+    def posture_after(self) -> str | None:
+        """Posture in which its motion ends; None: in no stored one."""
+        return self.to if self.motion is None else self.motion.end
 
     @property
     def is_synchronous(self) -> bool:
@@ -73,6 +92,7 @@ def look_up(order: Order, library: Library) -> OutputSet:
     return OutputSet(
         name=order.name,
         motion=library.motion(names[Unit.MOTION]) if Unit.MOTION in names else None,
+        to=order.to,
         light=library.light(names[Unit.LIGHT]) if Unit.LIGHT in names else None,
         sound=library.sound(names[Unit.SOUND]) if Unit.SOUND in names else None,
         points=order.points,

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from controllers.resources.tokens import Token
-from controllers.sync.orders.content import Content
+from controllers.sync.orders.content import Content, name_of
 from controllers.sync.orders.order_handle import OrderHandle
 from controllers.sync.orders.output_set import OutputSet
 from controllers.sync.transmitter.sync_tag import SyncTag
@@ -27,6 +27,8 @@ class PendingOrder:
     """Posture in which the robot is when it begins; None: no matter."""
     initial: tuple[Motion, ...] = ()
     """From there to where its motion begins."""
+    way: tuple[Motion, ...] = ()
+    """From there to the posture to which it goes; none where it is there."""
     motor_leaves: frozenset[str] = frozenset()
     """Leaves of its motion, and of the initial one."""
     joins: "PendingOrder | None" = None
@@ -42,16 +44,13 @@ class PendingOrder:
     @cached_property
     def changes_posture(self) -> bool:
         """Whether it says in which posture it begins or ends."""
-        motion = self.outputs.motion
-        return motion is not None and (
-            motion.start is not None or motion.end is not None
-        )
+        outputs = self.outputs
+        return outputs.way_to is not None or outputs.posture_after is not None
 
     @property
     def posture_after(self) -> str | None:
         """Posture in which its motion ends; None: in no stored one."""
-        motion = self.outputs.motion
-        return None if motion is None else motion.end
+        return self.outputs.posture_after
 
     @property
     def later_units(self) -> tuple[Unit, ...]:
@@ -72,14 +71,13 @@ class PendingOrder:
 
     def name(self, unit: Unit) -> str:
         """Return the name of what a unit puts out."""
-        content = self.content(unit)
-        return content[0].name if isinstance(content, tuple) else content.name
+        return name_of(self.content(unit))
 
     def content(self, unit: Unit) -> Content:
         """Return what a unit puts out."""
         outputs = self.outputs
-        if unit is Unit.MOTION and outputs.motion is not None:
-            return (outputs.motion,)
+        if unit is Unit.MOTION:
+            return self.way if outputs.motion is None else (outputs.motion,)
         content = outputs.light if unit is Unit.LIGHT else outputs.sound
         assert content is not None, f"{unit} is no unit of {outputs.name!r}"
         return content

@@ -11,6 +11,7 @@ class NotOrdered(StrEnum):
     NO_DEVICE = "NO_DEVICE"
     """The robot has no loudspeaker."""
     POSTURE_UNKNOWN = "POSTURE_UNKNOWN"
-    """The motion begins in a posture, and nobody knows in which one the robot is."""
+    """A way to a posture is needed, and nobody knows in which one the robot is."""
     NO_WAY = "NO_WAY"
-    """No transitions lead to the posture in which the motion begins."""
+    """No transitions lead to the posture in which the motion begins, or which is
+    ordered."""

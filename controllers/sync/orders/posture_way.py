@@ -33,3 +33,11 @@ def find_way(library: Library, start: str, end: str) -> tuple[Transition, ...] |
                 total_s = time_s + library.motion(step.motion).length_s
                 heapq.heappush(ways, (total_s, count + 1, (*way, i), step.end))
     return None
+
+
+def joints_to(library: Library, end: str) -> tuple[str, ...]:
+    """Return the joints that some way to a posture moves, from wherever."""
+    starts = dict.fromkeys(step.start for step in library.transitions)
+    ways = (find_way(library, start, end) or () for start in starts)
+    motions = (library.motion(step.motion) for way in ways for step in way)
+    return tuple(dict.fromkeys(joint for motion in motions for joint in motion.joints))

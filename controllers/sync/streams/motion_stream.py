@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.resources.tokens import Token
+from controllers.sync.orders.content import name_of
 from controllers.sync.streams.effector_leaves import EffectorLeaves
 from controllers.sync.streams.stream import CannotBegin, Present
 from controllers.sync.streams.trajectory import (
@@ -24,7 +25,8 @@ class MotionStream:
     """Set-points of the motors of some motions, one after the other without a gap.
 
     The way between two postures may take several motions; its data are sent as one set
-    (SY-20). A motor rests while it has no part in a motion.
+    (SY-20). A motor rests while it has no part in a motion. No motions are one instant
+    without a set-point: points without a motor (SY-28).
     """
 
     unit = Unit.MOTION
@@ -39,12 +41,12 @@ class MotionStream:
         """Prepare to play motions.
 
         Args:
-            motions: at least one.
+            motions: in their order.
             token: proof of a reservation of all their motors.
             effectors: the leaves and limits of the motors.
             slot_s: length of a slot, in s.
         """
-        self.label = ", ".join(motion.name for motion in motions)
+        self.label = name_of(tuple(motions))
         self.token = token
         motors = {joint for motion in motions for joint in motion.joints}
         self._motors = sorted(motors, key=lambda motor: effectors.motors[motor])
@@ -52,7 +54,7 @@ class MotionStream:
         self._limits = {motor: effectors.max_speeds[motor] for motor in self._motors}
         self._motions = tuple(motions)
         self._slot_s = slot_s
-        self.length = sum(item_count(m.length_s, slot_s) for m in motions)
+        self.length = sum(item_count(m.length_s, slot_s) for m in motions) or 1
         """Number of its items, known before it begins."""
         self._start: list[float] = []
         self._rows: list[list[float]] = []
@@ -79,7 +81,7 @@ class MotionStream:
             part[:, columns] = sample_motion(motion, here, self._slot_s)
             here = dict(zip(self._motors, part[-1].tolist(), strict=True))
             parts.append(part)
-        self._rows = np.concatenate(parts).tolist()
+        self._rows = np.concatenate(parts).tolist() if parts else [[]]
         return len(self._rows)
 
     def item(self, k: int) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""Commands that begin in another posture: the way there has its own needs (SY-20)."""
+"""Commands that begin in another posture or go to one: what the way needs (SY-20)."""
 
 from typing import Any
 
@@ -33,10 +33,10 @@ def _check(behaviour: Behaviour, place: Place, posture: str, scene: Scene) -> No
     for i, child in enumerate(behaviour.children):
         _check(child, (*place, "children", i), posture, scene)
     order = scene.robot.library.orders.get(_command(behaviour))
-    motion = None if order is None else order.outputs.get(Unit.MOTION)
-    if order is None or motion is None:
+    if order is None:
         return
-    begin = scene.robot.library.motion(motion).start
+    motion = scene.robot.library.motions.get(order.outputs.get(Unit.MOTION, ""))
+    begin = order.to if motion is None else motion.start
     if begin in {None, posture} or posture not in scene.robot.postures:
         return
     library = scene.robot.library
@@ -52,8 +52,9 @@ def _check(behaviour: Behaviour, place: Place, posture: str, scene: Scene) -> No
     if way is None:
         scene.notes.add(
             (*place, "with"),
-            f"command {order.name!r} begins in {begin}, the robot in {posture}, and no "
-            "transition leads there; begin in another posture, or add one.",
+            f"command {order.name!r} {'begins in' if motion else 'goes to'} {begin}, "
+            f"the robot begins in {posture}, and no transition leads there; begin in "
+            "another posture, or add one.",
         )
     elif needed - role.leaves:
         _note_needs(behaviour, place, needed, scene)
@@ -75,8 +76,8 @@ def _note_needs(
     needs = ", ".join((*resources_of_joints(robot, joints), *rest))
     scene.notes.add(
         (*place, "with"),
-        f"{behaviour.name!r} brings the robot into another posture first, and does not "
-        f"ask for all that moves on the way; give needs: [{needs}].",
+        f"{behaviour.name!r} brings the robot into another posture, and does not ask "
+        f"for all that moves on the way; give needs: [{needs}].",
     )
 
 

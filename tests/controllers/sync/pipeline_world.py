@@ -90,6 +90,13 @@ ENTRIES: dict[str, Any] = {
             "preset": 10,
         },
         "blink": {"light": "eyes green"},
+        "rise": {
+            "to": "Stand",
+            "light": "eyes green",
+            "sound": "hello",
+            "points": {"motion": 20, "light": 10, "sound": 70},
+        },
+        "kneel and beep": {"to": "Crouch", "sound": "beep"},
         "nod": {"motion": "nod"},
         "leap": {"motion": "leap"},
         "bow": {"motion": "bow"},

@@ -262,6 +262,7 @@ def test_words_are_all_that_a_writer_may_name(here: Path, nao_testbed: Run) -> N
     assert names["policies"] == list(policy_classes())
     assert names["conditions"] == list(CONDITIONS)
     shown = " ".join(ran.out.split())
+    assert "to Stand (20), light eyes green (10), sound I stand up (70)" in shown
     for kind, known in names.items():
         assert kind.capitalize() in shown
         for name in known:

@@ -256,3 +256,35 @@ def test_what_a_behaviour_takes_its_parts_use(tmp_path: Path) -> None:
     """As owners (`parent`) and as schemas (`children`), without any `mode`."""
     result = play(tmp_path, WHOLE_AND_PARTS)
     assert result.all_hold, result.verdicts
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-28", "I-23", "I-26")
+def test_a_command_to_a_posture_moves_shines_and_speaks_from_where_it_is(
+    tmp_path: Path,
+) -> None:
+    """Crouching it rises; standing it shines and speaks, and nothing moves."""
+    result = play(
+        tmp_path,
+        """\
+duration_s: 4.2
+posture: Crouch
+behaviours:
+  - {name: first, schema: move, with: {command: announce standing}}
+  - name: second
+    schema: move
+    with: {command: announce standing}
+    start_s: 2.6
+expect:
+  - {at_s: 0.1, state: Crouch}
+  - {group: announce standing, skew_slots: 0}
+  - happens: {motion_started: Crouch to Stand}
+    after: {group_started: announce standing}
+    within_slots: 0
+  - {order: [{stopped: first}, {started: second}, {said: I stand up}]}
+  - {never: {motion_started: Crouch to Stand}, from_s: 2.6}
+  - {at_s: 4.1, posture: Stand, within_deg: 6, not_running: [first, second]}
+  - {never: {fallen: true}}
+""",
+    )
+    assert result.all_hold, result.verdicts
