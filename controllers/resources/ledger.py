@@ -603,28 +603,27 @@ class Ledger:
         Args:
             token: that lent them.
             tick: now.
-            names: leaves; None: all that it has lent.
+            names: leaves; None: all that it has lent. With a stiffness come the motors
+                that were lent with it, and no others.
 
         Raises:
             StaleToken: it is dead; nothing changes.
         """
         reservation = self._book.live(token)
-        lent = [
-            name
-            for name in names_of(reservation.lent)
-            if names is None or name in names
-        ]
+        lent = {x for x in reservation.lent if names is None or x.name in names}
         if not lent:
             return None
+        along = reservation.lent & reservation.implied
+        lent |= along.intersection([motor for x in lent for motor in x.limits])
         owner = reservation.owner
         request = Request(
             owner=owner.name,
-            resources=tuple(lent),
+            resources=names_of(lent),
             priority=reservation.priority,
             add_to=token,
         )
         with self._calls.at(tick):
-            reservation.lent -= {self._book.leaves[name] for name in lent}
+            reservation.lent -= lent
             waiting = waiting_for(
                 request, self.tree, self._book, owner, reservation, recalls=True
             )
@@ -814,8 +813,8 @@ class Ledger:
     ) -> None:
         with self._calls.at(tick):
             holder, other = self._book.live(token), self._book.owner(owner)
-            self._lives.see(holder.owner)
             self._rights.allow(holder, other, right, is_allowed=is_allowed)
+            self._lives.see(holder.owner)
 
     def _call_hooks(self, event: Event) -> None:
         """Call the function that an owner gave for its losses, or for its stop."""

@@ -116,6 +116,12 @@ class Book:
         for loser in leaf.losers:
             self.eased[loser] = None
 
+    def touch_limits(self, motor: Leaf) -> None:
+        """Note that somebody may now be granted the torque limit of a motor."""
+        for limit in motor.limited:
+            if limit.waiters or self.unqueued:
+                self.touch(limit)
+
     def next_ticket(self) -> int:
         """Return the number of a new ticket."""
         self._tickets += 1

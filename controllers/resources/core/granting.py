@@ -14,6 +14,7 @@ from controllers.resources.core.records import (
     Terms,
     Waiting,
 )
+from controllers.resources.core.rights import is_opposed
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.policies import Answer, AnswerKind
 from controllers.resources.request import Request
@@ -74,7 +75,11 @@ class Granting:
         add_to = waiting.add_to
         owner, tick = waiting.owner, self._book.tick
         for leaf, share in waiting.shares.items():
-            if not leaf.is_open() or (add_to is not None and _bars(add_to, leaf)):
+            if (
+                not leaf.is_open()
+                or (add_to is not None and _bars(add_to, leaf))
+                or (leaf.limits and is_opposed(leaf, waiting.shares, owner))
+            ):
                 return None
             if leaf.waiters and leaf.first_competitor(waiting, tick) is not None:
                 return None
@@ -207,7 +212,14 @@ class Granting:
         units: Shares = {}
         missing: list[str] = []
         for name, unit in waiting.optional.items():
-            if all(self._is_free(leaf, share, waiting) for leaf, share in unit.items()):
+            if all(
+                self._is_free(leaf, share, waiting)
+                and not (
+                    leaf.limits
+                    and is_opposed(leaf, {**waiting.shares, **unit}, waiting.owner)
+                )
+                for leaf, share in unit.items()
+            ):
                 units.update(unit)
             else:
                 missing.append(name)

@@ -51,6 +51,8 @@ class Holdings:
             reservation.shares[leaf] = share
             if below is not None:
                 inside[leaf.name] = below.token.id
+            if below is not None and leaf.limited:
+                self._book.touch_limits(leaf)
             if leaf.losers:
                 forget_losses(waiting.owner, leaf)
             if leaf.waiters or leaf.losers:
@@ -213,6 +215,8 @@ class Holdings:
         for leaf in leaves:
             leaf.unseat(reservation)
             del reservation.shares[leaf]
+            if leaf.limited:
+                self._book.touch_limits(leaf)
             if leaf.waiters or leaf.losers or self._book.unqueued:
                 self._book.touch(leaf)
                 if reservation.may_have_inside():

@@ -29,6 +29,10 @@ class Rights:
     def entrust(self, owner: OwnerRecord, *, is_entrusted: bool) -> None:
         """Let an owner shift and limit what no holder forbids, or end that."""
         owner.is_entrusted = is_entrusted
+        for waiting in owner.waiting.values():
+            for leaf in waiting.shares:
+                if leaf.limits:
+                    self._book.touch(leaf)
         if self._book.listeners:
             self._book.emit(
                 Entrusted(
@@ -50,6 +54,8 @@ class Rights:
                 f"there is nothing to {right}."
             )
         holder.allows = {**(holder.allows or {}), (owner, right): is_allowed}
+        for motor in holder.shares:
+            self._book.touch_limits(motor)
         if self._book.listeners:
             self._book.emit(
                 Allowed(
@@ -106,6 +112,18 @@ class Rights:
 def may_limit(limit: Leaf, by: Reservation) -> bool:
     """Whether a token that covers a limit may set it: no holder of a motor minds."""
     return all(_consents(motor, by.owner, Right.LIMIT) for motor in limit.limits)
+
+
+def is_opposed(limit: Leaf, shares: Iterable[Leaf], owner: OwnerRecord) -> bool:
+    """Whether a limit is not to be granted now, with what else is asked for.
+
+    A request takes with it the motors whose holders do not consent when it comes; who
+    is seated on the others since, or consents no more, may still be in its way.
+    """
+    return any(
+        motor not in shares and not _consents(motor, owner, Right.LIMIT)
+        for motor in limit.limits
+    )
 
 
 def may_shift(motor: Leaf, by: Reservation) -> bool:

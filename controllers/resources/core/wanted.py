@@ -57,10 +57,10 @@ def waiting_for(
             keeps_ties=add_to.keeps_ties,
         )
     shares, optional = wanted.shares, wanted.optional
-    if wanted.has_limits:
+    if wanted.has_limits and not recalls:
         shares = _in_order({**shares, **motors_besides(shares, owner)})
         optional = {
-            name: _in_order({**unit, **_left(motors_besides(unit, owner), shares)})
+            name: _in_order(_left({**unit, **motors_besides(unit, owner)}, shares))
             for name, unit in optional.items()
         }
     number = book.next_ticket()

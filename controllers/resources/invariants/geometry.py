@@ -5,8 +5,9 @@ asks inside of that reservation, its scope; all others ask outside.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
+from controllers.resources.invariants.doors import consents
 from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.replay_records import (
     LeafState,
@@ -15,7 +16,7 @@ from controllers.resources.invariants.replay_records import (
     SeatState,
 )
 from controllers.resources.request import FULL
-from controllers.resources.words import Mode
+from controllers.resources.words import Mode, Right
 from models.resource_node import ResourceKind
 
 
@@ -158,6 +159,17 @@ def can_be_added(replay: Replay, leaf: LeafState, request: RequestState) -> bool
     return leaf.name not in added.seats and not (is_own and is_later)
 
 
+def is_opposed(
+    replay: Replay, leaf: LeafState, request: RequestState, names: Container[str]
+) -> bool:
+    """Whether who holds a motor, none of those asked for, lets nobody limit it."""
+    return any(
+        motor not in names
+        and not consents(replay.leaf(motor), request.owner, Right.LIMIT)
+        for motor in leaf.limits
+    )
+
+
 def is_grantable(replay: Replay, request: RequestState) -> bool:
     """Whether nothing is in the way of a waiting request, so that it should have it."""
     asked = request.asked
@@ -166,6 +178,7 @@ def is_grantable(replay: Replay, request: RequestState) -> bool:
         if (
             not is_open(replay, leaf)
             or not can_be_added(replay, leaf, request)
+            or is_opposed(replay, leaf, request, asked.shares)
             or who_bars(replay, leaf, request) is not None
             or not gives_way(replay, leaf, request, share)
         ):
@@ -174,7 +187,16 @@ def is_grantable(replay: Replay, request: RequestState) -> bool:
         if earlier is not None and blockers(replay, leaf, request.owner, share):
             return False  # past those who wait only to what is free
     return bool(asked.shares) or any(
-        all(_is_free(replay, replay.leaf(name), request) for name in unit)
+        all(
+            _is_free(replay, replay.leaf(name), request)
+            and not is_opposed(
+                replay,
+                replay.leaf(name),
+                request,
+                {**asked.shares, **dict.fromkeys(unit)},
+            )
+            for name in unit
+        )
         for unit in asked.optional.values()
     )
 

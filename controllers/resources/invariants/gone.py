@@ -40,6 +40,7 @@ class Gone(Judge):
             after(t.Requested, self.note_life),
             after(t.Released, self.note_life),
             after(t.Renewed, self.note_life),
+            after(t.Allowed, self.note_consent),
             before(t.Settled, self.settled),
             before(t.Ticked, self.nobody_is_silent),
         )
@@ -68,9 +69,17 @@ class Gone(Judge):
         self, event: t.OwnerAdded | t.Requested | t.Released | t.Renewed
     ) -> Findings:
         """Remember when silence would be too long."""
-        owner = self.replay.owner(event.owner)
+        yield from self._note_life(self.replay.owner(event.owner), event.tick)
+
+    def note_consent(self, event: t.Allowed) -> Findings:
+        """Who lets others shift or limit what it holds is there."""
+        held = self.replay.live(event.token)
+        if held is not None:
+            yield from self._note_life(held.owner, event.tick)
+
+    def _note_life(self, owner: OwnerState, tick: int) -> Findings:
         due = _due(owner)
-        if due is not None and owner.last_life == event.tick:
+        if due is not None and owner.last_life == tick:
             heapq.heappush(self._due, (due, owner.name))
         yield from ()
 

@@ -1,7 +1,7 @@
 """I-27: what is lent comes back when it is recalled."""
 
 from controllers.resources import trace as t
-from controllers.resources.invariants.geometry import scope, who_bars
+from controllers.resources.invariants.geometry import is_opposed, scope, who_bars
 from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.replay_records import RequestState
 from controllers.resources.invariants.seam import Findings, Judge, Rule, before
@@ -79,6 +79,7 @@ class Lending(Judge):
         within = scope(leaf, request.owner)
         return (
             leaf.is_frozen
+            or is_opposed(self.replay, leaf, request, request.asked.shares)
             or who_bars(self.replay, leaf, request) is not None
             or any(
                 self.replay.by_priority

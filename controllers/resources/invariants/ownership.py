@@ -53,7 +53,9 @@ class Ownership(Judge):
         """An optional name stands for all leaves below it."""
         for name, unit in event.optional.items():
             below = self.replay.exclusive_leaves(name) or {name}
-            if below - set(event.shares) != set(unit) - set(event.implied):
+            along = {m for leaf in below for m in self.replay.leaf(leaf).limits}
+            wanted = below - set(event.shares)
+            if not wanted <= set(unit) <= wanted | along:
                 wrong = ", ".join(unit) or "nothing"
                 yield "I-2", f"request {event.request} takes {name} to mean {wrong}"
 

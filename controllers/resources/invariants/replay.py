@@ -76,6 +76,7 @@ class Replay(ReplayState):
         token = self.live(event.token)
         if token is not None:
             token.allows[event.owner, event.right] = event.is_allowed
+            self.see_alive(token.owner.name)
 
     def _requested(self, event: t.Requested) -> None:
         if self.waiting(event.request) is not None:

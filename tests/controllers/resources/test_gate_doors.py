@@ -24,7 +24,7 @@ from controllers.resources.trace import (
 )
 from controllers.resources.words import Loss, NoticeKind, Refusal
 from models import BadInput, Robot
-from tests.controllers.resources.gate_world import World
+from tests.controllers.resources.gate_world import World, leaf, limits, motor, node
 
 CONTROLLER = "stiffness controller"
 
@@ -458,6 +458,122 @@ def test_the_controller_limits_whoever_does_not_forbid_it_and_they_are_told(
     world.ledger.release(second, tick)
     assert world.gate.submit(limits, "Stiffness", 0.1) is None
     assert first
+
+
+# -- a stiffness that is waited for ----------------------------------------------------
+
+
+@pytest.mark.requirement("I-14")
+@pytest.mark.parametrize("how", ["optional", "essential"])
+def test_a_limit_that_was_waited_for_is_not_granted_beside_a_strangers_motor(
+    nao: Robot, how: str
+) -> None:
+    """Nobody had the motor to give when bob asked; ann has taken it since."""
+    tree = node(
+        "root", motor("HeadYaw"), limits("Head limit", "HeadYaw"), leaf("Speech")
+    )
+    world = World.of(nao, tree)
+    ledger = world.ledger
+    ledger.add_owner(Owner(name="bob"), 0)
+    speech, other = world.take("cat", "Speech"), ("Head limit",)
+    ledger.freeze(["HeadYaw"], "hotEngine", 0)
+    ticket = ledger.request(
+        Request(
+            owner="bob",
+            resources=("Speech",) if how == "optional" else ("Speech", *other),
+            optional=other if how == "optional" else (),
+            timeout_s=1.0,
+        ),
+        0,
+    )
+    ledger.thaw("hotEngine", 0)
+    look = world.take("ann", "HeadYaw")
+    ledger.release(speech, 0)
+    if how == "optional":
+        assert ticket.outcome is not None
+        assert ticket.outcome.missing == other
+    else:
+        assert ledger.waiting == (ticket.number,)
+        ledger.release(look, 0)
+        assert ticket.outcome is not None
+        assert ticket.outcome.is_granted
+    assert not world.checker.finish()
+
+
+@pytest.mark.requirement("I-14")
+@pytest.mark.parametrize("how", ["consent", "trust"])
+def test_a_limit_that_is_waited_for_is_granted_once_the_motors_holder_consents(
+    nao: Robot, how: str
+) -> None:
+    """It did when it was asked, then no more, then again."""
+    world = World.of(nao)
+    ledger = world.ledger
+    look, speech = world.take("ann", "HeadYaw"), world.take("cat", "Speech")
+    ledger.add_owner(Owner(name="coach"), 0)
+
+    def let(is_allowed: bool) -> None:
+        if how == "consent":
+            ledger.allow_limit(look, "coach", 0, is_allowed=is_allowed)
+        else:
+            ledger.entrust("coach", 0, is_entrusted=is_allowed)
+
+    let(True)
+    wish = Request(owner="coach", resources=("Stiffness", "Speech"), timeout_s=1.0)
+    ticket = ledger.request(wish, 0)
+    let(False)
+    ledger.release(speech, 0)
+    assert ledger.waiting == (ticket.number,)
+    let(True)
+    assert ticket.outcome is not None
+    assert ticket.outcome.is_granted
+    assert not world.checker.finish()
+
+
+@pytest.mark.requirement("I-14")
+def test_a_recall_takes_no_motor_that_was_not_lent(world: World) -> None:
+    """The limit comes back where it is nobody's to refuse, else when that is over."""
+    ledger = world.ledger
+    walk = world.take("walk", "Stiffness", "Speech", loss=Loss.PARTIAL)
+    nod = world.take("nod", "HeadYaw", priority=5)
+    ledger.lend(walk, 0, ["Stiffness"])
+    ticket = ledger.recall(walk, 0, ["Stiffness"])
+    assert ticket is not None
+    assert ledger.covers(nod, "HeadYaw")
+    assert ticket.outcome is None
+    ledger.release(nod, 0)
+    assert ledger.covers(walk, "Stiffness")
+    assert ledger.covers(walk, "LKneePitch")
+    assert not ledger.covers(walk, "HeadYaw")
+
+
+def test_a_motor_may_be_wished_for_beside_its_limit(world: World) -> None:
+    """It is in two units then, and in what the essential limit implies."""
+    world.ledger.add_owner(Owner(name="ann"), 0)
+    for names in (("Stiffness", "HeadYaw"), ("HeadPitch",)):
+        wish = Request(owner="ann", resources=("Speech",), optional=names)
+        token = world.ask(wish)
+        assert token is not None
+        assert world.ledger.covers(token, names[-1])
+        world.ledger.release(token, 0)
+    both = Request(owner="ann", resources=("Stiffness",), optional=("HeadYaw",))
+    assert world.ask(both) is not None
+
+
+def test_who_consents_is_alive_and_who_cannot_changes_nothing(world: World) -> None:
+    ledger = world.ledger
+    for name in ("ann", "bob"):
+        ledger.add_owner(Owner(name=name, time_to_live_s=0.04), 0)
+    look = world.ask(Request(owner="ann", resources=("HeadYaw",)))
+    speak = world.ask(Request(owner="bob", resources=("Speech",)))
+    assert look is not None
+    assert speak is not None
+    ledger.advance(3)
+    ledger.allow_shift(look, "bob", 3)
+    with pytest.raises(BadInput, match="covers no motor"):
+        ledger.allow_shift(speak, "ann", 3)
+    ledger.advance(5)
+    assert ledger.authorise(look, "HeadYaw") is None
+    assert ledger.authorise(speak, "Speech") is Refusal.EXPIRED
 
 
 @pytest.mark.requirement("RM-46", "I-14")
