@@ -261,6 +261,23 @@ behaviours:
   - {name: b, schema: blink, needs: [Chest]}
 """
 
+WAY_TO = """
+posture: Sit
+behaviours:
+  - name: a
+    schema: move
+    with: {command: announce standing}  #! needs: [All motors, Left
+    needs: [Head, Left eye, Right eye, TTS]
+"""
+
+NO_WAY_TO = """
+posture: LyingBack
+behaviours:
+  - name: a
+    schema: move
+    with: {command: announce standing}  #! goes to Stand, the robot begins in LyingBack
+"""
+
 VAIN = """
 body: T14
 behaviours:
@@ -301,6 +318,8 @@ FILES = {
     "library": LIBRARY,
     "joined": JOINED,
     "way": WAY,
+    "way to a posture": WAY_TO,
+    "no way to a posture": NO_WAY_TO,
     "vain": VAIN,
     "owners": OWNERS,
 }

@@ -341,6 +341,7 @@ def test_the_plan_keeps_the_text_of_its_file(tmp_path: Path) -> None:
 
 
 WAVES = "{name: a, schema: move, with: {command: say hello and wave}"
+RISES = "{name: a, schema: move, with: {command: announce standing}"
 
 
 @pytest.mark.parametrize(
@@ -348,6 +349,8 @@ WAVES = "{name: a, schema: move, with: {command: say hello and wave}"
     [
         f"posture: Stand\nbehaviours: [{WAVES}}}]\n",
         f"posture: Sit\nbehaviours: [{WAVES}, needs: [All motors, Leds, TTS]}}]\n",
+        # A command to a posture asks for all that any way there moves.
+        f"posture: Sit\nbehaviours: [{RISES}}}]\n",
         # Somebody else may bring the robot there before.
         f"posture: Sit\nbehaviours: [{WAVES}}}, {{name: b, schema: stand}}]\n",
     ],
