@@ -20,6 +20,8 @@ OnTime = Callable[[float], None]
 Written = Mapping[Path, Mapping[str, int]]
 """Each file, and how many rows of what it has: tables, topics, or entities."""
 
+ROWS_AT_ONCE = 2000
+"""Of a table, about a fifth of a second: how often it tells how far it is."""
 _INFO_LOG, _ERROR_LOG = 20, 40
 """Levels of `rcl_interfaces/Log`."""
 
@@ -31,12 +33,17 @@ def write_csv(run: ExportedRun, path: Path, on_time: OnTime) -> Written:
     those of the base, the rest follows from the angles.
     """
     events = path.with_suffix(".events.csv")
-    run.frame.to_csv(path, index_label="time_s", float_format="%.9g")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for i in range(0, len(run.frame), ROWS_AT_ONCE):
+            rows_now = run.frame.iloc[i : i + ROWS_AT_ONCE]
+            rows_now.to_csv(
+                file, header=i == 0, index_label="time_s", float_format="%.9g"
+            )
+            on_time(float(rows_now.index[-1]))
     import pandas as pd  # noqa: PLC0415  # heavy, and there already
 
     rows = [(e.time_s, e.kind, json.dumps(e.data)) for e in run.run.events]
     pd.DataFrame(rows, columns=["time_s", "kind", "data"]).to_csv(events, index=False)
-    on_time(float(run.time_s[-1]))
     return {path: {"observations": len(run.frame)}, events: {"events": len(rows)}}
 
 

@@ -60,7 +60,21 @@ def identify_command(
         gap_s=gap,
         trusts_units=trust_units,
     )
-    found = identify(cfg, load_robot(robot or default_robot_folder()))
+    found_robot = load_robot(robot or default_robot_folder())
+    if not sys.stderr.isatty():
+        found = identify(cfg, found_robot)
+    else:
+        from experiments.simulated_time_bars import counted_bars  # noqa: PLC0415  # heavy
+
+        with counted_bars() as progress:
+            task = progress.add_task("reading", total=None)
+            found = identify(
+                cfg,
+                found_robot,
+                lambda done, total: progress.update(
+                    task, completed=done, total=total, description="fitting"
+                ),
+            )
     for log in found.logs:
         for repair in log.repairs:
             print(f"{log.name}: {repair.what}", file=sys.stderr)

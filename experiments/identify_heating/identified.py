@@ -1,7 +1,7 @@
 """From a CSV file or a run folder to a fit, beside the robot's own constants."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -66,12 +66,17 @@ class Identified:
         }
 
 
-def identify(cfg: IdentifyCfg, robot: Robot) -> Identified:
+def identify(
+    cfg: IdentifyCfg,
+    robot: Robot,
+    on_tried: Callable[[int, int], None] = lambda _done, _of: None,
+) -> Identified:
     """Read the source and fit the one-node model to it.
 
     Args:
         cfg: what is asked for.
         robot: whose joints `cfg` names.
+        on_tried: as `fit_one_node` takes it.
 
     Raises:
         BadInput: the source is neither a run nor a right file, joints are missing or of
@@ -87,7 +92,7 @@ def identify(cfg: IdentifyCfg, robot: Robot) -> Identified:
     table = next(iter(tables), None)
     logs = _logs(cfg, robot, table)
     records = [record for log in logs for record in log.records]
-    fit = fit_one_node(records, ambient_degc=cfg.ambient_degc)
+    fit = fit_one_node(records, ambient_degc=cfg.ambient_degc, on_tried=on_tried)
     resistance = cfg.resistance
     if resistance is None and table is not None:
         resistance = table.resistance

@@ -6,7 +6,7 @@ All records share R/C, λ/C and Tₑ; each has its own start temperature. The mo
 linear in all but λ/C: a search over that one number starts the least squares.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,12 +25,16 @@ TRIED_RATES = 25
 """Values of λ/C among which the least squares begins."""
 SHORTEST_TIME_CONSTANT_S = 5.0
 """No motor with a gear cools faster."""
+OnTried = Callable[[int, int], None]
 ALIKE = 1e-5
 """Below this smallest singular value (of columns of length 1) effects are the same."""
 
 
 def fit_one_node(
-    records: Sequence[HeatRecord], *, ambient_degc: float | None = None
+    records: Sequence[HeatRecord],
+    *,
+    ambient_degc: float | None = None,
+    on_tried: OnTried = lambda _done, _of: None,
 ) -> OneNodeFit:
     """Fit the model dT/dt = (R/C) i² - (λ/C) (T - Tₑ) to measured temperatures.
 
@@ -42,15 +46,19 @@ def fit_one_node(
         records: stretches of one motor, or of motors of one kind in the same air.
         ambient_degc: Tₑ in °C, where it is known; None fits it too, for which the
             current must change, or differ between records.
+        on_tried: told how many values of λ/C were tried, and of how many.
 
     Raises:
         BadInput: there are no records, the temperature never changes, or the records
             cannot tell heat from warm air.
     """
     problem = _build(records, ambient_degc)
-    start = min(
-        (problem.linear_start(rate) for rate in _rates(records)), key=lambda s: s[0]
-    )[1]
+    rates = _rates(records)
+    starts = []
+    for i, rate in enumerate(rates):
+        starts.append(problem.linear_start(rate))
+        on_tried(i + 1, len(rates))
+    start = min(starts, key=lambda s: s[0])[1]
     lower = np.full(start.size, -np.inf)
     lower[0] = 0.0
     solution = least_squares(

@@ -10,10 +10,11 @@ import pytest
 from experiments.bench.figures import figure
 from experiments.bench.measure import BenchCfg, BenchResult, Machine
 from experiments.heat.preset_search import Trial as PresetTrial
-from tests.experiments.command.helpers import OnTerminal, Ran, plain
+from tests.experiments.command.helpers import OnTerminal, Ran, Run, plain
 from tests.experiments.sweep.files import SHORT
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
+LOG = Path(__file__).parents[3] / "notebooks" / "data" / "knee_log.csv"
 WALKER = f"--robot {TWO_LEG} --posture Stand"
 SCENARIO = """
 name: short
@@ -74,6 +75,37 @@ def test_a_replay_shows_its_progress(on_terminal: OnTerminal, columns: int) -> N
     ran = on_terminal("replay runs/heat/fixed --controller smart", columns)
     assert ran.status == 0, ran.out
     assert fits(shown(ran, "^ *smart .*%"), columns)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_report_an_export_and_a_fit_show_their_progress(
+    here: Path, on_terminal: OnTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.report.page.section.heat_figures", lambda *_: [])
+    monkeypatch.setattr("experiments.export.formats.ROWS_AT_ONCE", 20)
+    on_terminal(f"heat {WALKER} --minutes 0.02 --controllers fixed", 80)
+    (here / "knee.csv").write_text(LOG.read_text(encoding="utf-8"))
+    said = {
+        "report runs/heat/fixed --no-replay": (
+            "^ *reading .*0 of [?]",
+            "^ *page .*1 of 1",
+        ),
+        "export runs/heat/fixed --to csv": ("^ *to csv .*0 of 1 s",),
+        "identify knee.csv": ("^ *reading .*0 of [?]", "^ *fitting .*25 of 25"),
+    }
+    for columns in (60, 80, 160):
+        for line, patterns in said.items():
+            ran = on_terminal(line, columns)
+            assert ran.status == 0, ran.out
+            for pattern in patterns:
+                assert fits(shown(ran, pattern), columns), (line, pattern, ran.out)
+
+
+def test_a_pipe_sees_no_progress(here: Path, nao_testbed: Run) -> None:
+    (here / "knee.csv").write_text(LOG.read_text(encoding="utf-8"))
+    ran = nao_testbed("identify knee.csv")
+    assert ran.status == 0
+    assert "fitting" not in ran.out + ran.err
 
 
 @at_every_width

@@ -231,6 +231,17 @@ def test_a_program_is_told_what_was_written(
     }
 
 
+def test_a_table_is_written_in_parts_that_tell_their_time(
+    exported: ExportedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, _ = write_csv(exported, tmp_path / "whole.csv", lambda _: None)
+    monkeypatch.setattr("experiments.export.formats.ROWS_AT_ONCE", 7)
+    told: list[float] = []
+    parts, _ = write_csv(exported, tmp_path / "parts.csv", told.append)
+    assert parts.read_bytes() == whole.read_bytes()
+    assert told == [*exported.time_s[6::7], exported.time_s[-1]]
+
+
 def test_topics_are_told_with_their_messages(
     exported: ExportedRun, messages: Messages, tmp_path: Path
 ) -> None:

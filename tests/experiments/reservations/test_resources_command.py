@@ -163,7 +163,7 @@ def test_list_shows_owner_and_waiters(
 def test_list_as_json_is_what_the_server_tells(
     here: Here, server: ReservationServer
 ) -> None:
-    data = json.loads(here("list", "--json", "--url", server.url).out)
+    data = json.loads(here("list", "--json", "-", "--url", server.url).out)
     names = [row["name"] for row in data["resources"]]
     assert names[0] == "root"
     assert "ball" in names
