@@ -9,8 +9,11 @@ whole always does; `runs_regardless` and `needs_all_parts` change these two defa
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from controllers.resources.names import check_name, check_names
 from controllers.resources.policies import ConflictPolicy, Lock
+from controllers.resources.request import checked_rates
 from models import BadInput
+from models.real_numbers import short
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,11 +85,28 @@ class Behaviour:
     priority: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse names that are there twice.
+        """Refuse what is no need or no part, and names that are there twice.
 
         Raises:
-            BadInput: two behaviours of the tree have one name.
+            BadInput: a name, a rate or a part is none, a choice neither true nor false,
+                or two behaviours of the tree have one name.
         """
+        object.__setattr__(self, "name", check_name(self.name, "a behaviour"))
+        for what in ("essential", "optional"):
+            object.__setattr__(self, what, check_names(getattr(self, what), what))
+        object.__setattr__(self, "rates", checked_rates(self.rates))
+        for what in ("runs_regardless", "needs_all_parts"):
+            if type(getattr(self, what)) is not bool:
+                raise BadInput(
+                    f"{what} of behaviour {self.name!r} is "
+                    f"{short(getattr(self, what))}; give true or false."
+                )
+        is_list = isinstance(self.parts, list | tuple)
+        if not is_list or not all(isinstance(one, Behaviour) for one in self.parts):
+            raise BadInput(
+                f"parts of behaviour {self.name!r} are {short(self.parts)}; give a "
+                "tuple of behaviours."
+            )
         names = [one.name for one in self.walk()]
         for name in names:
             if names.count(name) > 1:

@@ -13,6 +13,8 @@ from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.request import Outcome, Request
 from controllers.resources.ticket import Ticket
+from models import BadInput
+from models.real_numbers import short
 
 
 class Front(Protocol):
@@ -69,13 +71,14 @@ class LedgerFront:
         """Let the world go on until a request has ended.
 
         Raises:
-            BadInput: as `take`.
+            BadInput: as `take`; or the ticket is none of this ledger's.
         """
+        check_waits(ticket, self._ledger)
         try:
             while ticket.outcome is None:
                 self._go_on()
         except BaseException:  # nobody waits any more
-            self._give_up(ticket.number)
+            self._give_up(ticket)
             raise
         return ticket.outcome
 
@@ -87,5 +90,37 @@ class LedgerFront:
     def _pass_a_tick(self) -> None:
         self._ledger.advance(self._ledger.tick + 1)
 
-    def _give_up(self, number: int) -> None:
-        self._ledger.withdraw(number, self._ledger.tick)
+    def _give_up(self, ticket: Ticket) -> None:
+        give_up(ticket, self._ledger, self._ledger.tick)
+
+
+def give_up(ticket: Ticket, ledger: Ledger, tick: int) -> None:
+    """End a request that nobody waits for any more, whatever its state."""
+    ledger.withdraw(ticket.number, tick)
+    outcome = ticket.outcome
+    if outcome is not None and outcome.token is not None:
+        token = outcome.token
+        left = [leaf for leaf in outcome.obtained if ledger.covers(token, leaf)]
+        if left:
+            ledger.release(token, tick, left)
+
+
+def check_waits(ticket: Ticket, ledger: Ledger) -> None:
+    """Refuse a ticket that nobody would ever give an outcome.
+
+    Raises:
+        BadInput: it is no ticket, or it waits, but not in this ledger.
+    """
+    if not isinstance(ticket, Ticket):
+        raise BadInput(f"a ticket is {short(ticket)}; give that of a request.")
+    if ticket.outcome is not None:
+        return
+    try:
+        waits = ledger.ticket(ticket.number) is ticket
+    except BadInput:
+        waits = False
+    if not waits:
+        raise BadInput(
+            f"ticket {ticket.number} of {ticket.request.owner!r} does not wait in this "
+            "ledger; give the one that its `request` returned."
+        )

@@ -173,14 +173,19 @@ class Ledger:
         self,
         ask: Callable[[ConflictPolicy, Demand], object],
         post: Callable[[Listener, Event], None],
-    ) -> None:
+    ) -> Exception | None:
         """Let others run the code of others, as a front for threads does.
 
         Args:
             ask: returns a policy's answer, and waits for nobody.
             post: tells a listener soon, in the order of the events.
+
+        Returns:
+            What a listener has raised, and nobody heard of yet.
         """
         self._book.ask, self._book.post = ask, post
+        fault, self._book.fault = self._book.fault, None
+        return fault
 
     def next_due(self) -> int | None:
         """Return the tick by which `advance` should be called, None if no matter."""
@@ -358,8 +363,12 @@ class Ledger:
             self._lives.add(owner)
 
     def knows(self, owner: str) -> bool:
-        """Whether there is an owner of this name."""
-        return owner in self._book.owners
+        """Whether there is an owner of this name.
+
+        Raises:
+            BadInput: it is no name.
+        """
+        return check_name(owner, "an owner") in self._book.owners
 
     def check_free(self, owner: str) -> None:
         """Refuse a name, known or not, by which somebody else acts.
@@ -367,7 +376,7 @@ class Ledger:
         Raises:
             BadInput: its owner, or a part of it, has something, waits, or starts.
         """
-        self._lives.check_free(owner)
+        self._lives.check_free(check_name(owner, "an owner"))
 
     def start(self, owner: str) -> int:
         """Note that a behaviour begins to act by an owner's name.
@@ -565,6 +574,7 @@ class Ledger:
             UnknownName: a resource is not known.
             BadInput: it does not cover one of them, or would have nothing left.
         """
+        names = check_names(names, "names")
         with self._calls.at(tick):
             book = self._book
             reservation = book.live(token)
@@ -608,25 +618,22 @@ class Ledger:
 
         Raises:
             StaleToken: it is dead; nothing changes.
+            BadInput: one text is given for several names.
         """
-        reservation = self._book.live(token)
-        lent = {x for x in reservation.lent if names is None or x.name in names}
-        if not lent:
+        names = None if names is None else check_names(names, "names")
+        if not _lent_of(self._book.live(token), names):
             return None
-        along = reservation.lent & reservation.implied
-        lent |= along.intersection([motor for x in lent for motor in x.limits])
-        owner = reservation.owner
-        request = Request(
-            owner=owner.name,
-            resources=names_of(lent),
-            priority=reservation.priority,
-            add_to=token,
-        )
         with self._calls.at(tick):
-            reservation.lent -= lent
+            reservation = self._book.live(token)
+            lent = _lent_of(reservation, names)
+            if not lent:  # given up by what was due before
+                return None
+            owner = reservation.owner
+            request = Request(owner=owner.name, resources=names_of(lent), add_to=token)
             waiting = waiting_for(
                 request, self.tree, self._book, owner, reservation, recalls=True
             )
+            reservation.lent -= lent
             self._arrive(waiting)
         waiting.has_waited = True
         return waiting.ticket
@@ -814,7 +821,7 @@ class Ledger:
         with self._calls.at(tick):
             holder, other = self._book.live(token), self._book.owner(owner)
             self._rights.allow(holder, other, right, is_allowed=is_allowed)
-            self._lives.see(holder.owner)
+            self._lives.renew(holder.owner)
 
     def _call_hooks(self, event: Event) -> None:
         """Call the function that an owner gave for its losses, or for its stop."""
@@ -863,3 +870,20 @@ class Ledger:
                 error=words_of(fault),
             )
         )
+
+
+def _lent_of(
+    reservation: Reservation, names: tuple[str, ...] | None
+) -> frozenset[Leaf]:
+    """Return the leaves that a reservation has lent, of all or of these names.
+
+    With a limit come the motors that it has only because of that.
+    """
+    lent = reservation.lent
+    if names is None:
+        return lent
+    named = {x for x in lent if x.name in names}
+    along = lent & reservation.implied
+    return frozenset(
+        named | along.intersection([motor for x in named for motor in x.limits])
+    )

@@ -73,7 +73,7 @@ class Request:
         object.__setattr__(self, "owner", check_name(self.owner, "an owner"))
         for what in ("resources", "optional"):
             object.__setattr__(self, what, check_names(getattr(self, what), what))
-        object.__setattr__(self, "rates", _checked_rates(self.rates))
+        object.__setattr__(self, "rates", checked_rates(self.rates))
         if self.policy is not None:
             object.__setattr__(self, "policy", as_policy(self.policy))
         names = (*self.resources, *self.optional, *self.rates)
@@ -95,8 +95,12 @@ class Request:
             )
 
 
-def _checked_rates(rates: Mapping[str, float]) -> dict[str, float]:
-    """Return the rates of a request as a copy that nobody else changes."""
+def checked_rates(rates: Mapping[str, float]) -> dict[str, float]:
+    """Return rates as a copy that nobody else changes.
+
+    Raises:
+        BadInput: they are no dictionary, or one is no rate (see `rate_of`).
+    """
     if not isinstance(rates, Mapping):
         raise BadInput(
             f"rates are {short(rates)}; give a dictionary of resources and percents."

@@ -10,6 +10,7 @@ they were made with, and answer by themselves.
 import threading
 from collections.abc import Callable
 
+from controllers.resources.core.demands import words_of
 from controllers.resources.policies import (
     KEEP,
     Answer,
@@ -95,7 +96,8 @@ class OutsideCallbacks:
         self._calls[demand.token] = call
         watch = None
         if limit_s is not None:
-            watch = threading.Timer(limit_s, self._tell, [demand])
+            wait_s = min(limit_s, threading.TIMEOUT_MAX)
+            watch = threading.Timer(wait_s, self._tell, [demand])
             watch.daemon = True
             watch.start()
         threading.Thread(
@@ -116,7 +118,9 @@ class OutsideCallbacks:
         except Exception as error:  # noqa: BLE001  # a user's function raises anything
             call.error = error
         except BaseException as error:  # noqa: BLE001  it ends nothing but itself
-            call.error = RuntimeError(f"the callback ended its thread: {error!r}")
+            call.error = RuntimeError(
+                f"the callback ended its thread: {words_of(error)}"
+            )
         if watch is not None:
             watch.cancel()
         with self._lock:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
+from controllers.resources.front import check_waits, give_up
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.request import Outcome, Request
@@ -85,7 +86,9 @@ class SharedLedger:
         self.inboxes = Inboxes(self._lock, self._outside.signal)
         """What each owner was told, and its valid tokens."""
         self._callbacks = OutsideCallbacks(clock, self._demand_again)
-        ledger.hand_over(self._callbacks.answer, self._outside.call)
+        fault = ledger.hand_over(self._callbacks.answer, self._outside.call)
+        if fault is not None:
+            _LOG.error("what listened to the ledger raised", exc_info=fault)
         ledger.hear_at_once(self.inboxes.hear)
         ledger.hear_at_once(self._hear)
         self._timer = threading.Thread(
@@ -110,7 +113,13 @@ class SharedLedger:
         """End the timer; what still waits is cancelled, as the manager is closed.
 
         Nothing is granted any more. What is held can be given back and looked at.
+
+        Raises:
+            BadInput: this thread is in a `step`, for whose end the timer waits.
         """
+        with self._lock:
+            if self._n_steps:
+                raise BadInput("a step cannot close its ledger; leave the step first.")
         with self.step() as (ledger, tick):
             self._is_closed = True
             for number in reversed(ledger.waiting):
@@ -170,10 +179,7 @@ class SharedLedger:
             )
         with self.step() as (ledger, tick):
             if self._is_closed:
-                raise LedgerClosed(
-                    f"{request.owner!r} asks a ledger that is closed; ask before "
-                    "`close`, or share a new ledger."
-                )
+                raise _closed(request)
             ticket = ledger.request(request, tick)
             if when_done is not None and ticket.outcome is None:
                 self.watch(ticket, when_done)
@@ -195,12 +201,17 @@ class SharedLedger:
         """Let this thread wait until a request of this front has ended.
 
         Raises:
-            BadInput: this thread is in a `step`, in which nothing can end.
+            LedgerClosed: it still waits, and was closed before.
+            BadInput: this thread is in a `step`, in which nothing can end; or the
+                ticket is none of this ledger's, and waits for ever.
         """
         done = threading.Event()
         with self._lock:
+            check_waits(ticket, self._ledger)
             self._check_outside_step(ticket.request)
             if ticket.outcome is None:
+                if self._is_closed:
+                    raise _closed(ticket.request)
                 self._takers.setdefault(ticket.number, []).append(done)
         try:
             if ticket.outcome is None:
@@ -291,11 +302,8 @@ class SharedLedger:
 
     def _give_up(self, ticket: Ticket) -> None:
         """End a request that nobody waits for any more, whatever its state."""
-        with self._lock:
-            self.withdraw(ticket.number)
-            token = ticket.outcome.token if ticket.outcome else None
-            if token and token.id in self.inboxes.tokens(ticket.request.owner):
-                self.release(token)
+        with self.step() as (ledger, tick):
+            give_up(ticket, ledger, tick)
 
     def _note_fault(
         self, function: Function, args: tuple[object, ...], fault: BaseException
@@ -327,7 +335,20 @@ class SharedLedger:
                     continue
                 wait_s = self._begin + due * self._tick_s - self._clock()
                 if wait_s > 0.0:
-                    self._due_changed.wait(wait_s)
+                    self._due_changed.wait(min(wait_s, threading.TIMEOUT_MAX))
                 else:
-                    with self.step() as (ledger, tick):
-                        ledger.advance(tick)
+                    self._let_happen()
+
+    def _let_happen(self) -> None:
+        with self.step() as (ledger, tick):
+            try:
+                ledger.advance(tick)
+            except Exception:  # noqa: BLE001  time goes on, whatever was raised
+                _LOG.exception("what is due in the ledger raised")
+
+
+def _closed(request: Request) -> LedgerClosed:
+    return LedgerClosed(
+        f"{request.owner!r} asks a ledger that is closed; ask before `close`, or share "
+        "a new ledger."
+    )

@@ -103,9 +103,10 @@ class Book:
                         else:
                             self.post(listener, event)
                     except Exception as fault:  # noqa: BLE001  the others hear it too
-                        self.fault = self.fault or fault
+                        if self.fault is None:  # its own truth is foreign code
+                            self.fault = fault
                     except BaseException as ends:  # noqa: BLE001  as above
-                        end = end or ends
+                        end = ends if end is None else end
         self.told_in_turn = 0
         if end is not None:
             raise end

@@ -15,7 +15,7 @@ from controllers.resources.core.records import Reservation, Waiting
 from controllers.resources.core.state_leaf import StateLeaf
 from controllers.resources.core.timers import Due
 from controllers.resources.core.waiting_list import WaitingList
-from controllers.resources.policies import KEEP, Answer, AnswerKind, Demand
+from controllers.resources.policies import KEEP, Answer, AnswerKind, Demand, checked
 from controllers.resources.trace import Answered, Notified
 from controllers.resources.words import NoticeKind
 
@@ -152,7 +152,7 @@ class Demands:
                     request=request,
                 )
             )
-        answer, error = KEEP, ""
+        answer, error, end = KEEP, "", None
         if not holder.is_being_asked:
             holder.is_being_asked = True
             try:
@@ -170,9 +170,11 @@ class Demands:
                 )
                 if type(said) is not Answer:
                     raise TypeError(f"{said!r} is no Answer; see policies.seam")
-                answer = said
+                answer = said if said is KEEP else checked(said)
             except Exception as fault:  # noqa: BLE001  a user's callback may raise anything
                 error = words_of(fault)
+            except BaseException as ends:  # noqa: BLE001  raised when it is told
+                error, end = words_of(ends), ends
             finally:
                 holder.is_being_asked = False
         if is_due and not _gives_way_now(answer):
@@ -201,6 +203,8 @@ class Demands:
                         error=error,
                     )
                 )
+        if end is not None:
+            raise end
         return answer
 
     def _wait_for(
@@ -240,17 +244,23 @@ class Demands:
     def _again(self, waiting: Waiting) -> None:
         if not waiting.is_waiting:
             return
-        self.demand_unless_promised(waiting)
-        if waiting.is_waiting:
-            self.repeat(waiting)
+        try:
+            self.demand_unless_promised(waiting)
+        finally:  # whatever a policy ends, time goes on
+            if waiting.is_waiting:
+                self.repeat(waiting)
 
 
 def words_of(fault: BaseException) -> str:
-    """Return what an error says; its own words are foreign code too."""
+    """Return what an error says; its own words are foreign code too.
+
+    What is half a character is spelt out, so that a trace can be written.
+    """
     try:
-        return repr(fault)[:LONGEST_ERROR]
-    except Exception:  # noqa: BLE001  as foreign as what raised it
-        return type(fault).__name__
+        said = repr(fault)[:LONGEST_ERROR]
+    except BaseException:  # noqa: BLE001  as foreign as what raised it
+        said = type(fault).__name__
+    return said.encode(errors="backslashreplace").decode()
 
 
 def _held_instead(leaf: Leaf) -> Leaf:

@@ -131,11 +131,14 @@ class ResourceList:
             for waiting in self._book.waiting.values()
             for unit in waiting.optional.values()
         )
+        is_lent = any(leaf in held.lent for held in self._book.reservations.values())
+        is_lent |= any(leaf in one.lent for one in self._book.waiting.values())
         is_active = isinstance(leaf, StateLeaf) and leaf.group.active is leaf
-        if leaf.seated() or leaf.waiters or leaf.freezes or is_hoped_for or is_active:
+        is_wanted = leaf.waiters or is_hoped_for
+        if leaf.seated() or is_wanted or is_lent or leaf.freezes or is_active:
             raise BadInput(
-                f"{leaf.name!r} is held, waited for, frozen or the active state; it "
-                f"can {what} when it is idle."
+                f"{leaf.name!r} is held, lent, waited for, frozen or the active state; "
+                f"it can {what} when it is idle."
             )
 
     def _emit_added(self, name: str) -> None:

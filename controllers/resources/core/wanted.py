@@ -1,6 +1,6 @@
 """From the names of a request to the leaves that it wants."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from controllers.resources.core.book import Book
 from controllers.resources.core.leaf import Leaf
@@ -56,6 +56,8 @@ def waiting_for(
             policy=add_to.policy,
             keeps_ties=add_to.keeps_ties,
         )
+    if recalls and add_to is not None:
+        terms = terms._replace(priority=add_to.priority)  # whatever it may now
     shares, optional = wanted.shares, wanted.optional
     if wanted.has_limits and not recalls:
         shares = _in_order({**shares, **motors_besides(shares, owner)})
@@ -85,14 +87,16 @@ def waiting_for(
 
 
 def covered(
-    reservation: Reservation, names: Iterable[str], tree: ResourceTree
+    reservation: Reservation, names: Sequence[str], tree: ResourceTree
 ) -> list[Leaf]:
     """Return the leaves of a reservation that are meant by some names, sorted.
 
     Raises:
         UnknownName: a resource is not in the tree.
-        BadInput: the reservation covers nothing of a name.
+        BadInput: there is no name, or the reservation covers nothing of one.
     """
+    if not names:
+        raise BadInput("names are none; give one or more, of what the token covers.")
     held = {leaf.name: leaf for leaf in reservation.shares}
     meant: set[str] = set()
     for name in names:

@@ -18,6 +18,7 @@ from controllers.resources.policies.seam import (
     ConflictPolicy,
     Demand,
     check_takes_demand,
+    checked,
 )
 from controllers.resources.policies.stop import StopOnDemand
 from models import BadInput, UnknownName
@@ -36,6 +37,7 @@ __all__ = [
     "PauseOnDemand",
     "StopOnDemand",
     "as_policy",
+    "checked",
     "make_policy",
     "policy_classes",
 ]

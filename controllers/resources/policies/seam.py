@@ -67,6 +67,19 @@ class Answer:
             keep_time(self, "resume_timeout_s", "an answer")
 
 
+def checked(answer: Answer) -> Answer:
+    """Return an answer as the manager may act on it, however it was made.
+
+    Raises:
+        UnknownName, BadInput, AttributeError: it says what no answer can.
+    """
+    return Answer(
+        kind=answer.kind,
+        after_s=answer.after_s,
+        resume_timeout_s=answer.resume_timeout_s,
+    )
+
+
 def keep_time(holder: object, name: str, what: str) -> None:
     """Keep a time of an answer or a policy as a number of seconds.
 

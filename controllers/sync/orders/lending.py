@@ -60,5 +60,7 @@ class Lending:
             names = None
             if units is not None:
                 contents = map(order.content, units)
-                names = {leaf for one in contents for leaf in self._maker.leaves(one)}
+                names = sorted(
+                    {leaf for one in contents for leaf in self._maker.leaves(one)}
+                )
             self._ledger.recall(token, tick, names)

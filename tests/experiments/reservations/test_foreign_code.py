@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import ClassVar
 
 import pytest
@@ -16,6 +17,7 @@ from controllers.resources.policies import (
     StopOnDemand,
 )
 from controllers.resources.request import Outcome, Request
+from controllers.resources.ticket import Ticket
 from controllers.resources.trace import Granted, Notified
 from controllers.resources.words import NoticeKind, OutcomeKind, Why
 from experiments.reservations.threaded import LedgerClosed, SharedLedger
@@ -271,3 +273,82 @@ def test_a_hook_that_raises_or_hangs_is_told_to_its_owner_alone(
     eventually(lambda: bool(heard))
     eventually(lambda: bool(told(front, "a", NoticeKind.RAISED)))
     assert not told(front, "b", NoticeKind.RAISED)
+
+
+# -- what would never end, or end a thread ---------------------------------------------
+
+
+@pytest.mark.requirement("RM-20")
+def test_who_raised_before_a_ledger_was_shared_stops_no_clock() -> None:
+    with SharedLedger(Ledger(small_tree(), listeners=[raising])) as front:
+        add(front, "a", "b")
+        front.take(wish("a"))
+        late = in_thread(lambda: front.take(wish("b", timeout_s=0.05)))
+        assert late().kind is OutcomeKind.TIMED_OUT
+
+
+def error_of(call: Callable[[], object]) -> str:
+    """Return what a call raises in a thread of its own, which ends."""
+    raised: list[Exception] = []
+
+    def run() -> None:
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001  what it is, the test looks at
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(5.0)
+    assert not thread.is_alive(), "it waits for ever"
+    return repr(*raised)
+
+
+def test_a_step_does_not_close_its_ledger() -> None:
+    """The timer that it would wait for waits for the step."""
+    front = SharedLedger(Ledger(small_tree()))
+
+    def close() -> None:
+        with front.step():
+            front.close()
+
+    assert "BadInput('a step cannot close its ledger" in error_of(close)
+    front.close()
+
+
+def test_no_wait_is_without_an_end(front: SharedLedger) -> None:
+    add(front, "a", "b")
+    front.take(wish("a"))
+    for ticket in (Ticket(99, wish("b")), Ticket(1, wish("b"))):
+        assert "does not wait in this" in error_of(partial(front.wait, ticket))
+    front.close()
+    with front.step() as (ledger, tick):
+        late = ledger.request(wish("b", timeout_s=1.0), tick)
+    assert "LedgerClosed" in error_of(partial(front.wait, late))
+
+
+class EndingError(KeyboardInterrupt):
+    """Ends what it comes to, and whoever reads it."""
+
+    def __repr__(self) -> str:
+        raise GeneratorExit
+
+
+@pytest.mark.requirement("RM-36")
+def test_no_callback_ends_a_thread_of_the_front(
+    front: SharedLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by an error, nor by a limit longer than a clock can wait."""
+    ended: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", ended.append)
+
+    def end(_: object) -> None:
+        raise EndingError
+
+    add(front, "a", policy=CallbackOnDemand(end, limit_s=1e300))
+    add(front, "b", on_lost=end)
+    front.take(wish("a"))
+    front.ask(wish("b", timeout_s=0.05), end)
+    eventually(lambda: bool(told(front, "a", NoticeKind.RAISED)))
+    eventually(lambda: bool(told(front, "b", NoticeKind.RAISED)))
+    assert not ended

@@ -1,0 +1,310 @@
+"""Forged answers, errors that bite, and what they must not reach."""
+
+import contextlib
+from typing import Any
+
+import pytest
+
+from controllers.resources.behaviours import Behaviour
+from controllers.resources.front import LedgerFront
+from controllers.resources.invariants import trace_hash
+from controllers.resources.ledger import Ledger
+from controllers.resources.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    Demand,
+)
+from controllers.resources.request import Request
+from controllers.resources.resource_tree import ResourceTree
+from controllers.resources.stale_token import StaleToken
+from controllers.resources.ticket import Ticket
+from controllers.resources.trace import Answered, Event, Granted, Settled, Ticked
+from controllers.resources.words import NoticeKind, OutcomeKind
+from models import BadInput, TestbedError
+from models.resource_node import Device, DeviceKind, ResourceNode
+from tests.controllers.resources.stage import TICKS_PER_S, Stage, node, outcome_of
+
+
+def forged(**parts: object) -> Answer:
+    """Return an answer that nobody checked: a copy, or what a wire made of it."""
+    answer = Answer(kind=AnswerKind.YIELD)
+    for name, value in parts.items():
+        object.__setattr__(answer, name, value)
+    return answer
+
+
+FORGED = {
+    "empty": object.__new__(Answer),
+    "a word": forged(kind="give"),
+    "no word": forged(kind=[]),
+    "nan": forged(after_s=float("nan")),
+    "text": forged(after_s="1"),
+    "none": forged(after_s=None),
+    "negative": forged(after_s=-1.0),
+    "endless": forged(kind=AnswerKind.PAUSE, resume_timeout_s=float("inf")),
+}
+
+
+@pytest.mark.requirement("RM-32", "RM-36")
+@pytest.mark.parametrize("answer", FORGED.values(), ids=FORGED)
+def test_a_forged_answer_keeps_and_its_owner_is_told(answer: Answer) -> None:
+    """Not the asker, which has done nothing wrong."""
+    stage = Stage()
+    stage.owner("holder", policy=CallbackOnDemand(lambda demand: answer))
+    stage.owner("asker")
+    stage.take("holder", "TTS")
+    ticket = stage.ask("asker", "TTS", timeout_s=1.0)
+    assert stage.holders("TTS") == ("holder",)
+    assert stage.told("holder", NoticeKind.RAISED)
+    stage.until(1.0)
+    assert outcome_of(ticket).kind is OutcomeKind.TIMED_OUT
+
+
+def test_an_unchecked_plain_keep_keeps() -> None:
+    stage = Stage()
+    answer = forged(kind="keep")
+    stage.owner("holder", policy=CallbackOnDemand(lambda demand: answer))
+    stage.owner("asker")
+    stage.take("holder", "TTS")
+    stage.ask("asker", "TTS", timeout_s=1.0)
+    assert stage.holders("TTS") == ("holder",)
+    assert not stage.told("holder", NoticeKind.RAISED)
+
+
+def test_a_demand_is_answered_in_the_trace_if_its_policy_ends_the_program() -> None:
+    """And asked again: time goes on for who catches it."""
+    stage = Stage()
+
+    def end(demand: Demand) -> Answer:
+        if demand.tick == round(0.5 * TICKS_PER_S):
+            raise KeyboardInterrupt("now")
+        return Answer(kind=AnswerKind.KEEP)
+
+    stage.owner("holder", policy=CallbackOnDemand(end))
+    stage.owner("asker")
+    stage.take("holder", "TTS")
+    stage.ask("asker", "TTS", timeout_s=10.0)
+    with pytest.raises(KeyboardInterrupt):
+        stage.until(0.5)
+    answered = [one for one in stage.events if isinstance(one, Answered)]
+    assert "now" in answered[-1].error
+    stage.until(1.2)
+    assert [when for _, when in stage.demands_on("holder")] == [0.0, 0.5, 1.0]
+
+
+class NeitherError(Exception):
+    """An error that is neither true nor false."""
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("neither")
+
+
+def test_an_error_without_a_truth_silences_nobody() -> None:
+    stage = Stage()
+    stage.owner("a")
+    heard: list[Event] = []
+
+    def raising(event: Event) -> None:
+        raise NeitherError
+
+    stage.ledger.listeners[:0] = [raising]
+    stage.ledger.listeners.append(heard.append)
+    with contextlib.suppress(RuntimeError):  # as a caller would see it
+        stage.take("a", "TTS")
+    with contextlib.suppress(NeitherError, BadInput):
+        stage.until(0.1)
+    assert [type(event) for event in heard[-3:]] == [Granted, Settled, Ticked]
+
+
+class HalfError(Exception):
+    """An error in whose words there is half a character."""
+
+    def __repr__(self) -> str:
+        return "half \ud800"
+
+
+class EndingError(Exception):
+    """An error that ends what reads it."""
+
+    def __repr__(self) -> str:
+        raise GeneratorExit
+
+
+@pytest.mark.parametrize("fault", [HalfError(), EndingError()])
+def test_the_words_of_an_error_can_be_written(fault: Exception) -> None:
+    stage = Stage()
+
+    def raising(demand: Demand) -> None:
+        raise fault
+
+    stage.owner("holder", policy=CallbackOnDemand(raising))
+    stage.owner("asker")
+    stage.take("holder", "TTS")
+    stage.ask("asker", "TTS", timeout_s=1.0)
+    assert trace_hash(stage.events)
+    assert stage.told("holder", NoticeKind.RAISED)[0].error
+
+
+# -- odd values ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [[], {}, None, 5, "half \ud800"])
+def test_an_odd_name_is_known_to_nobody(name: Any) -> None:
+    stage = Stage()
+    with pytest.raises(BadInput, match="name of an owner"):
+        stage.ledger.knows(name)
+    with pytest.raises(BadInput, match="name of an owner"):
+        stage.ledger.check_free(name)
+
+
+@pytest.mark.parametrize("names", [None, 5, "TTS", {"TTS"}, [[]], ()])
+def test_odd_names_are_not_lent_nor_given_back(names: Any) -> None:
+    stage = Stage()
+    stage.owner("a")
+    token = stage.take("a", "TTS", "RArm")
+    before = stage.picture()
+    with pytest.raises(BadInput):
+        stage.ledger.lend(token, stage.tick, names)
+    if names is not None:
+        with pytest.raises(BadInput):
+            stage.ledger.release(token, stage.tick, names)
+    assert stage.picture() == before
+    stage.ledger.lend(token, stage.tick, ["TTS"])
+    if names:
+        with pytest.raises(BadInput):
+            stage.ledger.recall(token, stage.tick, names)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"name": 5},
+        {"essential": None},
+        {"essential": "TTS"},
+        {"optional": {"TTS"}},
+        {"rates": ["CPU"]},
+        {"rates": {"CPU": "5"}},
+        {"parts": 5},
+        {"parts": ("part",)},
+        {"parts": "part"},
+        {"runs_regardless": "no"},
+        {"needs_all_parts": 1},
+    ],
+)
+def test_an_odd_behaviour_is_refused_when_it_is_made(terms: dict[str, Any]) -> None:
+    with pytest.raises(BadInput):
+        Behaviour(**{"name": "b", **terms})
+
+
+# -- signs of life, and what is lent ---------------------------------------------------
+
+
+@pytest.mark.requirement("I-9")
+def test_a_refused_right_is_no_sign_of_life() -> None:
+    stage = Stage()
+    stage.owner("a", time_to_live_s=1.0)
+    stage.owner("b")
+    token = stage.take("a", "TTS")
+    stage.at(0.5)
+    with pytest.raises(BadInput, match="covers no motor"):
+        stage.ledger.allow_shift(token, "b", stage.tick)
+    stage.until(1.0)
+    assert stage.holders("TTS") == ()
+
+
+@pytest.mark.requirement("I-9")
+def test_a_right_that_is_granted_is_a_sign_of_life_in_the_trace() -> None:
+    device = Device(kind=DeviceKind.MOTOR, names=("HeadYaw",))
+    stage = Stage(node("root", ResourceNode(name="Yaw", device=device), node("TTS")))
+    stage.owner("a", time_to_live_s=1.0)
+    stage.owner("b")
+    token = stage.take("a", "Yaw")
+    stage.at(0.5)
+    stage.ledger.allow_shift(token, "b", stage.tick)
+    stage.until(1.2)
+    assert stage.holders("Yaw") == ("a",)
+    assert not stage.checker.finish()
+
+
+@pytest.mark.requirement("SY-27")
+def test_what_is_lent_is_not_removed() -> None:
+    """It is promised, though free."""
+    stage = Stage()
+    stage.owner("a")
+    token = stage.take("a", "TTS", "RArm")
+    stage.ledger.lend(token, stage.tick, ["TTS"])
+    with pytest.raises(BadInput, match="'TTS' is held, lent"):
+        stage.ledger.remove_resource("TTS", stage.tick)
+    ticket = stage.ledger.recall(token, stage.tick)
+    assert ticket is not None
+    assert stage.may(ticket.token, "TTS") is None
+
+
+@pytest.mark.requirement("SY-27")
+def test_who_may_ask_for_less_now_recalls_all_the_same() -> None:
+    stage = Stage()
+    stage.owner("a", priority=5)
+    token = stage.take("a", "TTS", "RArm")
+    stage.ledger.lend(token, stage.tick, ["TTS"])
+    stage.owner("a", priority=1, max_priority=2)
+    ticket = stage.ledger.recall(token, stage.tick)
+    assert ticket is not None
+    assert ticket.token == token
+
+
+@pytest.mark.requirement("SY-27", "I-9")
+def test_who_is_gone_by_then_recalls_nothing() -> None:
+    stage = Stage()
+    stage.owner("a", time_to_live_s=1.0)
+    token = stage.take("a", "TTS", "RArm")
+    stage.ledger.lend(token, stage.tick, ["TTS"])
+    stage.at(2.0)
+    with pytest.raises(StaleToken):
+        stage.ledger.recall(token, stage.tick)
+    assert stage.ledger.waiting == ()
+
+
+# -- a front for a loop ----------------------------------------------------------------
+
+
+def test_who_is_interrupted_at_its_grant_holds_nothing() -> None:
+    """What another one's listener raises comes while the grant is on its way."""
+    stage = Stage()
+    stage.owners("holder", "asker")
+    held = stage.take("holder", "TTS")
+    mine = stage.take("asker", "HeadYaw")
+
+    def go_on() -> None:
+        stage.release(held)
+        raise ValueError("another one's")
+
+    front = LedgerFront(stage.ledger, go_on)
+    with pytest.raises(ValueError, match="another one's"):
+        front.take(Request(owner="asker", resources=("TTS",), add_to=mine))
+    assert stage.holders("TTS") == ()
+    assert stage.holders("HeadYaw") == ("asker",)
+
+
+def test_nobody_waits_for_a_ticket_of_elsewhere() -> None:
+    stage = Stage()
+    stage.owners("holder", "asker")
+    stage.take("holder", "TTS")
+    wish = Request(owner="asker", resources=("TTS",), timeout_s=1.0)
+    real = stage.ledger.request(wish, stage.tick)
+    front = LedgerFront(stage.ledger)
+    odd: Any = "ticket"
+    for ticket in (Ticket(99, wish), Ticket(real.number, wish), odd):
+        with pytest.raises(BadInput, match="ticket"):
+            front.wait(ticket)
+    assert front.wait(real).kind is OutcomeKind.TIMED_OUT
+
+
+def test_a_ledger_says_what_a_listener_raised_before_it_was_handed_over() -> None:
+    def raising(event: Event) -> None:
+        raise TestbedError("early")
+
+    ledger = Ledger(ResourceTree(node("root", node("TTS"))), listeners=[raising])
+    fault = ledger.hand_over(lambda policy, demand: None, lambda hook, event: None)
+    assert str(fault) == "early"
+    ledger.advance(1)
