@@ -200,7 +200,6 @@ def test_an_odd_behaviour_is_refused_when_it_is_made(terms: dict[str, Any]) -> N
 # -- signs of life, and what is lent ---------------------------------------------------
 
 
-@pytest.mark.requirement("I-9")
 def test_a_refused_right_is_no_sign_of_life() -> None:
     stage = Stage()
     stage.owner("a", time_to_live_s=1.0)
@@ -213,7 +212,6 @@ def test_a_refused_right_is_no_sign_of_life() -> None:
     assert stage.holders("TTS") == ()
 
 
-@pytest.mark.requirement("I-9")
 def test_a_right_that_is_granted_is_a_sign_of_life_in_the_trace() -> None:
     device = Device(kind=DeviceKind.MOTOR, names=("HeadYaw",))
     stage = Stage(node("root", ResourceNode(name="Yaw", device=device), node("TTS")))
@@ -253,7 +251,7 @@ def test_who_may_ask_for_less_now_recalls_all_the_same() -> None:
     assert ticket.token == token
 
 
-@pytest.mark.requirement("SY-27", "I-9")
+@pytest.mark.requirement("SY-27")
 def test_who_is_gone_by_then_recalls_nothing() -> None:
     stage = Stage()
     stage.owner("a", time_to_live_s=1.0)
