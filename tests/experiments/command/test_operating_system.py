@@ -105,7 +105,7 @@ def test_a_name_that_is_no_file_is_told(
         line += " --url http://127.0.0.1:1"
     ran = nao_testbed(line.format(name))
     assert_one_sentence(ran)
-    assert name in ran.err
+    assert name[:60] in ran.err  # of one that is too long the beginning will do
     assert set(files.rglob("*")) == before
 
 
