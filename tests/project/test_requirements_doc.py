@@ -125,7 +125,10 @@ def test_the_catalogue_has_every_item_of_each_document_once() -> None:
         "AR": range(1, 33),
         "SY": range(1, 29),
         "JD": range(1, 27),
-        "I": (14, *range(22, 28)),  # the others are judges: controllers/resources/invariants
+        "I": (
+            14,
+            *range(22, 28),
+        ),  # the others are judges: controllers/resources/invariants
     }
     assert set(items) == set(DOCUMENTS)
     listed = [one.id for one in read_catalogue(ROOT / "docs" / "requirements.csv")]
