@@ -10,10 +10,12 @@ the lock: one that hangs, raises or waits for another lock stops nobody (RM-15, 
 import logging
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
+from controllers.resources.core.demands import words_of
 from controllers.resources.front import check_waits, give_up
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
@@ -88,7 +90,7 @@ class SharedLedger:
         self._callbacks = OutsideCallbacks(clock, self._demand_again)
         fault = ledger.hand_over(self._callbacks.answer, self._outside.call)
         if fault is not None:
-            _LOG.error("what listened to the ledger raised", exc_info=fault)
+            _log("what listened to the ledger raised", fault)
         ledger.hear_at_once(self.inboxes.hear)
         ledger.hear_at_once(self._hear)
         self._timer = threading.Thread(
@@ -309,7 +311,7 @@ class SharedLedger:
         self, function: Function, args: tuple[object, ...], fault: BaseException
     ) -> None:
         """Log what code of others raised, and tell its owner, if it is known."""
-        _LOG.error("what was told of the ledger raised", exc_info=fault)
+        _log("what was told of the ledger raised", fault)
         said = args[0] if args else None
         with self.step() as (ledger, _):
             if isinstance(said, Ticket):
@@ -352,3 +354,12 @@ def _closed(request: Request) -> LedgerClosed:
         f"{request.owner!r} asks a ledger that is closed; ask before `close`, or share "
         "a new ledger."
     )
+
+
+def _log(what: str, fault: BaseException) -> None:
+    """Write down an error of others; without its lines if those cannot be read."""
+    try:
+        lines = "".join(traceback.format_exception(fault))
+    except Exception:  # noqa: BLE001  its own methods are foreign code too
+        lines = words_of(fault)
+    _LOG.error("%s\n%s", what, lines)

@@ -352,3 +352,33 @@ def test_no_callback_ends_a_thread_of_the_front(
     eventually(lambda: bool(told(front, "a", NoticeKind.RAISED)))
     eventually(lambda: bool(told(front, "b", NoticeKind.RAISED)))
     assert not ended
+
+
+class NeitherError(Exception):
+    """Cannot be asked whether it is true, as those who write it down do."""
+
+    def __bool__(self) -> bool:
+        raise RuntimeError
+
+
+@pytest.mark.requirement("RM-33")
+def test_an_error_that_cannot_be_written_down_ends_no_thread(
+    front: SharedLedger,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ended: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", ended.append)
+    calls: list[int] = []
+
+    def raises() -> None:
+        calls.append(1)
+        raise NeitherError
+
+    front.on_change.append(raises)
+    add(front, "a")
+    eventually(lambda: len(calls) == 1)
+    front.take(wish("a"))
+    eventually(lambda: len(calls) >= 2)
+    eventually(lambda: "NeitherError()" in caplog.text)
+    assert not ended
