@@ -33,7 +33,7 @@ def draw_heat_figures(
         The PNG files.
 
     Raises:
-        BadInput: a file cannot be written.
+        NotWritten: a file cannot be written.
     """
     limits = effort_limits
     if limits is None:

@@ -41,7 +41,7 @@ def write_replay_figure(
         label: what the answers are, and their unit.
 
     Raises:
-        BadInput: the file cannot be written.
+        NotWritten: the file cannot be written.
     """
     names = list(result.answers[result.reference].joints)
     spread = np.max([np.ptp(values, axis=0) for values in answers.values()], axis=0)
