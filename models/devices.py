@@ -68,6 +68,8 @@ class LedGroup:
     """`rgb`, `blue` or `white`."""
     levels: int
     """Brightnesses of a channel, with dark."""
+    place: Vector3 | None = None
+    """Middle of the LEDs in the link frame, in m; None where nobody knows it."""
 
     @property
     def n_channels(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from models.devices import ForceSensor, LedGroup
 from models.errors import UnknownName
-from models.links import ContactPoint
+from models.links import ContactPoint, Vector3
 from models.robot_yaml import RobotFile
 from models.rows import ContactRow, ForceSensorRow, JointRow, LedRow
 from models.tables import Table, read_table
@@ -76,6 +76,7 @@ def load_leds(folder: Path, urdf: UrdfTree) -> tuple[LedGroup, ...]:
     table = read_table(path, LedRow, "name", "LED group")
     for row in table:
         _check_link(table, row.name, row.link, urdf)
+        _check_place(table, row)
     return tuple(
         LedGroup(
             name=row.name,
@@ -83,9 +84,34 @@ def load_leds(folder: Path, urdf: UrdfTree) -> tuple[LedGroup, ...]:
             count=row.count,
             channels=row.channels,
             levels=row.levels,
+            place=_place(row),
         )
         for row in table
     )
+
+
+def _place(row: LedRow) -> Vector3 | None:
+    if row.x is None or row.y is None or row.z is None:
+        return None
+    return (row.x, row.y, row.z)
+
+
+def _check_place(table: Table[LedRow], row: LedRow) -> None:
+    """Refuse half a place, and one that does not say where it is from."""
+    given = {"x": row.x, "y": row.y, "z": row.z}
+    without = [name for name, value in given.items() if value is None]
+    if without and len(without) < len(given):
+        table.fail(
+            row.name,
+            f"LED group {row.name!r} lacks {' and '.join(without)} of its place. Give "
+            "x, y and z in m, or none of them.",
+        )
+    if not without and not (row.place_source and row.place_status):
+        table.fail(
+            row.name,
+            f"LED group {row.name!r} has a place, but no place_source or place_status. "
+            "Give both.",
+        )
 
 
 def load_groups(

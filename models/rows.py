@@ -208,3 +208,9 @@ class LedRow(SourcedRow):
     count: Annotated[int, Field(gt=0), Plain]
     channels: Literal["rgb", "blue", "white"]
     levels: Annotated[int, Field(gt=1), Plain]
+    x: Annotated[Real | None, Optional] = None
+    y: Annotated[Real | None, Optional] = None
+    z: Annotated[Real | None, Optional] = None
+    place_source: str = ""
+    place_status: Annotated[Status | None, Optional] = None
+    """Of x, y and z; `status` is that of the rest."""

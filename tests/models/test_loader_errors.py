@@ -412,6 +412,47 @@ CASES = {
 }
 
 
+LEDS = """name,link,count,channels,levels,x,y,z,source,status,place_source,place_status
+Lamp,trunk,1,rgb,255,0.05,0,0.1,made-up,estimate,made-up,estimate
+"""
+WRONG_LEDS = {
+    "half a place": (
+        "0.05,0,0.1",
+        "0.05,,",
+        "LED group 'Lamp' lacks y and z of its place. Give x, y and z in m, or none",
+    ),
+    "place without a number": ("0.05,0", "nan,0", "x is 'nan': "),
+    "place from nowhere": (
+        "made-up,estimate\n",
+        ",\n",
+        "LED group 'Lamp' has a place, but no place_source or place_status.",
+    ),
+}
+
+
+def test_leds_have_a_place_or_none(tmp_path: Path, spoil: Spoil) -> None:
+    folder = spoil("postures.csv", STAND, STAND)
+    (folder / "leds.csv").write_text(LEDS)
+    assert load_robot(folder).leds[0].place == (0.05, 0.0, 0.1)
+    nowhere = "name,link,count,channels,levels,source,status\n"
+    (folder / "leds.csv").write_text(nowhere + "Lamp,trunk,1,rgb,255,a,estimate\n")
+    assert load_robot(folder).leds[0].place is None
+
+
+@pytest.mark.parametrize("case", WRONG_LEDS.values(), ids=WRONG_LEDS.keys())
+def test_a_wrong_place_of_leds_is_refused_at_its_line(
+    case: tuple[str, str, str], spoil: Spoil
+) -> None:
+    old, new, message = case
+    folder = spoil("postures.csv", STAND, STAND)
+    assert LEDS.count(old) == 1
+    (folder / "leds.csv").write_text(LEDS.replace(old, new))
+    with pytest.raises(RobotDataError) as caught:
+        load_robot(folder)
+    assert "/leds.csv:2: " in str(caught.value)
+    assert message in str(caught.value)
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_wrong_file_is_refused_at_its_line(
     case: tuple[str, str, str, str, str], spoil: Spoil

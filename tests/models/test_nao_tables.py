@@ -208,7 +208,7 @@ def test_every_number_says_where_it_comes_from(nao: Robot) -> None:
         with path.open() as file:
             for row in csv.DictReader(file):
                 assert row["source"], f"{path.name}: {row}"
-                for key in row["source"].split():
+                for key in f"{row['source']} {row.get('place_source', '')}".split():
                     assert f"**[{key}]**" in references, f"{path.name}: {key}"
                 assert row["status"] in ("published", "derived", "estimate")
 
