@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from models.files import told_if_not_written
 
+SOUND_FILE = "sound.wav"
+"""Of a run folder: what was heard from the start of the run on."""
+
 
 def write_wav(path: Path, samples: NDArray[np.int16], sample_rate_hz: int) -> None:
     """Write a sound file, in place of one that is there.

@@ -17,6 +17,7 @@ from experiments.report.page.recomputed import arm_from_rows, heat_from_rows
 from experiments.report.page.run_source import RunSource
 from experiments.report.page.scenario_tables import scenario_tables
 from experiments.report.page.settings_tables import settings_tables
+from experiments.report.page.sound import sound_of
 from experiments.report.page.views import Figure, Replay, Section, Table, TextBlock
 from experiments.standing.results import HeatResult
 from models import BadInput, Robot
@@ -53,6 +54,7 @@ def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> S
         results = scenario_tables(source.scenario)
     figures = [*_pictures(source), *figures]
     replay = _replay(source, robots, problems) if with_replay else None
+    sound = sound_of(source.arms[0], problems) if source.kind == "scenario" else None
     mishaps = (source.scenario or {}).get("mishaps") or ()
     return Section(
         name=source.name,
@@ -63,6 +65,7 @@ def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> S
         results=results,
         figures=figures,
         replay=replay,
+        sound=sound,
         events=event_tables(source.arms, mishaps),
         settings=settings_tables(source.arms),
         texts=_texts(source),

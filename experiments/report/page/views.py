@@ -77,6 +77,16 @@ class Replay:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sound:
+    """What was heard in a run, for a player."""
+
+    uri: str
+    """A data URI."""
+    named: tuple[str, ...]
+    """What was heard when, one by one."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TextBlock:
     """A text that is shown as it was written, such as a scenario's file."""
 
@@ -99,6 +109,7 @@ class Section:
     results: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
     replay: Replay | None = None
+    sound: Sound | None = None
     events: Sequence[Table] = ()
     trials: Sequence[Table] = ()
     """Of a sweep, one by one."""

@@ -29,7 +29,7 @@ from experiments.scenarios.playing.trace_keeper import TraceKeeper, WholeTrace
 from experiments.stop_signals import why_stopped
 from models import TestbedError
 from sim.body import SimulationDiverged
-from sim.wav import write_wav
+from sim.wav import SOUND_FILE, write_wav
 
 FloatArray = NDArray[np.float64]
 
@@ -37,8 +37,8 @@ SAMPLE_TICKS = 50
 """Slots between two samples of the temperatures for the figure."""
 PROGRESS_S = 0.2
 """Wall time between two reports of progress, in s."""
-SOUND_FILE, RATE_HZ = "sound.wav", 16_000
-"""What was heard in the run, and its samples in a second."""
+RATE_HZ = 16_000
+"""Samples of what was heard in a second."""
 
 
 class ScenarioRunner:

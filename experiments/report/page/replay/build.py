@@ -7,6 +7,7 @@ import numpy as np
 
 from experiments.report.page.numbers import duration, number
 from experiments.report.page.replay.motion import (
+    Motion,
     dress,
     has_base_pose,
     misalignment,
@@ -62,7 +63,10 @@ def build_replay(
     return Replay(
         html=html,
         caption=caption,
-        notes=_notes(arms, robots, step_s, in_minutes=in_minutes),
+        notes=(
+            *_notes(arms, robots, step_s, in_minutes=in_minutes),
+            *_effector_notes(motions),
+        ),
         scale=tuple(
             _hex(colour_of(float(degc)))
             for degc in np.linspace(COLDEST_DEGC, HOTTEST_DEGC, COLOURS)
@@ -97,6 +101,18 @@ def _notes(
     if slope:
         notes.append(f"The ground rises by {number(slope)}° ahead of the robots.")
     return tuple(notes)
+
+
+def _effector_notes(motions: Sequence[Motion]) -> list[str]:
+    notes = []
+    if any(motion.lamps for motion in motions):
+        notes.append("Each ball is a group of LEDs in its mean colour, grey when off.")
+    if any(any(motion.said) for motion in motions):
+        notes.append(
+            "What is said or played is written above the robot; the scene itself is "
+            "silent."
+        )
+    return notes
 
 
 def base_notes(arms: Sequence[ArmSource]) -> list[str]:

@@ -15,14 +15,19 @@ from scipy.spatial.transform import Rotation
 
 from experiments.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
 from experiments.report.page.replay.base_pose import base_positions, base_rotations
+from experiments.report.page.replay.lamps import Lamp, lamps_of
 from experiments.report.page.replay.shapes import Body, clothe
 from experiments.report.page.replay.tree import Poses, place_links
 from experiments.report.page.replay.uprightness import upward
 from experiments.report.page.run_source import ArmSource
+from experiments.report.page.sound import heard_of, texts_at
 from models import BadInput, Robot
 from sim.channels import AXES
 
 FloatArray = NDArray[np.float64]
+
+MOST_HEIGHTS = 40
+"""Moments at which the robot is measured, for the camera."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,8 +45,11 @@ class Motion:
     """(n, 3) of the base in m."""
     degc: FloatArray
     """(n, n_joints) temperature of the joint's motor in °C."""
+    lamps: tuple[Lamp, ...]
+    said: tuple[str, ...]
+    """(n,) what is said or played, empty in silence."""
     height: float
-    """Of its highest point above its lowest one at the start, in m."""
+    """Of its highest point above its lowest one, in m: the most of the run."""
 
 
 def dress(arm: ArmSource, robot: Robot) -> Body:
@@ -88,17 +96,28 @@ def pose_robot(arm: ArmSource, body: Body, grid_s: FloatArray) -> Motion:
         rotation=rotation,
         position=position,
         degc=degc[:, list(robot.motor_of_joint)],
-        height=_height(body, rotation[0], poses),
+        lamps=lamps_of(arm, body, rows),
+        said=tuple(texts_at(heard_of(arm), grid_s)),
+        height=_height(body, rotation, poses),
     )
 
 
 def _height(body: Body, rotation: FloatArray, poses: Poses) -> float:
+    """Return the largest of some moments: a robot may stand up."""
+    n = len(rotation)
+    some = np.unique(np.linspace(0, n - 1, MOST_HEIGHTS).astype(int))
     z = [
-        (shape.points @ poses[shape.link][0][0].T + poses[shape.link][1][0])
-        @ rotation[2]
+        np.einsum(
+            "nk,nkp->np",
+            rotation[some, 2],
+            poses[shape.link][0][some] @ shape.points.T
+            + poses[shape.link][1][some][:, :, None],
+        )
         for shape in body.shapes
     ]
-    return float(np.ptp(np.concatenate(z)))
+    highest = np.max([part.max(axis=1) for part in z], axis=0)
+    lowest = np.min([part.min(axis=1) for part in z], axis=0)
+    return float((highest - lowest).max())
 
 
 def has_base_pose(arm: ArmSource) -> bool:

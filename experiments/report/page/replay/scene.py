@@ -33,6 +33,7 @@ AMBIENT = 1.2
 """Strength of the light from everywhere, beside viser's two lamps."""
 COLOUR_STEP = 3
 """In 255ths of a colour's part."""
+LAMP_RADIUS_M = 0.009
 
 
 def build_scene(
@@ -109,6 +110,24 @@ class _Actor:
         self._label = scene.add_label(
             f"{root}/name", motion.name, position=(0.0, 0.0, 1.12 * height)
         )
+        self._lamps = [
+            scene.add_icosphere(
+                f"{paths[lamp.link]}/{_plain(lamp.name)}",
+                LAMP_RADIUS_M,
+                tuple(lamp.rgb[0].tolist()),
+                subdivisions=2,
+                position=tuple(lamp.position.tolist()),
+            )
+            for lamp in motion.lamps
+        ]
+        self._shown_rgb = [lamp.rgb[0] for lamp in motion.lamps]
+        self._said = (
+            scene.add_label(
+                f"{root}/said", "", position=(0.0, 0.0, 1.22 * height), visible=False
+            )
+            if any(motion.said)
+            else None
+        )
         self._motion = motion
         self._turns = {
             name: turns(joint, motion.q[:, robot.joint_index(name)], len(motion.q))
@@ -139,6 +158,13 @@ class _Actor:
             if np.abs(colour - self._shown_colours[j]).max() >= COLOUR_STEP:
                 drum.color = tuple(colour.tolist())
                 self._shown_colours[j] = colour
+        for k, (lamp, ball) in enumerate(zip(motion.lamps, self._lamps, strict=True)):
+            if (lamp.rgb[i] != self._shown_rgb[k]).any():
+                ball.color = tuple(lamp.rgb[i].tolist())
+                self._shown_rgb[k] = lamp.rgb[i]
+        if self._said is not None and self._said.text != motion.said[i]:
+            self._said.text = motion.said[i]
+            self._said.visible = bool(motion.said[i])
         hottest = int(motion.degc[i].argmax())
         text = f"{motion.name}: {robot.joint_names[hottest]} "
         text += f"{motion.degc[i, hottest]:.0f} °C"
