@@ -77,7 +77,7 @@ def test_a_resource_in_use_does_not_go(stage: Stage, use: str) -> None:
         stage.take("MoveHead1", "HeadYaw")
         stage.ask("MoveHead2", *needs.get(use, ("HeadYaw",)), optional=wishes)
     before = stage.picture()
-    with pytest.raises(BadInput, match="'ball' is held, waited for"):
+    with pytest.raises(BadInput, match="'ball' is held, lent, waited for"):
         stage.ledger.remove_resource("ball", stage.tick)
     assert stage.picture() == before
 
