@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 from models import Robot
-from models.rows import JointRow, LinkRow
+from models.rows import JointRow, LedRow, LinkRow
 from models.tables import read_table
 from models.urdf_tree import check_inertia
 from models.urdf_xml import Element, parse_xml
@@ -211,6 +211,22 @@ def test_every_number_says_where_it_comes_from(nao: Robot) -> None:
                 for key in f"{row['source']} {row.get('place_source', '')}".split():
                     assert f"**[{key}]**" in references, f"{path.name}: {key}"
                 assert row["status"] in ("published", "derived", "estimate")
+
+
+def test_places_of_lights_are_from_where_they_say(nao: Robot) -> None:
+    """Only the chest's is published; ears and feet follow from our own shapes."""
+    table = read_table(nao.folder / "leds.csv", LedRow, "name", "LED group")
+    published = [row.name for row in table if row.place_status == "published"]
+    assert published == ["ChestLeds"]
+    ours = [row for row in table if row.place_source == "nao-led-places"]
+    assert [row.name[-8:] for row in ours] == ["tEarLeds"] * 2 + ["FootLeds"] * 2
+    for row in ours:
+        x, y, z = row.x or 0.0, row.y or 0.0, row.z or 0.0
+        if row.link == "Head":  # its sphere in shapes.csv, to the millimetre
+            assert math.hypot(x, y, z - 0.055) == pytest.approx(0.062, abs=1e-3)
+        else:  # half of the sole ahead of the ankle's axis, above its bottom
+            assert (x, y) == (0.100 / 2.0, 0.0)
+            assert z + 0.04511 == pytest.approx(0.035, abs=2e-4)
 
 
 def test_sole_box_has_the_published_extents(nao: Robot) -> None:
