@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from models.files import check_writable, write_text
+from models.files import check_writable, write_secret, write_text
 
 STDOUT = "-"
 
@@ -27,8 +27,14 @@ def json_text(data: Mapping[str, Any]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def write_json(json_file: str | None, text: str) -> None:
+def write_json(json_file: str | None, text: str, *, holds_token: bool = False) -> None:
     """Write the file or print; None does nothing.
+
+    Args:
+        json_file: as the option has it.
+        text: of `json_text`.
+        holds_token: the file is then for its owner's eyes alone (mode 0600), whatever
+            the umask.
 
     Raises:
         NotWritten: the file cannot be written to its end.
@@ -36,4 +42,5 @@ def write_json(json_file: str | None, text: str) -> None:
     if json_file == STDOUT:
         print(text, flush=True)
     elif json_file is not None:
-        write_text(Path(json_file), text + "\n")
+        write = write_secret if holds_token else write_text
+        write(Path(json_file), text + "\n")

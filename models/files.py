@@ -6,6 +6,7 @@ an `OSError` as the operating system's own faults do, with its words in `strerro
 
 import contextlib
 import errno
+import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,6 +107,24 @@ def write_text(path: Path, text: str) -> None:
     """
     with told_if_not_written(path):
         path.write_text(text, encoding="utf-8")
+
+
+def write_secret(path: Path, text: str) -> None:
+    """Write a file that its owner alone may read, in place of what it held.
+
+    A file that was there has this mode before anything is in it; what is no file, such
+    as `/dev/null`, keeps its own.
+
+    Raises:
+        NotWritten: the operating system refuses, such as for another user's file.
+    """
+    with told_if_not_written(path):
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "w", encoding="utf-8") as file:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                os.fchmod(fd, 0o600)
+                os.ftruncate(fd, 0)
+            file.write(text)
 
 
 def why(error: Exception) -> str:

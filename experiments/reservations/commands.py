@@ -266,7 +266,8 @@ def start(
     check_json_file(json_file)
     with ServerLink(url, _secret(secret_file)) as link:
         started = link.start(name)
-    _tell(json_file, "start", **started.model_dump(mode="json"))
+    said = {"experiment": "resources start", **started.model_dump(mode="json")}
+    write_json(json_file, json_text(said), holds_token=True)
     ahead = [] if json_file == STDOUT else [started]
     while ahead:
         one = ahead.pop(0)

@@ -74,7 +74,8 @@ def run_take(cfg: TakeCfg) -> int:
                 rates=rates,
                 timeout_s=cfg.timeout_s,
             )
-            write_json(cfg.json_file, json_text(_as_json(client.name, outcome)))
+            data = json_text(_as_json(client.name, outcome))
+            write_json(cfg.json_file, data, holds_token=True)
             if outcome.token is None:
                 print(_why_not(outcome), file=sys.stderr)
                 return 1

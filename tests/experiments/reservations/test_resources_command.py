@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -270,6 +271,30 @@ def test_a_json_file_is_tried_before_anything_is_done(
     words = ("add", "cup", "--parent", "Objects", "--url", server.url)
     assert here(*words, "--json", "no/where.json").status == 2
     assert "cup" not in [row.name for row in front.snapshot().resources]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_file_with_a_token_is_for_its_owner_alone(
+    here: Here, server: ReservationServer, tmp_path: Path, is_there: bool
+) -> None:
+    rules, file = tmp_path / "rules.yaml", tmp_path / "token.json"
+    rules.write_text("behaviours: [{name: look, needs: [HeadYaw]}]\n")
+    url = ("--url", server.url)
+    assert here("upload", str(rules), *url).status == 0
+    before = os.umask(0)
+    try:
+        for words in (("take", "ball", "--for", "0"), ("start", "look")):
+            file.unlink(missing_ok=True)
+            if is_there:
+                file.write_text("a longer text than before\n" * 100)
+                file.chmod(0o666)
+            assert here(*words, "--json", str(file), *url).status == 0
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600, words
+            assert json.loads(file.read_text())["token"]
+        assert here("take", "ball", "--for", "0", "--json", "/dev/null", *url).err == ""
+        assert stat.S_IMODE(Path("/dev/null").stat().st_mode) == 0o666
+    finally:
+        os.umask(before)
 
 
 # -- bad input -------------------------------------------------------------------------
