@@ -1,4 +1,7 @@
-"""A controller that raises: one sentence says whose, in which step, at which line."""
+"""A controller that raises: one sentence says whose, in which step, at which line.
+
+The traceback stands in the run folder.
+"""
 
 import traceback
 from collections.abc import Iterator
@@ -7,7 +10,9 @@ from pathlib import Path
 
 from controllers.robot_interface import Controller
 from models import TestbedError
+from models.files import write_text
 
+TRACEBACK_FILE = "traceback.txt"
 _HERE = str(Path(__file__).resolve().parent)
 
 
@@ -23,15 +28,17 @@ class ControllerFailed(TestbedError):
             error: that it raised.
         """
         self.trace = "".join(traceback.format_exception(error))
-        """For the run folder."""
+        """For the run folder; see `keep`."""
         kind = type(error).__name__
         said = f"{kind}: {error}".rstrip(": .")
         super().__init__(
             f"controller {name!r} raised in {doing}: {said}, {_line(error)}"
         )
 
-    def told_where(self, path: Path) -> None:
-        """Say where the traceback was written."""
+    def keep(self, folder: Path) -> None:
+        """Write the traceback into a run folder, and say where it is."""
+        path = folder / TRACEBACK_FILE
+        write_text(path, self.trace)
         self.args = (f"{self} The traceback: {path}.",)
 
 

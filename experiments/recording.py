@@ -18,7 +18,6 @@ from controllers.robot_interface import Limits, Observation
 from experiments.controller_failed import ControllerFailed
 from experiments.stop_signals import why_stopped
 from models import Robot
-from models.files import write_text
 from sim.channels import AXES, Channel, observation_channels
 from sim.leds import colour_names
 from sim.recorder import Recorder
@@ -29,7 +28,6 @@ from sim.simulated_robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
 
-TRACEBACK_FILE = "traceback.txt"
 BASE_POSITION, BASE_QUATERNION = "base_position", "base_quaternion"
 """True pose of the base link's frame in the world: m, and a unit quaternion."""
 QUATERNION = ("x", "y", "z", "w")
@@ -272,6 +270,4 @@ class RunRecording:
     def keep_traceback(self, error: ControllerFailed) -> None:
         """Write where a controller raised into the run folder, and say so."""
         if self._recorder is not None:
-            path = self._recorder.folder / TRACEBACK_FILE
-            write_text(path, error.trace)
-            error.told_where(path)
+            error.keep(self._recorder.folder)

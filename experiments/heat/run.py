@@ -12,7 +12,7 @@ from typing import Any
 
 from experiments.heat.cfg import HeatCfg
 from experiments.heat.plan import plan_arms
-from experiments.heat.side_by_side import Progress, run_side_by_side
+from experiments.heat.side_by_side import Progress, outcomes_side_by_side
 from experiments.standing.arm import ArmCfg
 from experiments.standing.results import HeatResult
 from models import default_robot_folder
@@ -43,14 +43,30 @@ def run_arms(cfg: HeatCfg, arms: Sequence[ArmCfg], on_progress: Progress) -> Hea
         cfg: what was asked for.
         arms: from `plan_arms`, or `record_arms` where they shall be recorded.
         on_progress: told the number and simulated time of an arm, now and then.
+
+    Raises:
+        BadInput: none of them has a result, and the first refused its configuration.
+        TestbedError: likewise, and the first could not go on.
     """
-    results = run_side_by_side(arms, on_progress)
+    outcomes = outcomes_side_by_side(arms, on_progress)
+    ended = {
+        arm.controller: outcome.result
+        for arm, outcome in zip(arms, outcomes, strict=True)
+        if outcome.result is not None
+    }
+    if not ended:
+        outcomes[0].needed()
     return HeatResult(
         minutes=arms[0].duration_s / 60.0,
         posture=arms[0].posture,
         seed=cfg.seed,
         misalignment_deg=dict(arms[0].simulation.misalignment_deg),
-        arms={a.controller: result for a, result in zip(arms, results, strict=True)},
+        arms=ended,
+        failed={
+            arm.controller: outcome.error
+            for arm, outcome in zip(arms, outcomes, strict=True)
+            if outcome.error is not None
+        },
         settings=settings_of_run(cfg, arms[0]),
     )
 
@@ -63,10 +79,12 @@ def run_heat(cfg: HeatCfg, out: Path | None = None) -> HeatResult:
         out: run folder, as in `record_arms`; None records nothing.
 
     Returns:
-        The result; each of its arms names its run folder.
+        The result; each of its arms names its run folder. A robot whose controller
+        raised is no arm of it: `failed` says why.
 
     Raises:
         BadInput: a value cannot be used, or the folder not be made.
+        TestbedError: no robot has a result.
     """
     arms = plan_arms(cfg)
     if out is not None:
@@ -75,12 +93,13 @@ def run_heat(cfg: HeatCfg, out: Path | None = None) -> HeatResult:
 
 
 def failures(result: HeatResult) -> dict[str, str]:
-    """Return why arms ended early, by controller; empty when none did."""
-    return {
+    """Return why robots ended early, by controller; empty when none did."""
+    early = {
         name: arm.failure
         for name, arm in result.arms.items()
         if arm.failure is not None
     }
+    return early | dict(result.failed)
 
 
 def _plain(arm: ArmCfg) -> str:

@@ -40,7 +40,8 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
     _show(console, result, arms, folder)
     write_json(json_file, text)
     for name, why in failures(result).items():
-        print(f"{name}: {why}", file=sys.stderr)
+        kind = "failed" if name in result.failed else name
+        print(f"{kind}: {why}", file=sys.stderr)
     return 1 if failures(result) else 0
 
 
@@ -58,7 +59,7 @@ def _show(
     frames = {
         arm.controller: read_run(arm.folder).frame
         for arm in arms
-        if arm.folder is not None
+        if arm.folder is not None and arm.controller in result.arms
     }
     robot = arms[0].load_robot()
     limits = {joint.name: joint.effort_limit for joint in robot.joints}
@@ -78,7 +79,9 @@ def _show(
         result.posture,
         picture,
         poses={name: pose for name, pose in ends.items() if pose is not None},
-        remarks=failures(result),
+        remarks={
+            name: why for name, why in failures(result).items() if name in result.arms
+        },
         slope_deg=float(result.settings["slope_deg"]),
         settings=settings_of(result),
     )
@@ -90,8 +93,9 @@ def _show(
         soft_wrap=True,
         markup=False,
     )
+    first = next(iter(result.arms.values())).folder
     console.print(
-        f"Run folder: {folder}   (in Python: read_run({str(arms[0].folder)!r}).frame)",
+        f"Run folder: {folder}   (in Python: read_run({first!r}).frame)",
         soft_wrap=True,
         markup=False,
     )

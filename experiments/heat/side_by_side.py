@@ -36,6 +36,17 @@ class Outcome:
     error: str | None = None
     is_bad_input: bool = False
 
+    def needed(self) -> ArmResult:
+        """Return the result.
+
+        Raises:
+            BadInput: the arm refused its configuration.
+            TestbedError: it could not go on.
+        """
+        if self.result is None:
+            raise (BadInput if self.is_bad_input else TestbedError)(self.error)
+        return self.result
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Line:
@@ -82,11 +93,7 @@ def _is_orphan() -> bool:
 
 
 def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmResult]:
-    """Run all arms, as many at a time as there are cores.
-
-    Args:
-        arms: what to run.
-        on_progress: told the number and simulated time of an arm, now and then.
+    """Run all arms as `outcomes_side_by_side` does; each of them must have a result.
 
     Returns:
         The results in the order of the arms.
@@ -96,8 +103,27 @@ def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmR
         TestbedError: an arm could not go on.
         KeyboardInterrupt: after every arm has closed its run folder.
     """
+    return [outcome.needed() for outcome in outcomes_side_by_side(arms, on_progress)]
+
+
+def outcomes_side_by_side(
+    arms: Sequence[ArmCfg], on_progress: Progress
+) -> list[Outcome]:
+    """Run all arms, as many at a time as there are cores.
+
+    Args:
+        arms: what to run.
+        on_progress: told the number and simulated time of an arm, now and then.
+
+    Returns:
+        In the order of the arms; what one of them cannot do stops no other.
+
+    Raises:
+        TestbedError: the only arm has no result; or BadInput, likewise.
+        KeyboardInterrupt: after every arm has closed its run folder.
+    """
     if len(arms) == 1:  # no process to start: faster, and a debugger can follow
-        return [run_arm(arms[0], lambda time_s: on_progress(0, time_s))]
+        return [Outcome(result=run_arm(arms[0], lambda time_s: on_progress(0, time_s)))]
     context = mp.get_context("spawn")
     reports: Queue[tuple[int, float]] = context.Queue()
     stop = context.Value("i", 0)
@@ -109,7 +135,7 @@ def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmR
             futures = [pool.submit(_work, i, arm) for i, arm in enumerate(arms)]
         try:
             _follow(futures, reports, on_progress)
-            outcomes = [future.result() for future in futures]
+            return [_outcome(future) for future in futures]
         except KeyboardInterrupt as order:
             stop.value = (
                 order.number if isinstance(order, StoppedBySignal) else signal.SIGINT
@@ -117,16 +143,16 @@ def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmR
             for future in futures:
                 future.cancel()
             raise
-        except BrokenProcessPool as error:
-            raise TestbedError(
-                "the process of a robot was killed, perhaps for want of memory; the "
-                "run folders hold what was recorded."
-            ) from error
-    for outcome in outcomes:
-        if outcome.error is not None:
-            kind = BadInput if outcome.is_bad_input else TestbedError
-            raise kind(outcome.error)
-    return [outcome.result for outcome in outcomes if outcome.result is not None]
+
+
+def _outcome(future: "Future[Outcome]") -> Outcome:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        return Outcome(
+            error="the process of a robot was killed, perhaps for want of memory; the "
+            "run folders hold what was recorded."
+        )
 
 
 @contextlib.contextmanager

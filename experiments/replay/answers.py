@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from controllers.registry import make_controller
+from experiments.controller_failed import ControllerFailed
 from experiments.loop import Loop
 from experiments.timed_controller import TimedController
 from models import TestbedError
@@ -35,10 +37,15 @@ class Answers:
     """Wall times of its steps in s."""
     flags: dict[str, int]
     failure: str | None
+    folder: Path | None = None
+    """For its answers."""
 
 
 def answer(
-    observations: RecordedObservations, controller: str, on_progress: Progress
+    observations: RecordedObservations,
+    controller: str,
+    on_progress: Progress,
+    folder: Path | None = None,
 ) -> Answers:
     """Let one controller answer a whole recording, in the loop of the experiments.
 
@@ -49,6 +56,7 @@ def answer(
         observations: of the recording.
         controller: as `make_controller` takes it.
         on_progress: told how far it is.
+        folder: where its traceback goes, should it raise; None: nowhere.
     """
     period_s = observations.period_s
     replay = ReplayRobot(observations, period_s / _ticks(period_s))
@@ -57,20 +65,24 @@ def answer(
     n = len(observations)
     stiffness = np.empty((n, len(replay.robot.joints)))
     shift = np.zeros_like(stiffness)
-    loop = Loop(replay, timed, None, period_s)
     done, failure = 0, None
-    while not replay.is_over:
-        try:
+    try:
+        loop = Loop(replay, timed, None, period_s)
+        while not replay.is_over:
             loop.cycle()
-        except TestbedError as error:
-            failure = f"stopped at {replay.time_s:.2f} s: {error}"
-            break
-        stiffness[done] = loop.limits
-        if loop.shift is not None:
-            shift[done] = loop.shift
-        done += 1
-        if done % _REPORT_EVERY == 0:
-            on_progress(controller, done / n)
+            stiffness[done] = loop.limits
+            if loop.shift is not None:
+                shift[done] = loop.shift
+            done += 1
+            if done % _REPORT_EVERY == 0:
+                on_progress(controller, done / n)
+    except TestbedError as error:
+        if isinstance(error, ControllerFailed):
+            if folder is None:
+                error.args = (f"{error} With --out DIR its traceback is kept.",)
+            else:
+                error.keep(folder)
+        failure = f"stopped at {replay.time_s:.2f} s: {error}"
     on_progress(controller, 1.0)
     return Answers(
         controller=controller,
@@ -79,6 +91,7 @@ def answer(
         steps_s=timed.times_s[:done],
         flags=dict(getattr(bare, "flag_counts", {})),
         failure=failure,
+        folder=folder,
     )
 
 

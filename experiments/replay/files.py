@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.replay.answers import Answers
-from experiments.replay.results import RECORDED, ReplayResult
+from experiments.replay.results import ReplayResult
 from experiments.replay.run import Recording
 from sim.recorder import Recorder
 from sim.replay_channels import LIMITS, replay_channels, shift_channel
@@ -30,7 +30,7 @@ def write_answers(
     result: ReplayResult,
     answers: Sequence[Answers],
 ) -> None:
-    """Write a run folder for each controller, and the figures.
+    """Fill the run folder of each controller, and draw the figures beside them.
 
     The folder of a controller opens by `read_run`; its rows bear the times of the
     observations, its only channels are `limits` and, if it shifted a set-point,
@@ -45,7 +45,7 @@ def write_answers(
     robot, time_s = recording.observations.robot, recording.observations.time_s
     channels = [c for c in replay_channels(robot, exact=True) if c.name == LIMITS]
     for one in answers:
-        if one.controller == RECORDED:
+        if one.folder is None:  # the recorded one
             continue
         meta = describe_run(
             experiment="replay",
@@ -54,13 +54,11 @@ def write_answers(
             config={"controller": one.controller, "run": str(recording.run.folder)},
             robot_data=robot_data(robot),
         )
-        name = one.controller.replace(":", "-").replace("/", "-")
         said, also = [one.stiffness], []
         if one.shift is not None and one.shift.any():
             said.append(one.shift)
             also.append(shift_channel(robot, exact=True))
-        into = create_run_folder(folder, name)
-        with Recorder(into, [*channels, *also], meta) as recorder:
+        with Recorder(one.folder, [*channels, *also], meta) as recorder:
             for time, *values in zip(time_s.tolist(), *said, strict=False):
                 recorder.append(time, *values)
             recorder.close("done" if one.failure is None else f"failed: {one.failure}")

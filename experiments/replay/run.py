@@ -17,7 +17,7 @@ from experiments.replay.results import RECORDED, RecordedRun, ReplayResult
 from models import BadInput, TestbedError
 from sim.recorded_observations import RecordedObservations, read_observations
 from sim.robot_data import recorded_robot
-from sim.run_folder import Run, read_run
+from sim.run_folder import Run, create_run_folder, read_run
 
 _SHORTEST = 2
 """Observations: two make a period."""
@@ -73,15 +73,28 @@ def open_recording(cfg: ReplayCfg) -> Recording:
 
 
 def replay_controllers(
-    recording: Recording, on_progress: Progress = lambda _name, _share: None
+    recording: Recording,
+    on_progress: Progress = lambda _name, _share: None,
+    out: Path | None = None,
 ) -> tuple[ReplayResult, list[Answers]]:
     """Run every controller on the recording.
 
+    Args:
+        recording: that is open.
+        on_progress: told a controller and how far it is, now and then.
+        out: for a folder each, which `write_answers` fills; None: none.
+
     Returns:
         The comparison, and the answers that it was made of, the reference's first.
+
+    Raises:
+        TestbedError: the first one failed, and no other answers were recorded.
     """
     seen = recording.observations
-    answers = [answer(seen, name, on_progress) for name in recording.controllers]
+    answers = [
+        answer(seen, name, on_progress, None if out is None else _folder(out, name))
+        for name in recording.controllers
+    ]
     if seen.limits is not None:
         recorded = Answers(
             controller=RECORDED,
@@ -93,6 +106,10 @@ def replay_controllers(
         )
         answers.insert(0, recorded)
     return _result(recording, answers), answers
+
+
+def _folder(out: Path, controller: str) -> Path:
+    return create_run_folder(out, controller.replace(":", "-").replace("/", "-"))
 
 
 def _result(recording: Recording, answers: Sequence[Answers]) -> ReplayResult:
@@ -142,6 +159,6 @@ def _recorded_controller(run: Run) -> tuple[str, ...]:
     if name is None:
         raise BadInput(
             f"{run.folder} does not say which controller it had; name one or more by "
-            f"--controller."
+            f"--controllers."
         )
     return (name,)

@@ -36,7 +36,7 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
     check_json_file(json_file)
     folder = None if out is None else create_replay_folder(out)
     say_if_it_compiles()
-    result, answers = _with_progress(recording)
+    result, answers = _with_progress(recording, folder)
     text = json_text(result.as_json())
     to_stderr = json_file == STDOUT
     stream = sys.stderr if to_stderr else sys.stdout
@@ -55,9 +55,11 @@ def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) 
     return 1 if failures else 0
 
 
-def _with_progress(recording: Recording) -> tuple[ReplayResult, list[Answers]]:
+def _with_progress(
+    recording: Recording, folder: Path | None
+) -> tuple[ReplayResult, list[Answers]]:
     if not sys.stderr.isatty():
-        return replay_controllers(recording)
+        return replay_controllers(recording, out=folder)
     with Progress(
         TextColumn("{task.description:>14}"),
         BarColumn(),
@@ -71,4 +73,5 @@ def _with_progress(recording: Recording) -> tuple[ReplayResult, list[Answers]]:
         return replay_controllers(
             recording,
             lambda name, share: progress.update(tasks[name], completed=share),
+            folder,
         )

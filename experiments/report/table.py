@@ -43,6 +43,8 @@ def heat_table(result: HeatResult) -> Group:
     shown: list[RenderableType] = [table for table in tables if table.row_count]
     if (line := why_not_beside(result)) is not None:
         shown.insert(1, Text(f"\n{line}"))
+    if result.failed:
+        shown.append(_failed(result))
     return Group(*shown)
 
 
@@ -178,6 +180,16 @@ def _work(result: HeatResult) -> Table:
             add(_words(flag), partial(_cycles, flag=flag))
     if any(arm.failure for arm in arms):
         add("ended early", lambda arm: arm.failure or "no")
+    return table
+
+
+def _failed(result: HeatResult) -> Table:
+    """A row a robot that has no result."""
+    table = plain_table("\nWithout a result")
+    table.add_column("", no_wrap=True)
+    table.add_column("failed", overflow="fold")
+    for name, why in result.failed.items():
+        table.add_row(Text(name), Text(why))
     return table
 
 

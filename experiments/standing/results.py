@@ -83,6 +83,9 @@ class HeatResult:
     arms: dict[str, ArmResult]
     settings: dict[str, Any] = field(default_factory=dict)
     """Every other setting of the run, as given."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """Why a robot has no result, by controller: its controller raised, or its process
+    was killed. Its run folder holds what was recorded."""
 
     @property
     def not_comparable(self) -> str | None:
@@ -125,6 +128,7 @@ class HeatResult:
             "misalignment_deg": self.misalignment_deg,
             "settings": self.settings,
             "arms": arms,
+            "failed": self.failed,
             "published": {name: asdict(p) for name, p in self.published.items()},
             "not_comparable": self.not_comparable,
         }

@@ -237,6 +237,9 @@ def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
     if heat is not None:
         known = list(heat.arms)
         arms.sort(key=lambda arm: known.index(arm.name) if arm.name in known else 99)
+        warnings += [
+            f"{name} has no result: {why}" for name, why in heat.failed.items()
+        ]
         without = [name for name in known if name not in {arm.name for arm in arms}]
         warnings += [
             f"{name}: its folder is missing, with its rows." for name in without

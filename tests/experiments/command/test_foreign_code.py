@@ -1,9 +1,13 @@
 """People's own code that goes wrong: one sentence says whose and where."""
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +15,8 @@ import pytest
 from controllers import registry
 from controllers.plain import FixedStiffness
 from controllers.robot_interface import Limits, Observation
+from experiments.heat import side_by_side
+from experiments.report.page.run_source import read_source
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.engines.serial import SerialEngine
 from experiments.sweep.work import run_trial
@@ -74,6 +80,67 @@ def test_a_controller_that_raises_is_told_with_its_line(
     assert str(path.relative_to(here)) in line
     assert "Traceback (most recent call last)" in path.read_text()
     assert read_run(path.parent).state.startswith("failed: controller 'theirs' raised")
+
+
+class InThisProcess(ProcessPoolExecutor):
+    """Knows their controller, as a process of its own would by its entry point."""
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(work(*args))
+        return done
+
+
+def test_of_two_robots_the_other_one_keeps_its_table(
+    here: Path,
+    nao_testbed: Run,
+    theirs: None,
+    undrawn: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run keeps its data, whatever stops one of its robots."""
+    monkeypatch.setattr(side_by_side, "ProcessPoolExecutor", InThisProcess)
+    ran = nao_testbed(f"{WALKER} --controllers theirs:step,fixed --json run.json")
+    assert ran.status == 1
+    assert "Temperatures in °C, Stand, 0.01 min" in " ".join(ran.out.split())
+    table = ran.out.partition("Without a result")[2].partition("Run folder")[0]
+    said = "controller 'theirs' raised in step 6 (t = 0.100 s): ZeroDivisionError"
+    assert table.split()[0] == "failed"
+    assert said in " ".join(table.split())
+    (line,) = ran.err.splitlines()
+    assert line.startswith(f"failed: {said}")
+    data = json.loads((here / "run.json").read_text())
+    assert (list(data["arms"]), list(data["failed"])) == (["fixed"], ["theirs:step"])
+    (path,) = here.glob("runs/heat/*/traceback.txt")
+    assert str(path.relative_to(here)) in line
+    source = read_source(here / "runs/heat")
+    assert any(said in warning for warning in source.warnings)
+    assert [arm.name for arm in source.arms] == ["fixed", "theirs:step"]
+
+
+@pytest.mark.parametrize("door", ["step", "reset"])
+@pytest.mark.parametrize("has_folder", [True, False])
+def test_a_replay_keeps_the_traceback(
+    here: Path,
+    nao_testbed: Run,
+    theirs: None,
+    undrawn: None,
+    door: str,
+    has_folder: bool,
+) -> None:
+    nao_testbed(f"{WALKER} --controllers fixed")
+    out = " --out replay" if has_folder else ""
+    ran = nao_testbed(f"replay runs/heat/fixed --controllers fixed,theirs:{door}{out}")
+    assert ran.status == 1
+    (line,) = ran.err.splitlines()
+    assert f"controller 'theirs' raised in {door}" in line
+    path = here / f"replay/theirs-{door}/traceback.txt"
+    if has_folder:
+        assert str(path.relative_to(here)) in line
+        assert "Traceback (most recent call last)" in path.read_text()
+        assert read_run(path.parent).state.startswith("failed: stopped at ")
+    else:
+        assert "With --out DIR its traceback is kept." in line
 
 
 def test_a_controller_that_answers_nothing_is_told(

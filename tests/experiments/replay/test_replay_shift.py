@@ -297,7 +297,9 @@ def test_a_difference_in_the_shift_alone_is_seen(
     folder = arm(two_leg, tmp_path / "run", Swaying(SWAY))
     known("less", lambda: Swaying(0.75 * SWAY))
     recording = open_recording(ReplayCfg(folder=folder, controllers=("less", "fixed")))
-    result, answers = replay_controllers(recording)
+    out = tmp_path / "out"
+    out.mkdir()
+    result, answers = replay_controllers(recording, out=out)
     less = result.answers["less"]
     assert less.largest_difference == 0.0
     assert not less.is_identical
@@ -313,8 +315,6 @@ def test_a_difference_in_the_shift_alone_is_seen(
     assert "Shift of set-points by joint, in °" in text
     as_json = json.loads(json.dumps(result.as_json()))
     assert as_json["answers"]["less"]["shift"]["largest_difference_deg"] == by
-    out = tmp_path / "out"
-    out.mkdir()
     write_answers(out, recording, result, answers)
     assert (out / "shift.png").stat().st_size > 0
     written = read_run(out / "less").channel("shift").to_numpy()
@@ -327,13 +327,13 @@ def test_where_nobody_shifts_nothing_is_said_of_it(
 ) -> None:
     folder = arm(two_leg, tmp_path / "run", FixedStiffness(), 0.2)
     recording = open_recording(ReplayCfg(folder=folder, controllers=("constant:0.5",)))
-    result, answers = replay_controllers(recording)
+    out = tmp_path / "out"
+    out.mkdir()
+    result, answers = replay_controllers(recording, out=out)
     assert result.run.knows_shift
     assert not result.has_shift
     assert "shift by" not in text_of(result)
     assert "Shift of" not in text_of(result)
-    out = tmp_path / "out"
-    out.mkdir()
     write_answers(out, recording, result, answers)
     assert not (out / "shift.png").exists()
 
