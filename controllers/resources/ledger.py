@@ -567,23 +567,19 @@ class Ledger:
     def lend(self, token: Token, tick: int, names: Iterable[str]) -> None:
         """Let others have some resources of a token until it recalls them (SY-27).
 
-        They are free, and promised: whoever has one by then gives it back.
+        They are free, and promised: whoever has one by then gives it back. A token that
+        lends all that it has stays alive.
 
         Raises:
             StaleToken: it is dead; nothing changes.
             UnknownName: a resource is not known.
-            BadInput: it does not cover one of them, or would have nothing left.
+            BadInput: it does not cover one of them.
         """
         names = check_names(names, "names")
         with self._calls.at(tick):
             book = self._book
             reservation = book.live(token)
             leaves = covered(reservation, names, self.tree)
-            if len(leaves) == len(reservation.shares):
-                raise BadInput(
-                    f"token {token.id} lends all that it has; keep a resource, or "
-                    "release it."
-                )
             self._lives.see(reservation.owner)
             if book.listeners:
                 owner = reservation.owner.name
@@ -592,7 +588,7 @@ class Ledger:
                     Lent(tick=book.tick, token=token.id, owner=owner, leaves=lent)
                 )
             reservation.lent |= frozenset(leaves)
-            self._holdings.release(reservation, leaves)
+            self._holdings.release(reservation, leaves, lends=True)
 
     def lent(self, token: Token) -> tuple[str, ...]:
         """Return the leaves that a token has lent, sorted; none if it is dead."""
@@ -608,7 +604,8 @@ class Ledger:
 
         It comes before all that wait with no higher priority, and who has it gives way
         at once, whatever its policy says. A leaf that is frozen, or with preemption
-        held by a higher priority, is waited for as by any request.
+        held by a higher priority, is waited for as by any request; after a recall in
+        vain it is lent as before.
 
         Args:
             token: that lent them.

@@ -45,6 +45,8 @@ class Holdings:
                 self._book.entangled[waiting.owner] = None
         if waiting.implied:
             reservation.implied |= waiting.implied
+        if reservation.lent:
+            reservation.lent = reservation.lent.difference(shares)
         inside = {}
         for leaf, share in shares.items():
             below = leaf.seat(reservation, share)
@@ -82,11 +84,16 @@ class Holdings:
             self._waiting_list.tell_outcome(waiting)
             self._rights.tell_seated(reservation, shares)
 
-    def release(self, reservation: Reservation, leaves: Sequence[Leaf]) -> None:
-        """Give back leaves for an owner, and first what is inside of them."""
+    def release(
+        self, reservation: Reservation, leaves: Sequence[Leaf], *, lends: bool = False
+    ) -> None:
+        """Give back leaves for an owner, and first what is inside of them.
+
+        A token that lends all that it has stays alive.
+        """
         self._empty_inside(reservation, leaves)
         self._unseat(reservation, leaves)
-        is_whole = not reservation.shares
+        is_whole = not reservation.shares and not lends
         if self._book.listeners:
             self._book.emit(
                 Released(

@@ -110,6 +110,8 @@ class WaitingList:
             why = Why.FROZEN
         blockers = self.blockers(waiting)
         self.dequeue(waiting)
+        if waiting.recalls and waiting.add_to is not None:
+            waiting.add_to.lent |= waiting.shares.keys()
         waiting.ticket.outcome = Outcome(
             kind=kind,
             tick=self._book.tick,

@@ -5,7 +5,6 @@ from controllers.resources.invariants.geometry import is_opposed, scope, who_bar
 from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.replay_records import RequestState
 from controllers.resources.invariants.seam import Findings, Judge, Rule, before
-from controllers.resources.tokens import TokenId
 
 
 class Lending(Judge):
@@ -18,9 +17,8 @@ class Lending(Judge):
     invariants = ("I-27",)
 
     def __init__(self, replay: Replay) -> None:
-        """Begin with nothing lent."""
+        """Begin with no recall."""
         super().__init__(replay)
-        self._lent: dict[TokenId, set[str]] = {}
         self._recalls: list[int] = []
         """Requests of this call that recall."""
 
@@ -29,35 +27,24 @@ class Lending(Judge):
         return (
             before(t.Lent, self.has_what_it_lends),
             before(t.Requested, self.recalls_what_it_lent),
-            before(t.Granted, self.resumes_with_its_loans),
             before(t.Settled, self.is_back),
         )
 
     def has_what_it_lends(self, event: t.Lent) -> Findings:
-        """Note a loan of what a token covers."""
+        """A loan is of what its token covers."""
         token = self.replay.live(event.token)
         lacking = set(event.leaves) - set(token.seats if token else ())
         if lacking:
             yield "I-27", f"{event.owner} lends {sorted(lacking)}, which it has not"
-        self._lent.setdefault(event.token, set()).update(event.leaves)
 
     def recalls_what_it_lent(self, event: t.Requested) -> Findings:
-        """Note a recall; one of what was never lent is none."""
+        """Note a recall, of what is lent only."""
         if not event.recalls:
             return
-        lent = self._lent.get(event.add_to, set()) if event.add_to else set()
-        if not set(event.shares) <= lent:
+        token = self.replay.live(event.add_to)
+        if token is None or not token.lends(event.shares):
             yield "I-27", f"{event.owner} recalls {sorted(event.shares)}, not lent"
-        lent.difference_update(event.shares)
         self._recalls.append(event.request)
-
-    def resumes_with_its_loans(self, event: t.Granted) -> Findings:
-        """Who paused may recall what it had lent by its next token."""
-        request = self.replay.waiting(event.request)
-        resumed = request.asked.resumes if request else None
-        if resumed in self._lent and resumed != event.token:
-            self._lent[event.token] = self._lent.pop(resumed)
-        yield from ()
 
     def is_back(self, event: t.Settled) -> Findings:
         """Nothing but a freeze or authority keeps a lender from what it recalls."""

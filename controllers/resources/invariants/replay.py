@@ -36,6 +36,7 @@ class Replay(ReplayState):
             t.Requested: self._requested,
             t.Granted: self._granted,
             t.Failed: self._failed,
+            t.Lent: self._lent,
             t.Released: self._released,
             t.Revoked: self._revoked,
             t.Expired: self._expired,
@@ -128,15 +129,25 @@ class Replay(ReplayState):
             seat = SeatState(token, leaf, share, event.inside.get(name))
             token.seats[name] = seat
             leaf.seat(seat)
+        if request and request.asked.resumes in self.tokens:
+            token.lent |= self.tokens[request.asked.resumes].lent
+        token.lent.difference_update(event.shares)
         self.touch(event.shares)
 
     def _failed(self, event: t.Failed) -> None:
         why = "I-7" if event.kind is OutcomeKind.TIMED_OUT else "I-8"
         self.end_request(event.request, event.kind, why)
 
+    def _lent(self, event: t.Lent) -> None:
+        token = self.live(event.token)
+        if token is not None:
+            token.lent.update(event.leaves)
+
     def _released(self, event: t.Released) -> None:
         self.see_alive(event.owner)
-        self.unseat(event.token, event.leaves, Refusal.RELEASED)
+        token = self.live(event.token)
+        lends = token is not None and token.lends(event.leaves)
+        self.unseat(event.token, event.leaves, Refusal.RELEASED, lends=lends)
 
     def _revoked(self, event: t.Revoked) -> None:
         self.unseat(event.token, event.lost, Refusal.REVOKED)

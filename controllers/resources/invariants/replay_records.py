@@ -5,6 +5,7 @@ that a mistake there is not repeated here.
 """
 
 from bisect import bisect_left, insort
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from controllers.resources.tokens import TokenId
@@ -63,10 +64,16 @@ class TokenState:
     """By leaf."""
     implied: set[str] = field(default_factory=set)
     """Motors that came with their torque limits."""
+    lent: set[str] = field(default_factory=set)
+    """Leaves that it gave back only until it recalls them."""
     allows: dict[tuple[str, Right], bool] = field(default_factory=dict)
     """Owner and right to whether it may use that on these motors."""
     ended: Refusal | None = None
     """Why commands with it are refused; None while it is valid."""
+
+    def lends(self, leaves: Collection[str]) -> bool:
+        """Whether it gives these back only for a time: it does not end with them."""
+        return bool(leaves) and self.lent.issuperset(leaves)
 
 
 @dataclass(slots=True, eq=False)

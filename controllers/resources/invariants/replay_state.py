@@ -113,9 +113,15 @@ class ReplayState:
                 self.adding.pop(asked.add_to, None)
 
     def unseat(
-        self, token: TokenId, names: Iterable[str], ended: Refusal, why: str = "I-8"
+        self,
+        token: TokenId,
+        names: Iterable[str],
+        ended: Refusal,
+        why: str = "I-8",
+        *,
+        lends: bool = False,
     ) -> None:
-        """Take leaves from a token, which ends with the last of them."""
+        """Take leaves from a token, which ends with the last that it does not lend."""
         held = self.live(token)
         if held is None:
             return
@@ -124,7 +130,7 @@ class ReplayState:
             if seat is not None:
                 seat.leaf.unseat(seat)
                 self.touched[seat.leaf] = why
-        if not held.seats:
+        if not held.seats and not lends:
             held.ended = ended
             held.owner.tokens.pop(token, None)
             self.tangle(held.owner)

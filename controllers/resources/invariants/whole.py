@@ -171,11 +171,14 @@ class Whole(Judge):
                 "I-4",
                 f"token {token.id} is {token.owner.name}'s, not {event.owner}'s",
             )
-        if not leaves or len(set(leaves)) != len(leaves):
+        nothing = not leaves and bool(token.seats)
+        if nothing or len(set(leaves)) != len(leaves):
             yield "I-4", f"token {token.id} gives {_list(leaves)}: nothing, or twice"
         if not set(leaves) <= set(token.seats):
             yield "I-4", f"token {token.id} gives {_list(leaves)}, not all its own"
         is_whole = set(leaves) >= set(token.seats)
+        if isinstance(event, t.Released) and token.lends(leaves):
+            is_whole = False
         if getattr(event, "is_whole", is_whole) != is_whole:
             yield "I-4", f"token {token.id} ends: {not is_whole}, but covers otherwise"
 

@@ -105,7 +105,7 @@ class CommandController:
         self._count = 0
         self._orders: list[PendingOrder] = []
         """Under way, oldest first."""
-        self._joining = Joining(self._issuing, self._endings)
+        self._joining = Joining(self._issuing, self._endings, self._lending)
 
     # -- what senders call ------------------------------------------------------------
 
@@ -235,8 +235,7 @@ class CommandController:
         for order in tuple(self._orders):
             if self._endings.watch(order, tick):
                 self._orders.remove(order)
-                if order.initial:
-                    self._lending.end(order, tick)
+                self._lending.end(order, tick)
 
     # -- inside -----------------------------------------------------------------------
 
@@ -268,7 +267,7 @@ class CommandController:
         if handle.refused is None:
             waits = order.initial or joins is not None
             at_once = order.free_units if waits else handle.units
-            self._lending.end(order, tick, at_once)
+            self._lending.give(order, at_once, tick)
             self._lending.begin(order, self._orders, tick)
             self._orders.append(order)
             self._issuing.plan(order, order.free_units, tick)

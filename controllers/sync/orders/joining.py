@@ -1,6 +1,7 @@
 """Orders that join on to the motion of the order before them (SY-1)."""
 
 from controllers.sync.orders.issuing import Issuing
+from controllers.sync.orders.lending import Lending
 from controllers.sync.orders.order_endings import OrderEndings
 from controllers.sync.orders.pending_order import PendingOrder
 from controllers.sync.transmitter.words import EndReason
@@ -14,10 +15,13 @@ class Joining:
     with an initial motion.
     """
 
-    def __init__(self, issuing: Issuing, endings: OrderEndings) -> None:
-        """Build it from what issues orders and what ends them."""
+    def __init__(
+        self, issuing: Issuing, endings: OrderEndings, lending: Lending
+    ) -> None:
+        """Build it from what issues orders, what ends them, and what they lend."""
         self._issuing = issuing
         self._endings = endings
+        self._lending = lending
         self._orders: list[PendingOrder] = []
 
     def add(self, order: PendingOrder) -> None:
@@ -45,5 +49,7 @@ class Joining:
         if left is None or left > lead:
             return True
         handle.follows, order.joins = receipt, None
+        if first is not None:
+            self._lending.end(order, tick)
         self._issuing.plan(order, first, tick)
         return False

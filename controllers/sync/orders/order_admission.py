@@ -11,7 +11,7 @@ from controllers.resources.tokens import Token
 from controllers.sync.orders.content import Content
 from controllers.sync.orders.order_handle import OrderHandle
 from controllers.sync.orders.output_set import OutputSet
-from controllers.sync.orders.pending_order import PendingOrder
+from controllers.sync.orders.pending_order import PendingOrder, are_one_group
 from controllers.sync.orders.pipeline_words import NotOrdered
 from controllers.sync.orders.posture_way import find_way
 from controllers.sync.streams.stream_maker import StreamMaker
@@ -74,7 +74,7 @@ class OrderAdmission:
         if Unit.MOTION not in outputs.units:
             self._check_rights(order)
             return order
-        others = (x for x in reversed(under_way) if not _are_one_group(x, order))
+        others = (x for x in reversed(under_way) if not are_one_group(x, order))
         alive = [x for x in others if self._may_go_on(x)]
         alive.sort(key=lambda x: x.is_interrupt)  # after these the others go on
         if order.changes_posture:
@@ -148,11 +148,6 @@ class OrderAdmission:
                     order.handle.refused = NotOrdered.NO_TOKEN
                     order.handle.detail = f"{unit} commands {leaf!r}: {reason}."
                     return
-
-
-def _are_one_group(one: PendingOrder, other: PendingOrder) -> bool:
-    """Return whether two orders belong to one group."""
-    return one.handle.group is not None and one.handle.group == other.handle.group
 
 
 def _contents(order: PendingOrder) -> Iterator[tuple[Unit, Content]]:

@@ -89,3 +89,8 @@ class PendingOrder:
             return None
         points = self.outputs.points[unit]
         return SyncTag(group=key.group, points=points, preset=key.preset)
+
+
+def are_one_group(one: PendingOrder, other: PendingOrder) -> bool:
+    """Return whether two orders belong to one group."""
+    return one.handle.group is not None and one.handle.group == other.handle.group

@@ -57,7 +57,9 @@ class Admission:
 
     def _without_right(self, member: Member) -> NotReceived | None:
         _check_leaves(self._ledger, member.stream)
-        lost = lost_right(self._ledger, member.stream)
+        waits = member.key is not None
+        lent = self._ledger.lent(member.stream.token) if waits else ()
+        lost = lost_right(self._ledger, member.stream, lent)
         member.receipt.detail = lost
         return NotReceived.NO_TOKEN if lost else None
 

@@ -10,7 +10,7 @@ from controllers.resources.invariants import check
 from controllers.resources.policies import Lock, PauseOnDemand, StopOnDemand
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Lent, Requested, Revoked
-from controllers.resources.words import LossCause, Refusal
+from controllers.resources.words import LossCause, OutcomeKind, Refusal
 from models import BadInput
 from tests.controllers.resources.stage import BY_PRIORITY, Stage
 
@@ -101,12 +101,70 @@ def test_who_pauses_still_has_what_it_lent() -> None:
     assert stage.may(resumed, "TTS") is None
 
 
-def test_a_token_does_not_lend_all_or_what_it_has_not() -> None:
+@pytest.mark.requirement("SY-27", "I-27")
+def test_a_token_that_lends_all_stays_alive() -> None:
+    """It covers nothing then, and has it back when it recalls it."""
+    stage = Stage()
+    stage.owners("greeting", "talker")
+    token = stage.take("greeting", "TTS")
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    assert stage.may(token, "TTS") is Refusal.NOT_COVERED
+    stage.take("talker", "TTS")
+    stage.at(1.0)
+    ticket = stage.ledger.recall(token, stage.tick)
+    assert ticket is not None
+    assert ticket.token == token
+    assert stage.may(token, "TTS") is None
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    stage.release(token)
+    assert stage.may(token, "TTS") is Refusal.RELEASED
+    assert stage.ledger.lent(token) == ()
+
+
+@pytest.mark.requirement("I-9", "I-27")
+def test_who_is_gone_lends_nothing_any_more() -> None:
+    stage = Stage()
+    stage.owner("greeting", time_to_live_s=1.0)
+    token = stage.take("greeting", "TTS")
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    stage.until(2.0)
+    assert stage.may(token, "TTS") is Refusal.EXPIRED
+
+
+@pytest.mark.requirement("I-27")
+def test_who_recalls_in_vain_has_still_lent_it() -> None:
+    """A fault has it: the token waits for it in vain, and may recall it once more."""
+    stage = Stage()
+    stage.owner("greeting", timeout_s=1.0)
+    token = stage.take("greeting", "TTS")
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    stage.ledger.freeze(("TTS",), "brokenArm", stage.tick)
+    ticket = stage.ledger.recall(token, stage.tick)
+    stage.until(2.0)
+    assert ticket is not None
+    assert ticket.outcome is not None
+    assert ticket.outcome.kind is OutcomeKind.TIMED_OUT
+    assert stage.ledger.lent(token) == ("TTS",)
+    stage.ledger.thaw("brokenArm", stage.tick, ("TTS",))
+    stage.ledger.recall(token, stage.tick)
+    assert stage.may(token, "TTS") is None
+
+
+@pytest.mark.requirement("I-27")
+def test_what_a_lender_asks_for_anew_is_not_lent() -> None:
+    """It came back by another way, and can be lent and recalled again."""
+    stage = Stage()
+    token = lender(stage)
+    stage.take("greeting", "TTS", add_to=token)
+    assert stage.ledger.lent(token) == ()
+    assert stage.ledger.recall(token, stage.tick) is None
+    assert stage.may(token, "TTS") is None
+
+
+def test_a_token_does_not_lend_what_it_has_not() -> None:
     stage = Stage()
     stage.owner("greeting")
     token = stage.take("greeting", "TTS")
-    with pytest.raises(BadInput, match="keep a resource"):
-        stage.ledger.lend(token, stage.tick, ("TTS",))
     with pytest.raises(BadInput, match="does not cover"):
         stage.ledger.lend(token, stage.tick, ("LHand",))
     assert stage.holders("TTS") == ("greeting",)

@@ -210,6 +210,109 @@ def test_a_host_that_speaks_on_the_way_has_its_own_voice_first(nao: Robot) -> No
     assert greeting.dead_slots == 0
 
 
+def borrow(line: Line, *names: str) -> bool:
+    """Whether a guest is granted something at once."""
+    line.ledger.add_owner(Owner(name="guest"), line.tick)
+    asked = Request(owner="guest", resources=names, timeout_s=0.0)
+    outcome = line.ledger.request(asked, line.tick).outcome
+    return outcome is not None and outcome.token is not None
+
+
+@pytest.mark.requirement("SY-16", "SY-27")
+@pytest.mark.parametrize("with_light", [True, False])
+def test_units_with_tokens_of_their_own_lend_too(nao: Robot, with_light: bool) -> None:
+    """One for light and sound, or one for each: what it has, it has again in time."""
+    line = Line.of(nao)
+    legs = line.take("host", "All motors")
+    sound = line.take("host", "TTS", *(["Leds"] if with_light else []))
+    light = sound if with_light else line.take("host", "Leds")
+    tokens = {MOTION: legs, LIGHT: light, SOUND: sound}
+    handle = line.controller.submit("greet", tokens, line.tick)
+    line.slots(20)
+    assert borrow(line, "TTS", "Left eye", "Left ear")
+    line.slots(480)
+    assert handle.reason is EndReason.DONE
+    assert handle.dead_slots == 0
+    assert {event.owner for event in line.told(Revoked)} == {"guest"}
+
+
+@pytest.mark.requirement("SY-7", "SY-27")
+@pytest.mark.parametrize("first", ["motion", "sound"])
+def test_another_owners_part_of_the_group_lends_too(nao: Robot, first: str) -> None:
+    """While it waits for the motion of the group, whoever came first."""
+    line = Line.of(nao)
+    library = line.controller.library
+    parts = {
+        "motion": ("wave", line.take("mover", "All motors"), {MOTION: 30}),
+        "sound": ("hello", line.take("speaker", "TTS"), {SOUND: 70}),
+    }
+    handles = []
+    for name in sorted(parts, key=lambda name: name != first):
+        what, token, points = parts[name]
+        outputs = OutputSet(
+            name=what,
+            motion=library.motion(what) if name == "motion" else None,
+            sound=library.sound(what) if name == "sound" else None,
+            points=points,
+        )
+        handles.append(line.controller.submit(outputs, token, line.tick, group="both"))
+        line.slots(3)
+    line.slots(20)
+    assert borrow(line, "TTS")
+    line.slots(500)
+    assert [handle.reason for handle in handles] == [EndReason.DONE] * 2
+    assert len({handle.started_tick for handle in handles}) == 1
+    assert {event.owner for event in line.told(Revoked)} == {"guest"}
+
+
+@pytest.mark.requirement("SY-7", "SY-27")
+def test_a_part_is_held_again_when_the_motion_is_withdrawn(nao: Robot) -> None:
+    line = Line.of(nao)
+    library = line.controller.library
+    hello = OutputSet(name="hello", sound=library.sound("hello"), points={SOUND: 70})
+    wave = OutputSet(name="wave", motion=library.motion("wave"), points={MOTION: 30})
+    speaker, mover = line.take("speaker", "TTS"), line.take("mover", "All motors")
+    line.controller.submit(hello, speaker, line.tick, group="both")
+    moves = line.controller.submit(wave, mover, line.tick, group="both")
+    line.slots(20)
+    assert line.ledger.lent(speaker) == ("TTS",)
+    line.controller.withdraw(moves, line.tick)
+    line.slots(2)
+    assert line.ledger.lent(speaker) == ()
+    assert line.ledger.authorise(speaker, "TTS") is None
+
+
+@pytest.mark.requirement("SY-1", "SY-27")
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_what_joins_on_lends_until_its_turn(nao: Robot, is_shared: bool) -> None:
+    """By the token of the order before it, or by tokens of its own."""
+    line = Line.of(nao, posture="Stand")
+    legs = line.take("host", *(ALL if is_shared else ["All motors"]))
+    line.controller.submit("bow", legs, line.tick)
+    line.slots(3)
+    tokens = {MOTION: legs, LIGHT: legs, SOUND: legs}
+    if not is_shared:
+        tokens |= {LIGHT: line.take("host", "Leds"), SOUND: line.take("host", "TTS")}
+    rise = line.controller.submit("rise", tokens, line.tick)
+    line.slots(20)
+    assert borrow(line, "TTS", "Left eye")
+    line.slots(600)
+    assert (rise.reason, rise.dead_slots) == (EndReason.DONE, 0)
+    assert {event.owner for event in line.told(Revoked)} == {"guest"}
+
+
+@pytest.mark.requirement("SY-27")
+def test_what_the_order_before_still_uses_is_not_lent(nao: Robot) -> None:
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", *ALL)
+    line.controller.submit("greet", token, line.tick)
+    line.slots(3)
+    line.controller.submit("bow and beep", token, line.tick)
+    line.controller.submit("rise", token, line.tick)
+    line.slots(20)
+    assert not line.told(Lent), "one token, and greet shines and speaks by it"
+
+
 @pytest.mark.requirement("SY-16")
 def test_the_same_owner_may_shine_while_it_stands_up(nao: Robot) -> None:
     line = Line.of(nao)

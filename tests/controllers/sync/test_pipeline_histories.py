@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controllers.resources.invariants import JUDGES, Checker
+from controllers.resources.tokens import Token
 from controllers.resources.trace_json import event_to_line
 from controllers.sync.invariants import SYNC_JUDGES
 from controllers.sync.orders.order_handle import OrderHandle
@@ -16,6 +17,7 @@ from controllers.sync.orders.pipeline_trace import OrderEnded, OrderReceived
 from controllers.sync.transmitter.trace import Sent
 from controllers.sync.transmitter.words import EndReason
 from models import Robot
+from models.library import Unit
 from tests.controllers.sync.pipeline_world import ENTRIES, Line
 
 COMMANDS = sorted(ENTRIES["commands"])
@@ -23,7 +25,9 @@ OWNERS = {
     "body": ("All motors", "TTS"),
     "head": ("Head", "Leds"),
     "all": ("All motors", "Leds", "TTS"),
+    "apart": ("All motors", "Leds", "TTS"),
 }
+"""The last one has a token for each unit."""
 AT_REST = 1500
 """Slots after which nothing that could go on still does."""
 
@@ -72,17 +76,26 @@ def play(
     for event in line.events:
         checker.see(event)
     line.ledger.listeners.append(checker.see)
-    token = line.take(owner, *OWNERS[owner])
+    if owner == "apart":
+        units = zip(Unit, OWNERS[owner], strict=True)
+        tokens: Token | dict[Unit, Token] = {
+            unit: line.take(owner, name) for unit, name in units
+        }
+    else:
+        tokens = line.take(owner, *OWNERS[owner])
     handles: list[OrderHandle] = []
     for i, step in enumerate(steps):
         controller, tick = line.controller, line.tick
         some = handles[step.number % len(handles)] if handles else None
         if step.what in {"submit", "play"}:
             prepares = step.what == "submit"
-            handle = controller.submit(step.name, token, tick, prepares=prepares)
+            handle = controller.submit(step.name, tokens, tick, prepares=prepares)
             handles.append(handle)
         elif step.what == "interrupt":
             name = ("nod", "blink", "leap", "bow")[step.number % 4]
+            token = tokens
+            if isinstance(token, dict):
+                token = token[Unit.LIGHT if name == "blink" else Unit.MOTION]
             handles.append(controller.interrupt(name, token, tick))
         elif step.what == "withdraw" and some is not None:
             controller.withdraw(some, tick)
