@@ -121,7 +121,7 @@ def test_a_token_that_lends_all_stays_alive() -> None:
     assert stage.ledger.lent(token) == ()
 
 
-@pytest.mark.requirement("I-9", "I-27")
+@pytest.mark.requirement("I-27")
 def test_who_is_gone_lends_nothing_any_more() -> None:
     stage = Stage()
     stage.owner("greeting", time_to_live_s=1.0)
