@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from controllers.resources.core.demands import words_of
 from controllers.robot_interface import Controller
 from models import TestbedError
 from models.files import write_text
@@ -27,10 +28,9 @@ class ControllerFailed(TestbedError):
             doing: what it was asked for: `step 26 (t = 0.500 s)`.
             error: that it raised.
         """
-        self.trace = "".join(traceback.format_exception(error))
+        self.trace = traceback_of(error)
         """For the run folder; see `keep`."""
-        kind = type(error).__name__
-        said = f"{kind}: {error}".rstrip(": .")
+        said = _said(error)
         super().__init__(
             f"controller {name!r} raised in {doing}: {said}, {_line(error)}"
         )
@@ -58,6 +58,24 @@ def blamed_on(controller: Controller, doing: str) -> Iterator[None]:
     except Exception as error:
         name = getattr(controller, "name", type(controller).__name__)
         raise ControllerFailed(str(name), doing, error) from error
+
+
+def traceback_of(error: BaseException) -> str:
+    """Return an error with its lines; its words alone if those cannot be read.
+
+    Its own methods, its truth among them, are foreign code too.
+    """
+    try:
+        return "".join(traceback.format_exception(error))
+    except BaseException:  # noqa: BLE001  as foreign as what raised it
+        return words_of(error)
+
+
+def _said(error: Exception) -> str:
+    try:
+        return f"{type(error).__name__}: {error}".rstrip(": .")
+    except BaseException:  # noqa: BLE001  as above
+        return words_of(error)
 
 
 def _line(error: Exception) -> str:

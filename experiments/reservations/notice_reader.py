@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import httpx
 
+from experiments.controller_failed import traceback_of
 from experiments.reservations.event_stream import KEEP_ALIVE_S
 from experiments.reservations.link import ServerLink
 from experiments.reservations.wire_views import NoticeData
@@ -161,8 +162,9 @@ class NoticeReader:
         if self._on_notice is not None:
             try:
                 self._on_notice(notice)
-            except Exception:  # noqa: BLE001  # a user's function
-                _log.exception("on_notice raised; the next notice is read all the same")
+            except BaseException as fault:  # noqa: BLE001  # a user's function
+                said = "on_notice raised; the next notice is read all the same\n%s"
+                _log.error(said, traceback_of(fault))
 
 
 def _events(lines: Iterator[str]) -> Iterator[_Event]:

@@ -10,12 +10,10 @@ the lock: one that hangs, raises or waits for another lock stops nobody (RM-15, 
 import logging
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from controllers.resources.core.demands import words_of
 from controllers.resources.front import check_waits, give_up
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
@@ -34,6 +32,7 @@ from controllers.resources.trace import (
     Ticked,
 )
 from controllers.resources.words import Refusal, Why
+from experiments.controller_failed import traceback_of
 from experiments.reservations.inbox import Inboxes
 from experiments.reservations.outside import Function, Outside
 from experiments.reservations.outside_callbacks import OutsideCallbacks
@@ -41,6 +40,7 @@ from models import BadInput, TestbedError
 from models.real_numbers import short
 
 _LOG = logging.getLogger(__name__)
+_RAISED = "what %s the ledger raised\n%s"
 WhenDone = Callable[[Ticket], None]
 """Called once, soon, with a ticket that has its outcome."""
 _UNSEEN = (Renewed, Settled, Ticked)
@@ -90,7 +90,7 @@ class SharedLedger:
         self._callbacks = OutsideCallbacks(clock, self._demand_again)
         fault = ledger.hand_over(self._callbacks.answer, self._outside.call)
         if fault is not None:
-            _log("what listened to the ledger raised", fault)
+            _LOG.error(_RAISED, "listened to", traceback_of(fault))
         ledger.hear_at_once(self.inboxes.hear)
         ledger.hear_at_once(self._hear)
         self._timer = threading.Thread(
@@ -311,7 +311,7 @@ class SharedLedger:
         self, function: Function, args: tuple[object, ...], fault: BaseException
     ) -> None:
         """Log what code of others raised, and tell its owner, if it is known."""
-        _log("what was told of the ledger raised", fault)
+        _LOG.error(_RAISED, "was told of", traceback_of(fault))
         said = args[0] if args else None
         with self.step() as (ledger, _):
             if isinstance(said, Ticket):
@@ -345,8 +345,8 @@ class SharedLedger:
         with self.step() as (ledger, tick):
             try:
                 ledger.advance(tick)
-            except Exception:  # noqa: BLE001  time goes on, whatever was raised
-                _LOG.exception("what is due in the ledger raised")
+            except Exception as fault:  # noqa: BLE001  time goes on, whatever it is
+                _LOG.error(_RAISED, "is due in", traceback_of(fault))
 
 
 def _closed(request: Request) -> LedgerClosed:
@@ -354,12 +354,3 @@ def _closed(request: Request) -> LedgerClosed:
         f"{request.owner!r} asks a ledger that is closed; ask before `close`, or share "
         "a new ledger."
     )
-
-
-def _log(what: str, fault: BaseException) -> None:
-    """Write down an error of others; without its lines if those cannot be read."""
-    try:
-        lines = "".join(traceback.format_exception(fault))
-    except Exception:  # noqa: BLE001  its own methods are foreign code too
-        lines = words_of(fault)
-    _LOG.error("%s\n%s", what, lines)

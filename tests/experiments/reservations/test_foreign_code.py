@@ -361,11 +361,20 @@ class NeitherError(Exception):
         raise RuntimeError
 
 
+class EndingTruthError(NeitherError):
+    """Ends the program of who asks."""
+
+    def __bool__(self) -> bool:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("raised", [NeitherError, EndingTruthError])
 @pytest.mark.requirement("RM-33")
 def test_an_error_that_cannot_be_written_down_ends_no_thread(
     front: SharedLedger,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
+    raised: type[NeitherError],
 ) -> None:
     ended: list[object] = []
     monkeypatch.setattr(threading, "excepthook", ended.append)
@@ -373,12 +382,12 @@ def test_an_error_that_cannot_be_written_down_ends_no_thread(
 
     def raises() -> None:
         calls.append(1)
-        raise NeitherError
+        raise raised
 
     front.on_change.append(raises)
     add(front, "a")
     eventually(lambda: len(calls) == 1)
     front.take(wish("a"))
     eventually(lambda: len(calls) >= 2)
-    eventually(lambda: "NeitherError()" in caplog.text)
+    eventually(lambda: f"{raised.__name__}()" in caplog.text)
     assert not ended

@@ -163,14 +163,22 @@ def test_a_remote_callback_is_told_and_releases_when_it_is_ready(
     assert two.take("ball", timeout_s=AT_MOST_S).is_granted
 
 
+class NeitherError(Exception):
+    """Cannot be asked whether it is true, as those who write it down do."""
+
+    def __bool__(self) -> bool:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("raised", [ValueError, NeitherError, KeyboardInterrupt])
 def test_what_on_notice_raises_does_not_end_the_reading(
-    robots: Callable[..., Client],
+    robots: Callable[..., Client], raised: type[BaseException]
 ) -> None:
     heard: list[NoticeData] = []
 
     def hear(notice: NoticeData) -> None:
         heard.append(notice)
-        raise ValueError("a mistake of the user")
+        raise raised
 
     one, two = robots("robot 1", on_notice=hear), robots("robot 2")
     one.take("ball")
