@@ -98,7 +98,7 @@ class Ledger:
         self._holdings = holdings = Holdings(book, waiting_list, rights)
         self._granting = Granting(book, waiting_list, holdings)
         self._demands = Demands(book, waiting_list, self._granting)
-        self._lives = Lives(book, waiting_list, holdings)
+        self._lives = Lives(book, waiting_list, holdings, rights)
         self._body = BodyStates(book, holdings, self._demands, rights)
         self._claimed: list[object] = []
         self._commands = 0
@@ -243,6 +243,21 @@ class Ledger:
             return reason
         by, resource = self._book.live(token), self._resources.leaf(motor)
         return None if may_shift(resource, by) else reason
+
+    def left_out(self, token: Token, limit: str) -> tuple[str, ...]:
+        """Return the motors whose torque limit a valid token leaves as it is (I-22).
+
+        A virtual owner has them: they are nobody's to limit, but of who is entrusted.
+
+        Raises:
+            UnknownName: there is no such leaf.
+            BadInput: it is a composite, or the token is none.
+        """
+        motors = self._resources.leaf(limit).limits
+        frozen = tuple([motor.name for motor in motors if motor.is_frozen])
+        if not frozen or self._book.live(token).owner.is_entrusted:
+            return ()
+        return frozen
 
     def covers(self, token: Token, leaf: str) -> bool:
         """Whether a live token covers a leaf, may its holder use it now or not.
@@ -460,10 +475,7 @@ class Ledger:
             BadInput: others are a part of it.
         """
         with self._calls.at(tick):
-            record = self._book.owner(owner)
-            self._lives.forget(record)
-            if record.is_entrusted:
-                self._rights.entrust(record, is_entrusted=False)
+            self._lives.forget(self._book.owner(owner))
 
     # -- what holders allow -----------------------------------------------------------
 
@@ -471,7 +483,8 @@ class Ledger:
         """Let an owner limit and shift all motors whose holders do not forbid it.
 
         So is the controller of the stiffness, which whoever lets robots move installs.
-        What it limits it takes without the motors.
+        What it limits it takes without the motors. It ends with the owner: who comes
+        back by that name is entrusted anew, or not.
 
         Raises:
             UnknownName: the owner is not known.

@@ -324,6 +324,18 @@ class Executed(Event):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LeftOut(Event):
+    """A command of a torque limit, told next, leaves that of these motors as it is.
+
+    A virtual owner has them, and whoever commands is not entrusted with them.
+    """
+
+    command: int
+    leaves: Names
+    """Of the motors."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Unshifted(Event):
     """The gate takes back the shift of leaves: the right to shift them has ended."""
 

@@ -6,6 +6,7 @@ from functools import partial
 from controllers.resources.core.book import Book
 from controllers.resources.core.holdings import Holdings
 from controllers.resources.core.records import OwnerRecord
+from controllers.resources.core.rights import Rights
 from controllers.resources.core.timers import Due
 from controllers.resources.core.waiting_list import WaitingList
 from controllers.resources.owner import Owner
@@ -21,10 +22,15 @@ class Lives:
     """Knows owners, hears signs of life, and ends what the silent ones had."""
 
     def __init__(
-        self, book: Book, waiting_list: WaitingList, holdings: Holdings
+        self,
+        book: Book,
+        waiting_list: WaitingList,
+        holdings: Holdings,
+        rights: Rights,
     ) -> None:
         """Work on a book, by its moves."""
         self._book = book
+        self._rights = rights
         self._waiting_list = waiting_list
         self._holdings = holdings
         self._added = 0
@@ -161,6 +167,10 @@ class Lives:
                 self._holdings.expire(reservation)
         for loser in list(record.losers):
             loser.forget()
+        if (
+            record.is_entrusted
+        ):  # so is who comes back by this name, if somebody says so
+            self._rights.entrust(record, is_entrusted=False)
 
     def _ticks(self, live_s: float) -> int:
         return max(1, self._book.cfg.ticks(live_s))

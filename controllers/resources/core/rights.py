@@ -133,9 +133,10 @@ def may_shift(motor: Leaf, by: Reservation) -> bool:
     if said is not None and said.get((by.owner, Right.SHIFT)):
         return True
     limits = motor.limited
-    return (not limits or any(limit in by.shares for limit in limits)) and _consents(
-        motor, by.owner, Right.SHIFT
+    has_limit = not limits or any(
+        limit in by.shares and not limit.is_lent(by) for limit in limits
     )
+    return has_limit and _consents(motor, by.owner, Right.SHIFT)
 
 
 def motors_besides(shares: Iterable[Leaf], owner: OwnerRecord) -> Shares:

@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Rejected
-from controllers.resources.words import Refusal
 from models import BadInput
 from models.real_numbers import short
 
@@ -30,19 +29,15 @@ class Batch:
         self.is_broken = False
         """Whether one of them was refused: then none of them is written."""
         self.refused: Rejected | None = None
-        """The command that was refused, None as long as none is."""
+        """The command, or the use of a right, that was refused; None: none was."""
         self.why = ""
         """Which leaf broke it, and the reason; empty as long as none has."""
 
     def break_by(self, rejected: Rejected) -> None:
         """Let none of them be written; the first refusal stays the reason."""
         self.refused = self.refused or rejected
-        self.break_for(rejected.resource, rejected.reason)
-
-    def break_for(self, leaf: str, reason: Refusal) -> None:
-        """Let none of them be written, for a right that does not hold."""
         self.is_broken = True
-        self.why = self.why or f"{leaf}: {reason}"
+        self.why = self.why or f"{rejected.resource}: {rejected.reason}"
 
 
 def check_batch(parts: object, rights: object) -> None:

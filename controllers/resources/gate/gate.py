@@ -266,8 +266,10 @@ class Gate:
 
         Then motors whose last commander lost them, and that nobody commands in this
         slot, get their safe set-point (`safe_set_points`); a stiffness stays as it was
-        commanded last. Effort caps bound the stiffness as long as they stand. The
-        set-point of a motor without any stiffness follows its encoder (`limp_motors`).
+        commanded last, and that of a motor which a virtual owner has is nobody's to
+        command who is not entrusted. Effort caps bound the stiffness as long as they
+        stand. The set-point of a motor without any stiffness follows its encoder
+        (`limp_motors`).
         A shift of the set-points is put on top (`submit_shift`).
 
         Args:
@@ -289,6 +291,7 @@ class Gate:
             self._outputs.begin()
             holding, rejected = self._slot.test_again()
             written = self._slot.put(holding)
+            left_out = self._leave_out_frozen(written)
             lost = self._safety.put(written)
             rejected += self._shifts.put()
             self._limp.follow(written)
@@ -299,6 +302,8 @@ class Gate:
             self._safety.keep(lost)
             self._shifts.keep()
             for line, token in written.items() if self._trace.is_read() else ():
+                if line in left_out:
+                    self._trace.left_out(line.command, left_out[line])
                 self._trace.executed(line.command, token, line.name)
             if lost:
                 self._trace.made_safe(line.name for line in lost)
@@ -315,6 +320,21 @@ class Gate:
         commands = list(zip(repeat(token), lines, values))
         with self._quiet:
             return self._slot.take_all(commands).refused
+
+    def _leave_out_frozen(
+        self, written: Mapping[Line, Token]
+    ) -> dict[Line, tuple[str, ...]]:
+        """Keep the torque limit of motors that are not for who commands it (I-22)."""
+        left_out = {}
+        for line in self._limits:
+            token = written.get(line)
+            motors = () if token is None else self._ledger.left_out(token, line.name)
+            if motors:
+                left_out[line] = motors
+                lines = [self._lines[name] for name in motors if name in self._lines]
+                joints = [joint for one in lines for joint in one.writer.joints]
+                self._outputs.keep_stiffness(joints)
+        return left_out
 
     def _line(self, leaf: str) -> Line:
         """Return the line of a leaf: of one without a device, one for this use."""

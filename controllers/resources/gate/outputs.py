@@ -89,6 +89,11 @@ class Outputs:
             self._limp = _limp_joints(np.minimum(self.stiffness, self.cap))
         return self._limp
 
+    def keep_stiffness(self, joints: Sequence[int]) -> None:
+        """Let joints have the stiffness that was commanded before this slot."""
+        where = list(joints)
+        self.stiffness[where] = self._stiffness[where]
+
     def bound(self, cap: FloatArray) -> None:
         """Let these caps hold from this slot on, (n_joints,) in [0, 1]."""
         self.cap = cap

@@ -130,8 +130,10 @@ class Slot:
                 line.token = None
         watched, self._watched = self._watched, []
         for batch in watched:
-            if batch.tested != changes:
-                self._test_rights(batch)
+            if batch.tested != changes and not batch.is_broken:
+                refused = self._test_rights(batch)
+                if refused is not None:
+                    rejected.append(refused)
         return holding, rejected
 
     def put(self, holding: Iterable[Line]) -> dict[Line, Token]:
@@ -163,15 +165,20 @@ class Slot:
             ends = [x for x in others if x not in {None, Refusal.FROZEN}]
             return ends[0] if ends else Refusal.NOT_COVERED
 
-    def _test_rights(self, batch: Batch) -> None:
-        """Break a batch if one of its rights does not hold."""
+    def _test_rights(self, batch: Batch) -> Rejected | None:
+        """Break a batch if one of its rights does not hold, and tell that as a refusal.
+
+        Of a batch that is broken already nothing more is told.
+        """
         batch.tested = self._ledger.changes
         for token, leaves in batch.rights:
             for leaf in leaves:
                 reason = self.reason(token, leaf)
                 if reason is not None:
-                    batch.break_for(leaf, reason)
-                    return
+                    refused = self.trace.refused(token, leaf, reason)
+                    batch.break_by(refused)
+                    return refused
+        return None
 
     def _reject(self, line: Line, token: Token | None, reason: Refusal) -> Rejected:
         """Refuse the command that waits on a line, and break its batch."""

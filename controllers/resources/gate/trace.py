@@ -12,6 +12,7 @@ from controllers.resources.trace import (
     Commanded,
     Event,
     Executed,
+    LeftOut,
     MadeSafe,
     Rejected,
     Unshifted,
@@ -87,6 +88,11 @@ class GateTrace:
         """Tell that a command was written."""
         tick = self._ledger.tick
         self._emit(Executed(tick=tick, command=command, token=token.id, resource=leaf))
+
+    def left_out(self, command: int, motors: Iterable[str]) -> None:
+        """Tell that a limit, told next as written, is none of these motors'."""
+        tick, leaves = self._ledger.tick, tuple(sorted(motors))
+        self._emit(LeftOut(tick=tick, command=command, leaves=leaves))
 
     def unshifted(self, leaves: Collection[str]) -> None:
         """Tell that the shift of leaves is taken back."""

@@ -25,6 +25,8 @@ class Commands(Judge):
         super().__init__(replay)
         self._open: dict[int, t.Commanded] = {}
         self._last = 0
+        self._left_out: dict[int, tuple[str, ...]] = {}
+        """Number of a command of a torque limit to motors that it does not limit."""
         self._written_at: int | None = None
         """Tick of the last write whose slot is not over yet."""
 
@@ -32,6 +34,7 @@ class Commands(Judge):
         """Look at commands and at what became of them."""
         return (
             before(t.Commanded, self.note_command),
+            before(t.LeftOut, self.note_left_out),
             before(t.Executed, self.written_rightly),
             before(t.Rejected, self.refused_rightly),
         )
@@ -48,9 +51,15 @@ class Commands(Judge):
             self._written_at = None
         self._open[event.command] = event
 
+    def note_left_out(self, event: t.LeftOut) -> Findings:
+        """Remember what the next write does not limit."""
+        self._left_out[event.command] = event.leaves
+        yield from ()
+
     def written_rightly(self, event: t.Executed) -> Findings:
         """Only a valid, genuine token that covers the leaf moves it."""
         asked = self._open.pop(event.command, None)
+        left_out = self._left_out.pop(event.command, ())
         yield from self._answers(event, asked)
         self._written_at = event.tick
         if asked is not None and not asked.is_genuine:
@@ -68,6 +77,13 @@ class Commands(Judge):
             yield "I-14", f"{event.token} {what} {event.resource} without the right"
         elif reason is not None:
             yield "I-11", f"token {event.token} moves {event.resource}: {reason}"
+        elif held is not None and left_out != self._not_for(held, event.resource):
+            told = ", ".join(left_out) or "nothing"
+            yield (
+                "I-22",
+                f"{event.token} limits by {event.resource}, leaving out {told}, which "
+                "is not what virtual owners have",
+            )
 
     def refused_rightly(self, event: t.Rejected) -> Findings:
         """The reason is the first that holds."""
@@ -96,6 +112,11 @@ class Commands(Judge):
             yield "I-14", f"command {event.command} is {what}, but {why}"
         elif (asked.token, asked.resource) != (event.token, event.resource):
             yield "I-14", f"command {event.command} is {what} as another one"
+
+    def _not_for(self, held: TokenState, limit: str) -> tuple[str, ...]:
+        """Return the motors whose torque a token may not limit as they are frozen."""
+        motors = () if held.owner.is_entrusted else self.replay.leaf(limit).limits
+        return tuple(sorted(x for x in motors if self.replay.leaf(x).is_frozen))
 
     def _limits(self, held: TokenState, resource: str) -> bool:
         return bool(self.replay.leaf(resource).limits) and resource in held.seats

@@ -168,7 +168,10 @@ def may_shift(motor: LeafState, token: TokenState) -> bool:
     if any(seat.token.allows.get(right) for seat in motor.seats[-1:]):
         return True
     limits = motor.limited_by
-    has_limit = not limits or any(name in token.seats for name in limits)
+    has_limit = not limits or any(
+        name in token.seats and not token.seats[name].leaf.is_lent(token.id)
+        for name in limits
+    )
     return has_limit and consents(motor, token.owner, Right.SHIFT)
 
 

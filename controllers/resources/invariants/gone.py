@@ -88,6 +88,9 @@ class Gone(Judge):
         for token in self._ending:
             if token.ended is None:
                 yield "I-9", f"{token.owner.name} is gone; token {token.id} is valid"
+        for owner in self._crashed:
+            if owner.is_entrusted and owner.is_gone:
+                yield "I-9", f"{owner.name} is gone; it is entrusted"
         for request in self._cancelled:
             if request.outcome is not OutcomeKind.CANCELLED:
                 which = f"request {request.number}"

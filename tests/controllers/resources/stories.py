@@ -217,6 +217,12 @@ def rights() -> list[Event]:
             ledger.freeze(["HeadYaw"], "tired", tick, effort_cap=0.7, is_total=False)
         ledger.advance(tick)
         gate.flush(tick)
+    ledger.drop("controller", 7)
+    ledger.freeze(["HeadYaw"], "broken", 7)
+    ticket = ledger.request(Request(owner="stranger", resources=("Stiffness",)), 7)
+    gate.submit(ticket.token, "Stiffness", 0.0)
+    ledger.advance(8)
+    gate.flush(8)
     return events
 
 

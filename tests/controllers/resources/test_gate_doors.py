@@ -16,7 +16,9 @@ from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.tokens import Token
 from controllers.resources.trace import (
     Commanded,
+    Entrusted,
     Executed,
+    LeftOut,
     MadeSafe,
     Notified,
     Rejected,
@@ -395,15 +397,87 @@ def test_who_has_the_stiffness_has_the_motors_and_gives_them_back_with_it(
 
 
 @pytest.mark.requirement("RM-43")
+@pytest.mark.parametrize("first", ["Stiffness", "freeze"])
+@pytest.mark.parametrize("value", [0.5, 0.0])
 def test_a_hot_motor_leaves_the_stiffness_of_the_others_to_who_has_it(
-    world: World,
+    world: World, first: str, value: float
 ) -> None:
-    token = world.take("massage", "Stiffness")
+    """And its own to hotEngine: nobody else makes it limp, or hotter (I-22)."""
+    token = world.take("massage", "Stiffness") if first == "Stiffness" else None
     world.ledger.freeze(["HeadYaw"], "hotEngine", 0, effort_cap=0.3)
-    assert world.gate.submit(token, "Stiffness", 0.5) is None
+    token = token or world.take("massage", "Stiffness")
+    assert world.gate.submit(token, "Stiffness", value) is None
     world.flush()
     assert world.stiffness_of("HeadYaw") == 0.3
-    assert world.stiffness_of("HeadPitch") == 0.5
+    assert world.stiffness_of("HeadPitch") == value
+    (left_out,), (executed,) = world.told(LeftOut), world.told(Executed)
+    assert (left_out.command, left_out.leaves) == (executed.command, ("HeadYaw",))
+    world.ledger.thaw("hotEngine", world.ledger.tick)
+    world.flush()
+    assert world.stiffness_of("HeadYaw") == 1.0
+
+
+@pytest.mark.requirement("I-22")
+def test_a_broken_motor_of_two_joints_is_made_limp_by_nobody(world: World) -> None:
+    world.ledger.freeze(["LHipYawPitch"], "brokenHip", 0)
+    token = world.take("massage", "Stiffness")
+    limits = np.zeros(len(world.robot.q))
+    assert world.gate.submit_stiffness(token, limits) is None
+    world.flush()
+    stiff = [world.stiffness_of(x) for x in ("LHipYawPitch", "RHipYawPitch")]
+    assert stiff == [1.0, 1.0]
+    assert world.stiffness_of("LHipRoll") == 0.0
+
+
+@pytest.mark.requirement("RM-43")
+def test_who_is_entrusted_limits_a_hot_motor(world: World) -> None:
+    token = entrusted(world)
+    world.ledger.freeze(["HeadYaw"], "hotEngine", 0, effort_cap=0.3)
+    assert world.gate.submit(token, "Stiffness", 0.2) is None
+    world.flush()
+    assert world.stiffness_of("HeadYaw") == 0.2
+    assert not world.told(LeftOut)
+
+
+@pytest.mark.requirement("I-9")
+@pytest.mark.parametrize("how", ["dropped", "silent", "with its parent"])
+def test_nobody_is_entrusted_by_a_name_whose_owner_is_gone(
+    world: World, how: str
+) -> None:
+    live_s = 0.01 if how == "silent" else None
+    parent = "whole" if how == "with its parent" else None
+    world.ledger.add_owner(Owner(name="whole"), 0)
+    owner = Owner(name=CONTROLLER, parent=parent, priority=5, time_to_live_s=live_s)
+    world.ledger.add_owner(owner, 0)
+    world.ledger.entrust(CONTROLLER, 0)
+    if how == "silent":
+        world.flush()
+        world.flush()
+    else:
+        world.ledger.drop(parent or CONTROLLER, 0)
+    world.take("walk", "All motors", priority=6)
+    once = Request(owner=CONTROLLER, resources=("Stiffness",), timeout_s=0.0)
+    assert world.ask(once) is None
+    told = [event.is_entrusted for event in world.told(Entrusted)]
+    assert told == [True, False]
+
+
+@pytest.mark.requirement("I-14")
+def test_who_is_entrusted_shifts_nothing_by_what_its_part_has(world: World) -> None:
+    token = entrusted(world)
+    look = world.take("look", "HeadYaw")
+    world.gate.submit(look, "HeadYaw", 0.0)
+    world.flush()
+    world.ledger.add_owner(Owner(name="part", parent=CONTROLLER), world.ledger.tick)
+    world.ledger.entrust("part", world.ledger.tick)
+    once = Request(owner="part", resources=("Stiffness",))
+    part = world.ask(once)
+    assert part is not None
+    refused = world.gate.submit_shift(token, shifted(world))
+    assert refused is not None
+    assert refused.reason is Refusal.NOT_COVERED
+    world.ledger.release(part, world.ledger.tick)
+    assert world.gate.submit_shift(token, shifted(world)) is None
 
 
 @pytest.mark.requirement("I-14")

@@ -99,6 +99,34 @@ def a_limit_set_beside_a_holder_who_forbids_it(tale: Tale, is_wrong: bool) -> No
     tale.write(1, token, LIMIT)
 
 
+def a_limit_of_a_frozen_motor(tale: Tale, is_wrong: bool) -> None:
+    limits(tale)
+    tale.freeze("HeadYaw")
+    tale.settle()
+    token = take_limit(tale, "bob")
+    tale.command(1, token, LIMIT)
+    if not is_wrong:
+        tale.say(t.LeftOut, command=1, leaves=("HeadYaw",))
+    tale.write(1, token, LIMIT)
+
+
+def a_limit_that_leaves_out_what_is_free(tale: Tale, is_wrong: bool) -> None:
+    limits(tale)
+    token = take_limit(tale, "bob")
+    tale.command(1, token, LIMIT)
+    if is_wrong:
+        tale.say(t.LeftOut, command=1, leaves=("HeadYaw",))
+    tale.write(1, token, LIMIT)
+
+
+def who_is_gone_and_entrusted(tale: Tale, is_wrong: bool) -> None:
+    limits(tale, entrusts="bob")
+    tale.say(t.Crashed, owner="bob")
+    if not is_wrong:
+        tale.say(t.Entrusted, owner="bob", is_entrusted=False)
+    tale.settle()
+
+
 def a_shift_by_a_stranger(tale: Tale, is_wrong: bool) -> None:
     limits(tale)
     held = tale.take("ann", "HeadYaw")
@@ -222,6 +250,21 @@ CASES = [
 @pytest.mark.parametrize("case", CASES)
 def test_the_wrong_tale_is_found(case: Callable[[Tale, bool], None]) -> None:
     assert_told_apart("I-14", case)
+
+
+@pytest.mark.requirement("I-22")
+@pytest.mark.parametrize(
+    "case", [a_limit_of_a_frozen_motor, a_limit_that_leaves_out_what_is_free]
+)
+def test_a_frozen_motors_limit_is_left_alone(
+    case: Callable[[Tale, bool], None],
+) -> None:
+    assert_told_apart("I-22", case)
+
+
+@pytest.mark.requirement("I-9")
+def test_who_is_gone_is_not_entrusted() -> None:
+    assert_told_apart("I-9", who_is_gone_and_entrusted)
 
 
 @pytest.mark.requirement("I-14", "I-22")
