@@ -439,7 +439,7 @@ def test_who_is_entrusted_limits_a_hot_motor(world: World) -> None:
     assert not world.told(LeftOut)
 
 
-@pytest.mark.requirement("I-9")
+@pytest.mark.requirement("I-14")
 @pytest.mark.parametrize("how", ["dropped", "silent", "with its parent"])
 def test_nobody_is_entrusted_by_a_name_whose_owner_is_gone(
     world: World, how: str

@@ -262,7 +262,7 @@ def test_a_frozen_motors_limit_is_left_alone(
     assert_told_apart("I-22", case)
 
 
-@pytest.mark.requirement("I-9")
+@pytest.mark.requirement("I-14")
 def test_who_is_gone_is_not_entrusted() -> None:
     assert_told_apart("I-9", who_is_gone_and_entrusted)
 
