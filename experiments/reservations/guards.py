@@ -13,6 +13,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from experiments.reservations.wire import printable
+
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 EPOCH_HEADER = "reservation-epoch"
 
@@ -84,7 +86,9 @@ class Guard:
             )
             return refusal
         size = headers.get("content-length", "0")
-        if not size.isdecimal() or int(size) > self._max_body:
+        digits = size.lstrip("0") or "0"
+        is_short = size.isdecimal() and len(digits) <= len(str(self._max_body))
+        if not is_short or int(digits) > self._max_body:
             return error_response(
                 413, f"the body is too large; this server takes {self._max_body} bytes."
             )
@@ -105,8 +109,12 @@ class Guard:
 
 
 def error_response(status: int, text: str) -> JSONResponse:
-    """Return an error in the form of this server: `{"error": "..."}`."""
-    return JSONResponse({"error": text}, status_code=status)
+    """Return an error in the form of this server: `{"error": "..."}`.
+
+    Its lines can be printed as they are, whatever of the request they repeat.
+    """
+    lines = "\n".join(map(printable, text.split("\n")))
+    return JSONResponse({"error": lines}, status_code=status)
 
 
 def _without_port(host: str) -> str:

@@ -46,11 +46,13 @@ def add_error_answers(app: FastAPI, max_body: int) -> None:
         assert isinstance(error, HTTPException)
         text = str(error.detail)
         if error.status_code == 404:
-            text = f"there is no {request.url.path!r} here; GET / shows what is."
+            path = request.url.path[:100]
+            text = f"there is no {path!r} here; GET / shows what is."
         elif error.status_code == 413:
             text = f"the body is too large; this server takes {max_body} bytes."
         elif error.status_code == 405:
-            text = f"{request.method} {request.url.path} is nothing to do here."
+            path = request.url.path[:100]
+            text = f"{request.method} {path} is nothing to do here."
         elif error.status_code == 400:  # too deep, too many digits, not UTF-8
             text = (
                 "the body cannot be read; send JSON in UTF-8, flat, of short numbers."
@@ -62,7 +64,7 @@ def _explain(error: RequestValidationError) -> str:
     """Say what is wrong with a request, field by field."""
     texts = []
     for fault in error.errors()[:5]:
-        place = ".".join(str(part) for part in fault["loc"][1:])
+        place = ".".join(str(part) for part in fault["loc"][1:])[:100]
         if fault["type"] == "json_invalid":
             detail = fault.get("ctx", {}).get("error", "")
             texts.append(f"the body is not JSON, at character {place}: {detail}")

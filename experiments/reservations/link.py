@@ -27,6 +27,7 @@ from experiments.reservations.wire import (
     StartedData,
     TakenData,
     Verdict,
+    printable,
 )
 from experiments.reservations.wire_views import SnapshotData
 from models import BadInput, TestbedError
@@ -304,8 +305,3 @@ def _refusal(answer: httpx.Response) -> TestbedError:
         return ServerUnreachable(text)
     kind = NotRegistered if answer.status_code == 410 else Refused
     return kind(answer.status_code, text)
-
-
-def printable(text: str) -> str:
-    """Return a text of others without what a terminal would obey."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

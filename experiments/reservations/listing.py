@@ -5,7 +5,7 @@ Each line is: name, arrow, owner and how it holds, waiters, their number.
 
 from collections.abc import Iterator
 
-from experiments.reservations.link import printable
+from experiments.reservations.wire import printable
 from experiments.reservations.wire_views import HoldingData, RowData, SnapshotData
 
 

@@ -15,7 +15,7 @@ from controllers.resources.request import Outcome
 from controllers.resources.words import NoticeKind
 from experiments.json_file import STDOUT, json_text, write_json
 from experiments.reservations.client import Client
-from experiments.reservations.link import printable
+from experiments.reservations.wire import printable
 from experiments.reservations.wire_views import NoticeData
 from models import BadInput
 from models.rows import number_of

@@ -32,6 +32,11 @@ MAX_WAIT_S = 25.0
 """Longest time that the server keeps one call waiting; the client then asks again."""
 
 
+def printable(text: str) -> str:
+    """Return a text of others without what a terminal would obey."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def _printable(name: str) -> str:
     """Refuse what a terminal would obey, or nobody could see (RM-63)."""
     for character in name:
