@@ -1,5 +1,6 @@
-# `make run` shows the heat experiment, `make test` checks everything. Each first makes
-# .venv: from requirements.lock to run, with requirements-dev.lock on top to develop.
+# `make run` shows the heat experiment, `make test` checks what is quick to check and
+# `make test-all` everything. Each first makes .venv: from requirements.lock to run,
+# with requirements-dev.lock on top to develop.
 # Nothing else than Python 3.11 and make is needed.
 
 SHELL := bash
@@ -21,6 +22,9 @@ CHECKED := $(wildcard $(PACKAGES) tests docs examples)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 LINTED := $(CHECKED) $(NOTEBOOKS)
 JOBS ?= 2
+PYTEST = $(BIN)/pytest --quiet --numprocesses=$(JOBS) --dist=worksteal
+# What the quick tests are run with besides; `make test-all` measures their coverage.
+MEASURE ?=
 # Where `make run` puts its run; give another one to keep several.
 OUT ?= runs/heat
 
@@ -43,18 +47,23 @@ if [ -z "$$python" ]; then \
 fi
 endef
 
-.PHONY: help run test format lint types unit docs lock clean
+.PHONY: help run test test-all format lint types quick long docs lock clean
 
 help:  ## say what can be made
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: $(READY)  ## two robots stand for 15 minutes; prints the table, draws the figures
 	@echo "== two robots stand for 15 minutes of their time: half a minute or so of yours"
 	@$(BIN)/nao-testbed heat --preset document --out $(OUT)
 
-test: $(DEV)  ## format, lint, types, documents, tests, notebooks, examples
+test: $(DEV)  ## format, lint, types, documents and quick tests: four minutes
 	@$(MAKE) --keep-going --jobs=$(JOBS) --output-sync=target lint types
-	@$(MAKE) unit
+	@$(MAKE) quick
+	@echo "== all quick checks passed"
+
+test-all: $(DEV)  ## the same with coverage, then slow tests, examples and notebooks
+	@$(MAKE) test MEASURE="--cov --cov-report=term:skip-covered"
+	@$(MAKE) long
 	@echo "== all checks passed"
 
 lint: $(DEV)  ## check format and style, and that generated documents are fresh
@@ -67,10 +76,13 @@ types: $(DEV)  ## mypy, strict
 	@echo "== types"
 	@$(BIN)/mypy --no-error-summary $(CHECKED)
 
-unit: $(DEV)  ## tests, examples and notebooks, with coverage
-	@echo "== tests, examples and notebooks, $(JOBS) processes"
-	@$(BIN)/pytest --quiet --numprocesses=$(JOBS) --dist=worksteal \
-	    --cov --cov-report=term:skip-covered --nbmake $(NOTEBOOKS) tests
+quick: $(DEV)  ## quick tests
+	@echo "== quick tests, $(JOBS) processes"
+	@$(PYTEST) -p no:nbmake $(MEASURE) -m "not slow" tests
+
+long: $(DEV)  ## slow tests, examples and notebooks
+	@echo "== slow tests, examples and notebooks, $(JOBS) processes"
+	@$(PYTEST) --nbmake -m slow $(NOTEBOOKS) tests
 
 format: $(DEV)  ## rewrite in the project's format
 	@$(BIN)/ruff check --quiet --fix $(LINTED) || true

@@ -1,12 +1,15 @@
 """What makes all tests quicker.
 
-What is slow runs without coverage, which doubles the time of a simulation: the lines
-of a closed loop are run by quick tests too, and a hundred thousand ticks of it tell
-coverage nothing more. The library of the NAO, half a second of YAML, is read once.
+`make test` leaves out what is marked `slow`: two seconds of a processor or more, dead
+processes, signals, browsers, examples, notebooks. What is slow runs without coverage,
+which doubles the time of a simulation: the lines of a closed loop are run by quick
+tests too, and a hundred thousand ticks of it tell coverage nothing more. The library of
+the NAO, half a second of YAML, is read once.
 """
 
 import contextlib
 import os
+import signal
 from collections.abc import Generator, Iterator
 
 import coverage
@@ -18,10 +21,16 @@ _FOR_CHILDREN = "COVERAGE_PROCESS_CONFIG"
 """Where coverage tells a child process to measure too."""
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark notebooks, which cannot say so themselves, before `-m` selects."""
+    for item in items:
+        if item.path.suffix == _NOTEBOOK:
+            item.add_marker(pytest.mark.slow)
+
+
 def is_measured(item: pytest.Item) -> bool:
     """Return whether coverage looks at a test, its fixtures and its processes."""
-    if item.path.suffix == _NOTEBOOK:
-        return False
     return not any(item.get_closest_marker(mark) for mark in _SLOW)
 
 
@@ -47,6 +56,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     with unmeasured():
         return (yield)
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the processes of tests, though a shell started us behind."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection() -> None:

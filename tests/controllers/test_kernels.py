@@ -182,6 +182,7 @@ for name in ("smart", "smart-full"):
 """
 
 
+@pytest.mark.slow
 def test_nothing_is_compiled_at_import_nor_after_reset() -> None:
     """Rows of tables and arrays closed to writing need no kernels of their own."""
     ran = subprocess.run(

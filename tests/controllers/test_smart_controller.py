@@ -114,6 +114,7 @@ def test_a_lifted_robot_gets_the_small_offset_and_only_its_own_weight(
     assert stiffness[nao.joint_index("LAnklePitch")] < 0.15
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("ST-14", "ST-15")
 @settings(deadline=None, max_examples=150)
 @given(st.integers(0, 2**32 - 1))

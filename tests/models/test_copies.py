@@ -32,6 +32,7 @@ def test_a_plain_copy_of_the_folder_is_a_robot(tmp_path: Path) -> None:
     assert load_robot(folder).total_mass == load_robot(NAO).total_mass
 
 
+@pytest.mark.slow
 def test_a_copy_holds_all_that_it_needs(copy: Path) -> None:
     robot = load_robot(copy)
     assert robot.urdf.parent == copy.resolve()

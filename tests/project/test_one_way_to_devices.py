@@ -61,6 +61,7 @@ def tree_of(module: str) -> ast.Module:
     return ast.parse((ROOT / module).read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("AR-10", "RM-65")
 def test_only_the_gate_writes_to_a_robot() -> None:
     trees = {module: tree_of(module) for module in modules()}

@@ -187,7 +187,20 @@ def test_every_cited_source_is_in_the_references() -> None:
     assert not unknown, "add these keys to REFERENCES.md"
 
 
-def test_ci_runs_what_make_test_runs() -> None:
+def test_ci_runs_what_make_test_all_runs() -> None:
     script = ROOT / ".ci" / "run"
     assert script.stat().st_mode & 0o100, "not executable"
-    assert script.read_text(encoding="utf-8").rstrip().endswith("make test")
+    assert script.read_text(encoding="utf-8").rstrip().endswith("make test-all")
+
+
+def test_make_test_all_runs_every_test_once() -> None:
+    """The quick ones as `make test` does, with coverage; then those that are slow."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.findall(r'-m "?([a-z ]+)"? .*tests$', text, re.MULTILINE) == [
+        "not slow",
+        "slow",
+    ]
+    recipe = re.search(r"^test-all: .*\n((?:\t.*\n)+)", text, re.MULTILINE)
+    assert recipe is not None
+    makes = re.findall(r"\$\(MAKE\) (\w+)(?: MEASURE=\"--cov .*)?$", recipe[1], re.M)
+    assert makes == ["test", "long"]

@@ -94,6 +94,7 @@ def test_a_push_at_the_centre_of_mass_gives_its_momentum(nao: Robot) -> None:
         sim.close()
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 def test_a_solver_that_stops_earlier_stands_alike(nao: Robot) -> None:
     """Feet that press against each other, 20 s: as the setting's docstring says."""

@@ -43,6 +43,7 @@ def test_the_dance_rests_at_its_stops(nao: Robot) -> None:
         assert speed.max() < REST_RAD_S, f"{stop_s} s"
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 def test_the_dance_stands_stably_at_its_stops_and_in_the_end(nao: Robot) -> None:
     """Stopped there it still stands a second later; so does the whole dance."""

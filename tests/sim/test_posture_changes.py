@@ -48,6 +48,7 @@ def test_every_posture_of_the_transitions_leads_to_every_other(nao: Robot) -> No
         assert find_way(nao.library, start, end), f"{start} to {end}"
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-2")
 @pytest.mark.parametrize("way", WAYS, ids=NAMES)
@@ -88,6 +89,7 @@ def test_sitting_down_and_standing_up_hold_with_many_calibrations(
         check(nao, way, player.outcome())
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-2")
 @pytest.mark.parametrize(
@@ -102,6 +104,7 @@ def test_the_computed_stiffness_is_enough_for_it(nao: Robot, name: str) -> None:
         check(nao, way, player.outcome())
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.parametrize("name", ["Sit to Stand", "Stand to Crouch"])
 def test_it_may_be_interrupted_at_any_instant(nao: Robot, name: str) -> None:

@@ -41,6 +41,7 @@ def near_posture(seed: int, largest_rad: float) -> np.ndarray:
     return np.asarray(q)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(seed=seeds, x=leans, y=leans)
 def test_it_agrees_with_the_cone_programme(seed: int, x: float, y: float) -> None:

@@ -204,6 +204,7 @@ def test_promise_and_limit_in_one_tick_end_in_the_limit(stage: Stage) -> None:
     assert stage.may(token, "TTS") is None
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("RM-17", "RM-65")
 def test_a_thousand_waiters_when_the_holder_crashes(stage: Stage) -> None:
     stage.take("holder", "TTS", "HeadYaw")

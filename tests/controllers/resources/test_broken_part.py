@@ -97,6 +97,7 @@ def test_a_part_may_be_broken_in_part(stage: Stage) -> None:
     assert stage.ledger.effort_cap("LElbowRoll") == 0.4
 
 
+@pytest.mark.slow
 @given(
     steps=st.lists(
         st.tuples(

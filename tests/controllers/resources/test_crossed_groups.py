@@ -155,6 +155,7 @@ def interleave(
     return times
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("RM-21", "RM-23", "RM-24")
 def test_no_interleaving_of_crossed_groups_gets_stuck() -> None:
     outcomes = 0

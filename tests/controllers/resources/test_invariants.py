@@ -81,6 +81,7 @@ def test_a_checker_that_follows_finds_what_one_that_reads_later_does(
     assert checker.finish() == check(wrong) != ()
 
 
+@pytest.mark.slow
 def test_most_changes_of_true_stories_are_found() -> None:
     made: Counter[bool] = Counter()
     found: Counter[bool] = Counter()

@@ -39,6 +39,7 @@ def turned(step: Step) -> Step:
     return replace(step, names=step.names[::-1]) if isinstance(step, Freeze) else step
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("RM-24")
 def test_the_order_of_names_leaves_no_mark() -> None:
     many = 0
@@ -60,6 +61,7 @@ for seed in SEEDS[:40]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("AR-28")
 def test_the_same_calls_leave_the_same_trace_in_every_process() -> None:
     said = [
@@ -76,6 +78,7 @@ def test_the_same_calls_leave_the_same_trace_in_every_process() -> None:
     assert len(set(said[0].split())) > 30
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("AR-17", "AR-24", "AR-26")
 def test_a_dead_token_changes_nothing() -> None:
     tried = 0

@@ -104,6 +104,7 @@ def test_enabled_much_too_early_the_data_are_held_for_longer(nao: Robot) -> None
     assert early.dead_slots == 0, "held until the initial motion is over"
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("SY-3", "SY-22")
 @settings(max_examples=25)
 @given(

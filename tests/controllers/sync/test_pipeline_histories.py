@@ -113,6 +113,7 @@ def play(
     return line, handles
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("SY-1", "SY-18", "SY-23", "I-23", "I-24")
 @settings(max_examples=40)
 @given(

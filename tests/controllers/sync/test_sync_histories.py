@@ -39,6 +39,7 @@ class Drawn:
         return self._data.draw(st.sampled_from(options))
 
 
+@pytest.mark.slow
 @pytest.mark.requirement(
     "SY-8", "SY-14", "SY-15", "SY-18", "SY-24", "I-23", "I-24", "SY-4", "SY-13"
 )
@@ -76,6 +77,7 @@ def test_no_small_history_is_an_exception(
     live_a_history(twins, Drawn(data), 12)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("SY-24")
 def test_buses_and_watchers_change_no_slot(nao: Robot) -> None:
     """The same history on one, two and three buses, watching and elected."""

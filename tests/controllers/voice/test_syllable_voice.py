@@ -54,6 +54,7 @@ def test_the_same_text_is_the_same_sound() -> None:
     assert_array_equal(SyllableVoice().render(text), first)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=20))
 @settings(max_examples=40)
 def test_any_text_with_a_letter_is_sound_within_full_scale(text: str) -> None:

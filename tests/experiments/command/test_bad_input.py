@@ -245,6 +245,7 @@ def test_every_command_explains_itself(nao_testbed: Run, command: str) -> None:
     assert ran.err == ""
 
 
+@pytest.mark.slow
 def test_bad_input_of_the_real_command(here: Path, launch: Launch) -> None:
     """As a process: the same message, the same status, no traceback."""
     done = launch("heat --posture PosInit")

@@ -22,6 +22,8 @@ STEPPING_S = 2.0
 """Two workers that have computed for so long have recorded something."""
 ARMS = ("fixed", "smart")
 
+pytestmark = pytest.mark.slow
+
 
 def wait_for(what: Callable[[], bool], process: "subprocess.Popen[str]") -> None:
     """Wait until something is so."""
@@ -73,7 +75,6 @@ def cpu_s(group: int) -> float:
     return sum(float(seconds) for pgid, seconds in rows if int(pgid) == group)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("to_whom", "number", "why"),
     [
@@ -101,7 +102,6 @@ def test_ctrl_c_closes_both_run_folders(
         assert run.frame.index[-1] > 0.0
 
 
-@pytest.mark.slow
 def test_ctrl_c_while_the_workers_start_prints_no_traceback(
     here: Path, launch: Launch
 ) -> None:
@@ -115,7 +115,6 @@ def test_ctrl_c_while_the_workers_start_prints_no_traceback(
     assert process.returncode == 130
 
 
-@pytest.mark.slow
 def test_kill_9_leaves_folders_that_open(
     here: Path, running: "subprocess.Popen[str]"
 ) -> None:
@@ -127,7 +126,6 @@ def test_kill_9_leaves_folders_that_open(
         assert run.meta.robot == "two_leg"
 
 
-@pytest.mark.slow
 def test_workers_stop_when_their_parent_is_killed(
     here: Path, running: "subprocess.Popen[str]"
 ) -> None:

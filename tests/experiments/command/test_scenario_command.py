@@ -154,6 +154,7 @@ def test_run_says_by_its_status_that_an_expectation_is_broken(
     assert (here / "runs" / "short" / "timeline.png").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 def test_several_files_are_run_and_told_to_others(here: Path, nao_testbed: Run) -> None:
     (here / "good.yaml").write_text(SHORT)

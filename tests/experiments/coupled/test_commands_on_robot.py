@@ -22,6 +22,7 @@ def robot_in(posture: str) -> tuple[CoupledRobot, Token]:
     return robot, outcome.token
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-1", "SY-2", "SY-5", "SY-22")
 def test_it_stands_up_and_greets_in_the_slot_after() -> None:

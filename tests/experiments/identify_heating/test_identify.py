@@ -44,6 +44,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seen", ["sensor", "truth"])
 def test_a_run_gives_back_the_table_of_the_robot(
     run_folder: Path, nao: Robot, seen: str

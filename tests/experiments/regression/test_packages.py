@@ -102,6 +102,7 @@ SENTENCES = {
 """Test of the bad package to the sentence that it fails with; # is a number."""
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 def test_the_example_keeps_its_promises(tmp_path: Path) -> None:
     status, said = test_of(GOOD, tmp_path, "-q")
@@ -109,6 +110,7 @@ def test_the_example_keeps_its_promises(tmp_path: Path) -> None:
     assert re.search(r"^9 passed", said, re.MULTILINE), said
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 def test_each_bad_controller_fails_with_a_sentence_that_says_so(tmp_path: Path) -> None:
     status, said = test_of(BAD, tmp_path, "--tb=short", "check_bad_controllers.py")

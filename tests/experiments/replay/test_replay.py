@@ -166,6 +166,7 @@ def test_the_run_of_a_scenario_is_replayed_bit_for_bit(tmp_path: Path) -> None:
     assert not result.answers["fixed"].is_identical
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("JD-17", "JD-18")
 def test_a_replay_needs_no_engine(standing: Path) -> None:
     code = (

@@ -4,6 +4,7 @@ import copy
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -67,6 +68,7 @@ def mangle(tree: Any, place: Place, how: str, junk: Any) -> None:
         tree[f"{place[-1]}s"] = tree.pop(place[-1])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_mangled_file_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:

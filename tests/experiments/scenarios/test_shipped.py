@@ -38,6 +38,7 @@ def played(name: str) -> ScenarioResult:
     return run_scenario(scenario).result
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("I-22", "I-23", "I-24", "I-25")
 @pytest.mark.parametrize("name", SCENARIOS.names())
@@ -52,6 +53,7 @@ def test_it_holds(name: str) -> None:
     assert result.verdicts[-1].expectation.startswith("invariants I-1 to I-27")
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("I-25")
 def test_the_whole_trace_is_the_same_in_another_process() -> None:

@@ -33,6 +33,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_ends_a_run_and_nothing_is_lost(

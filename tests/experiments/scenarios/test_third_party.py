@@ -58,6 +58,7 @@ def nao_testbed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("JD-20", "JD-26")
 def test_an_installed_package_brings_schemas_and_a_broken_one_fails_alone(

@@ -154,6 +154,7 @@ def test_a_stand_ends_as_with_full_physics(nao: Robot) -> None:
             assert abs(error) <= allowed[name], f"{fast.controller} {name}: {error} K"
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-4")
 def test_a_shut_down_inside_a_jump_comes_when_it_would_and_wakes_the_physics(
@@ -189,6 +190,7 @@ def test_a_shut_down_inside_a_jump_comes_when_it_would_and_wakes_the_physics(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("ST-4")
 def test_a_status_that_leaves_the_torque_alone_lets_the_jumps_go_on(
@@ -215,6 +217,7 @@ def test_a_status_that_leaves_the_torque_alone_lets_the_jumps_go_on(
     assert stiffness.iloc[-1] == pytest.approx(0.85)
 
 
+@pytest.mark.slow
 def test_no_jump_before_the_robot_has_settled(tmp_path: Path) -> None:
     """However steady it is: it stands still long before 8 s."""
     (arm,) = plan(full=False, minutes=0.2, controllers=("fixed",))

@@ -46,6 +46,8 @@ __all__ = [
     "test_what_a_listener_raises_ends_the_run",
 ]
 
+pytestmark = pytest.mark.slow  # real workers
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:

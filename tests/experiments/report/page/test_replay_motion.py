@@ -115,6 +115,7 @@ def on_a_slope(
     return arm, dress(arm, NAO), truths
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 def test_the_base_is_where_the_simulator_had_it(
     on_a_slope: tuple[ArmSource, Body, list[Truth]],
