@@ -72,12 +72,12 @@ class Behaviour:
     optional: tuple[str, ...] = ()
     """What it takes if it is free at its start."""
     parts: tuple["Behaviour", ...] = ()
-    """Sub-behaviours; what this one reserves is open to them."""
+    """Sub-behaviours; what this one takes is open to them."""
     runs_regardless: bool = False
     """Whether it runs without its essential resources too, with those that it gets."""
     needs_all_parts: bool = False
     """Whether it runs only if all its parts do; then all that is essential to any of
-    them is reserved in one step."""
+    them is taken in one step."""
     timeout_s: float = 0.0
     """Longest wait at its start in s; 0 tries once."""
     timeline: Timeline | None = None

@@ -37,7 +37,6 @@ from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenId, TokenMint
 from controllers.resources.trace import Event, Expired, Lent, Notified, Opened
 from controllers.resources.words import (
-    Mode,
     NoticeKind,
     OutcomeKind,
     Refusal,
@@ -213,7 +212,7 @@ class Ledger:
             return reservation
         if resource.is_frozen:
             return Refusal.FROZEN
-        if resource not in reservation.shares or reservation.mode is Mode.RESERVE:
+        if resource not in reservation.shares:
             return Refusal.NOT_COVERED
         if reservation.owner.children and resource.is_lent(reservation):
             return Refusal.NOT_COVERED  # a descendant has it meanwhile (RM-26)

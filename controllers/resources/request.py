@@ -13,7 +13,6 @@ from controllers.resources.words import (
     AskerTie,
     HolderTie,
     Loss,
-    Mode,
     OutcomeKind,
     Why,
     word,
@@ -25,7 +24,6 @@ FULL = 10_000
 """100 % in the whole numbers that rates are counted in: 1/100 %."""
 
 _WORDS: Mapping[str, type[StrEnum]] = {
-    "mode": Mode,
     "loss": Loss,
     "asker_tie": AskerTie,
     "holder_tie": HolderTie,
@@ -46,7 +44,6 @@ class Request:
     """Those it takes if they are free when it is granted, else goes without (RM-48)."""
     rates: Mapping[str, float] = field(default_factory=dict)
     """Cumulative resource to rate in percent, two decimals (RM-56); all essential."""
-    mode: Mode = Mode.USE
     priority: int | None = None
     timeout_s: float | None = None
     """0 tries once; None takes the owner's limit."""

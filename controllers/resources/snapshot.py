@@ -14,7 +14,6 @@ from controllers.resources.core.state_leaf import StateLeaf
 from controllers.resources.ledger import Ledger
 from controllers.resources.request import FULL
 from controllers.resources.tokens import TokenId
-from controllers.resources.words import Mode
 from models.resource_node import ResourceKind
 
 
@@ -24,8 +23,8 @@ class Holding:
 
     owner: str
     token: TokenId
-    mode: Mode
-    """`use`; `reserve` while a descendant has it, or if it is kept for them alone."""
+    is_lent: bool
+    """Whether a descendant has it meanwhile, in its place."""
     priority: int
     since_tick: int
     share_percent: float
@@ -64,7 +63,7 @@ class ResourceRow:
     kind: ResourceKind | None
     """None: a composite."""
     holders: tuple[Holding, ...] = ()
-    """Those inside a reservation for descendants come before it."""
+    """Descendants come before whom they have it from."""
     waiters: tuple[Wait, ...] = ()
     """In the order of the queue."""
     virtual: tuple[VirtualHold, ...] = ()
@@ -75,13 +74,12 @@ class ResourceRow:
 
     @property
     def users(self) -> tuple[str, ...]:
-        """Who has it, real or virtual: by use, or frozen whole; empty: nobody.
+        """Who has it, real or virtual: may use it, or has it frozen whole.
 
-        Who reserves it for descendants does not use it, and an effort cap takes it
-        from nobody.
+        Whose descendant has it does not use it, and an effort cap takes it from nobody.
         """
         virtual = (hold.by for hold in self.virtual if hold.is_total)
-        return (*virtual, *(h.owner for h in self.holders if h.mode is Mode.USE))
+        return (*virtual, *(h.owner for h in self.holders if not h.is_lent))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,7 +149,7 @@ def _holding(leaf: Leaf, reservation: Reservation) -> Holding:
     return Holding(
         owner=reservation.owner.name,
         token=reservation.token.id,
-        mode=Mode.RESERVE if leaf.is_lent(reservation) else reservation.mode,
+        is_lent=leaf.is_lent(reservation),
         priority=reservation.priority,
         since_tick=reservation.since,
         share_percent=100.0 * reservation.shares[leaf] / FULL,

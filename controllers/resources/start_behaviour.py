@@ -17,7 +17,6 @@ from controllers.resources.owner import OnLost, OnStop, Owner
 from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.tokens import Token
-from controllers.resources.words import Mode
 from models import UnknownName
 
 _Starts = dict[str, int]
@@ -33,11 +32,10 @@ class Running:
     number: int = 0
     """Of this start, at its ledger."""
     token: Token | None = None
-    """Granted at its start; None: it has nothing of its own. See `present_token`."""
-    kept: Token | None = None
-    """Of what it reserves for its parts, if it needs all of them."""
+    """Granted at its start; None: it has nothing. See `present_token`. Of one that
+    needs all its parts it covers what they cannot lack as well."""
     has: tuple[str, ...] = ()
-    """Leaves that its token covered at the start, sorted."""
+    """Leaves of its own needs that its token covered at the start, sorted."""
     missing: tuple[str, ...] = ()
     """Names of its needs that it did not get."""
     parts: tuple["Running", ...] = ()
@@ -125,13 +123,13 @@ def check_behaviour(behaviour: Behaviour, tree: ResourceTree) -> None:
 
     Raises:
         UnknownName: a resource is not in the tree.
-        BadInput: what all parts need together is more than there is.
+        BadInput: what it and all its parts need together is more than there is.
     """
     for one in behaviour.walk():
         for name in (*one.essential, *one.optional, *one.rates):
             tree.node(name)
         if one.needs_all_parts:
-            _everything(one)
+            _request(one, one.essential, one.rates, one.optional)
 
 
 def stop_behaviour(running: Running, front: Front) -> None:
@@ -183,13 +181,6 @@ def _run(
     idle = Running(
         behaviour=behaviour, runs=False, number=number, missing=_needs(behaviour)
     )
-    kept = None
-    if behaviour.needs_all_parts:
-        everything = _everything(behaviour)
-        if everything is not None:
-            kept = front.take(everything).token
-            if kept is None:
-                return idle
     own = _take_own(idle, front)
     if not own.runs:
         return idle
@@ -198,57 +189,75 @@ def _run(
     )
     if behaviour.needs_all_parts and not all(part.runs for part in parts):
         return idle
-    return replace(own, kept=kept, parts=parts)
+    return replace(own, parts=parts)
 
 
 def _take_own(idle: Running, front: Front) -> Running:
     """Return how it runs, without its parts; if it does not, as it was given."""
     behaviour, needs = idle.behaviour, idle.missing
+    essential, rates = behaviour.essential, behaviour.rates
     running = replace(idle, runs=True, missing=())
-    if not needs:
+    request = _request(behaviour, essential, rates, behaviour.optional)
+    if request is None:
         return running
-    request = Request(
-        owner=behaviour.name,
-        resources=behaviour.essential,
-        rates=behaviour.rates,
-        optional=behaviour.optional,
-    )
     outcome = front.take(request)
     lacking: tuple[str, ...] = ()
-    is_essential = bool(behaviour.essential or behaviour.rates)
-    if not outcome.is_granted:
-        if is_essential and not behaviour.runs_regardless:
+    if not outcome.is_granted and (essential or rates):
+        if not behaviour.runs_regardless:
             return idle
-        wished = (*behaviour.essential, *behaviour.optional)
-        if not is_essential or not wished:
-            return replace(running, missing=needs)
-        some = Request(owner=behaviour.name, optional=wished, timeout_s=0.0)
-        outcome = front.take(some)
-        if not outcome.is_granted:
-            return replace(running, missing=needs)
-        lacking = tuple(behaviour.rates)
+        wished = (*essential, *behaviour.optional)
+        request = _request(behaviour, (), {}, wished, timeout_s=0.0)
+        if request is not None:
+            outcome, lacking = front.take(request), tuple(rates)
+    if not outcome.is_granted:
+        is_for_parts = _request(behaviour, (), {}, ()) is not None
+        return idle if is_for_parts else replace(running, missing=needs)
+    with front.step() as (ledger, _):
+        tree = ledger.tree
+    own = {leaf for name in needs for leaf in tree.leaves(name)}
+    own.update(motor for leaf in tuple(own) for motor in tree.limits.get(leaf, ()))
     return replace(
         running,
         token=outcome.token,
-        has=outcome.obtained,
+        has=tuple(leaf for leaf in outcome.obtained if leaf in own),
         missing=(*outcome.missing, *lacking),
     )
 
 
-def _everything(behaviour: Behaviour) -> Request | None:
-    """Return the request that reserves what the whole and its parts cannot lack."""
+def _request(
+    behaviour: Behaviour,
+    essential: tuple[str, ...],
+    rates: Mapping[str, float],
+    optional: tuple[str, ...],
+    timeout_s: float | None = None,
+) -> Request | None:
+    """Return the request for some of its needs, and for what parts cannot lack.
+
+    Returns:
+        None if that is nothing.
+
+    Raises:
+        BadInput: together that is more than there is, or a name is there twice.
+    """
     names: dict[str, None] = {}
-    rates: dict[str, float] = {}
-    for one in behaviour.walk():
-        if one.runs_regardless:
-            continue
-        names.update(dict.fromkeys(one.essential))
-        for name, percent in one.rates.items():
-            rates[name] = round(rates.get(name, 0.0) + percent, 2)
-    if not names and not rates:
+    sums = dict(rates)
+    for part in behaviour.parts if behaviour.needs_all_parts else ():
+        for one in part.walk():
+            if one.runs_regardless:
+                continue
+            names.update(dict.fromkeys(one.essential))
+            for name, percent in one.rates.items():
+                sums[name] = round(sums.get(name, 0.0) + percent, 2)
+    optional = tuple(name for name in optional if name not in names)
+    resources = (*essential, *(name for name in names if name not in essential))
+    if not (resources or sums or optional):
         return None
     return Request(
-        owner=behaviour.name, resources=tuple(names), rates=rates, mode=Mode.RESERVE
+        owner=behaviour.name,
+        resources=resources,
+        rates=sums,
+        optional=optional,
+        timeout_s=timeout_s,
     )
 
 

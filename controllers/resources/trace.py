@@ -14,7 +14,6 @@ from controllers.resources.tokens import TokenId
 from controllers.resources.words import (
     Loss,
     LossCause,
-    Mode,
     NoticeKind,
     OutcomeKind,
     Refusal,
@@ -109,7 +108,6 @@ class Requested(Event):
     """Essential leaves."""
     optional: Mapping[str, Names]
     """Optional name to its leaves."""
-    mode: Mode
     priority: int
     arrival: int
     """Place among equals: the request's number, or that of the paused one."""
@@ -140,7 +138,7 @@ class Granted(Event):
     """What this grant adds to the token."""
     missing: Names
     inside: Mapping[str, TokenId]
-    """Leaf to the reservation, for descendants, that this one is inside of."""
+    """Leaf to the ancestor's reservation that this one is inside of."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

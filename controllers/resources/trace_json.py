@@ -25,6 +25,8 @@ from models import BadInput, UnknownName
 _TOKEN = re.compile(r"(\d{1,18})\.(\d{1,18})")
 _SECRET = {(Notified, "outcome")}
 """Fields that hold what only an owner may see."""
+_DROPPED = {("Requested", "mode")}
+"""Kinds and fields of lines that earlier versions wrote, and that nothing needs."""
 _Read = Callable[[object], object]
 _Form = tuple[tuple[str, _Read, bool], ...]
 
@@ -90,8 +92,12 @@ def event_from_record(record: object) -> Event:
     shown = _short(record)
     if not isinstance(record, dict) or not isinstance(record.get("event"), str):
         raise BadInput(f"{shown} is no event; it is an object with the key 'event'.")
-    left = {key: value for key, value in record.items() if key != "event"}
     name = record["event"]
+    left = {
+        key: value
+        for key, value in record.items()
+        if key != "event" and (name, key) not in _DROPPED
+    }
     if name not in _KINDS:
         raise UnknownName("Event", name, _KINDS, "the traces that are known")
     kind = _KINDS[name]

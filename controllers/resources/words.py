@@ -1,4 +1,4 @@
-"""The few words of the reservations: modes, outcomes, reasons.
+"""The few words of the reservations: outcomes, reasons.
 
 They are what a log, a notice and a web page show, so each is a string.
 """
@@ -10,15 +10,6 @@ from models import BadInput, UnknownName
 from models.real_numbers import short
 
 _Word = TypeVar("_Word", bound=StrEnum)
-
-
-class Mode(StrEnum):
-    """What a reservation is for (RM-26)."""
-
-    USE = "use"
-    """To command the resource."""
-    RESERVE = "reserve"
-    """To keep it for descendants, one of whom may use it."""
 
 
 class Loss(StrEnum):

@@ -200,7 +200,6 @@ def make_claim(
         resources=needs,
         optional=optional,
         rates=rates,
-        mode=waking.mode or info.mode,
     )
     ledger.add_owner(owner, ledger.tick)
     return Claim(ledger, owner, request, policy)

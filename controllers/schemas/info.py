@@ -6,7 +6,6 @@ from math import isfinite
 
 from controllers.resources.names import check_names
 from controllers.resources.request import rate_of
-from controllers.resources.words import Mode
 from controllers.schemas.variables import Variable
 from models import BadInput
 
@@ -43,8 +42,6 @@ class SchemaInfo:
     """Resources that it takes if they are free at the grant."""
     rates: Mapping[str, float] = field(default_factory=dict)
     """Cumulative resource to rate in percent, without which it does not act."""
-    mode: Mode = Mode.USE
-    """RESERVE keeps the resources for its children, who then command them."""
 
     def __post_init__(self) -> None:
         """Refuse what the runtime could not run.

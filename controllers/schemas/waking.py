@@ -7,7 +7,6 @@ from typing import Any
 from controllers.resources.names import check_names
 from controllers.resources.owner import check_priority, check_timeout
 from controllers.resources.policies import ConflictPolicy, as_policy
-from controllers.resources.words import Mode
 from models import BadInput
 
 
@@ -31,7 +30,6 @@ class Waking:
     needs: tuple[str, ...] | None = None
     optional: tuple[str, ...] | None = None
     rates: Mapping[str, float] | None = None
-    mode: Mode | None = None
     priority: int | None = None
     """Of its reservation, 0 to 9; None takes the parent's, or 0."""
     policy: ConflictPolicy | None = None

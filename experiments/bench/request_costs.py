@@ -16,7 +16,6 @@ from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
-from controllers.resources.words import Mode
 from experiments.bench.figures import Figure, ratio
 from models.resource_node import ResourceNode
 
@@ -61,7 +60,7 @@ def measure_request_costs(cfg: RequestCostCfg) -> list[Figure]:
             {n: _above(n) for n in cfg.depths},
         ),
         "owners": (
-            "take + release in {n} nested reserves",
+            "take + release in {n} nested holds",
             {n: _inside(n) for n in cfg.depths},
         ),
         "size": (
@@ -181,7 +180,7 @@ def _inside(levels: int) -> Do:
         owner = Owner(name=f"owner {k}", parent=above)
         ledger.add_owner(owner, 0)
         above = owner.name
-        kept = Request(owner=above, resources=(HELD,), mode=Mode.RESERVE)
+        kept = Request(owner=above, resources=(HELD,))
         granted(ledger.request(kept, 0))
     ledger.add_owner(Owner(name="inmost", parent=above), 0)
     return _take_and_release(ledger, [HELD], owner="inmost")

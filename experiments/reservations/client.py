@@ -16,7 +16,7 @@ from types import TracebackType
 
 from controllers.resources.request import Outcome
 from controllers.resources.tokens import Token
-from controllers.resources.words import AskerTie, HolderTie, Loss, Mode
+from controllers.resources.words import AskerTie, HolderTie, Loss
 from experiments.reservations.link import checked, text_of
 from experiments.reservations.notice_reader import NoticeReader
 from experiments.reservations.owner_link import OwnerLink
@@ -151,7 +151,6 @@ class Client(OwnerLink):
         *resources: str,
         optional: tuple[str, ...] = (),
         rates: Mapping[str, float] | None = None,
-        mode: Mode = Mode.USE,
         priority: int | None = None,
         timeout_s: float | None = None,
         loss: Loss = Loss.WHOLE,
@@ -163,7 +162,6 @@ class Client(OwnerLink):
             resources: all of them or nothing.
             optional: those it can do without.
             rates: cumulative resource to percent.
-            mode: use, or reserve for its parts.
             priority: None takes the owner's.
             timeout_s: longest wait, on the server's clock; None takes the owner's.
             loss: what the token loses when one resource is taken away.
@@ -186,7 +184,6 @@ class Client(OwnerLink):
             resources=resources,
             optional=optional,
             rates={} if rates is None else rates,
-            mode=mode,
             priority=priority,
             timeout_s=timeout_s,
             loss=loss,

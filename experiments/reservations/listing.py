@@ -46,7 +46,7 @@ def _line(row: RowData, width: int) -> str:
 
 def _holder(row: RowData, holding: HoldingData) -> str:
     share = "" if row.used_percent is None else f" {holding.share_percent:g} %"
-    return f"{holding.owner} ({holding.mode}{share})"
+    return f"{holding.owner} ({'lent' if holding.is_lent else 'use'}{share})"
 
 
 def _effect(is_total: bool, effort_cap: float | None) -> str:

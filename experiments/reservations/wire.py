@@ -4,7 +4,7 @@ Each is a frozen model that refuses unknown fields; each number says its unit. T
 travel as text, whole only to their owner.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -18,7 +18,6 @@ from controllers.resources.words import (
     AskerTie,
     HolderTie,
     Loss,
-    Mode,
     OutcomeKind,
     Refusal,
     Why,
@@ -154,7 +153,8 @@ class RequestData(_Data):
     optional: Names = ()
     rates: Annotated[dict[Name, Percent], Field(max_length=MAX_NAMES)] = {}
     """Cumulative resource to percent."""
-    mode: Mode = Mode.USE
+    mode: Literal["use", "reserve"] = "use"
+    """Of earlier clients; without effect."""
     priority: Priority | None = None
     timeout_s: Seconds | None = None
     loss: Loss = Loss.WHOLE
@@ -175,7 +175,6 @@ class RequestData(_Data):
             resources=self.resources,
             optional=self.optional,
             rates=dict(self.rates),
-            mode=self.mode,
             priority=self.priority,
             timeout_s=self.timeout_s,
             loss=self.loss,

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, computed_field
 
 from controllers.resources.snapshot import Holding, ResourceRow, Snapshot
 from controllers.resources.trace import Notified, Released
-from controllers.resources.words import LossCause, Mode, NoticeKind
+from controllers.resources.words import LossCause, NoticeKind
 from experiments.reservations.inbox import Letter
 from experiments.reservations.wire import OutcomeData
 from models.resource_node import ResourceKind
@@ -24,11 +24,18 @@ class HoldingData(_View):
     owner: str
     token: str
     """Its public part, `epoch.sequence`."""
-    mode: Mode
+    is_lent: bool = False
+    """Whether descendants have it meanwhile, in its place: all of a composite."""
     priority: int
     held_s: float
     """Age in s."""
     share_percent: float
+
+    @computed_field  # type: ignore[prop-decorator]  # pydantic's own form
+    @property
+    def mode(self) -> Literal["use", "reserve"]:
+        """The same for earlier clients."""
+        return "reserve" if self.is_lent else "use"
 
 
 class WaitData(_View):
@@ -200,7 +207,7 @@ def _row(
             HoldingData(
                 owner=h.owner,
                 token=str(h.token),
-                mode=_mode(h, whole) if parts is not None else h.mode,
+                is_lent=h.is_lent if parts is None else _is_lent(h, whole),
                 priority=h.priority,
                 held_s=_seconds(now - h.since_tick, tick_s),
                 share_percent=h.share_percent,
@@ -228,10 +235,10 @@ def _row(
     )
 
 
-def _mode(holding: Holding, whole: list[ResourceRow]) -> Mode:
-    """Return how a composite is held: in use, if any leaf is."""
-    modes = {h.mode for leaf in whole for h in leaf.holders if h.token == holding.token}
-    return Mode.USE if Mode.USE in modes else Mode.RESERVE
+def _is_lent(holding: Holding, whole: list[ResourceRow]) -> bool:
+    """Return whether descendants have all leaves of a composite."""
+    holders = (h for leaf in whole for h in leaf.holders)
+    return all(h.is_lent for h in holders if h.token == holding.token)
 
 
 def _virtual(row: ResourceRow, whole: list[ResourceRow]) -> tuple[VirtualData, ...]:

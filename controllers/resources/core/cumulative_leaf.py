@@ -44,13 +44,13 @@ class CumulativeLeaf(Leaf):
         return tuple(self._members(None))
 
     def scope(self, owner: OwnerRecord) -> Reservation | None:
-        """Return the nearest ancestor's reservation, or an own one that keeps."""
+        """Return the nearest ancestor's reservation."""
         theirs = [r for r in self._seats if r is not None and r.is_open_to(owner)]
         return max(theirs, key=lambda r: r.owner.depth, default=None)
 
     def has_scopes(self) -> bool:
         """Whether who has a share may have descendants that wait inside."""
-        return any(r is not None and r.may_have_inside() for r in self._seats)
+        return any(r is not None and r.owner.children for r in self._seats)
 
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
         """Return all in the scope, with what is inside them, if the rate does not fit.

@@ -1,4 +1,4 @@
-"""An exclusive leaf: one user, perhaps inside reservations for descendants (RM-26)."""
+"""An exclusive leaf: one user, perhaps inside reservations of its ancestors (RM-26)."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -28,13 +28,13 @@ class ExclusiveLeaf(Leaf):
         return self.stack[::-1]
 
     def scope(self, owner: OwnerRecord) -> Reservation | None:
-        """Return the innermost reservation of `owner` or an ancestor of it."""
+        """Return the innermost reservation of an ancestor of `owner`."""
         depth = self._scope_end(owner)
         return self.stack[depth - 1] if depth else None
 
     def has_scopes(self) -> bool:
         """Whether who has it may have descendants that wait inside."""
-        return bool(self.stack) and self.stack[0].may_have_inside()
+        return bool(self.stack) and bool(self.stack[0].owner.children)
 
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
         """Return all above the scope: the child is asked first, then upward."""

@@ -77,7 +77,7 @@ class Granting:
         for leaf, share in waiting.shares.items():
             if (
                 not leaf.is_open()
-                or (add_to is not None and _bars(add_to, leaf))
+                or (add_to is not None and leaf in add_to.shares)
                 or (leaf.limits and is_opposed(leaf, waiting.shares, owner))
             ):
                 return None
@@ -231,7 +231,7 @@ class Granting:
             leaf.is_open()
             and not leaf.blockers(waiting.owner, share)
             and leaf.first_competitor(waiting, tick) is None
-            and (add_to is None or not _bars(add_to, leaf))
+            and (add_to is None or leaf not in add_to.shares)
         )
 
     def _resumption(
@@ -250,14 +250,12 @@ class Granting:
                 for leaf, share in shares.items()
                 if leaf.kind is rated
             },
-            mode=holder.mode,
             priority=holder.priority,
             timeout_s=answer.resume_timeout_s,
             loss=holder.loss,
             policy=holder.policy,
         )
         terms = Terms(
-            mode=holder.mode,
             priority=holder.priority,
             loss=holder.loss,
             policy=holder.policy,
@@ -281,11 +279,3 @@ class Granting:
             resume.lent = holder.lent
         resume.implied = holder.implied
         return resume
-
-
-def _bars(add_to: Reservation, leaf: Leaf) -> bool:
-    """Whether a token cannot get a leaf: it has it, or would be inside a later one."""
-    scope = leaf.scope(add_to.owner)
-    return leaf in add_to.shares or (
-        scope is not None and scope.owner is add_to.owner and scope.token > add_to.token
-    )

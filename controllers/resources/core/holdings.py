@@ -60,7 +60,7 @@ class Holdings:
             if leaf.waiters or leaf.losers:
                 self._book.touch(leaf)
                 self._book.suspects[waiting.owner] = None
-                if reservation.may_have_inside() or not isinstance(leaf, ExclusiveLeaf):
+                if reservation.owner.children or not isinstance(leaf, ExclusiveLeaf):
                     self._suspect_waiters(leaf)
         waiting.ticket.outcome = Outcome(
             kind=OutcomeKind.GRANTED,
@@ -198,10 +198,9 @@ class Holdings:
     ) -> None:
         """Take leaves from all inside of a reservation that goes (RM-30).
 
-        What is inside never holds what it is inside of: of one owner's tokens only a
-        later one can be inside an earlier one.
+        What is inside never holds what it is inside of: it is a descendant's.
         """
-        if not reservation.may_have_inside():
+        if not reservation.owner.children:
             return
         inside: dict[Reservation, list[Leaf]] = {}
         for leaf in sorted(leaves, key=_name):  # an enlarged token has them otherwise
@@ -226,7 +225,7 @@ class Holdings:
                 self._book.touch_limits(leaf)
             if leaf.waiters or leaf.losers or self._book.unqueued:
                 self._book.touch(leaf)
-                if reservation.may_have_inside():
+                if reservation.owner.children:
                     self._suspect_waiters(leaf)
 
     def _suspect_waiters(self, leaf: Leaf) -> None:
@@ -266,7 +265,7 @@ def innermost_first(yielding: Yielding) -> Yielding:
     def add(holder: Reservation) -> None:
         if holder in order:
             return
-        for leaf in holder.shares if holder.may_have_inside() else ():
+        for leaf in holder.shares if holder.owner.children else ():
             for inner in leaf.inside(holder):
                 if inner in yielding:
                     add(inner)

@@ -76,11 +76,11 @@ class Leaf(ABC):
 
     @abstractmethod
     def scope(self, owner: OwnerRecord) -> Reservation | None:
-        """Return the reservation for descendants that `owner` would be inside of."""
+        """Return the ancestor's reservation that `owner` would be inside of."""
 
     @abstractmethod
     def has_scopes(self) -> bool:
-        """Whether anybody reserves it for descendants."""
+        """Whether who holds it may have descendants that wait inside."""
 
     @abstractmethod
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:

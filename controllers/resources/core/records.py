@@ -12,7 +12,7 @@ from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token
-from controllers.resources.words import Loss, Mode, Refusal, Right
+from controllers.resources.words import Loss, Refusal, Right
 
 if TYPE_CHECKING:  # leaves hold records, and records leaves
     from controllers.resources.core.leaf import Leaf
@@ -28,7 +28,6 @@ Key = tuple[int, int, int]
 class Terms(NamedTuple):
     """On what terms leaves are asked for and held; the owner's habits filled in."""
 
-    mode: Mode
     priority: int
     loss: Loss
     policy: ConflictPolicy
@@ -140,7 +139,6 @@ class Reservation:
         "keeps_ties",
         "lent",
         "loss",
-        "mode",
         "owner",
         "policy",
         "priority",
@@ -157,7 +155,6 @@ class Reservation:
         """Its token before any pause; else its own."""
         self.owner = waiting.owner
         self.shares: Shares = {}
-        self.mode = terms.mode
         self.priority = terms.priority
         self.loss = terms.loss
         self.policy = terms.policy
@@ -176,14 +173,9 @@ class Reservation:
         self.lent = waiting.lent
         """Leaves that others may have until it recalls them."""
 
-    def may_have_inside(self) -> bool:
-        """Whether anybody can be inside of it: a descendant, or who keeps (RM-26)."""
-        return bool(self.owner.children) or self.mode is Mode.RESERVE
-
     def is_open_to(self, owner: OwnerRecord) -> bool:
         """Whether an owner has what it needs inside of it: a descendant's (RM-26)."""
-        mine = self.owner
-        return mine in owner.line and (mine is not owner or self.mode is Mode.RESERVE)
+        return self.owner is not owner and self.owner in owner.line
 
 
 class Waiting:

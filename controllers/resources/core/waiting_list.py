@@ -36,7 +36,6 @@ class WaitingList:
                 optional={
                     name: names_of(unit) for name, unit in waiting.optional.items()
                 },
-                mode=terms.mode,
                 priority=waiting.priority,
                 arrival=waiting.arrival,
                 timeout_ticks=(

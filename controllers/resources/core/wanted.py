@@ -51,7 +51,6 @@ def waiting_for(
     if add_to is not None:
         _check_new(wanted, add_to)
         terms = terms._replace(
-            mode=add_to.mode,
             loss=add_to.loss,
             policy=add_to.policy,
             keeps_ties=add_to.keeps_ties,
@@ -126,7 +125,6 @@ def _read(request: Request, habits: Owner, tree: ResourceTree, book: Book) -> Wa
             f"{habits.max_priority}."
         )
     terms = Terms(
-        mode=request.mode,
         priority=habits.priority if priority is None else priority,
         loss=request.loss,
         policy=request.policy or habits.policy,

@@ -6,7 +6,7 @@ from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.replay_records import TokenState
 from controllers.resources.invariants.seam import Findings, Judge, Rule, before
 from controllers.resources.tokens import TokenId
-from controllers.resources.words import Mode, Refusal, Right
+from controllers.resources.words import Refusal, Right
 
 
 class Commands(Judge):
@@ -128,12 +128,7 @@ class Commands(Judge):
         held = None if token is None else self.replay.tokens.get(token)
         is_known = held is not None and is_genuine
         seated = held is not None and resource in held.seats
-        usable = (
-            seated
-            and held is not None
-            and held.mode is Mode.USE
-            and not leaf.is_lent(held.id)
-        )
+        usable = seated and held is not None and not leaf.is_lent(held.id)
         if is_shift and held is not None and held.ended is None:
             usable = usable or may_shift(leaf, held)
         elif usable and held is not None:

@@ -8,7 +8,7 @@ from controllers.resources.invariants.replay_records import (
     TokenState,
 )
 from controllers.resources.invariants.seam import Findings, Judge, Rule, after, before
-from controllers.resources.words import Mode, NoticeKind, Right
+from controllers.resources.words import NoticeKind, Right
 
 
 class Doors(Judge):
@@ -163,7 +163,7 @@ def consents(motor: LeafState, owner: OwnerState, right: Right) -> bool:
 def may_shift(motor: LeafState, token: TokenState) -> bool:
     """Whether a valid token may shift a motor that is not frozen."""
     right = token.owner.name, Right.SHIFT
-    if token.mode is Mode.USE and any(s.token is token for s in motor.seats[-1:]):
+    if any(s.token is token for s in motor.seats[-1:]):
         return True
     if any(seat.token.allows.get(right) for seat in motor.seats[-1:]):
         return True

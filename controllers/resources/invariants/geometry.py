@@ -16,7 +16,7 @@ from controllers.resources.invariants.replay_records import (
     SeatState,
 )
 from controllers.resources.request import FULL
-from controllers.resources.words import Mode, Right
+from controllers.resources.words import Right
 from models.resource_node import ResourceKind
 
 
@@ -35,9 +35,8 @@ def scope(leaf: LeafState, owner: OwnerState) -> SeatState | None:
 
 
 def is_open_to(seat: SeatState, owner: OwnerState) -> bool:
-    """Whether an owner is a descendant of a seat's, or the same one's that keeps."""
-    distance = owner.line.get(seat.owner)
-    return distance is not None and (distance > 0 or seat.token.mode is Mode.RESERVE)
+    """Whether an owner is a descendant of a seat's."""
+    return owner.line.get(seat.owner, 0) > 0
 
 
 def free(leaf: LeafState, within: SeatState | None) -> int:
@@ -145,18 +144,9 @@ def gives_way(
 
 
 def can_be_added(replay: Replay, leaf: LeafState, request: RequestState) -> bool:
-    """Whether the token that a request would enlarge can have a leaf.
-
-    It has it only once, and not inside of a later reservation of the same owner: the
-    two would be inside of each other.
-    """
+    """Whether the token that a request would enlarge lacks a leaf: it has it once."""
     added = replay.live(request.asked.add_to)
-    if added is None:
-        return True
-    within = scope(leaf, request.owner)
-    is_later = within is not None and within.token.id > added.id
-    is_own = within is not None and within.owner is request.owner
-    return leaf.name not in added.seats and not (is_own and is_later)
+    return added is None or leaf.name not in added.seats
 
 
 def is_opposed(

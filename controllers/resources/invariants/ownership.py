@@ -6,7 +6,7 @@ from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.replay_records import LeafState, SeatState
 from controllers.resources.invariants.seam import Findings, Judge, Rule, after, before
 from controllers.resources.request import FULL
-from controllers.resources.words import Mode, NoticeKind, OutcomeKind
+from controllers.resources.words import NoticeKind, OutcomeKind
 from models.resource_node import ResourceKind
 
 
@@ -14,7 +14,7 @@ class Ownership(Judge):
     """One owner a leaf, whole subtrees, exact sums.
 
     An exclusive leaf is a stack: each seat is inside the reservation below, whose owner
-    is an ancestor, or the same one that keeps, and only the top one uses (RM-26).
+    is an ancestor, and only the top one uses (RM-26).
     States are held while active. Rates sum to at most 10 000 in the whole and in each
     reservation.
     """
@@ -68,13 +68,9 @@ class Ownership(Judge):
     def _stack(self, leaf: LeafState) -> Findings:
         for k in range(1, len(leaf.seats)):
             low, high = leaf.seats[k - 1], leaf.seats[k]
-            both = f"{leaf.name} is held by {low.owner.name} and {high.owner.name}"
-            if is_open_to(low, high.owner):
-                continue
-            if low.token.mode is Mode.USE:
-                yield "I-1", f"{both}, and the former uses it"
-            else:
-                yield "I-2", f"{both}, who is no part of the former"
+            if not is_open_to(low, high.owner):
+                both = f"{low.owner.name} and {high.owner.name}"
+                yield "I-1", f"{leaf.name} is held by {both}, no part of the former"
 
     def _sums(self, leaf: LeafState, event: t.Granted) -> Findings:
         share = event.shares[leaf.name]

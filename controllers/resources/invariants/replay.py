@@ -16,7 +16,7 @@ from controllers.resources.invariants.replay_records import (
     TokenState,
 )
 from controllers.resources.invariants.replay_state import ReplayState
-from controllers.resources.words import Loss, Mode, OutcomeKind, Preemption, Refusal
+from controllers.resources.words import Loss, OutcomeKind, Preemption, Refusal
 from models.resource_node import DeviceKind
 
 
@@ -112,7 +112,6 @@ class Replay(ReplayState):
             token = self.tokens[event.token] = TokenState(
                 id=event.token,
                 owner=owner,
-                mode=asked.mode if asked else Mode.USE,
                 priority=asked.priority if asked else 0,
                 loss=asked.loss if asked else Loss.WHOLE,
                 keeps_ties=asked.keeps_ties if asked else True,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from controllers.resources.tokens import TokenId
 from controllers.resources.trace import Requested
-from controllers.resources.words import Loss, Mode, OutcomeKind, Refusal, Right
+from controllers.resources.words import Loss, OutcomeKind, Refusal, Right
 from models.resource_node import ResourceKind
 
 Key = tuple[int, int, int]
@@ -55,7 +55,6 @@ class TokenState:
 
     id: TokenId
     owner: OwnerState
-    mode: Mode
     priority: int
     loss: Loss
     keeps_ties: bool
@@ -84,7 +83,7 @@ class SeatState:
     leaf: "LeafState"
     share: int
     inside: TokenId | None
-    """The reservation for descendants that it is inside of."""
+    """The ancestor's reservation that it is inside of."""
     used: int = 0
     """Shares that come out of this one, in 1/100 %."""
 
@@ -124,10 +123,7 @@ class LeafState:
     @property
     def has_scopes(self) -> bool:
         """Whether who has it may have descendants that wait inside."""
-        return any(
-            seat.owner.children or seat.token.mode is Mode.RESERVE
-            for seat in self.seats
-        )
+        return any(seat.owner.children for seat in self.seats)
 
     def is_lent(self, token: TokenId) -> bool:
         """Whether somebody is inside of a token's seat, if one at a time has it."""

@@ -144,8 +144,8 @@ class Whole(Judge):
                 "I-4",
                 f"{event.owner} was paused with {_list(shares)}, asks otherwise",
             )
-        old = (token.owner.name, token.mode, token.priority, token.arrival)
-        if (event.owner, event.mode, event.priority, event.arrival) != old:
+        old = (token.owner.name, token.priority, token.arrival)
+        if (event.owner, event.priority, event.arrival) != old:
             yield "I-4", f"{event.owner} resumes at another place or in another way"
 
     def settled(self, event: t.Settled) -> Findings:

@@ -8,7 +8,6 @@ from controllers.resources import trace as t
 from controllers.resources.invariants.replay import Replay
 from controllers.resources.invariants.seam import Findings, Judge, Rule, before
 from controllers.resources.tokens import TokenId
-from controllers.resources.words import Mode
 from controllers.sync.invariants.records import StreamRecord, StreamRecords
 from controllers.sync.transmitter import trace as s
 from controllers.sync.transmitter.words import EndReason, NotReceived
@@ -122,7 +121,7 @@ class Passing(Judge):
 
     def _has_right(self, token: TokenId, leaves: tuple[str, ...]) -> bool:
         held = self.replay.tokens.get(token)
-        if held is None or held.ended is not None or held.mode is not Mode.USE:
+        if held is None or held.ended is not None:
             return False
         return all(
             name in held.seats and not leaf.is_frozen and not leaf.is_lent(token)

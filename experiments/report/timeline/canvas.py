@@ -96,7 +96,7 @@ class Canvas:
                 box, lane, facecolor="white", edgecolor=colour, hatch="/////", lw=0.6
             )
         else:
-            is_light = span.kind is SpanKind.KEEPS
+            is_light = span.kind is SpanKind.LENT
             self.axes.broken_barh(
                 box,
                 lane,

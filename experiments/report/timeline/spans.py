@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from controllers.resources.request import FULL
+from controllers.resources.tokens import TokenId
 from controllers.resources.trace import (
     Event,
     Expired,
@@ -20,7 +22,6 @@ from controllers.resources.trace import (
     StateChanged,
     Thawed,
 )
-from controllers.resources.words import Mode
 from controllers.schemas.states import Kind
 from controllers.schemas.trace import SchemaStarted, SchemaStopped, Woken
 
@@ -29,8 +30,8 @@ class SpanKind(Enum):
     """How a name is drawn."""
 
     HOLDS = "holds"
-    KEEPS = "keeps"
-    """For its children (mode `reserve`)."""
+    LENT = "lent"
+    """It holds it; one of its parts has it meanwhile."""
     WAITS = "waits"
     FROZEN = "frozen"
     """The body itself has it: hot, broken, absent."""
@@ -73,6 +74,12 @@ class _Open:
                 )
                 self.done.setdefault(row, []).append(span)
 
+    def change(self, key: object, row: str, tick: int, kind: SpanKind) -> None:
+        begun = self.begun.get((key, row))
+        if begun is not None:
+            self.end(key, (row,), tick)
+            self.begin(key, (row,), begun[0], tick, kind)
+
     def end_all(self, tick: int) -> dict[str, list[Span]]:
         for key, row in tuple(self.begun):
             self.end(key, (row,), tick)
@@ -93,28 +100,36 @@ def holding_spans(
         end_tick: what is held or waited for then ends there.
     """
     spans = _Open(tick_s, {}, {})
-    asked: dict[int, tuple[str, Names, SpanKind]] = {}
+    asked: dict[int, Names] = {}
+    around: dict[tuple[TokenId, str], TokenId] = {}
+
+    def end(token: TokenId, leaves: Names, tick: int) -> None:
+        spans.end(token, leaves, tick)
+        for leaf in leaves:
+            outer = around.pop((token, leaf), None)
+            spans.change(outer, leaf, tick, SpanKind.HOLDS)
+
     for event in events:
         match event:
-            case Requested(request=number, owner=owner, mode=mode):
-                kind = SpanKind.KEEPS if mode is Mode.RESERVE else SpanKind.HOLDS
-                leaves = tuple(event.shares)
-                asked[number] = (owner, leaves, kind)
+            case Requested(request=number, owner=owner):
+                asked[number] = leaves = tuple(event.shares)
                 key = ("request", number)
                 spans.begin(key, leaves, owner, event.tick, SpanKind.WAITS)
             case Granted(request=number, owner=owner, token=token, shares=shares):
-                _, leaves, kind = asked.pop(number, (owner, (), SpanKind.HOLDS))
-                spans.end(("request", number), leaves, event.tick)
-                spans.begin(token, shares, owner, event.tick, kind)
+                spans.end(("request", number), asked.pop(number, ()), event.tick)
+                spans.begin(token, shares, owner, event.tick, SpanKind.HOLDS)
+                for leaf, outer in event.inside.items():
+                    if shares[leaf] == FULL:  # of a rate the rest is still its own
+                        around[token, leaf] = outer
+                        spans.change(outer, leaf, event.tick, SpanKind.LENT)
             case Failed(request=number):
-                _, leaves, _ = asked.pop(number, ("", (), SpanKind.HOLDS))
-                spans.end(("request", number), leaves, event.tick)
+                spans.end(("request", number), asked.pop(number, ()), event.tick)
             case Released(token=token, leaves=leaves):
-                spans.end(token, leaves, event.tick)
+                end(token, leaves, event.tick)
             case Expired(token=token, leaves=leaves):
-                spans.end(token, leaves, event.tick)
+                end(token, leaves, event.tick)
             case Revoked(token=token, lost=lost, freed=freed):
-                spans.end(token, (*lost, *freed), event.tick)
+                end(token, (*lost, *freed), event.tick)
             case Frozen(leaves=leaves, by=by, is_total=True):
                 spans.begin(("by", by), leaves, by, event.tick, SpanKind.FROZEN)
             case Thawed(leaves=leaves, by=by):

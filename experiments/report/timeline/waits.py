@@ -140,7 +140,7 @@ def leaf_uses(
     uses = []
     for leaf, spans in holding_spans(events, tick_s, end_tick).items():
         mine = [s for s in spans if owners is None or s.name in owners]
-        held = _covered(s for s in mine if s.kind in {SpanKind.HOLDS, SpanKind.KEEPS})
+        held = _covered(s for s in mine if s.kind in {SpanKind.HOLDS, SpanKind.LENT})
         wanted = sum(s.end_s - s.start_s for s in mine if s.kind is SpanKind.WAITS)
         if held > 0.0 or wanted > 0.0:
             share = held / (end_tick * tick_s)

@@ -55,7 +55,7 @@ class BehaviourForm(Part):
     rates: dict[Name, Percent] | None = None
     """Cumulative resource, such as CPU, to the rate that it must have, in percent."""
     mode: Literal["use", "reserve"] | None = None
-    """`reserve` keeps its resources for its children, one of whom may use them."""
+    """Of earlier files; without effect."""
     policy: AnyPolicy | None = None
     """What it answers who wants what it holds: lock, stop, pause or callback."""
     priority: Priority | None = None

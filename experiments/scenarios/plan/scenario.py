@@ -7,7 +7,6 @@ from typing import Any
 
 from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.policies import ConflictPolicy
-from controllers.resources.words import Mode
 from controllers.schemas.waking import Waking
 from experiments.scenarios.plan.events import ScenarioEvent
 from experiments.scenarios.plan.expectations import Expectation
@@ -36,7 +35,6 @@ class Behaviour:
     """Resources that it asks for when it wins; None: those that its schema declares."""
     optional: tuple[str, ...] | None = None
     rates: Mapping[str, float] | None = None
-    mode: Mode | None = None
     policy: ConflictPolicy | None = None
     """None: Lock."""
     priority: int | None = None
@@ -69,7 +67,6 @@ class Behaviour:
             needs=self.needs,
             optional=self.optional,
             rates=self.rates,
-            mode=self.mode,
             priority=self.priority,
             policy=self.policy,
             timeout_s=self.timeout_s,

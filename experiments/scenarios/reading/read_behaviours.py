@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from controllers.resources.policies import ConflictPolicy, make_policy
-from controllers.resources.words import Mode
 from controllers.schemas.registry import SchemaClass, schema_class
 from controllers.schemas.states import Kind
 from experiments.scenarios.form.behaviours import BehaviourForm
@@ -105,7 +104,6 @@ class _Reader:
             needs=_tuple(form.needs),
             optional=_tuple(form.optional),
             rates=form.rates,
-            mode=None if form.mode is None else Mode(form.mode),
             policy=self._policy(form, place),
             priority=form.priority,
             timeout_s=self._timeout_s(form, place),

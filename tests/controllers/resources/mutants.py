@@ -20,7 +20,7 @@ from controllers.resources.trace import (
 
 FRAME = (Opened, ResourceAdded, OwnerAdded, Settled, Ticked)
 """Events that set the scene or end a call; they stay as they are."""
-CHOICES = ("keeps_ties", "loss", "mode", "priority", "timeout_ticks", "wins_ties")
+CHOICES = ("keeps_ties", "loss", "priority", "timeout_ticks", "wins_ties")
 """Fields in which an asker may choose otherwise: mostly another story, as true."""
 UNTOLD = ("tick", "outcome", "error")
 

@@ -45,7 +45,7 @@ def ledger_picture(snapshot: Snapshot) -> Picture:
     return {
         row.name: (
             sorted(
-                (held.token, held.mode, round(held.share_percent * 100))
+                (held.token, held.is_lent, round(held.share_percent * 100))
                 for held in row.holders
             ),
             [wait.request for wait in row.waiters],
@@ -59,7 +59,9 @@ def ledger_picture(snapshot: Snapshot) -> Picture:
 def model_picture(model: SequentialModel) -> Picture:
     return {
         leaf: (
-            sorted((s.held.token.id, model.shown(s), s.share) for s in model.on(leaf)),
+            sorted(
+                (s.held.token.id, model.is_lent(s), s.share) for s in model.on(leaf)
+            ),
             [wait.number for wait in model.queue() if leaf in wait.shares],
             sorted(
                 (f.by, f.is_total, f.cap or 1.0)

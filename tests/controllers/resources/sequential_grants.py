@@ -74,7 +74,6 @@ class Grants(Losses):
         held = Held(
             token=Token(EPOCH, sequence, secret_of(sequence)),
             owner=wait.owner,
-            mode=wait.mode,
             priority=wait.priority,
             loss=wait.loss,
             policy=wait.policy,
@@ -103,7 +102,6 @@ class Grants(Losses):
                 owner=wait.owner,
                 shares={leaf: wait.shares[leaf] for leaf in sorted(wait.shares)},
                 optional={n: wait.optional[n] for n in sorted(wait.optional)},
-                mode=wait.mode,
                 priority=wait.priority,
                 arrival=wait.arrival,
                 timeout_ticks=wait.timeout_ticks,

@@ -144,7 +144,6 @@ class Losses(Plans):
             owner=held.owner,
             shares=shares,
             optional={},
-            mode=held.mode,
             priority=held.priority,
             arrival=held.arrival,
             loss=held.loss,

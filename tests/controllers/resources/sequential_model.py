@@ -13,7 +13,6 @@ from controllers.resources.request import FULL, Outcome, Request, rate_of
 from controllers.resources.tokens import Token
 from controllers.resources.words import (
     AskerTie,
-    Mode,
     OutcomeKind,
     Refusal,
     Why,
@@ -151,7 +150,6 @@ class SequentialModel(BodyCalls):
             owner=request.owner,
             shares=shares,
             optional=units,
-            mode=held.mode if held else request.mode,
             priority=priority,
             arrival=self.numbers,
             loss=held.loss if held else request.loss,
@@ -222,7 +220,7 @@ class SequentialModel(BodyCalls):
         if self.is_frozen(leaf):
             return Refusal.FROZEN
         here = [seat for seat in self.of(held) if seat.leaf == leaf]
-        if not here or self.shown(here[0]) is Mode.RESERVE:
+        if not here or self.is_lent(here[0]):
             return Refusal.NOT_COVERED
         return None
 

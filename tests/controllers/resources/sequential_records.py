@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from controllers.resources.policies import Answer, ConflictPolicy
 from controllers.resources.tokens import Token
-from controllers.resources.words import HolderTie, Loss, LossCause, Mode, Refusal
+from controllers.resources.words import HolderTie, Loss, LossCause, Refusal
 
 EPOCH = 1
 
@@ -20,7 +20,6 @@ class Held:
 
     token: Token
     owner: str
-    mode: Mode
     priority: int
     loss: Loss
     policy: ConflictPolicy
@@ -40,7 +39,7 @@ class Seat:
     leaf: str
     share: int
     inside: "Seat | None"
-    """The reserved seat, of its owner or an ancestor, that it lives in."""
+    """The seat of an ancestor that it lives in."""
 
 
 @dataclass(eq=False)
@@ -51,7 +50,6 @@ class Wait:
     owner: str
     shares: dict[str, int]
     optional: dict[str, tuple[str, ...]]
-    mode: Mode
     priority: int
     arrival: int
     loss: Loss

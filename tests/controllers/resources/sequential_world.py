@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from controllers.resources.owner import Owner
 from controllers.resources.request import FULL
 from controllers.resources.tokens import Token
-from controllers.resources.words import Mode, Refusal
+from controllers.resources.words import Refusal
 from models.resource_node import ResourceKind, ResourceNode
 from tests.controllers.resources.sequential_records import (
     EPOCH,
@@ -108,14 +108,9 @@ class World:
 
     def scope(self, leaf: str, owner: str) -> Seat | None:
         """Return the seat in which an owner's request on a leaf is decided: one of an
-        ancestor, or one of its own that keeps."""
+        ancestor."""
         line = self.line(owner)
-        mine = [
-            seat
-            for seat in self.on(leaf)
-            if seat.held.owner in line[1:]
-            or (seat.held.owner == owner and seat.held.mode is Mode.RESERVE)
-        ]
+        mine = [seat for seat in self.on(leaf) if seat.held.owner in line[1:]]
         if self.kinds[leaf] is ResourceKind.EXCLUSIVE:
             return mine[-1] if mine else None
         if self.kinds[leaf] is ResourceKind.CUMULATIVE:
@@ -152,9 +147,6 @@ class World:
         return self.kinds[seat.leaf] is ResourceKind.EXCLUSIVE and bool(
             self.above(seat)
         )
-
-    def shown(self, seat: Seat) -> Mode:
-        return Mode.RESERVE if self.is_lent(seat) else seat.held.mode
 
     def blockers(self, leaf: str, owner: str, share: int) -> list[Seat]:
         """Return the seats in the way of an owner, first to be asked first."""

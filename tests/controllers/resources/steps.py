@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from controllers.resources.words import AskerTie, HolderTie, Loss, Mode
+from controllers.resources.words import AskerTie, HolderTie, Loss
 from tests.controllers.resources.small_world import (
     EXCLUSIVE,
     PARENTS,
@@ -32,7 +32,6 @@ class Focus:
     owners: tuple[str, ...] = OWNERS
     names: tuple[str, ...] = NAMES
     rates: tuple[float, ...] = (0.0, 0.0, 0.0, 20.0, 60.0, 100.0)
-    modes: tuple[Mode, ...] = (Mode.USE, Mode.USE, Mode.RESERVE)
 
 
 FOCUSES = (
@@ -43,14 +42,12 @@ FOCUSES = (
         owners=("boss", "kid", "tot", "twin"),
         names=("A1", "Arm"),
         rates=(0.0, 0.0, 60.0),
-        modes=tuple(Mode),
     ),
-    Focus(names=(), rates=(20.0, 20.0, 40.0, 60.0), modes=(Mode.USE,)),
+    Focus(names=(), rates=(20.0, 20.0, 40.0, 60.0)),
     Focus(
         owners=("boss", "kid", "tot", "twin"),
         names=(),
         rates=(20.0, 40.0, 60.0, 80.0),
-        modes=tuple(Mode),
     ),
 )
 
@@ -76,7 +73,6 @@ class Ask(Step):
     resources: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     rate: float = 0.0
-    mode: Mode = Mode.USE
     priority: int = 0
     timeout_s: float = 5.0
     loss: Loss = Loss.WHOLE
@@ -194,7 +190,6 @@ def choose_request(pick: Chooser) -> Ask:
         resources=tuple(sorted(resources)),
         optional=tuple(sorted(optional - resources)),
         rate=rate,
-        mode=pick.choose(focus.modes),
         priority=pick.choose((0, 0, 1, 2)),
         timeout_s=pick.choose((4.0, 0.0, 1.0, 3.0, 9.0)),
         loss=pick.choose((Loss.WHOLE, Loss.PARTIAL)),

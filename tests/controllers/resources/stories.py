@@ -17,7 +17,7 @@ from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.ticket import Ticket
 from controllers.resources.trace import Event
-from controllers.resources.words import AskerTie, HolderTie, Loss, Mode
+from controllers.resources.words import AskerTie, HolderTie, Loss
 from models import load_robot
 from tests.controllers.resources.gate_world import KeepingRobot, whole_tree
 from tests.controllers.resources.stage import BY_PRIORITY, Stage
@@ -73,8 +73,8 @@ def families() -> list[Event]:
     stage.owner("parent")
     stage.owners("first", "second", parent="parent", policy=StopOnDemand(within_s=0.1))
     stage.owner("stranger")
-    keeps = stage.take("parent", "Arms", mode=Mode.RESERVE)
-    rates = stage.take("parent", mode=Mode.RESERVE, rates={"CPU": 50.0})
+    keeps = stage.take("parent", "Arms")
+    rates = stage.take("parent", rates={"CPU": 50.0})
     stage.take("first", "LArm", rates={"CPU": 30.0}, loss=Loss.PARTIAL)
     stage.at(0.1)
     stage.ask("second", "LHand", rates={"CPU": 20.0})

@@ -23,7 +23,6 @@ from tests.controllers.resources.tale_words import (
     EXCLUSIVE,
     OWNERS,
     TREE,
-    USE,
     WHOLE,
     names_of,
     shares_of,
@@ -94,7 +93,6 @@ class Tale:
         said: dict[str, Any] = {
             "request": self.requests,
             "optional": {},
-            "mode": USE,
             "priority": 0,
             "arrival": self.requests,
             "timeout_ticks": 100,

@@ -1,10 +1,9 @@
 """The world of the tales, and the words in which they speak of it."""
 
-from controllers.resources.words import Loss, Mode, OutcomeKind, Why
+from controllers.resources.words import Loss, OutcomeKind, Why
 from models.resource_node import ResourceKind
 
 EXCLUSIVE, STATE = ResourceKind.EXCLUSIVE, ResourceKind.STATE
-RESERVE, USE = Mode.RESERVE, Mode.USE
 PARTIAL, WHOLE = Loss.PARTIAL, Loss.WHOLE
 ENDS = {
     "busy": (OutcomeKind.DENIED, Why.BUSY),

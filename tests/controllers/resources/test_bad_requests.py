@@ -13,7 +13,6 @@ from controllers.resources.policies import PauseOnDemand, StopOnDemand, make_pol
 from controllers.resources.request import Request
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenId, TokenMint
-from controllers.resources.words import Refusal
 from models import BadInput, TestbedError, UnknownName
 from models.resource_node import ResourceKind
 from tests.controllers.resources.stage import HEAD, Stage, node, outcome_of, states
@@ -211,13 +210,13 @@ def test_words_may_come_as_plain_strings_and_wrong_ones_are_named() -> None:
     stage = Stage(preemption="by_priority")
     stage.owner("holder", priority=1, holder_tie="yields")
     stage.owner("asker", priority=1, asker_tie="tie wins")
-    kept = stage.take("holder", "TTS", "Head", mode="reserve", loss="partial")
-    assert stage.may(kept, "HeadYaw") is Refusal.NOT_COVERED
+    kept = stage.take("holder", "TTS", "Head", loss="partial")
+    assert stage.may(kept, "HeadYaw") is None
     stage.take("asker", "TTS")
     assert stage.held_by("holder") == HEAD
     with pytest.raises(BadInput, match="Did you mean 'by_priority'"):
         LedgerCfg(preemption="by_prioity")  # type: ignore[arg-type]
-    for wrong in ({"mode": "us"}, {"loss": "hole"}, {"asker_tie": "tie win"}):
+    for wrong in ({"loss": "hole"}, {"asker_tie": "tie win"}):
         with pytest.raises(UnknownName):
             stage.ask("asker", "LHand", **wrong)
     assert stage.held_by("asker") == ("TTS",)

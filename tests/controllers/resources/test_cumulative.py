@@ -7,7 +7,6 @@ import pytest
 
 from controllers.resources.policies import CallbackOnDemand, PauseOnDemand, StopOnDemand
 from controllers.resources.request import Request
-from controllers.resources.words import Mode
 from models import BadInput
 from tests.controllers.resources.stage import (
     GRANTED,
@@ -152,7 +151,7 @@ def test_simple_state_and_rate_must_hold_together(stage: Stage) -> None:
 @pytest.mark.requirement("RM-56", "RM-26")
 def test_a_childs_rate_comes_out_of_its_parents(stage: Stage) -> None:
     stage.take("vision", **cpu(50.0))
-    stage.take("parent", **cpu(50.0, mode=Mode.RESERVE))
+    stage.take("parent", **cpu(50.0))
     stage.take("child 1", **cpu(30.0))
     assert used(stage) == 100.0
     second = stage.ask("child 2", **cpu(30.0, timeout_s=0.5))
@@ -167,7 +166,7 @@ def test_a_childs_rate_comes_out_of_its_parents(stage: Stage) -> None:
 def test_a_child_does_not_stand_behind_a_stranger_for_its_parents_share(
     stage: Stage,
 ) -> None:
-    stage.take("parent", **cpu(50.0, mode=Mode.RESERVE))
+    stage.take("parent", **cpu(50.0))
     stranger = stage.ask("vision", **cpu(60.0))
     stage.take("child 1", **cpu(30.0))
     assert stranger.outcome is None
@@ -175,7 +174,7 @@ def test_a_child_does_not_stand_behind_a_stranger_for_its_parents_share(
 
 @pytest.mark.requirement("RM-56", "RM-30")
 def test_a_parents_release_ends_the_shares_inside(stage: Stage) -> None:
-    kept = stage.take("parent", **cpu(50.0, mode=Mode.RESERVE))
+    kept = stage.take("parent", **cpu(50.0))
     stage.take("child 1", **cpu(30.0))
     stage.release(kept)
     assert used(stage) == 0.0

@@ -3,7 +3,7 @@
 import pytest
 
 from controllers.resources.policies import CallbackOnDemand, PauseOnDemand, StopOnDemand
-from controllers.resources.words import LossCause, Mode, Refusal, Why
+from controllers.resources.words import LossCause, Refusal, Why
 from tests.controllers.resources.stage import (
     DENIED,
     GRANTED,
@@ -13,9 +13,6 @@ from tests.controllers.resources.stage import (
     end_of,
     why,
 )
-
-RESERVE = Mode.RESERVE
-
 
 A_AND_B = ("LHand", "TTS")
 
@@ -32,7 +29,7 @@ def stage() -> Stage:
 
 @pytest.mark.requirement("RM-29")
 def test_a_second_child_asks_the_child_that_uses_not_the_parent(stage: Stage) -> None:
-    stage.take("parent", *A_AND_B, mode=RESERVE)
+    stage.take("parent", *A_AND_B)
     used = stage.take("child 1", *A_AND_B, policy=StopOnDemand())
     second = stage.ask("child 2", "TTS")
     assert end_of(second) == (GRANTED, 0.0)
@@ -49,7 +46,7 @@ def test_a_stranger_gets_it_only_if_child_and_parent_agree_child_first() -> None
     for name, above in (("parent", None), ("child", "parent"), ("stranger", None)):
         policy = CallbackOnDemand(lambda demand: order.append(demand.holder))
         stage.owner(name, parent=above, policy=policy)
-    stage.take("parent", "TTS", mode=RESERVE)
+    stage.take("parent", "TTS")
     stage.take("child", "TTS")
     stage.ask("stranger", "TTS")
     assert order == ["child", "parent"]
@@ -67,7 +64,7 @@ def test_nothing_moves_when_one_of_them_refuses(
     stage.owner("parent", **({"policy": stop} if parent_stops else {}))
     stage.owner("child", parent="parent", **({"policy": stop} if child_stops else {}))
     stage.owner("stranger")
-    stage.take("parent", "TTS", mode=RESERVE)
+    stage.take("parent", "TTS")
     stage.take("child", "TTS")
     refused = stage.ask("stranger", "TTS", timeout_s=1.0)
     stage.until(1.0)
@@ -81,7 +78,7 @@ def test_both_give_way_in_one_step() -> None:
     stage.owner("parent", policy=StopOnDemand())
     stage.owner("child", parent="parent", policy=StopOnDemand())
     stage.owner("stranger")
-    stage.take("parent", "TTS", mode=RESERVE)
+    stage.take("parent", "TTS")
     stage.take("child", "TTS")
     assert end_of(stage.ask("stranger", "TTS")) == (GRANTED, 0.0)
     assert stage.holders("TTS") == ("stranger",)
@@ -94,7 +91,7 @@ def test_a_child_that_pauses_does_so_though_its_parent_stops() -> None:
     stage.owner("parent", policy=StopOnDemand())
     stage.owner("child", parent="parent", policy=PauseOnDemand())
     stage.owner("stranger")
-    stage.take("parent", *A_AND_B, mode=RESERVE)
+    stage.take("parent", *A_AND_B)
     stage.take("child", "TTS")
     taken = stage.take("stranger", *A_AND_B)
     (notice,) = stage.told("child", LOST)
@@ -106,6 +103,6 @@ def test_a_child_that_pauses_does_so_though_its_parent_stops() -> None:
 @pytest.mark.requirement("RM-26")
 def test_a_child_may_not_keep_what_its_parent_wants_to_keep_later(stage: Stage) -> None:
     stage.take("child 1", "TTS")
-    kept = stage.ask("parent", "TTS", mode=RESERVE, timeout_s=0.0)
+    kept = stage.ask("parent", "TTS", timeout_s=0.0)
     assert end_of(kept) == (DENIED, 0.0)
     assert why(kept) is Why.BUSY

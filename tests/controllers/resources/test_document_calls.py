@@ -13,10 +13,9 @@ from controllers.resources.ledger import Ledger
 from controllers.resources.not_granted import NotGranted
 from controllers.resources.owner import Owner
 from controllers.resources.policies import Answer, AnswerKind, Lock, StopOnDemand
-from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.snapshot import take_snapshot
-from controllers.resources.words import Mode, OutcomeKind, Refusal, Why
+from controllers.resources.words import OutcomeKind, Refusal, Why
 from experiments.reservations.threaded import SharedLedger
 from models import BadInput, UnknownName, default_robot_folder, load_robot
 
@@ -203,14 +202,13 @@ def test_without_a_callback_the_owners_habit_answers(world: World) -> None:
 
 
 @pytest.mark.requirement("RM-6", "RM-10", "RM-26")
-def test_what_an_object_reserved_is_open_to_those_in_it(world: World) -> None:
+def test_what_an_object_has_is_open_to_those_in_it(world: World) -> None:
     root = Box("root")
     inner = Box("inner", parent=Box("middle", parent=root))
     world.calls.waitForLocalResourcesTree(["TTS"], inner, "onResource", 0)
     parents = {row.name: row.parent for row in take_snapshot(world.ledger).owners}
     assert parents == {"root": None, "middle": "root", "inner": "middle"}
-    kept = Request(owner="root", resources=("Head",), mode=Mode.RESERVE)
-    world.ledger.request(kept, world.ledger.tick)
+    world.calls.waitForLocalResourcesTree(["Head"], root, "", 0)
     with pytest.raises(NotGranted):
         world.calls.waitForLocalResourcesTree(["HeadYaw"], Box("other"), "", 0)
     world.calls.waitForLocalResourcesTree(["HeadYaw", "HeadPitch"], inner, "", 0)

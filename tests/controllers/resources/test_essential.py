@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.resources.words import Mode, Why
+from controllers.resources.words import Why
 from tests.controllers.resources.stage import (
     DENIED,
     GRANTED,
@@ -123,7 +123,7 @@ def test_changed_at_the_whole_nothing_runs_without_all(stage: Stage) -> None:
     """The whole keeps all that its parts need; without it no part asks."""
     walking = stage.take("walk", "Legs")
     stage.owner("step", parent="greeting")
-    whole = stage.ask("greeting", *GREETING, *STEPS, mode=Mode.RESERVE, timeout_s=5.0)
+    whole = stage.ask("greeting", *GREETING, *STEPS, timeout_s=5.0)
     assert whole.outcome is None
     stage.at(1.0)
     stage.release(walking)

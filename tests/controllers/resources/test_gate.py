@@ -19,7 +19,7 @@ from controllers.resources.trace import (
     MadeSafe,
     Rejected,
 )
-from controllers.resources.words import Mode, Refusal
+from controllers.resources.words import Refusal
 from models import BadInput, Robot, UnknownName
 from tests.controllers.resources.gate_world import World, ramp
 
@@ -117,14 +117,6 @@ def test_a_frozen_joint_is_not_moved_by_a_command_that_was_before(
     world.ledger.freeze(["HeadYaw"], "hotEngine", 0)
     assert world.flush() == (Refusal.REVOKED,)
     assert not world.robot.commands
-
-
-def test_who_keeps_a_leaf_for_its_parts_does_not_command_it(world: World) -> None:
-    world.ledger.add_owner(Owner(name="dance"), 0)
-    token = world.ask(Request(owner="dance", resources=("Head",), mode=Mode.RESERVE))
-    refused = world.gate.submit(token, "HeadYaw", 0.3)
-    assert refused is not None
-    assert refused.reason is Refusal.NOT_COVERED
 
 
 def test_a_motor_of_two_joints_sets_both(world: World) -> None:

@@ -6,7 +6,7 @@ from controllers.resources.policies import PauseOnDemand, StopOnDemand
 from controllers.resources.snapshot import take_snapshot
 from controllers.resources.stale_token import StaleToken
 from controllers.resources.trace import Crashed, Expired
-from controllers.resources.words import Mode, Refusal, Why
+from controllers.resources.words import Refusal, Why
 from models import BadInput, UnknownName
 from tests.controllers.resources.stage import (
     AVAILABLE,
@@ -37,7 +37,7 @@ def gone_ones(stage: Stage) -> list[str]:
 def test_a_crash_ends_all_that_an_owner_and_its_parts_hold_and_wait_for(
     stage: Stage,
 ) -> None:
-    kept = stage.take("dance", "Legs", mode=Mode.RESERVE)
+    kept = stage.take("dance", "Legs")
     used = stage.take("step", "Legs")
     stage.take("other", "TTS")
     waits = [stage.ask("dance", "TTS"), stage.ask("step", "TTS", "LHand")]
@@ -120,7 +120,7 @@ def test_a_paused_owner_that_dies_does_not_come_back(stage: Stage) -> None:
 
 @pytest.mark.requirement("RM-65", "RM-30")
 def test_a_parent_dies_while_its_child_is_using(stage: Stage) -> None:
-    stage.take("dance", "Legs", mode=Mode.RESERVE)
+    stage.take("dance", "Legs")
     used = stage.take("step", "Legs")
     stage.until(2.0)
     assert stage.may(used, "LKneePitch") is Refusal.EXPIRED
@@ -130,7 +130,7 @@ def test_a_parent_dies_while_its_child_is_using(stage: Stage) -> None:
 
 @pytest.mark.requirement("RM-65")
 def test_a_child_that_dies_leaves_its_parent_what_it_keeps(stage: Stage) -> None:
-    stage.take("dance", "Legs", mode=Mode.RESERVE)
+    stage.take("dance", "Legs")
     stage.take("step", "Legs")
     stage.ledger.drop("step", stage.tick)
     assert stage.holders("LKneePitch") == ("dance",)

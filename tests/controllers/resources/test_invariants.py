@@ -145,6 +145,6 @@ def test_a_violation_says_what_and_where() -> None:
     kept = [event for event in stage.events if type(event).__name__ != "Released"]
     found = check(kept)
     assert str(found[0]) == (
-        f"I-1 (tick 0, event {len(kept) - 2}): HeadYaw is held by a and b, and the "
-        "former uses it"
+        f"I-1 (tick 0, event {len(kept) - 2}): HeadYaw is held by a and b, no part of "
+        "the former"
     )

@@ -9,7 +9,6 @@ import pytest
 
 from controllers.resources.words import Preemption
 from tests.controllers.resources.tale import Tale
-from tests.controllers.resources.tale_words import RESERVE
 from tests.controllers.resources.telling_apart import Case, assert_told_apart
 
 
@@ -37,7 +36,7 @@ def overtaking_by_priority(tale: Tale, is_wrong: bool) -> None:
 
 def overtaking_by_a_child(tale: Tale, is_wrong: bool) -> None:
     """Inside its parent's reservation a child competes with nobody outside."""
-    inside = {} if is_wrong else {"HeadYaw": tale.take("ann", "HeadYaw", mode=RESERVE)}
+    inside = {} if is_wrong else {"HeadYaw": tale.take("ann", "HeadYaw")}
     tale.ask("bob", "HeadYaw")
     if not is_wrong:
         tale.settle()

@@ -5,9 +5,9 @@ import pytest
 from controllers.resources import trace as t
 from controllers.resources.words import LossCause, Refusal
 from tests.controllers.resources.tale import Tale
-from tests.controllers.resources.tale_words import PARTIAL, RESERVE
+from tests.controllers.resources.tale_words import PARTIAL
 
-HELD, RESERVED, RELEASED, REVOKED, EXPIRED = 1, 2, 3, 4, 5
+HELD, LENT, RELEASED, REVOKED, EXPIRED = 1, 2, 3, 4, 5
 
 
 def told(tale: Tale) -> set[str]:
@@ -19,7 +19,7 @@ def tale() -> Tale:
     """Tell of tokens in every condition; LHand is frozen in the end."""
     tale = Tale()
     tale.take("ann", "HeadYaw LHand", loss=PARTIAL)
-    tale.take("ann", "HeadPitch", mode=RESERVE)
+    tale.take("ann", "HeadPitch")
     tale.take("bob", "CPU:1")
     tale.release(RELEASED, "bob", "CPU")
     tale.settle()
@@ -36,6 +36,7 @@ def tale() -> Tale:
     tale.revoke(HELD, "ann", "LHand", by="hot", why=LossCause.FROZEN, is_whole=False)
     tale.freeze("LHand")
     tale.settle()
+    tale.take("kid", "HeadPitch", inside={"HeadPitch": LENT})
     return tale
 
 
@@ -48,7 +49,7 @@ REASONS = (
     (EXPIRED, "CPU", True, Refusal.EXPIRED),
     (HELD, "LHand", True, Refusal.FROZEN),
     (HELD, "HeadPitch", True, Refusal.NOT_COVERED),
-    (RESERVED, "HeadPitch", True, Refusal.NOT_COVERED),
+    (LENT, "HeadPitch", True, Refusal.NOT_COVERED),
 )
 
 
@@ -127,9 +128,9 @@ def test_a_write_that_was_refused_is_found(tale: Tale) -> None:
 
 
 def test_a_write_of_another_leaf_than_commanded_is_found(tale: Tale) -> None:
-    tale.take("bob", "CPU:1")
+    other = tale.take("bob", "CPU:1")
     tale.command(1, HELD, "HeadYaw")
-    tale.write(1, 6, "CPU")
+    tale.write(1, other, "CPU")
     assert told(tale) == {"I-14"}
 
 

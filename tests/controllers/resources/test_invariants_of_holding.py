@@ -10,7 +10,6 @@ import pytest
 from controllers.resources.policies import AnswerKind
 from controllers.resources.words import LossCause
 from tests.controllers.resources.tale import Tale
-from tests.controllers.resources.tale_words import RESERVE
 from tests.controllers.resources.telling_apart import Case, assert_told_apart
 
 PARENT = LossCause.PARENT_RELEASED
@@ -43,7 +42,7 @@ def a_state_that_is_not_active(tale: Tale, is_wrong: bool) -> None:
 
 
 def a_stranger_inside(tale: Tale, is_wrong: bool) -> None:
-    outer = tale.take("ann", "HeadYaw", mode=RESERVE)
+    outer = tale.take("ann", "HeadYaw")
     who = "bob" if is_wrong else "kid"
     tale.take(who, "HeadYaw", inside={"HeadYaw": outer})
 
@@ -132,18 +131,18 @@ def too_much_together(tale: Tale, is_wrong: bool) -> None:
 
 
 def more_than_the_parent_has(tale: Tale, is_wrong: bool) -> None:
-    outer = tale.take("ann", "CPU:40", mode=RESERVE)
+    outer = tale.take("ann", "CPU:40")
     tale.take("kid", "CPU:30", inside={"CPU": outer})
     tale.take("sib", "CPU:20" if is_wrong else "CPU:10", inside={"CPU": outer})
 
 
 def beside_the_parent(tale: Tale, is_wrong: bool) -> None:
-    outer = tale.take("ann", "CPU:40", mode=RESERVE)
+    outer = tale.take("ann", "CPU:40")
     tale.take("kid", "CPU:30", inside={} if is_wrong else {"CPU": outer})
 
 
 def a_child_left_over(tale: Tale, is_wrong: bool) -> None:
-    outer = tale.take("ann", "HeadYaw", mode=RESERVE)
+    outer = tale.take("ann", "HeadYaw")
     inner = tale.take("kid", "HeadYaw", inside={"HeadYaw": outer})
     if not is_wrong:
         tale.revoke(inner, "kid", "HeadYaw", by="ann", why=PARENT)
@@ -152,7 +151,7 @@ def a_child_left_over(tale: Tale, is_wrong: bool) -> None:
 
 
 def a_sibling_not_told(tale: Tale, is_wrong: bool) -> None:
-    outer = tale.take("ann", "HeadYaw", mode=RESERVE)
+    outer = tale.take("ann", "HeadYaw")
     inner = tale.take("kid", "HeadYaw", inside={"HeadYaw": outer})
     asker = tale.ask("sib", "HeadYaw")
     if not is_wrong:
@@ -162,7 +161,7 @@ def a_sibling_not_told(tale: Tale, is_wrong: bool) -> None:
 
 
 def a_child_kept_waiting(tale: Tale, is_wrong: bool) -> None:
-    outer = tale.take("ann", "HeadYaw LHand", mode=RESERVE)
+    outer = tale.take("ann", "HeadYaw LHand")
     asker = tale.ask("kid", "LHand")
     if not is_wrong:
         tale.grant(asker, "kid", "LHand", inside={"LHand": outer})
@@ -173,7 +172,7 @@ CASES: tuple[tuple[str, Callable[[Tale, bool], None]], ...] = (
     ("I-1", two_users),
     ("I-1", a_state_that_is_left),
     ("I-1", a_state_that_is_not_active),
-    ("I-2", a_stranger_inside),
+    ("I-1", a_stranger_inside),
     ("I-2", half_a_composite),
     ("I-4", half_a_group),
     ("I-4", half_an_optional_name),

@@ -11,7 +11,7 @@ import pytest
 from controllers.resources.policies import AnswerKind
 from controllers.resources.words import LossCause, NoticeKind, Preemption
 from tests.controllers.resources.tale import Tale
-from tests.controllers.resources.tale_words import PARTIAL, RESERVE, WHOLE
+from tests.controllers.resources.tale_words import PARTIAL, WHOLE
 from tests.controllers.resources.telling_apart import Case, assert_told_apart
 
 
@@ -175,7 +175,7 @@ def a_freed_leaf_that_nobody_is_offered(tale: Tale, is_wrong: bool) -> None:
 
 
 def lost_by_a_parent_that_keeps(tale: Tale, is_wrong: bool) -> None:
-    outer = tale.take("ann", "HeadYaw", mode=RESERVE)
+    outer = tale.take("ann", "HeadYaw")
     inner = tale.take("kid", "HeadYaw", inside={"HeadYaw": outer})
     cause = LossCause.PARENT_RELEASED
     tale.revoke(inner, "kid", "HeadYaw", by="ann", why=cause)

@@ -56,7 +56,7 @@ def test_a_listener_that_releases_when_it_hears_of_a_loss_tears_nothing() -> Non
     stage.owner("parent")
     stage.owner("child", parent="parent")
     stage.owner("high", priority=5)
-    kept = stage.take("parent", "Audio", mode="reserve")
+    kept = stage.take("parent", "Audio")
     used = stage.take("child", "TTS")
     stage.ledger.listeners.append(
         when_lost("child", lambda: stage.release(kept, "Microphone"))

@@ -11,7 +11,7 @@ from controllers.resources.owner import Owner
 from controllers.resources.policies import Lock, PauseOnDemand, StopOnDemand
 from controllers.resources.request import Request
 from controllers.resources.ticket import Ticket
-from controllers.resources.words import Mode, Refusal
+from controllers.resources.words import Refusal
 from models.resource_node import ResourceNode
 from tests.controllers.resources.stage import (
     BODY,
@@ -84,7 +84,7 @@ def test_each_kind_of_need_can_keep_it_from_running(stage: Stage) -> None:
 def test_a_real_child_inside_a_reservation_loses_it_to_a_virtual_owner(
     stage: Stage,
 ) -> None:
-    kept = stage.take("greeting", "RArm", "TTS", mode=Mode.RESERVE)
+    kept = stage.take("greeting", "RArm", "TTS")
     wave = stage.take("hand wave", "RArm")
     stage.ledger.freeze(["RHand"], "brokenArm", stage.tick)
     assert stage.may(wave, "RShoulderPitch") is Refusal.REVOKED
@@ -226,7 +226,7 @@ def test_what_is_critical_is_kept_available_whatever_behaviours_do() -> None:
     stage = Stage()
     stage.owner("battery")
     stage.owner("charging", parent="battery")
-    stage.take("battery", "Legs", mode=Mode.RESERVE, policy=Lock())
+    stage.take("battery", "Legs", policy=Lock())
     for number, program in enumerate(programs(seed=1)):
         stage.ledger.add_owner(program.owner, stage.tick)
         greedy = stage.ask(program.owner.name, "Legs", priority=9, timeout_s=0.5)

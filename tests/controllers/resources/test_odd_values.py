@@ -248,7 +248,6 @@ def test_names_that_call_the_ledger_while_they_are_read_meet_no_move(
 @odd("value", NO_CHOICES, ids=said)
 def test_what_is_no_choice_is_bad_input(stage: Stage, value: Any) -> None:
     for door in (
-        lambda: Request(owner="a", resources=("TTS",), mode=value),
         lambda: Request(owner="a", resources=("TTS",), loss=value),
         lambda: Request(owner="a", resources=("TTS",), asker_tie=value),
         lambda: Request(owner="a", resources=("TTS",), policy=value),

@@ -1,4 +1,4 @@
-"""A parent reserves, its children use: the tree of owners."""
+"""What a parent takes its children use: the tree of owners."""
 
 import pytest
 
@@ -7,19 +7,17 @@ from controllers.resources.front import LedgerFront
 from controllers.resources.policies import Lock, StopOnDemand
 from controllers.resources.start_behaviour import start_behaviour, stop_behaviour
 from controllers.resources.trace import Revoked
-from controllers.resources.words import LossCause, Mode, Refusal, Why
+from controllers.resources.words import LossCause, Refusal, Why
 from models import BadInput
 from tests.controllers.resources.stage import (
     AVAILABLE,
     GRANTED,
-    HEAD,
     LOST,
     Stage,
     end_of,
     why,
 )
 
-RESERVE = Mode.RESERVE
 A_AND_B = ("LHand", "TTS")
 
 
@@ -33,27 +31,18 @@ def stage() -> Stage:
     return stage
 
 
-@pytest.mark.requirement("RM-26", "RM-6")
-def test_a_parent_reserves_without_using_and_a_child_uses(stage: Stage) -> None:
-    kept = stage.take("parent", *A_AND_B, mode=RESERVE)
-    assert stage.may(kept, "TTS") is Refusal.NOT_COVERED
-    used = stage.take("child 1", *A_AND_B)
-    assert stage.may(used, "TTS") is None
-    assert stage.holders("TTS") == ("child 1", "parent")
-
-
 @pytest.mark.requirement("RM-1", "RM-6")
 def test_what_an_owner_keeps_is_inherited_at_any_depth(stage: Stage) -> None:
     stage.owner("grandchild", parent="child 1")
     stage.owner("its child", parent="grandchild")
-    stage.take("parent", "Arms", mode=RESERVE)
+    stage.take("parent", "Arms")
     token = stage.take("its child", "LHand")
     assert stage.may(token, "LHand") is None
 
 
 @pytest.mark.requirement("RM-27")
 def test_what_is_kept_is_there_when_a_critical_child_needs_it(stage: Stage) -> None:
-    stage.take("parent", "Legs", mode=RESERVE)
+    stage.take("parent", "Legs")
     stranger = stage.ask("stranger", "Legs", timeout_s=9.0)
     stage.at(5.0)
     charging = stage.ask("child 1", "Legs", timeout_s=0.0)
@@ -63,7 +52,7 @@ def test_what_is_kept_is_there_when_a_critical_child_needs_it(stage: Stage) -> N
 
 @pytest.mark.requirement("RM-28")
 def test_the_first_child_gets_the_whole_set_and_others_queue(stage: Stage) -> None:
-    stage.take("parent", *A_AND_B, mode=RESERVE)
+    stage.take("parent", *A_AND_B)
     stranger = stage.ask("stranger", "TTS", timeout_s=9.0)
     first = stage.ask("child 1", *A_AND_B)
     second = stage.ask("child 2", *A_AND_B)
@@ -76,10 +65,10 @@ def test_the_first_child_gets_the_whole_set_and_others_queue(stage: Stage) -> No
 
 @pytest.mark.requirement("RM-30")
 def test_when_the_parent_releases_its_children_release(stage: Stage) -> None:
-    kept = stage.take("parent", *A_AND_B, mode=RESERVE)
+    whole = stage.take("parent", *A_AND_B)
     used = stage.take("child 1", *A_AND_B)
     stage.at(1.0)
-    stage.release(kept)
+    stage.release(whole)
     assert stage.held_by("child 1") == ()
     assert stage.may(used, "TTS") is Refusal.REVOKED
     (notice,) = stage.told("child 1", LOST)
@@ -92,10 +81,10 @@ def test_when_the_parent_releases_its_children_release(stage: Stage) -> None:
 def test_a_parent_that_gives_back_one_resource_ends_what_is_inside_of_it(
     stage: Stage,
 ) -> None:
-    kept = stage.take("parent", "Head", "TTS", mode=RESERVE)
+    whole = stage.take("parent", "Head", "TTS")
     head = stage.take("child 1", "Head")
     voice = stage.take("child 2", "TTS")
-    stage.release(kept, "Head")
+    stage.release(whole, "Head")
     assert stage.may(head, "HeadYaw") is Refusal.REVOKED
     assert stage.may(voice, "TTS") is None
     assert stage.held_by("parent") == ("TTS",)
@@ -106,7 +95,7 @@ def test_a_child_is_told_at_once_that_what_its_parent_now_keeps_is_open_to_it(
     stage: Stage,
 ) -> None:
     stage.take("child 1", "TTS", policy=StopOnDemand())
-    stage.take("parent", "TTS", mode=RESERVE)
+    stage.take("parent", "TTS")
     (notice,) = stage.told("child 1", AVAILABLE)
     assert notice.leaves == ("TTS",)
     stage.take("child 1", "TTS")
@@ -115,10 +104,10 @@ def test_a_child_is_told_at_once_that_what_its_parent_now_keeps_is_open_to_it(
 @pytest.mark.requirement("RM-30")
 def test_the_innermost_goes_first(stage: Stage) -> None:
     stage.owner("grandchild", parent="child 1")
-    kept = stage.take("parent", "TTS", mode=RESERVE)
-    stage.take("child 1", "TTS", mode=RESERVE)
+    whole = stage.take("parent", "TTS")
+    stage.take("child 1", "TTS")
     stage.take("grandchild", "TTS")
-    stage.release(kept)
+    stage.release(whole)
     lost = [event.owner for event in stage.events if isinstance(event, Revoked)]
     assert lost == ["grandchild", "child 1"]
 
@@ -134,14 +123,14 @@ def test_an_owner_stays_where_it_is_in_the_tree(stage: Stage) -> None:
 @pytest.mark.requirement("RM-21", "RM-30")
 def test_a_circle_closed_by_a_parents_release_is_seen_too(stage: Stage) -> None:
     """What waited inside of the parent's now stands behind a stranger."""
-    kept = stage.take("parent", "TTS", mode=RESERVE)
+    whole = stage.take("parent", "TTS")
     stage.take("child 1", "TTS")
     stage.take("child 2", "LHand")
     outside = stage.ask("stranger", "TTS", "LHand", timeout_s=9.0)
     stage.at(5.0)  # nobody passes it any more
     inside = stage.ask("child 2", "TTS")
     assert inside.outcome is None
-    stage.release(kept)
+    stage.release(whole)
     assert why(inside) is Why.DEADLOCK
     assert outside.outcome is None
 
@@ -168,12 +157,6 @@ def test_sets_of_behaviours_and_resources_can_be_classes() -> None:
     assert stage.held_by("wave L") == ("LHand", "LShoulderPitch")
 
 
-def test_an_owner_that_keeps_may_use_it_itself(stage: Stage) -> None:
-    stage.take("parent", *HEAD, mode=RESERVE)
-    token = stage.take("parent", "HeadYaw")
-    assert stage.may(token, "HeadYaw") is None
-
-
 @pytest.mark.requirement("RM-26", "RM-28", "RM-29", "RM-30")
 def test_what_a_parent_takes_is_open_to_its_children_one_at_a_time(
     stage: Stage,
@@ -185,7 +168,7 @@ def test_what_a_parent_takes_is_open_to_its_children_one_at_a_time(
     assert stage.may(first, "TTS") is None
     assert stage.may(whole, "TTS") is Refusal.NOT_COVERED
     assert stage.may(whole, "LHand") is None
-    assert [h.mode for h in stage.row("TTS").holders] == [Mode.USE, Mode.RESERVE]
+    assert [h.is_lent for h in stage.row("TTS").holders] == [False, True]
     outside = stage.ask("stranger", "TTS", timeout_s=9.0)
     second = stage.take("child 2", "TTS")
     assert stage.demands_on("child 1") == [("stranger", 0.0), ("child 2", 0.0)]

@@ -12,7 +12,6 @@ from controllers.resources.words import (
     HolderTie,
     Loss,
     LossCause,
-    Mode,
     Preemption,
     Refusal,
     Why,
@@ -146,7 +145,7 @@ def test_whole_frees_also_what_nobody_asked_for(stage: Stage) -> None:
 @pytest.mark.requirement("AR-19", "RM-30")
 def test_whole_ends_also_what_is_inside_of_what_went_free(stage: Stage) -> None:
     stage.owner("child", parent="low")
-    stage.take("low", "HeadYaw", "TTS", mode=Mode.RESERVE)
+    stage.take("low", "HeadYaw", "TTS")
     used = stage.take("child", "TTS")
     stage.take("high", "HeadYaw")
     assert stage.may(used, "TTS") is Refusal.REVOKED

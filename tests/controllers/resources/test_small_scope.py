@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from controllers.resources.words import Mode, Preemption
+from controllers.resources.words import Preemption
 from models.resource_node import ResourceNode
 from tests.controllers.resources.histories import History
 from tests.controllers.resources.pair import World
@@ -46,7 +46,6 @@ class Member:
     policy: str
     priorities: tuple[int, ...] = (0, 1)
     parent: str | None = None
-    mode: Mode = Mode.USE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +77,6 @@ class Scope:
                     resources=(leaf,),
                     priority=priority,
                     timeout_s=TIMEOUT_S,
-                    mode=member.mode,
                     policy="",
                 )
             yield Drop(owner=owner)
@@ -188,7 +186,7 @@ def _renamed(model: SequentialModel, leaves: Names, owners: Names) -> Key:
 
     return (
         tuple(
-            (owners[held.owner], held.mode, held.priority, came.index(held.arrival))
+            (owners[held.owner], held.priority, came.index(held.arrival))
             for held in alive
         ),
         tuple(
@@ -201,7 +199,6 @@ def _renamed(model: SequentialModel, leaves: Names, owners: Names) -> Key:
             (
                 owners[wait.owner],
                 tuple(sorted(leaves[leaf] for leaf in wait.shares)),
-                wait.mode,
                 wait.priority,
                 came.index(wait.arrival),
                 wait.resumes is not None,
@@ -251,7 +248,7 @@ SCOPES = {
     ),
     "parent, child and stranger": Scope(
         members={
-            "x": Member(policy="lock", priorities=LOW, mode=Mode.RESERVE),
+            "x": Member(policy="lock", priorities=LOW),
             "y": Member(policy="pause", priorities=LOW, parent="x"),
             "z": Member(policy="stop", priorities=HIGH),
         },

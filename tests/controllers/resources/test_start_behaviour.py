@@ -156,7 +156,7 @@ def test_changed_at_the_whole_it_runs_with_all_its_parts_or_not_at_all(
     ledger.release(walking, 0)
     running = start_behaviour(strict, front)
     assert all(one.runs for one in running.walk())
-    assert ledger.authorise(running.kept, "LKneePitch") is Refusal.NOT_COVERED
+    assert ledger.authorise(running.token, "LKneePitch") is Refusal.NOT_COVERED
     assert ledger.authorise(running.part("Two steps").token, "LKneePitch") is None
     stop_behaviour(running, front)
     assert holders(ledger) == set()
@@ -179,6 +179,61 @@ def test_a_whole_that_needs_all_holds_nothing_while_it_waits(
     start_behaviour(strict, front)
     assert [event.owner for event in asked] == ["Greeting in parts"]
     assert {"TTS", "RHand", "LKneePitch"} < set(asked[0].shares)
+
+
+@pytest.mark.requirement("RM-23", "RM-26", "RM-50")
+def test_a_whole_that_needs_all_asks_once_for_its_own_and_its_parts(
+    ledger: Ledger, front: LedgerFront
+) -> None:
+    """One token covers all; a part's leaf is the whole's again when the part ends."""
+    asked: list[str] = []
+    ledger.listeners.append(
+        lambda event: asked.append(event.owner) if type(event) is Requested else None
+    )
+    wave = Behaviour(name="Wave", essential=("RHand",), rates={"CPU": 30.0})
+    whole = Behaviour(
+        name="Greet",
+        essential=("TTS", "Right arm"),
+        rates={"CPU": 20.0},
+        optional=("RHand", "Left leg"),
+        parts=(wave,),
+        needs_all_parts=True,
+    )
+    running = start_behaviour(whole, front)
+    assert asked == ["Greet", "Wave"]
+    assert running.missing == ()
+    mine = {"TTS", "CPU", *TREE.leaves("Right arm"), *TREE.leaves("Left leg")}
+    assert set(running.has) == mine
+    used = {row.name: row.used_percent for row in take_snapshot(ledger).resources}
+    assert used["CPU"] == 50.0
+    assert ledger.authorise(running.token, "RHand") is Refusal.NOT_COVERED
+    stop_behaviour(running.part("Wave"), front)
+    assert running.has_all_it_had(ledger)
+
+
+@pytest.mark.requirement("RM-47", "RM-50")
+def test_a_whole_may_run_regardless_and_need_all_its_parts(
+    ledger: Ledger, front: LedgerFront
+) -> None:
+    whole = Behaviour(
+        name="Greet",
+        essential=("TTS",),
+        rates={"CPU": 20.0},
+        optional=("Left leg",),
+        parts=(Behaviour(name="Wave", essential=("RHand",)),),
+        needs_all_parts=True,
+        runs_regardless=True,
+    )
+    voice = walk(ledger, "TTS")
+    running = start_behaviour(whole, front)
+    assert all(one.runs for one in running.walk())
+    assert running.missing == ("TTS", "CPU")
+    assert set(running.has) == set(TREE.leaves("Left leg"))
+    stop_behaviour(running, front)
+    ledger.release(voice, ledger.tick)
+    walk(ledger, "RHand")
+    assert not start_behaviour(whole, front).runs
+    assert holders(ledger) == {"walk"}
 
 
 @pytest.mark.requirement("RM-50")

@@ -18,7 +18,6 @@ from controllers.resources.request import Request
 from controllers.resources.start_behaviour import start_behaviour, stop_behaviour
 from controllers.resources.timeline_player import TimelinePlayer
 from controllers.resources.trace import Expired, Notified
-from controllers.resources.words import Mode
 from models import BadInput, Robot
 from tests.controllers.resources.gate_world import World
 
@@ -132,7 +131,7 @@ def test_a_timeline_that_lost_its_motors_for_good_is_over(nao: Robot, how: str) 
     ledger.add_owner(Owner(name="above"), ledger.tick)
     kept = None
     if how == "parent":
-        keep = Request(owner="above", resources=("Head",), mode=Mode.RESERVE)
+        keep = Request(owner="above", resources=("Head",))
         kept = world.ask(keep)
     running = start_behaviour(
         replace(NOD, policy=policies.get(how, Lock())),

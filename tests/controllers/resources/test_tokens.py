@@ -4,7 +4,7 @@ import pytest
 
 from controllers.resources.stale_token import StaleToken
 from controllers.resources.tokens import Token, TokenMint, six_digits
-from controllers.resources.words import Mode, Refusal
+from controllers.resources.words import Refusal
 from models import BadInput
 from tests.controllers.resources.stage import (
     AVAILABLE,
@@ -95,9 +95,9 @@ def test_a_token_survives_the_wire_and_nothing_else_does() -> None:
 
 @pytest.mark.requirement("AR-8")
 def test_the_record_of_a_token_says_who_what_and_how(stage: Stage) -> None:
-    token = stage.take("A", "TTS", priority=6, mode=Mode.RESERVE)
+    token = stage.take("A", "TTS", priority=6)
     (holding,) = stage.row("TTS").holders
-    assert (holding.owner, holding.priority, holding.mode) == ("A", 6, Mode.RESERVE)
+    assert (holding.owner, holding.priority, holding.is_lent) == ("A", 6, False)
     assert holding.token == token.id
     assert str(token.secret) not in repr(stage.picture())
     assert stage.may(token, "LHand") is Refusal.NOT_COVERED

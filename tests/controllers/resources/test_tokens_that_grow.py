@@ -4,7 +4,7 @@ import pytest
 
 from controllers.resources.policies import StopOnDemand
 from controllers.resources.stale_token import StaleToken
-from controllers.resources.words import Mode, Refusal
+from controllers.resources.words import Refusal
 from models import BadInput
 from tests.controllers.resources.stage import (
     CANCELLED,
@@ -69,19 +69,6 @@ def test_who_waits_to_enlarge_a_token_that_dies_waits_no_more(stage: Stage) -> N
     stage.release(token)
     assert end_of(more) == (CANCELLED, 0.5)
     assert why(more) == "token dead"
-
-
-@pytest.mark.requirement("AR-23", "RM-26")
-def test_an_older_token_does_not_go_inside_a_later_one_of_its_owner(
-    stage: Stage,
-) -> None:
-    """Else two tokens could be inside of each other, on different resources."""
-    older = stage.take("A", "HeadYaw")
-    later = stage.take("A", "TTS", mode=Mode.RESERVE)
-    more = stage.ask("A", "TTS", add_to=older)
-    assert more.outcome is None
-    stage.release(later)
-    assert end_of(more) == (GRANTED, 0.0)
 
 
 @pytest.mark.requirement("AR-23", "RM-20")

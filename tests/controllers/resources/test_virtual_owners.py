@@ -7,7 +7,6 @@ from controllers.resources.policies import Lock
 from controllers.resources.words import (
     Loss,
     LossCause,
-    Mode,
     Preemption,
     Refusal,
     Why,
@@ -89,14 +88,11 @@ def test_a_virtual_owner_is_listed_and_commands_nothing(stage: Stage) -> None:
 
 
 @pytest.mark.requirement("RM-40", "RM-43")
-@pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.requirement("I-22")
-def test_a_fault_takes_even_from_who_locks_with_the_highest_priority(
-    mode: Mode,
-) -> None:
+def test_a_fault_takes_even_from_who_locks_with_the_highest_priority() -> None:
     stage = Stage(preemption=Preemption.BY_PRIORITY)
     stage.owner("boss", priority=9, policy=Lock())
-    token = stage.take("boss", "HeadYaw", "TTS", mode=mode)
+    token = stage.take("boss", "HeadYaw", "TTS")
     stage.at(1.0)
     stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick, effort_cap=0.2)
     assert stage.may(token, "HeadYaw") is Refusal.REVOKED
@@ -238,7 +234,7 @@ def test_a_virtual_owner_has_a_name_of_its_own(stage: Stage) -> None:
 def test_parent_and_child_are_both_told_that_the_part_is_frozen(stage: Stage) -> None:
     """Each by its own cause, not the child by the loss of its parent."""
     stage.owners("part", parent="boss")
-    stage.take("boss", "HeadYaw", "TTS", mode=Mode.RESERVE)
+    stage.take("boss", "HeadYaw", "TTS")
     stage.take("part", "TTS")
     stage.ledger.freeze(["HeadYaw", "TTS"], "broken", stage.tick)
     for owner in ("part", "boss"):

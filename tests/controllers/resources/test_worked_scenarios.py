@@ -45,7 +45,7 @@ def test_head_queue() -> None:
     live_until(0.8)
     for joint in HEAD:
         (holding,) = stage.row(joint).holders
-        assert (holding.owner, holding.mode) == ("MoveHead1", "use")
+        assert (holding.owner, holding.is_lent) == ("MoveHead1", False)
         assert stage.waiters(joint) == names[1:]
     live_until(3.0)
     stage.release(tickets["MoveHead1"].token)

@@ -152,7 +152,6 @@ def _request(arbiter: Arbiter, step: steps.Ask, token: Token | None) -> Request:
         resources=step.resources,
         optional=step.optional,
         rates={"CPU": step.rate} if step.rate else {},
-        mode=step.mode,
         priority=step.priority,
         timeout_s=step.timeout_s,
         loss=step.loss,

@@ -14,7 +14,7 @@ from controllers.resources.policies import (
 )
 from controllers.resources.request import Request
 from controllers.resources.trace import Failed, Granted, MadeSafe
-from controllers.resources.words import Mode, OutcomeKind
+from controllers.resources.words import OutcomeKind
 from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
 from controllers.schemas.trace import (
     Finished,
@@ -268,11 +268,10 @@ def test_a_schema_may_finish_what_it_does_before_it_gives_way(nao: Robot) -> Non
     assert whys == ["finished"]
 
 
-def test_children_use_what_their_parent_reserves(nao: Robot) -> None:
+def test_children_use_what_their_parent_has(nao: Robot) -> None:
     parent = actuation(
         "parent",
         needs=("Head",),
-        mode=Mode.RESERVE,
         start=lambda s: s.wake("turn"),
     )
     stage = Stage.of(nao, parent, turner("turn"))
@@ -327,8 +326,8 @@ def test_optional_resources_are_said_to_be_there_or_not(nao: Robot) -> None:
 
 
 def test_a_behaviour_may_be_a_part_of_another_ones_owner(nao: Robot) -> None:
-    """As RM-6 has it: what the whole reserves is open to its parts."""
-    keeper = actuation("keeper", needs=("Head",), mode=Mode.RESERVE)
+    """As RM-6 has it: what the whole takes is open to its parts."""
+    keeper = actuation("keeper", needs=("Head",))
     stage = Stage.of(nao, keeper, turner("turn"))
     stage.begin("keeper")
     stage.runtime.add(Waking(schema="turn"), part_of="keeper")

@@ -18,9 +18,8 @@ from controllers.resources.owner import Owner
 from controllers.resources.policies import StopOnDemand
 from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.tokens import TokenId
+from controllers.resources.tokens import Token, TokenId
 from controllers.resources.trace import Event, Granted, StateChanged
-from controllers.resources.words import Mode
 from controllers.schemas.states import Kind
 from controllers.schemas.trace import SchemaStarted, SchemaStopped, Woken
 from controllers.sync.transmitter.trace import (
@@ -108,13 +107,32 @@ def test_spans_say_who_had_a_leaf_and_who_waited() -> None:
     assert spans_of(spans["HeadPitch"])[-1] == ("b", "holds", 3.0, 5.0)
 
 
-def test_what_is_kept_for_children_is_told_apart() -> None:
+def test_what_a_part_has_meanwhile_is_told_apart() -> None:
+    """A joint as a whole; of a rate the whole uses the rest."""
     events: list[Event] = []
     ledger = Ledger(TREE, LedgerCfg(), listeners=[events.append])
+
+    def ask(owner: str, joint: str, percent: float, tick: int) -> Token:
+        asked = Request(owner=owner, resources=(joint,), rates={"CPU": percent})
+        return ledger.request(asked, tick).token
+
     ledger.add_owner(Owner(name="a"), 0)
-    ledger.request(Request(owner="a", resources=("Head",), mode=Mode.RESERVE), 0)
+    ledger.add_owner(Owner(name="part", parent="a"), 0)
+    whole = ask("a", "Head", 50.0, 0)
+    ledger.release(ask("part", "HeadYaw", 50.0, 20), 30)
+    ask("part", "HeadYaw", 20.0, 60)
+    ledger.release(whole, 80)
     spans = holding_spans(events, TICK_S, 100)
-    assert spans_of(spans["HeadYaw"]) == [("a", "keeps", 0.0, 1.0)]
+    assert spans_of(spans["HeadYaw"]) == [
+        ("a", "holds", 0.0, 0.2),
+        ("a", "lent", 0.2, 0.3),
+        ("part", "holds", 0.2, 0.3),
+        ("a", "holds", 0.3, 0.6),
+        ("a", "lent", 0.6, 0.8),
+        ("part", "holds", 0.6, 0.8),
+    ]
+    assert spans_of(spans["HeadPitch"]) == [("a", "holds", 0.0, 0.8)]
+    assert spans_of(spans["CPU"])[0] == ("a", "holds", 0.0, 0.8)
 
 
 @settings(max_examples=40)

@@ -70,7 +70,6 @@ def test_a_client_refuses_what_is_no_name(value: Any) -> None:
         lambda: client.take("ball", optional=(value,)),
         *(partial(client.take, "ball", optional=x) for x in no_tuples),
         lambda: client.take("ball", add_to=value),
-        lambda: client.take("ball", mode=value),
         lambda: client.release(value),
         lambda: client.authorise(value, "ball"),
         lambda: client.add_resource(value, "root"),

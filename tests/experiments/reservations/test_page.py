@@ -10,7 +10,6 @@ import pytest
 from controllers.resources.owner import Owner
 from controllers.resources.policies import StopOnDemand
 from controllers.resources.request import Request
-from controllers.resources.words import Mode
 from experiments.reservations.serve import ReservationServer
 from experiments.reservations.threaded import SharedLedger
 from tests.experiments.browser import listen
@@ -34,7 +33,7 @@ def busy(front: SharedLedger) -> SharedLedger:
         Owner(name="<img src=x onerror=alert(1)>"),
     ):
         front.add_owner(owner)
-    front.take(Request(owner="greet", resources=("Head",), mode=Mode.RESERVE))
+    front.take(Request(owner="greet", resources=("Head",)))
     front.take(Request(owner="greet/nod", resources=("HeadPitch",)))
     front.take(Request(owner="<img src=x onerror=alert(1)>", resources=("ball",)))
     front.ask(Request(owner="look around", resources=("Head",), timeout_s=600.0))
@@ -76,9 +75,10 @@ def becomes(page: "Page", name: str, text: str) -> None:
 def test_page_shows_owners_waiters_states_rates_and_virtual_owners(
     page: "Page",
 ) -> None:
-    assert "→ greet reserve" in text_of(page, "Head")
+    assert "→ greet use" in text_of(page, "Head")  # the yaw is still its own
     pitch = text_of(page, "HeadPitch")
-    assert pitch.index("greet/nod use") < pitch.index("Waiter: look around")
+    assert pitch.index("greet/nod use") < pitch.index("→ greet lent")
+    assert pitch.index("→ greet lent") < pitch.index("Waiter: look around")
     assert pitch.rstrip().endswith("1")
     assert "Activated" in text_of(page, "Stand")
     assert "Activated" not in text_of(page, "Sit")
@@ -108,11 +108,11 @@ def test_page_begins_with_what_is_held(page: "Page", busy: SharedLedger) -> None
         "second ball",
     ]
     said = {row.get_attribute("data-held"): row.inner_text() for row in rows.all()}
-    assert "→ greet reserve" in said["Head"]
+    assert "→ greet use" in said["Head"]
     assert "Waiter: look around" in said["Head"]
     assert "hotEngine" in said["HeadYaw"]
     assert "greet/nod use" in said["HeadPitch"]
-    assert "greet reserve" not in said["HeadPitch"]
+    assert "→ greet lent" not in said["HeadPitch"]
     assert "40 %" in said["CPU"]
     for owner in ("greet", "planner", "look around", "<img src=x onerror=alert(1)>"):
         busy.drop(owner)

@@ -98,6 +98,7 @@ def test_a_request_sent_twice_with_one_mark_is_asked_once(http: httpx.Client) ->
 def test_only_parts_of_an_owner_use_what_it_has(
     http: httpx.Client, terms: dict[str, str]
 ) -> None:
+    """What earlier clients said of the mode is heard, and changes nothing."""
     parent, stranger = register(http, "parent"), register(http, "stranger")
     child = register(http, "child", parent_key=parent["Owner-Key"])
     ask(http, parent, "Head", **terms)
@@ -242,13 +243,15 @@ def test_holding_all_of_a_composite_shows_at_the_composite(
     front.add_owner(Owner(name="parent"))
     front.add_owner(Owner(name="child", parent="parent"))
     front.take(Request(owner="parent", resources=("Head",)))
-    for name, shown in (("HeadYaw", "use"), ("HeadPitch", "reserve")):
+    for name, shown in (("HeadYaw", False), ("HeadPitch", True)):
         front.take(Request(owner="child", resources=(name,)))
         rows = {row["name"]: row for row in http.get("/resources").json()["resources"]}
-        holders = [(h["owner"], h["mode"]) for h in rows["Head"]["holders"]]
+        holders = [(h["owner"], h["is_lent"]) for h in rows["Head"]["holders"]]
         assert holders == [("parent", shown)]  # in use as long as any part of it is
-        holders = [(h["owner"], h["mode"]) for h in rows[name]["holders"]]
-        assert holders == [("child", "use"), ("parent", "reserve")]
+        holders = [(h["owner"], h["is_lent"]) for h in rows[name]["holders"]]
+        assert holders == [("child", False), ("parent", True)]
+        said = [h["mode"] for h in rows[name]["holders"]]
+        assert said == ["use", "reserve"]  # as earlier clients read it
 
 
 # -- owners that come and go ----------------------------------------------------------

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from controllers.resources.policies import PauseOnDemand, StopOnDemand
-from controllers.resources.words import Mode, OutcomeKind, Preemption
+from controllers.resources.words import OutcomeKind, Preemption
 from experiments.scenarios.form.condition import LASTING
 from experiments.scenarios.plan import conditions as c
 from experiments.scenarios.plan import events as e
@@ -103,6 +103,13 @@ def test_settings_reach_the_parts_of_the_testbed(load: Load) -> None:
     assert wires.late_s == {Unit.SOUND: 0.3}
 
 
+def test_a_mode_of_earlier_files_changes_nothing(load: Load) -> None:
+    plain = "behaviours: [{name: a, schema: example, needs: [Head]}]"
+    for word in ("use", "reserve"):
+        text = plain.replace("]}]", f"], mode: {word}}}]")
+        assert load(text).behaviours == load(plain).behaviours
+
+
 def test_policies_have_settings(load: Load) -> None:
     scenario = load(
         """
@@ -111,13 +118,12 @@ def test_policies_have_settings(load: Load) -> None:
             schema: example
             needs: [Head]
             rates: {CPU: 12.5}
-            mode: reserve
             policy: {name: pause, within_s: 0.5, resume_timeout_s: 9}
         """
     )
     (a,) = scenario.behaviours
     assert a.policy == PauseOnDemand(within_s=0.5, resume_timeout_s=9.0)
-    assert (a.rates, a.mode) == ({"CPU": 12.5}, Mode.RESERVE)
+    assert a.rates == {"CPU": 12.5}
 
 
 EVENTS = """

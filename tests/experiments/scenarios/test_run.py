@@ -1,5 +1,6 @@
 """What the runner does: every event takes place, and whatever stops a run keeps it."""
 
+import gzip
 import json
 import wave
 from pathlib import Path
@@ -13,10 +14,11 @@ from controllers.resources.trace import Frozen, Granted, Revoked, Thawed
 from controllers.resources.trace_json import event_from_record, event_to_line
 from controllers.sync.transmitter.trace import Sent, StreamEnded
 from controllers.sync.transmitter.words import EndReason
+from experiments.report.timeline.spans import holding_spans
 from experiments.scenarios.playing import runner
 from experiments.scenarios.playing.run import RunStopped, ScenarioRun, run_scenario
 from experiments.scenarios.playing.stage import Stage
-from experiments.scenarios.playing.trace_file import read_trace
+from experiments.scenarios.playing.trace_file import TRACE_FILE, read_trace
 from experiments.scenarios.reading.load import load_scenario
 from experiments.stop_signals import StoppedBySignal
 from models import BadInput
@@ -24,6 +26,7 @@ from sim.body import SimulationDiverged
 from sim.run_folder import read_run
 from sim.simulated_robot import SimulatedRobot
 
+OLD_TRACE = Path(__file__).parents[2] / "data" / "trace_with_modes.jsonl"
 EVENTS = """\
 name: everything
 about: One event of each kind.
@@ -267,6 +270,19 @@ def test_a_run_can_be_judged_again_from_its_file(tmp_path: Path) -> None:
     assert check(lie), "a trace without a grant is judged too"
     with pytest.raises(BadInput, match="--no-proof"):
         list(read_trace(tmp_path))
+
+
+def test_a_trace_of_an_earlier_version_is_judged_and_drawn(tmp_path: Path) -> None:
+    """Its requests have a mode, `use` or `reserve`, that means nothing any more."""
+    text = OLD_TRACE.read_bytes()
+    assert text.count(b'"mode": "reserve"') == 2
+    (tmp_path / TRACE_FILE).write_bytes(gzip.compress(text))
+    events = list(read_trace(tmp_path))
+    assert len(events) == text.count(b"\n")
+    assert check(events) == ()
+    spans = holding_spans(events, 0.01, 50)["HeadPitch"]
+    had = [(s.name, s.kind.value) for s in spans if s.name != "look"]
+    assert had[:3] == [("show", "holds"), ("nod", "holds"), ("show", "lent")]
 
 
 @pytest.mark.scenario

@@ -119,27 +119,6 @@ expect:
 
 
 @pytest.mark.scenario
-@pytest.mark.requirement("RM-26")
-def test_who_reserves_for_its_children_does_not_hold_by_use(tmp_path: Path) -> None:
-    result = play(
-        tmp_path,
-        """\
-duration_s: 0.3
-behaviours:
-  - {name: keeper, schema: hold, needs: [TTS], mode: reserve}
-  - {name: part, schema: hold, needs: [TTS], parent: keeper, start_s: 0.2}
-expect:
-  - {happens: {granted: keeper}, at_s: 0}
-  - {at_s: 0.1, holds: {TTS: null}}
-  - {happens: {holds: {TTS: null}}, at_s: 0.1}
-  - {at_s: 0.2, holds: {TTS: part}}
-  - {happens: {holds: {TTS: part}}, at_s: 0.2}
-""",
-    )
-    assert result.all_hold, result.verdicts
-
-
-@pytest.mark.scenario
 def test_conditions_are_looked_at_in_every_slot(tmp_path: Path) -> None:
     """What lasts for one slot is seen, in whichever it is."""
     result = play(
