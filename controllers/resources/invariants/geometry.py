@@ -169,8 +169,8 @@ def is_grantable(replay: Replay, request: RequestState) -> bool:
             not is_open(replay, leaf)
             or not can_be_added(replay, leaf, request)
             or is_opposed(replay, leaf, request, asked.shares)
-            or who_bars(replay, leaf, request) is not None
             or not gives_way(replay, leaf, request, share)
+            or who_bars(replay, leaf, request) is not None  # last: asks the whole queue
         ):
             return False
         earlier = next(earlier_competitors(replay, leaf, request), None)
