@@ -24,7 +24,7 @@ from controllers.resources.ledger import Ledger
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Event
-from controllers.sync.streams.stream import Item, Present
+from controllers.sync.streams.stream import NO_PARTS, Item, Present
 from controllers.sync.transmitter.sync_tag import SyncTag
 from controllers.sync.transmitter.trace import Sent
 from controllers.sync.transmitter.transmitter import Transmitter
@@ -120,6 +120,7 @@ class _Repeated:
     ) -> None:
         """Keep the item."""
         self.unit = unit
+        self.parts = NO_PARTS
         self.label = unit.value
         self.token = token
         self.leaves = tuple(sorted(item))

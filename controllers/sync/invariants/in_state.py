@@ -14,6 +14,7 @@ from controllers.sync.orders.pipeline_trace import (
     Converted,
     OrderEnded,
     OrderReceived,
+    WayChosen,
 )
 from controllers.sync.transmitter import trace as s
 from controllers.sync.transmitter.words import EndReason
@@ -42,6 +43,7 @@ class InState(Judge):
         return (
             before(t.StateChanged, self.seen),
             before(OrderReceived, self.ordered),
+            before(WayChosen, self.goes_otherwise),
             before(Converted, self.converted),
             before(OrderEnded, self.order_is_over),
             before(s.StreamStarted, self.begins_in_its_state),
@@ -58,6 +60,13 @@ class InState(Judge):
         """Note an order that moves."""
         if event.refused is None and Unit.MOTION in event.units:
             self._orders[event.order] = event
+        yield from ()
+
+    def goes_otherwise(self, event: WayChosen) -> Findings:
+        """Note where an order begins instead."""
+        order = self._orders.get(event.order)
+        if order is not None:
+            self._orders[event.order] = replace(order, begins=event.begins)
         yield from ()
 
     def converted(self, event: Converted) -> Findings:

@@ -28,7 +28,7 @@ from controllers.sync.orders.order_handle import OrderHandle
 from controllers.sync.orders.output_set import OutputSet, outputs_of
 from controllers.sync.orders.pending_order import PendingOrder
 from controllers.sync.orders.pipeline_cfg import CommandControllerCfg
-from controllers.sync.orders.pipeline_trace import OrderReceived
+from controllers.sync.orders.pipeline_trace import OrderReceived, WayChosen
 from controllers.sync.orders.posture_belief import PostureBelief
 from controllers.sync.orders.transmitting import Transmitting
 from controllers.sync.streams.effector_leaves import EffectorLeaves
@@ -100,7 +100,8 @@ class CommandController:
             on_stream=self._has_stream,
             on_failure=self._not_converted,
             on_enabled=self._lending.end,
-            on_motion_due=self._check_start,
+            on_motion_due=self._look_again,
+            why_not=self._why_not,
         )
         self._count = 0
         self._orders: list[PendingOrder] = []
@@ -276,20 +277,63 @@ class CommandController:
             else:
                 self._issuing.plan(order, order.first_units, tick)
 
-    def _check_start(self, order: PendingOrder, tick: int) -> None:
-        """End an order whose way to a posture begins elsewhere than the robot is now.
+    def _look_again(self, order: PendingOrder, tick: int) -> None:
+        """Choose the way anew for a robot that is elsewhere by now, or end the order.
 
         What follows another motion begins at the expected end of that (SY-3).
         """
-        handle, here = order.handle, self._belief.posture
-        if order.outputs.to is None or handle.follows is not None:
+        here, goal = self._belief.posture, order.outputs.way_to
+        if order.handle.follows is not None or here == order.start or goal is None:
             return
-        if here != order.start:
-            why = (
-                f"its way to {order.outputs.to} begins in {order.start}, and the robot "
-                f"is in {here or 'no known posture'} now; give the command again."
+        if order.start is None:
+            return  # it prepares nothing
+        why = self._elsewhere(order.start, here)
+        if here is not None:
+            no_way = self._admission.choose_anew(order, here)
+            why = f"{why}: {no_way}"
+            if not no_way:
+                self._tell_anew(order, here, goal, tick)
+                return
+        self._endings.close(
+            order, EndReason.CANNOT_BEGIN, f"{why}; give the command again.", tick
+        )
+
+    def _tell_anew(self, order: PendingOrder, here: str, goal: str, tick: int) -> None:
+        """Tell of another way, and lend or recall as it asks for."""
+        moves = order.initial or order.way
+        self._tell(
+            WayChosen(
+                tick=tick,
+                order=order.handle.number,
+                start=here,
+                end=goal,
+                motions=tuple(motion.name for motion in moves),
+                begins=self._states.get(here),
             )
-            self._endings.close(order, EndReason.CANNOT_BEGIN, why, tick)
+        )
+        if order.initial:
+            self._lending.begin(order, self._orders, tick)
+        else:
+            self._lending.end(order, tick)
+
+    def _why_not(self, command: OutputCommand) -> str:
+        """Return why a motion cannot start: the robot is not where it begins (I-26)."""
+        order, motion = command.order, command.order.outputs.motion
+        if order.start is not None:
+            is_own = motion is not None and not command.is_initial
+            start = motion.start if motion and is_own else order.start
+            here = self._belief.posture
+            return "" if start in (None, here) else self._elsewhere(start, here)
+        state = self._states.get((motion.start if motion else None) or "")
+        seen = self._belief.seen()
+        if motion is None or state is None or seen in (None, state):
+            return ""
+        return f"it begins in {motion.start}, and the robot is seen in {seen}"
+
+    @staticmethod
+    def _elsewhere(start: str | None, here: str | None) -> str:
+        where = here or "no known posture"
+        return f"it begins in {start}, and the robot is in {where} now"
 
     def _has_stream(
         self, order: PendingOrder, command: OutputCommand, receipt: Receipt

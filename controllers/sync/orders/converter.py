@@ -39,6 +39,8 @@ class OutputCommand:
     signal_at: int | None = None
     """Of a prep command: items left at which transmission is enabled (SY-22)."""
     on_signal: Callable[[int], None] | None = None
+    why_not: Callable[[], str] | None = None
+    """Says in the slot of the start why it cannot begin; empty: it can."""
     is_cancelled: bool = False
     """Whether it is not wanted any more."""
 
@@ -100,7 +102,7 @@ class Converter:
         except BadInput as error:
             return error
         if command.order.is_interrupt:
-            return self._transmitter.interrupt(stream, tick)
+            return self._transmitter.interrupt(stream, tick, why_not=command.why_not)
         return self._transmitter.receive(
             stream,
             command.tag,
@@ -108,4 +110,5 @@ class Converter:
             after=command.after,
             signal_at=command.signal_at,
             on_signal=command.on_signal,
+            why_not=command.why_not,
         )

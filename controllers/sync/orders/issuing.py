@@ -47,6 +47,7 @@ class Issuing:
         on_failure: Callable[[PendingOrder, BadInput, int], None],
         on_enabled: Callable[[PendingOrder, int], None],
         on_motion_due: Callable[[PendingOrder, int], None],
+        why_not: Callable[[OutputCommand], str],
     ) -> None:
         """Build it with the converters of the three units.
 
@@ -60,7 +61,9 @@ class Issuing:
             on_stream: called when the transmitter has got a stream of an order.
             on_failure: called with the error and the tick when none can be made.
             on_enabled: called before the commands after an initial motion are issued.
-            on_motion_due: called before an order's motion is issued; may end the order.
+            on_motion_due: called before an order's first motion is issued; may end the
+                order, or change where it begins.
+            why_not: says in the slot of a motion's start why it cannot begin.
         """
         self._cfg = cfg
         self._slot_s = slot_s
@@ -69,6 +72,7 @@ class Issuing:
         self._on_failure = on_failure
         self._on_enabled = on_enabled
         self._on_motion_due = on_motion_due
+        self._why_not = why_not
         self._command_slots = slots_of(cfg.command_s, slot_s)
         self._signals: list[PendingOrder] = []
         self._count = 0
@@ -123,8 +127,10 @@ class Issuing:
         self._signals.clear()
         while self._due and self._due[0][0] <= tick:
             _, _, order, units = heapq.heappop(self._due)
-            if not order.handle.is_over and units and Unit.MOTION in units:
+            is_first = order.handle.follows is None
+            if not order.handle.is_over and is_first and _moves(units):
                 self._on_motion_due(order, tick)
+                units = order.first_units
             if order.handle.is_over:
                 continue
             if units is None:
@@ -192,6 +198,8 @@ class Issuing:
         )
 
     def _take(self, command: OutputCommand, tick: int) -> None:
+        if command.unit is Unit.MOTION:
+            command.why_not = partial(self._why_not, command)
         command.order.commands.append(command)
         self._converters[command.unit].take(command, tick)
 
@@ -221,3 +229,8 @@ class Issuing:
             )
         )
         self._on_stream(order, command, result)
+
+
+def _moves(units: Units | None) -> bool:
+    """Whether a motion is among what is issued; None: the prep command."""
+    return units is None or Unit.MOTION in units

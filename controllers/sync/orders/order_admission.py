@@ -15,7 +15,7 @@ from controllers.sync.orders.pending_order import PendingOrder, are_one_group
 from controllers.sync.orders.pipeline_words import NotOrdered
 from controllers.sync.orders.posture_way import find_way
 from controllers.sync.streams.stream_maker import StreamMaker
-from models.library import Library, Unit
+from models.library import Library, Motion, Unit
 
 Tokens = Token | Mapping[Unit, Token]
 
@@ -89,6 +89,24 @@ class OrderAdmission:
             self._check_rights(order)
         return order
 
+    def choose_anew(self, order: PendingOrder, posture: str) -> str:
+        """Choose the way from where the robot is by now, by the rights of the order.
+
+        Returns:
+            Why there is none; the order is as it was then. Empty: there is one.
+        """
+        goal = order.outputs.way_to
+        way = None if goal is None else find_way(self._library, posture, goal)
+        if way is None:
+            return f"no transitions lead to {goal} from there"
+        motions = tuple(self._library.motion(step.motion) for step in way)
+        for leaf in self._maker.leaves(motions):
+            reason = self._ledger.authorise(order.tokens[Unit.MOTION], leaf)
+            if reason is not None:
+                return f"the way from there commands {leaf!r}: {reason}"
+        self._go(order, posture, motions)
+        return ""
+
     def _new(
         self, handle: OrderHandle, outputs: OutputSet, tokens: Tokens
     ) -> PendingOrder:
@@ -125,13 +143,17 @@ class OrderAdmission:
             handle.refused = NotOrdered.NO_WAY
             handle.detail = f"{says} {goal}; no transitions lead there from {posture}."
             return
-        order.start = posture
-        motions = tuple(self._library.motion(step.motion) for step in way)
-        if motion is None:
-            order.way = motions
+        self._go(order, posture, tuple(self._library.motion(x.motion) for x in way))
+
+    def _go(self, order: PendingOrder, start: str, motions: tuple[Motion, ...]) -> None:
+        """Note where an order begins, and what leads from there to where it goes."""
+        order.start = start
+        fixed = order.outputs.motion
+        if fixed is None:
+            order.way, moves = motions, motions
         else:
-            order.initial = motions
-        order.motor_leaves |= frozenset(self._maker.leaves(motions))
+            order.initial, moves = motions, (*motions, fixed)
+        order.motor_leaves = frozenset(self._maker.leaves(moves))
 
     def _check_rights(self, order: PendingOrder) -> None:
         for unit, content in _contents(order):

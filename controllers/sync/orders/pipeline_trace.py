@@ -34,6 +34,21 @@ class OrderReceived(Event):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class WayChosen(Event):
+    """The robot is elsewhere than when an order was received: another way (SY-28)."""
+
+    order: int
+    start: str
+    """Posture in which the robot is now."""
+    end: str
+    """Posture to which the way leads."""
+    motions: Names
+    """Names of the motions that lead there; none where it is there."""
+    begins: str | None
+    """State of the robot in which the order's first motion begins; None: any."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PrepSent(Event):
     """A prep command went to the motion converter: the initial motion (SY-20)."""
 
@@ -106,6 +121,7 @@ class OrderEnded(Event):
 
 know_events(
     OrderReceived,
+    WayChosen,
     PrepSent,
     TransmitEnabled,
     SyncReceiveEnabled,

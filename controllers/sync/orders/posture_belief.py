@@ -28,10 +28,11 @@ class PostureBelief:
                 or on its way; None: nobody looks.
         """
         self._states = states or {}
-        self._seen = seen or (lambda: None)
+        self.seen = seen or (lambda: None)
+        """Returns the state in which the robot is seen; None: in none, on its way."""
         self._moves: list[tuple[Receipt, str | None]] = []
         self._posture = posture
-        self._seen_before = self._seen()
+        self._seen_before = self.seen()
 
     def follow(self, receipt: Receipt, end: str | None) -> None:
         """Follow a motion that ends in a posture; None: in no stored one."""
@@ -60,7 +61,7 @@ class PostureBelief:
             self._moves.remove(move)
         if self._posture is None:
             return
-        seen, state = self._seen(), self._states.get(self._posture)
+        seen, state = self.seen(), self._states.get(self._posture)
         if seen is None or seen == self._seen_before:
             return
         if state is not None and seen != state:
@@ -70,4 +71,4 @@ class PostureBelief:
     def _believe(self, posture: str | None) -> None:
         """Believe in a posture; the state in which it is seen may lag behind."""
         self._posture = posture
-        self._seen_before = self._seen()
+        self._seen_before = self.seen()

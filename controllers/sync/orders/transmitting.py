@@ -20,6 +20,7 @@ class Transmitting(Protocol):
         after: Receipt | None = None,
         signal_at: int | None = None,
         on_signal: Callable[[int], None] | None = None,
+        why_not: Callable[[], str] | None = None,
     ) -> Receipt:
         """Take a stream.
 
@@ -30,9 +31,12 @@ class Transmitting(Protocol):
             after: of a stream that must have come to its end before.
             signal_at: items left of this stream at which `on_signal` is called.
             on_signal: gets the tick of that slot, after its items went out.
+            why_not: asked in the slot of its start why it cannot begin; empty: it can.
         """
 
-    def interrupt(self, stream: Stream, tick: int) -> Receipt:
+    def interrupt(
+        self, stream: Stream, tick: int, *, why_not: Callable[[], str] | None = None
+    ) -> Receipt:
         """Start a stream in the next slot; what it disturbs pauses (SY-4)."""
 
     def withdraw(self, receipt: Receipt, tick: int) -> bool:

@@ -10,7 +10,7 @@ from controllers.effectors import LedSetting
 from controllers.resources.gate.device_writers import Value
 from controllers.resources.tokens import Token
 from controllers.sync.streams.effector_leaves import EffectorLeaves
-from controllers.sync.streams.stream import Item, Present
+from controllers.sync.streams.stream import NO_PARTS, Item, Present
 from controllers.sync.streams.trajectory import item_count
 from models.library import LightPattern, Unit
 
@@ -24,6 +24,7 @@ class LightStream:
     """Colours of LEDs; the fades between them are the devices' own."""
 
     unit = Unit.LIGHT
+    parts = NO_PARTS
 
     def __init__(
         self,

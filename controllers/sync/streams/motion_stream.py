@@ -1,6 +1,7 @@
 """The stream of a motion, or of several that follow each other."""
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from controllers.resources.tokens import Token
 from controllers.sync.orders.content import name_of
 from controllers.sync.streams.effector_leaves import EffectorLeaves
-from controllers.sync.streams.stream import CannotBegin, Present
+from controllers.sync.streams.stream import NO_PARTS, CannotBegin, Present
 from controllers.sync.streams.trajectory import (
     REL_SPEED,
     item_count,
@@ -54,8 +55,14 @@ class MotionStream:
         self._limits = {motor: effectors.max_speeds[motor] for motor in self._motors}
         self._motions = tuple(motions)
         self._slot_s = slot_s
-        self.length = sum(item_count(m.length_s, slot_s) for m in motions) or 1
+        counts = [item_count(motion.length_s, slot_s) for motion in motions]
+        self.length = sum(counts) or 1
         """Number of its items, known before it begins."""
+        firsts = accumulate(counts[:-1], initial=0)
+        names = [motion.name for motion in motions]
+        self.parts = NO_PARTS
+        if len(names) > 1:
+            self.parts = dict(zip(firsts, names, strict=True))
         self._start: list[float] = []
         self._rows: list[list[float]] = []
 

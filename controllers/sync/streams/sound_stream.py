@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from controllers.effectors import SoundChunk
 from controllers.resources.tokens import Token
-from controllers.sync.streams.stream import Item, Present
+from controllers.sync.streams.stream import NO_PARTS, Item, Present
 from models.library import Unit
 
 FloatArray = NDArray[np.float64]
@@ -20,6 +20,7 @@ class SoundStream:
     """Samples of a sound, as many in each slot as are heard in it."""
 
     unit = Unit.SOUND
+    parts = NO_PARTS
 
     def __init__(
         self,

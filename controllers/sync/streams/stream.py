@@ -6,6 +6,7 @@ item k leaves in the slot of the start plus k.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 from controllers.resources.gate.device_writers import Value
@@ -21,6 +22,9 @@ Present = Mapping[str, float]
 
 Item = Mapping[str, Value]
 """Leaf to what it is commanded in one slot; empty where nothing changes."""
+
+NO_PARTS: Mapping[int, str] = MappingProxyType({})
+"""Of a stream that is one whole."""
 
 
 class CannotBegin(TestbedError):
@@ -51,6 +55,10 @@ class Stream(Protocol):
     @property
     def leaves(self) -> tuple[str, ...]:
         """Every leaf that its items may command, sorted."""
+
+    @property
+    def parts(self) -> Mapping[int, str]:
+        """Of a way of several motions: the first item of each, to its name."""
 
     def begin(self, present: Present) -> int:
         """Prepare all items; the transmitter calls it in the slot of the start.

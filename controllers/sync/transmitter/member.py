@@ -31,6 +31,7 @@ class Member:
         "stream",
         "tag",
         "values",
+        "why_not",
     )
 
     def __init__(
@@ -42,6 +43,7 @@ class Member:
         *,
         after: Receipt | None = None,
         is_interrupt: bool = False,
+        why_not: Callable[[], str] | None = None,
     ) -> None:
         """Begin as one that was just received."""
         self.stream = stream
@@ -51,6 +53,8 @@ class Member:
         self.after = after
         """Of the stream that has to come to its end before; None: of none."""
         self.is_interrupt = is_interrupt
+        self.why_not = why_not or str
+        """Asked at its start why it cannot begin; empty: it can."""
         self.number = receipt.number
         self.order = UNIT_ORDER[stream.unit]
         self.play: Play | None = None

@@ -65,6 +65,8 @@ class Running:
                 return False
         for member in play.live:
             try:
+                if why := member.why_not():
+                    raise CannotBegin(member.stream.label, why)
                 lengths.append(_length(member, member.stream.begin(present)))
             except (CannotBegin, BadInput) as error:
                 self._endings.end_play(play, EndReason.CANNOT_BEGIN, tick, str(error))
@@ -150,6 +152,9 @@ class Running:
         for member in play.live:
             receipt = member.receipt
             out.append((member, receipt.sent))
+            parts = member.stream.parts
+            if parts and receipt.sent in parts:
+                self._teller.part_started(member, parts[receipt.sent], tick)
             receipt.sent += 1
             left = (receipt.items or 0) - receipt.sent
             if member.signal_at is not None and left <= member.signal_at:

@@ -11,6 +11,7 @@ from controllers.sync.transmitter.sync_tag import GroupKey
 from controllers.sync.transmitter.trace import (
     GroupCompleted,
     GroupStarted,
+    PartStarted,
     Sent,
     StreamEnded,
     StreamPaused,
@@ -108,6 +109,14 @@ class Teller:
                 items=member.receipt.items or 0,
             )
         )
+
+    def part_started(self, member: Member, label: str, tick: int) -> None:
+        """Tell that one of the motions of a stream begins."""
+        if self._listeners:
+            number, unit = member.number, member.stream.unit
+            self._ledger.tell(
+                PartStarted(tick=tick, stream=number, unit=unit, label=label)
+            )
 
     def sent(self, member: Member, k: int, tick: int) -> None:
         """Tell that an item was on its bus; asked for only if `tells_items`."""

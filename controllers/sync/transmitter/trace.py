@@ -73,6 +73,16 @@ class StreamStarted(Event):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PartStarted(Event):
+    """The first item of a motion went out, of a stream of several: a way (SY-20)."""
+
+    stream: int
+    unit: Unit
+    label: str
+    """Name of the motion."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Sent(Event):
     """An item of a stream was on its bus in this slot; they are told in bus order."""
 
@@ -124,6 +134,7 @@ know_events(
     GroupCompleted,
     GroupStarted,
     StreamStarted,
+    PartStarted,
     Sent,
     StreamPaused,
     StreamResumed,

@@ -15,7 +15,7 @@ S10).
     transmitter.settle(tick)
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from controllers.resources.gate import Gate
 from controllers.resources.ledger import Ledger
@@ -85,6 +85,7 @@ class Transmitter:
         after: Receipt | None = None,
         signal_at: int | None = None,
         on_signal: OnSignal | None = None,
+        why_not: Callable[[], str] | None = None,
     ) -> Receipt:
         """Take a stream: an independent one starts at once, a tagged one waits.
 
@@ -97,6 +98,7 @@ class Transmitter:
             signal_at: once at most so many items are left, `on_signal` is told the
                 slot: the transmit-enable signal (SY-21). 0 is the end.
             on_signal: called at the end of that slot's `settle`.
+            why_not: asked in the slot of its start why it cannot begin; empty: it can.
 
         Returns:
             Its receipt, which says why it was refused, if it was. A member too many
@@ -106,14 +108,19 @@ class Transmitter:
             UnknownName: it has a leaf that the ledger does not know.
             BadInput: one of its leaves is a composite, or time goes back.
         """
-        member = self._new(stream, tag, tick, after=after)
+        member = self._new(stream, tag, tick, after=after, why_not=why_not)
         member.signal_at, member.on_signal = signal_at, on_signal
         if self._admit(member, tick):
             self._queue(member, tick)
         return member.receipt
 
     def interrupt(
-        self, stream: Stream, tick: int, *, delete: Iterable[GroupKey] = ()
+        self,
+        stream: Stream,
+        tick: int,
+        *,
+        delete: Iterable[GroupKey] = (),
+        why_not: Callable[[], str] | None = None,
     ) -> Receipt:
         """Join an action on to what runs: it starts at the next slot (SY-4).
 
@@ -123,12 +130,13 @@ class Transmitter:
             stream: what to put out.
             tick: now.
             delete: groups that are not to start any more; one that has, is revoked.
+            why_not: asked in the slot of its start why it cannot begin; empty: it can.
 
         Raises:
             UnknownName: it has a leaf that the ledger does not know.
             BadInput: one of its leaves is a composite, or time goes back.
         """
-        member = self._new(stream, None, tick, is_interrupt=True)
+        member = self._new(stream, None, tick, is_interrupt=True, why_not=why_not)
         if self._admit(member, tick):
             for key in delete:
                 self.delete_group(key, tick)
@@ -210,13 +218,22 @@ class Transmitter:
         *,
         after: Receipt | None = None,
         is_interrupt: bool = False,
+        why_not: Callable[[], str] | None = None,
     ) -> Member:
         self._pass_time(tick)
         self._expire(tick - 1, tick)
         self._count += 1
         receipt = Receipt(number=self._count, received_tick=tick)
         bus = self.cfg.bus_of(stream.unit)
-        return Member(stream, tag, bus, receipt, after=after, is_interrupt=is_interrupt)
+        return Member(
+            stream,
+            tag,
+            bus,
+            receipt,
+            after=after,
+            is_interrupt=is_interrupt,
+            why_not=why_not,
+        )
 
     def _admit(self, member: Member, tick: int) -> bool:
         """Return whether a stream is taken; one that is not may end its group."""

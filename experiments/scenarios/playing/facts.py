@@ -21,6 +21,7 @@ from controllers.resources.words import OutcomeKind
 from controllers.schemas.trace import SchemaFailed, SchemaStarted, SchemaStopped
 from controllers.sync.transmitter.trace import (
     GroupStarted,
+    PartStarted,
     StreamEnded,
     StreamReceived,
     StreamStarted,
@@ -34,6 +35,7 @@ HEARD = frozenset(
         Frozen,
         Granted,
         GroupStarted,
+        PartStarted,
         Released,
         Revoked,
         SchemaFailed,
@@ -148,12 +150,11 @@ class Facts:
                     return
                 self.groups_ended.add((group, event.reason))
             case StreamStarted(unit=Unit.MOTION):
-                for name in event.label.split(", "):  # one, or a way between postures
-                    self.begun.add((Unit.MOTION, name))
-                    whole, _, part = name.rpartition(" ")
-                    if part.startswith("1/"):  # of what is played in parts
-                        self.begun.add((Unit.MOTION, whole))
-            case StreamStarted():
+                self.begun.add((Unit.MOTION, event.label))
+                whole, _, part = event.label.rpartition(" ")
+                if part.startswith("1/"):  # of what is played in parts
+                    self.begun.add((Unit.MOTION, whole))
+            case StreamStarted() | PartStarted():
                 self.begun.add((event.unit, event.label))
             case _:
                 return

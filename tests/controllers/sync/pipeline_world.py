@@ -161,6 +161,8 @@ class Line:
     events: list[Event]
     tick: int = 1
     """Of the next slot."""
+    is_seen: bool = False
+    """Whether a motion that has come to its end is seen in the robot's state."""
 
     @classmethod
     def of(
@@ -172,7 +174,9 @@ class Line:
         cfg: CommandControllerCfg | None = None,
         delays: DelayModel | None = None,
         library: Library | None = None,
+        is_seen: bool = False,
     ) -> "Line":
+        """Build it; `is_seen`: its state is known from the beginning, too."""
         keeping = KeepingRobot(robot)
         events: list[Event] = []
         ledger = Ledger(
@@ -181,6 +185,7 @@ class Line:
             listeners=[events.append],
         )
         gate = Gate(ledger, keeping)
+        states = {name: one.state for name, one in robot.postures.items()}
         transmitter = Transmitter(gate, ledger)
         controller = CommandController(
             library_of(robot) if library is None else library,
@@ -191,8 +196,27 @@ class Line:
             cfg=cfg or CommandControllerCfg(enable=enable),
             delays=delays,
             posture=posture,
+            states=states if is_seen else None,
+            seen_state=(lambda: ledger.active_state("State")) if is_seen else None,
         )
-        return cls(keeping, ledger, gate, transmitter, controller, events)
+        line = cls(keeping, ledger, gate, transmitter, controller, events)
+        line.is_seen = is_seen
+        if is_seen and posture is not None:
+            line.see(posture)
+        return line
+
+    def see(self, posture: str) -> None:
+        """Let it be seen in another posture."""
+        state = self.robot.robot.posture(posture).state
+        self.ledger.set_state("State", state, self.tick)
+        self.controller.tell_posture(posture)
+
+    def _watch(self) -> None:
+        posture = self.controller.present_posture
+        if posture is not None:
+            state = self.robot.robot.posture(posture).state
+            if state != self.ledger.active_state("State"):
+                self.ledger.set_state("State", state, self.tick)
 
     def take(self, owner: str, *names: str, priority: int = 0) -> Token:
         """Let an owner have resources at once."""
@@ -206,6 +230,8 @@ class Line:
     def slot(self) -> None:
         """Run one device slot."""
         tick = self.tick
+        if self.is_seen:
+            self._watch()
         self.controller.step(tick)
         self.transmitter.step(tick)
         self.ledger.advance(tick)

@@ -67,6 +67,7 @@ class Clip:
         self.leaves = tuple(sorted(leaves))
         self.length = length
         self.unit = unit
+        self.parts: dict[int, str] = {}
         self.label = label
         self.empty = set(empty)
         self.leads = leads

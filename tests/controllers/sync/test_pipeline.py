@@ -26,7 +26,12 @@ from controllers.sync.orders.pipeline_trace import (
     TransmitEnabled,
 )
 from controllers.sync.transmitter.sync_tag import GroupKey, SyncTag
-from controllers.sync.transmitter.trace import GroupStarted, Sent, StreamReceived
+from controllers.sync.transmitter.trace import (
+    GroupStarted,
+    PartStarted,
+    Sent,
+    StreamReceived,
+)
 from controllers.sync.transmitter.words import EndReason, StreamState
 from models import BadInput, Robot
 from models.library import Unit
@@ -407,6 +412,9 @@ def test_a_way_of_several_motions_is_one_stream(nao: Robot) -> None:
     assert (prep.start, prep.end) == ("Crouch", "Stand")
     assert handle.initial is not None
     assert handle.initial.items == 100 + INITIAL
+    begins = handle.initial.started_tick or 0
+    parts = [(part.label, part.tick) for part in line.told(PartStarted)]
+    assert parts == [("Crouch to Sit", begins), ("Sit to Stand", begins + 100)]
     assert handle.dead_slots == 0
     assert handle.reason is EndReason.DONE
 

@@ -67,22 +67,25 @@ STEPS = st.lists(
 )
 
 
+def take(line: Line, owner: str) -> Token | dict[Unit, Token]:
+    """Return its token, or one for each unit."""
+    if owner != "apart":
+        return line.take(owner, *OWNERS[owner])
+    units = zip(Unit, OWNERS[owner], strict=True)
+    return {unit: line.take(owner, name) for unit, name in units}
+
+
 def play(
     nao: Robot, owner: str, enable: Enable, steps: list[Step]
 ) -> tuple[Line, list[OrderHandle]]:
     """Let a history happen, and then all that follows from it."""
-    line = Line.of(nao, cfg=CommandControllerCfg(enable=enable, early_s=0.3))
+    cfg = CommandControllerCfg(enable=enable, early_s=0.3)
+    line = Line.of(nao, cfg=cfg, is_seen=True)
     checker = Checker((*JUDGES, *SYNC_JUDGES))
     for event in line.events:
         checker.see(event)
     line.ledger.listeners.append(checker.see)
-    if owner == "apart":
-        units = zip(Unit, OWNERS[owner], strict=True)
-        tokens: Token | dict[Unit, Token] = {
-            unit: line.take(owner, name) for unit, name in units
-        }
-    else:
-        tokens = line.take(owner, *OWNERS[owner])
+    tokens = take(line, owner)
     handles: list[OrderHandle] = []
     for i, step in enumerate(steps):
         controller, tick = line.controller, line.tick
@@ -106,7 +109,11 @@ def play(
             names = ("Legs", "Head", "Leds", "TTS", "Right arm", "Left arm")
             line.take(f"rival {i}", names[step.number], priority=1 + i)
         elif step.what == "tell":
-            controller.tell_posture(("Sit", "Stand", "Crouch", None)[step.number % 4])
+            posture = ("Sit", "Stand", "Crouch", None)[step.number % 4]
+            if posture is None:
+                controller.tell_posture(None)
+            else:
+                line.see(posture)
         line.slots(step.slots)
     line.slots(AT_REST)
     assert not checker.finish()
@@ -114,7 +121,7 @@ def play(
 
 
 @pytest.mark.slow
-@pytest.mark.requirement("SY-1", "SY-18", "SY-23", "I-23", "I-24")
+@pytest.mark.requirement("SY-1", "SY-18", "SY-23", "I-23", "I-24", "I-26")
 @settings(max_examples=40)
 @given(
     owner=st.sampled_from(sorted(OWNERS)),

@@ -7,7 +7,7 @@ import pytest
 from controllers.resources.invariants import JUDGES, Checker
 from controllers.sync.invariants import SYNC_JUDGES
 from controllers.sync.orders.output_set import OutputSet
-from controllers.sync.orders.pipeline_trace import CommandIssued, PrepSent
+from controllers.sync.orders.pipeline_trace import CommandIssued, PrepSent, WayChosen
 from controllers.sync.orders.pipeline_words import NotOrdered
 from controllers.sync.transmitter.trace import GroupStarted, Sent
 from controllers.sync.transmitter.words import EndReason
@@ -130,15 +130,149 @@ def test_it_needs_the_motors_of_the_way(nao: Robot) -> None:
     assert "'RKneePitch'" in rise.detail
 
 
-@pytest.mark.requirement("SY-28")
-def test_a_robot_that_is_elsewhere_by_then_is_not_moved(nao: Robot) -> None:
+def judged(line: Line) -> None:
+    """All laws hold, of motions in their states too."""
+    checker = Checker((*JUDGES, *SYNC_JUDGES))
+    for event in line.events:
+        checker.see(event)
+    assert not checker.finish()
+
+
+@pytest.mark.requirement("SY-28", "I-26")
+@pytest.mark.parametrize("prepares", [True, False])
+def test_a_robot_that_is_elsewhere_by_then_goes_from_there(
+    nao: Robot, prepares: bool
+) -> None:
+    """The way is that from where it is when the command is issued."""
+    line = Line.of(nao, posture="Sit", is_seen=True)
+    rise = line.controller.submit(
+        "rise", line.take("host", *ALL), line.tick, prepares=prepares
+    )
+    line.see("Crouch")
+    line.slots(EXPECTED + 400 + 5)
+    assert rise.reason is EndReason.DONE
+    assert rise.streams[MOTION].items == 400
+    (chosen,) = line.told(WayChosen)
+    assert (chosen.start, chosen.end) == ("Crouch", "Stand")
+    assert chosen.motions == ("Crouch to Sit", "Sit to Stand")
+    judged(line)
+
+
+@pytest.mark.requirement("SY-20", "SY-27", "I-26")
+@pytest.mark.parametrize(
+    ("before", "by_then"), [("Stand", "Sit"), ("Sit", "Stand"), ("Crouch", "Sit")]
+)
+def test_so_does_the_way_to_where_a_motion_begins(
+    nao: Robot, before: str, by_then: str
+) -> None:
+    """An initial motion that was none before, or none any more."""
+    line = Line.of(nao, posture=before, is_seen=True)
+    token = line.take("host", *ALL)
+    greet = line.controller.submit("greet", token, line.tick)
+    line.see(by_then)
+    line.slots(20)
+    assert bool(line.ledger.lent(token)) is (by_then == "Sit")
+    line.slots(480)
+    assert greet.reason is EndReason.DONE
+    preps = [prep.motions for prep in line.told(PrepSent)]
+    assert preps == ([("Sit to Stand",)] if by_then == "Sit" else [])
+    judged(line)
+
+
+@pytest.mark.requirement("SY-28", "I-26")
+@pytest.mark.parametrize(
+    ("names", "by_then", "why"),
+    [
+        (ALL, None, "the robot is in no known posture now"),
+        (("LKneePitch", "Leds", "TTS"), "Crouch", "'RKneePitch'"),
+    ],
+)
+def test_where_it_cannot_go_from_there_it_is_not_moved(
+    nao: Robot, names: tuple[str, ...], by_then: str | None, why: str
+) -> None:
     line = Line.of(nao, posture="Sit")
-    rise = line.controller.submit("rise", line.take("host", *ALL), line.tick)
-    line.controller.tell_posture("Crouch")
+    rise = line.controller.submit("rise", line.take("host", *names), line.tick)
+    line.controller.tell_posture(by_then)
     line.slots(50)
     assert rise.reason is EndReason.CANNOT_BEGIN
-    assert "begins in Sit, and the robot is in Crouch now" in rise.detail
+    assert why in rise.detail
     assert not line.told(Sent)
+
+
+@pytest.mark.requirement("SY-28", "SY-8", "I-26")
+@pytest.mark.parametrize("motion", ["rise", "wave"])
+def test_who_waits_for_its_group_begins_where_it_is_or_not_at_all(
+    nao: Robot, motion: str
+) -> None:
+    """Another one changes the posture meanwhile: nothing of the group goes out."""
+    line = Line.of(nao, posture="Sit" if motion == "rise" else "Stand", is_seen=True)
+    library = line.controller.library
+    host, speaker = line.take("host", "All motors"), line.take("speaker", "TTS")
+    moves = OutputSet(
+        name="moves",
+        motion=None if motion == "rise" else library.motion(motion),
+        to="Stand" if motion == "rise" else None,
+        points={MOTION: 30},
+    )
+    speaks = OutputSet(name="speaks", sound=library.sound("hello"), points={SOUND: 70})
+    waits = line.controller.submit(moves, host, line.tick, group="both")
+    line.slots(100)
+    line.see("Crouch")
+    line.controller.submit(speaks, speaker, line.tick, group="both")
+    line.slots(100)
+    assert waits.reason is EndReason.CANNOT_BEGIN
+    begins = "Sit" if motion == "rise" else "Stand"
+    assert (
+        f"begins in {begins}, and the robot is in Crouch now"
+        in waits.streams[MOTION].detail
+    )
+    assert not line.told(Sent)
+    judged(line)
+
+
+@pytest.mark.requirement("I-26")
+def test_a_motion_at_once_begins_in_its_state_or_not_at_all(nao: Robot) -> None:
+    """Who prepares nothing knows where the robot is; who sees it otherwise is right."""
+    line = Line.of(nao, posture="Stand", is_seen=True)
+    token = line.take("host", *ALL)
+    line.see("Sit")
+    wave = line.controller.submit("greet", token, line.tick, prepares=False)
+    line.slots(50)
+    assert wave.reason is EndReason.CANNOT_BEGIN
+    assert (
+        "begins in Stand, and the robot is seen in Sit" in wave.streams[MOTION].detail
+    )
+    judged(line)
+
+
+@pytest.mark.requirement("SY-4", "SY-28")
+def test_an_interrupt_may_go_to_a_posture(nao: Robot) -> None:
+    """From where the robot is; on the way between two nobody knows."""
+    line = Line.of(nao, posture="Sit", is_seen=True)
+    token = line.take("host", *ALL)
+    nod = line.controller.submit("nod", token, line.tick)
+    line.slots(5)
+    up = OutputSet(name="up", to="Stand")
+    rise = line.controller.interrupt(up, token, line.tick)
+    line.slots(50)
+    again = line.controller.interrupt(up, token, line.tick)
+    assert again.refused is NotOrdered.POSTURE_UNKNOWN
+    line.slots(300)
+    assert rise.reason is EndReason.DONE
+    assert nod.reason is EndReason.DONE
+    assert line.controller.present_posture == "Stand"
+    there = line.controller.interrupt(up, token, line.tick)
+    line.slots(5)
+    assert there.reason is EndReason.DONE
+    line.see("Crouch")
+    elsewhere = line.controller.interrupt(
+        OutputSet(name="wave", motion=line.controller.library.motion("wave")),
+        token,
+        line.tick,
+    )
+    line.slots(5)
+    assert elsewhere.reason is EndReason.CANNOT_BEGIN
+    judged(line)
 
 
 @pytest.mark.requirement("SY-28", "SY-15")

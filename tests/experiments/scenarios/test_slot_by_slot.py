@@ -7,6 +7,7 @@ import pytest
 
 from controllers.schemas.library.say import SayParameters
 from controllers.schemas.library.state_minded import StateMinded
+from controllers.sync.orders.command_controller import CommandController
 from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.run import run_scenario
 from experiments.scenarios.playing.stage import Stage
@@ -44,8 +45,11 @@ def test_who_sits_does_not_dance(tmp_path: Path) -> None:
 def test_a_dance_in_another_state_breaks_a_law(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A runtime that does not look is found out."""
+    """Of two that look, schemas and the transmitter; without both it is found out."""
     monkeypatch.setattr(StateMinded, "is_in_state_of", lambda self, posture: True)
+    kept = play(tmp_path, SITTING_DANCER)
+    assert [v.holds for v in kept.verdicts] == [True, False, True, True]
+    monkeypatch.setattr(CommandController, "_why_not", lambda self, command: "")
     result = play(tmp_path, SITTING_DANCER)
     assert "begins in Stand, the robot is in Sit" in result.verdicts[-1].seen
     assert result.verdicts[-1].seen.startswith("I-26 at tick")

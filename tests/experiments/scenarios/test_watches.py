@@ -23,7 +23,9 @@ from experiments.scenarios.plan.events import (
 from experiments.scenarios.playing.cues import Cues
 from experiments.scenarios.playing.facts import Facts
 from experiments.scenarios.playing.watches import Watch
+from models import default_robot_folder, load_robot
 from models.library import Unit
+from tests.controllers.sync.pipeline_world import Line
 
 
 def received(stream: int, group: str, preset: int = 100) -> StreamReceived:
@@ -69,6 +71,23 @@ def test_groups_of_two_presets_end_each_by_itself() -> None:
         facts.hear(ended(stream, "greet", EndReason.DONE, preset))
         watch.look(facts)
     assert watch.ticks == [3, 5]
+
+
+@pytest.mark.requirement("SY-20")
+def test_each_motion_of_a_way_begins_in_its_turn() -> None:
+    """Not all with the first one; a way is one stream, of both names."""
+    line = Line.of(load_robot(default_robot_folder()), posture="Crouch")
+    names = ("Crouch to Sit", "Sit to Stand")
+    facts = Facts()
+    watches = [Watch(c.StreamBegins(unit=Unit.MOTION, name=name)) for name in names]
+    line.ledger.listeners.append(facts.hear)
+    line.controller.submit("rise", line.take("host", "All motors", "Leds", "TTS"), 1)
+    while line.tick < 130:
+        facts.clear(line.tick)
+        line.slot()
+        for watch in watches:
+            watch.look(facts)
+    assert [watch.ticks for watch in watches] == [[12], [112]]
 
 
 def test_what_lasts_comes_true_once_until_it_was_false() -> None:
@@ -172,17 +191,17 @@ def test_said_means_that_the_sound_begins_not_a_light_of_that_name() -> None:
     assert watch.ticks == [1]
 
 
-def test_a_motion_starts_with_its_way_and_a_dance_with_its_first_part() -> None:
+def test_a_motion_starts_by_itself_and_a_dance_with_its_first_part() -> None:
     facts = Facts()
-    names = ("nod", "dance", "dance 2/5", "Sit to Stand")
+    names = ("nod", "dance", "dance 2/5")
     watches = {n: Watch(c.StreamBegins(unit=Unit.MOTION, name=n)) for n in names}
     light = Watch(c.StreamBegins(unit=Unit.LIGHT, name="nod"))
-    labels = ("nod", "dance 1/5", "dance 2/5", "Sit to Stand, Stand to Crouch")
+    labels = ("nod", "dance 1/5", "dance 2/5")
     for tick, label in enumerate(labels):
         starts(facts, tick, Unit.MOTION, label)
         for watch in (*watches.values(), light):
             watch.look(facts)
-    assert [watch.ticks for watch in watches.values()] == [[0], [1], [2], [3]]
+    assert [watch.ticks for watch in watches.values()] == [[0], [1], [2]]
     assert light.ticks == []
     starts(facts, 9, Unit.LIGHT, "nod")
     assert light.look(facts)
