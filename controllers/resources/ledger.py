@@ -13,6 +13,7 @@ Within a tick calls come before timers: a call first lets happen what was due ea
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from typing import Any
 
 from controllers.resources.core.body_states import BodyStates
 from controllers.resources.core.book import Book, Listener, Quiet
@@ -35,10 +36,18 @@ from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
 from controllers.resources.ticket import Ticket
 from controllers.resources.tokens import Token, TokenId, TokenMint
-from controllers.resources.trace import Event, Expired, Lent, Notified, Opened
+from controllers.resources.trace import (
+    Event,
+    Expired,
+    Lent,
+    Notified,
+    Opened,
+    Reconfigured,
+)
 from controllers.resources.words import (
     NoticeKind,
     OutcomeKind,
+    Preemption,
     Refusal,
     Right,
     Why,
@@ -320,13 +329,50 @@ class Ledger:
         active = self._book.group(group).active
         return active.name if active else None
 
-    def set_retry(self, retry_s: float) -> None:
-        """Change the period at which holders are told again of those who wait (RM-19).
+    def reconfigure(
+        self,
+        tick: int,
+        *,
+        preemption: Preemption | str | None = None,
+        retry_s: float | None = None,
+        overtake_s: float | None = None,
+    ) -> None:
+        """Settle conflicts by other rules from now on; None: as before (RM-64).
+
+        Who waits may be passed by equals for as long as was said when it came; with
+        preemption it takes at once what lower priorities have.
+
+        Args:
+            tick: now.
+            preemption: whether a strictly higher priority takes what a holder keeps.
+            retry_s: period at which holders are told again of those who wait (RM-19).
+            overtake_s: time for which a new request may be passed by equals.
 
         Raises:
-            BadInput: it is no period.
+            BadInput: a time is out of range; nothing changes.
+            UnknownName: there is no such preemption; nothing changes.
         """
-        self.cfg = self._book.cfg = replace(self.cfg, retry_s=retry_s)
+        said = {"preemption": preemption, "retry_s": retry_s, "overtake_s": overtake_s}
+        given: Any = {name: rule for name, rule in said.items() if rule is not None}
+        cfg = replace(self.cfg, **given)
+        with self._calls.at(tick):
+            if cfg == self.cfg:
+                return
+            book = self._book
+            if cfg.preemption is not self.cfg.preemption:
+                for waiting in book.waiting.values():
+                    for leaf in waiting.shares:
+                        book.touch(leaf)
+            self.cfg = book.cfg = cfg
+            if book.listeners:
+                book.emit(
+                    Reconfigured(
+                        tick=book.tick,
+                        preemption=cfg.preemption,
+                        retry_ticks=cfg.retry_ticks,
+                        overtake_ticks=cfg.overtake_ticks,
+                    )
+                )
 
     # -- gates ------------------------------------------------------------------------
 

@@ -47,6 +47,18 @@ class Opened(Event):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Reconfigured(Event):
+    """A manager settles conflicts by other rules from now on.
+
+    Who waits already may be passed for as long as it was said when it came.
+    """
+
+    preemption: str
+    retry_ticks: int
+    overtake_ticks: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ResourceAdded(Event):
     """A resource is known from now on; parents come before their children."""
 

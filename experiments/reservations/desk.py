@@ -153,7 +153,12 @@ class Desk:
 
     def installed(self) -> InstalledData:
         """Return what the station's behaviours are, and which of them run."""
+        with self.front.step() as (ledger, _):
+            cfg = ledger.cfg
         return InstalledData(
+            preemption=cfg.preemption,
+            retry_s=cfg.retry_s,
+            overtake_s=cfg.overtake_s,
             owners=self.station.ruled(),
             behaviours=tuple(
                 BehaviourData(

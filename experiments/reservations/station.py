@@ -18,7 +18,11 @@ from controllers.resources.start_behaviour import (
     start_behaviour,
     stop_behaviour,
 )
-from experiments.reservations.station_file import StationRules, read_station
+from experiments.reservations.station_file import (
+    SETTLING,
+    StationRules,
+    read_station,
+)
 from experiments.reservations.threaded import SharedLedger
 from models import TestbedError, UnknownName
 
@@ -61,6 +65,7 @@ class Station:
         self._starting: set[str] = set()
         with front.step() as (ledger, tick):
             ledger.add_virtual_owner(STATION, tick)
+            self._began = {name: getattr(ledger.cfg, name) for name in SETTLING}
 
     # -- rules -------------------------------------------------------------------------
 
@@ -136,8 +141,7 @@ class Station:
                 for form in rules.resources:
                     if form.name not in ledger.tree.names:
                         ledger.add_resource(form.name, form.parent, tick, form.kind)
-                if rules.retry_s is not None:
-                    ledger.set_retry(rules.retry_s)
+                ledger.reconfigure(tick, **{**self._began, **rules.settling})
             self._rules = rules
             for owner in habits:
                 self._front.add_owner(owner)

@@ -1,6 +1,8 @@
 """What a station sends before a run: a YAML file of rules and behaviours (RM-64).
 
+    preemption: by_priority
     retry_s: 1.0
+    overtake_s: 2.0
     owners:
       - {name: visitor, priority: 1, max_priority: 3, policy: stop}
     behaviours:
@@ -13,8 +15,8 @@ Its words are those of a scenario's behaviours; there is no code in it. `read_st
 says all that is wrong in it at once, a line each, and changes nothing.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,7 +33,7 @@ from controllers.resources.start_behaviour import (
     start_behaviour,
     stop_behaviour,
 )
-from controllers.resources.words import AskerTie, HolderTie
+from controllers.resources.words import AskerTie, HolderTie, Preemption
 from experiments.reservations.wire import MAX_NAMES, Name
 from experiments.scenarios.form.base import Part, Priority
 from experiments.scenarios.form.behaviours import AnyPolicy, Percent
@@ -44,6 +46,9 @@ LONGEST_WAIT_S = 60.0
 
 MOST = 500
 """Entries of a list, and behaviours of a file with all their parts."""
+
+SETTLING = {"preemption", "retry_s", "overtake_s"}
+"""Keys of the file that are fields of `LedgerCfg`."""
 
 Wait = Annotated[float, Field(ge=0.0, le=LONGEST_WAIT_S)]
 Period = Annotated[float, Field(ge=0.01, le=3600.0)]
@@ -98,10 +103,14 @@ class ResourceForm(Part):
 
 
 class StationFile(Part):
-    """The whole file."""
+    """The whole file; rules that it leaves out are those that the server began with."""
 
+    preemption: Annotated[Preemption, Field(strict=False)] | None = None
+    """Whether a strictly higher priority takes what a holder keeps."""
     retry_s: Period | None = None
     """Period at which holders are told again of those who wait, in s (RM-19)."""
+    overtake_s: Annotated[float, Field(ge=0.0, le=3600.0)] | None = None
+    """How long a request that waits may be passed by equals, in s."""
     resources: list[ResourceForm] = Field(default_factory=list, max_length=MOST)
     owners: list[OwnerForm] = Field(default_factory=list, max_length=MOST)
     behaviours: list[BehaviourForm] = Field(default_factory=list, max_length=MOST)
@@ -133,7 +142,8 @@ class OwnerRule:
 class StationRules:
     """A file that is right."""
 
-    retry_s: float | None = None
+    settling: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `LedgerCfg` that it sets: how conflicts are settled."""
     resources: tuple[ResourceForm, ...] = ()
     rules: dict[str, OwnerRule]
     """By owner."""
@@ -234,7 +244,7 @@ class _Reader:
             for place, behaviour in self._built:
                 self._try(place, behaviour, front)
         return StationRules(
-            retry_s=self._file.retry_s,
+            settling=self._file.model_dump(include=SETTLING, exclude_none=True),
             resources=tuple(self._file.resources),
             rules=rules,
             behaviours={one.name: one for one in behaviours if one is not None},

@@ -19,6 +19,7 @@ from controllers.resources.words import (
     HolderTie,
     Loss,
     OutcomeKind,
+    Preemption,
     Refusal,
     Why,
 )
@@ -304,8 +305,11 @@ class BehaviourData(_Data):
 
 
 class InstalledData(_Data):
-    """What a station sent that is there now."""
+    """What a station sent that is there now, and how conflicts are settled."""
 
+    preemption: Preemption
+    retry_s: float
+    overtake_s: float
     owners: tuple[str, ...]
     """Those with a rule."""
     behaviours: tuple[BehaviourData, ...]

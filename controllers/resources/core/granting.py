@@ -42,7 +42,6 @@ class Granting:
         self._book = book
         self._waiting_list = waiting_list
         self._holdings = holdings
-        self._by_priority = book.cfg.preemption is Preemption.BY_PRIORITY
 
     def try_now(
         self, waiting: Waiting, answers: Answers = NO_ANSWERS, *, arrives: bool = False
@@ -98,7 +97,7 @@ class Granting:
         self, waiting: Waiting, holder: Reservation, *, arrives: bool
     ) -> bool:
         """Whether authority takes from a holder without asking (AR-14, AR-21)."""
-        if not self._by_priority or waiting.resumes is not None:
+        if self._book.cfg.preemption is Preemption.OFF or waiting.resumes is not None:
             return False  # who paused for a taker waits until it is done
         if waiting.priority != holder.priority:
             return waiting.priority > holder.priority
@@ -106,7 +105,8 @@ class Granting:
 
     def may_recall(self, waiting: Waiting, holder: Reservation) -> bool:
         """Whether a holder gives back what it was lent; authority may keep it."""
-        return not self._by_priority or waiting.priority >= holder.priority
+        is_off = self._book.cfg.preemption is Preemption.OFF
+        return is_off or waiting.priority >= holder.priority
 
     def commit(
         self, waiting: Waiting, yielding: Yielding, answers: Answers, *, arrives: bool

@@ -28,6 +28,7 @@ class Replay(ReplayState):
         super().__init__()
         self._takes: Mapping[type[t.Event], Callable[[Any], None]] = {
             t.Opened: self._opened,
+            t.Reconfigured: self._reconfigured,
             t.ResourceAdded: self._resource_added,
             t.ResourceRemoved: self._resource_removed,
             t.OwnerAdded: self._owner_added,
@@ -60,6 +61,13 @@ class Replay(ReplayState):
         self.epoch = event.epoch
         self.overtake_ticks = event.overtake_ticks
         self.by_priority = event.preemption == Preemption.BY_PRIORITY
+
+    def _reconfigured(self, event: t.Reconfigured) -> None:
+        self.overtake_ticks = event.overtake_ticks
+        self.by_priority = event.preemption == Preemption.BY_PRIORITY
+        for request in self.requests.values():
+            if request.outcome is None:
+                self.touch(request.asked.shares)
 
     def _settled(self, event: t.Settled) -> None:
         del event

@@ -80,9 +80,11 @@ def history_of(seed: int, length: int) -> History:
     """Return the history of a seed."""
     pick = Seeded(seed)
     world = choose_world(pick)
-    return History(
-        world=world, steps=tuple(pick.choose(_KINDS)(pick) for _ in range(length))
-    )
+    taken = [pick.choose(_KINDS)(pick) for _ in range(length)]
+    if seed % 4 == 3:  # the others stay the histories that they were
+        for _ in range(1 + length // 8):
+            taken.insert(pick.choose(range(length)), steps.choose_rules(pick))
+    return History(world=world, steps=tuple(taken))
 
 
 def why_it_fails(history: History) -> str:

@@ -62,6 +62,33 @@ class Clock(Grants):
             self._finish()
             self.depth -= 1
 
+    def reconfigure(
+        self,
+        tick: int,
+        *,
+        preemption: Preemption | str | None = None,
+        retry_s: float | None = None,
+        overtake_s: float | None = None,
+    ) -> None:
+        with self.call(tick):
+            before = (self.preemption, self.retry_ticks, self.overtake_ticks)
+            if preemption is not None:
+                self.preemption = Preemption(preemption)
+            if retry_s is not None:
+                self.retry_ticks = max(1, self.ticks(retry_s))
+            if overtake_s is not None:
+                self.overtake_ticks = self.ticks(overtake_s)
+            now = (self.preemption, self.retry_ticks, self.overtake_ticks)
+            if now != before:
+                self.events.append(
+                    trace.Reconfigured(
+                        tick=self.now,
+                        preemption=self.preemption,
+                        retry_ticks=self.retry_ticks,
+                        overtake_ticks=self.overtake_ticks,
+                    )
+                )
+
     def _finish(self) -> None:
         self._settle()
         if self.depth > 1:

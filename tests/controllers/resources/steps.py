@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from controllers.resources.words import AskerTie, HolderTie, Loss
+from controllers.resources.words import AskerTie, HolderTie, Loss, Preemption
 from tests.controllers.resources.small_world import (
     EXCLUSIVE,
     PARENTS,
@@ -148,6 +148,15 @@ class AskState(Step):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reconfigure(Step):
+    """Other rules; None: as before."""
+
+    preemption: Preemption | None
+    retry_s: float | None
+    overtake_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class AddBall(Step):
     parent: str
 
@@ -253,6 +262,15 @@ def choose_posture(pick: Chooser) -> Step:
     if pick.choose((True, False)):
         return SetState(active=pick.choose((None, *STATES)), later=pick.choose(SOON))
     return AskState(wanted=pick.choose((None, *STATES)), later=pick.choose(SOON))
+
+
+def choose_rules(pick: Chooser) -> Reconfigure:
+    return Reconfigure(
+        preemption=pick.choose((None, *Preemption)),
+        retry_s=pick.choose((None, 1.0, 4.0)),
+        overtake_s=pick.choose((None, 0.0, 3.0)),
+        later=pick.choose(SOON),
+    )
 
 
 def choose_resource(pick: Chooser) -> Step:

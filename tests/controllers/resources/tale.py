@@ -71,6 +71,18 @@ class Tale:
         for name, parent in OWNERS:
             self.owner(name, parent)
 
+    def reconfigure(
+        self, preemption: Preemption = Preemption.BY_PRIORITY, overtake: int = 0
+    ) -> None:
+        """Change the rules, in a call of its own."""
+        self.say(
+            t.Reconfigured,
+            preemption=preemption,
+            retry_ticks=50,
+            overtake_ticks=overtake,
+        )
+        self.settle()
+
     def owner(
         self, name: str, parent: str | None = None, live: int | None = None
     ) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from controllers.resources.words import Preemption
+from controllers.resources import trace as t
+from controllers.resources.words import LossCause, Preemption
 from tests.controllers.resources.tale import Tale
 from tests.controllers.resources.telling_apart import Case, assert_told_apart
 
@@ -61,6 +62,31 @@ def passing_after_the_time_for_it(tale: Tale, is_wrong: bool) -> None:
     tale.ask("bob", "HeadYaw LHand")
     tale.settle()
     tale.tick = 10 if is_wrong else 9
+    tale.take("cat", "LHand")
+
+
+def passing_by_a_rule_that_ended(tale: Tale, is_wrong: bool) -> None:
+    """Who came under the rule of before may be passed as long as that said."""
+    tale.open(2, overtake=10)
+    tale.take("ann", "HeadYaw")
+    if is_wrong:
+        tale.reconfigure(overtake=0)
+    tale.ask("bob", "HeadYaw LHand")
+    tale.settle()
+    if not is_wrong:
+        tale.reconfigure(overtake=0)
+    tale.tick = 9
+    tale.take("cat", "LHand")
+
+
+def passing_by_a_rule_that_came(tale: Tale, is_wrong: bool) -> None:
+    tale.take("ann", "HeadYaw")
+    if not is_wrong:
+        tale.reconfigure(overtake=10)
+    tale.ask("bob", "HeadYaw LHand")
+    tale.settle()
+    if is_wrong:
+        tale.reconfigure(overtake=10)
     tale.take("cat", "LHand")
 
 
@@ -200,6 +226,26 @@ def waiting_for_oneself(tale: Tale, is_wrong: bool) -> None:
     tale.settle()
 
 
+def a_rule_that_wakes_nobody(tale: Tale, is_wrong: bool) -> None:
+    """With preemption a higher priority that waits takes at once."""
+    tale.reconfigure(preemption=Preemption.OFF)
+    token = tale.take("ann", "HeadYaw")
+    request = tale.ask("bob", "HeadYaw", priority=2)
+    tale.settle()
+    tale.say(
+        t.Reconfigured,
+        preemption=Preemption.BY_PRIORITY,
+        retry_ticks=50,
+        overtake_ticks=0,
+    )
+    if not is_wrong:
+        why = LossCause.OVERRIDDEN
+        tale.revoke(token, "ann", "HeadYaw", by="bob", why=why, request=request)
+        tale.grant(request, "bob", "HeadYaw")
+        tale.tell_outcome(request, "bob")
+    tale.settle()
+
+
 def a_circle_through_the_queue(tale: Tale, is_wrong: bool) -> None:
     tale.take("ann", "HeadYaw")
     tale.take("bob", "LHand")
@@ -225,6 +271,8 @@ CASES: tuple[tuple[str, Callable[[Tale, bool], None]], ...] = (
     ("I-3", overtaking_by_a_child),
     ("I-3", an_optional_leaf_that_another_needs),
     ("I-3", passing_after_the_time_for_it),
+    ("I-3", passing_by_a_rule_that_ended),
+    ("I-3", passing_by_a_rule_that_came),
     ("I-3", passing_a_higher_one),
     ("I-6", two_outcomes),
     ("I-6", a_limit_that_passes),
@@ -237,6 +285,7 @@ CASES: tuple[tuple[str, Callable[[Tale, bool], None]], ...] = (
     ("I-7", a_timeout_that_wakes_nobody),
     ("I-7", timed_out_and_granted),
     ("I-8", a_release_that_wakes_nobody),
+    ("I-8", a_rule_that_wakes_nobody),
     ("I-21", a_circle),
     ("I-21", waiting_for_oneself),
     ("I-21", a_circle_through_the_queue),

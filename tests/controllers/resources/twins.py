@@ -117,6 +117,17 @@ class Twins(Pair):
         self.both(lambda a: a.thaw(step.by, self._at(step), step.names))
 
     @_take.register
+    def _(self, step: steps.Reconfigure) -> None:
+        self.both(
+            lambda a: a.reconfigure(
+                self._at(step),
+                preemption=step.preemption,
+                retry_s=step.retry_s,
+                overtake_s=step.overtake_s,
+            )
+        )
+
+    @_take.register
     def _(self, step: steps.SetState) -> None:
         self.both(lambda a: a.set_state(GROUP, step.active, self._at(step)))
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from controllers.resources.invariants import check
 from controllers.resources.ledger import Ledger
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request
 from controllers.resources.tokens import Token
-from controllers.resources.trace import Event, Frozen, Revoked
+from controllers.resources.trace import Event, Frozen, Reconfigured, Revoked
 from controllers.resources.words import LossCause, NoticeKind, OutcomeKind, Refusal
 from experiments.cli import main
 from experiments.reservations.client import Client
@@ -127,7 +128,42 @@ def test_a_rule_binds_who_registers_and_who_is_registered(
     assert link.installed().owners == ()
 
 
+@pytest.mark.requirement("RM-64", "RM-8", "AR-14", "RM-17")
+def test_a_station_says_how_conflicts_are_settled(make_server: MakeServer) -> None:
+    """From now on, in the trace, and as the server began once a file is silent."""
+    events: list[Event] = []
+    ledger = Ledger(small_tree(), epoch=1, listeners=[events.append])
+    with SharedLedger(ledger) as front:
+        url = make_server(front).url
+        with (
+            ServerLink(url) as link,
+            Client(url, "one", time_to_live_s=60.0) as one,
+            Client(url, "two", priority=2, time_to_live_s=60.0) as two,
+        ):
+            assert one.take("HeadYaw").is_granted
+            assert not two.take("HeadYaw", timeout_s=0.0).is_granted
+            with pytest.raises(BadInput, match=r"w.yaml:2: overtake_s is inf"):
+                link.install("preemption: by_priority\novertake_s: .inf\n", "w.yaml")
+            assert not two.take("HeadYaw", timeout_s=0.0).is_granted
+            said = link.install(
+                "preemption: by_priority\novertake_s: 2.0\nretry_s: 0.25\n", "w.yaml"
+            )
+            assert (said.preemption, said.overtake_s) == ("by_priority", 2.0)
+            assert two.take("HeadYaw", timeout_s=0.0).is_granted
+            said = link.install("owners: []", "none.yaml")
+            assert (said.preemption, said.retry_s, said.overtake_s) == ("off", 0.5, 5.0)
+            assert link.installed() == said
+    rules = [event for event in events if isinstance(event, Reconfigured)]
+    assert [(e.preemption, e.retry_ticks, e.overtake_ticks) for e in rules] == [
+        ("by_priority", 25, 200),
+        ("off", 50, 500),
+    ]
+    assert check(events) == ()
+
+
 WRONG = {
+    "preemption: yes": "w.yaml:1: preemption is 'yes'",
+    "overtake_s: -1": "w.yaml:1: overtake_s is -1",
     "behaviours: [{name: a, needs: [Hed]}]": "w.yaml:1: Resource 'Hed' is not in",
     "behaviours: [{name: a, schema: look around}]": "w.yaml:1: unknown key",
     "behaviours:\n- {name: a}\n- {name: a}": "w.yaml:3: a second owner or behaviour",
