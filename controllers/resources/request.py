@@ -8,6 +8,7 @@ from typing import NamedTuple
 from controllers.resources.names import check_name, check_names
 from controllers.resources.owner import check_priority, check_timeout
 from controllers.resources.policies import ConflictPolicy, as_policy
+from controllers.resources.read_only import ReadOnly
 from controllers.resources.tokens import Token
 from controllers.resources.words import (
     AskerTie,
@@ -70,7 +71,8 @@ class Request:
         object.__setattr__(self, "owner", check_name(self.owner, "an owner"))
         for what in ("resources", "optional"):
             object.__setattr__(self, what, check_names(getattr(self, what), what))
-        object.__setattr__(self, "rates", checked_rates(self.rates))
+        rates = ReadOnly(checked_rates(self.rates))  # tickets and outcomes
+        object.__setattr__(self, "rates", rates)  # show the request to everybody
         if self.policy is not None:
             object.__setattr__(self, "policy", as_policy(self.policy))
         names = (*self.resources, *self.optional, *self.rates)

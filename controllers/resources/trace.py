@@ -1,14 +1,15 @@
 """The event trace: all that happens to reservations, one frozen record each.
 
-Invariants, logs, notices and web pages read it; nothing else does. Tokens appear by
-their public part. Leaves are sorted, so that the order in which a request names them
-leaves no mark (I-5).
+Invariants, logs, notices and web pages read it; nothing else does. All listeners are
+told the same event, so nobody can change one. Tokens appear by their public part.
+Leaves are sorted, so that the order in which a request names them leaves no mark (I-5).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from controllers.resources.policies import AnswerKind
+from controllers.resources.read_only import ReadOnly
 from controllers.resources.request import Outcome
 from controllers.resources.tokens import TokenId
 from controllers.resources.words import (
@@ -138,6 +139,11 @@ class Requested(Event):
     implied: Names = ()
     """Motors among the leaves that nobody named: they come with their torque limits."""
 
+    def __post_init__(self) -> None:
+        """Let nobody change the mappings."""
+        object.__setattr__(self, "shares", ReadOnly(self.shares))
+        object.__setattr__(self, "optional", ReadOnly(self.optional))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Granted(Event):
@@ -151,6 +157,11 @@ class Granted(Event):
     missing: Names
     inside: Mapping[str, TokenId]
     """Leaf to the ancestor's reservation that this one is inside of."""
+
+    def __post_init__(self) -> None:
+        """Let nobody change the mappings."""
+        object.__setattr__(self, "shares", ReadOnly(self.shares))
+        object.__setattr__(self, "inside", ReadOnly(self.inside))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,6 +6,7 @@ An instance stands by its path, which is also the name of its owner.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from controllers.resources.read_only import ReadOnly
 from controllers.resources.trace import Event
 from controllers.resources.trace_json import know_events
 from controllers.schemas.states import Kind, State
@@ -29,6 +30,10 @@ class Woken(SchemaEvent):
     """Path of who woke it; None: it is a root."""
     parameters: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Let nobody change the parameters."""
+        object.__setattr__(self, "parameters", ReadOnly(self.parameters))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Modulated(SchemaEvent):
@@ -36,6 +41,10 @@ class Modulated(SchemaEvent):
 
     parameters: Mapping[str, str]
     """All of them, as they are now."""
+
+    def __post_init__(self) -> None:
+        """Let nobody change the parameters."""
+        object.__setattr__(self, "parameters", ReadOnly(self.parameters))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
