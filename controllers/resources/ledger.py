@@ -108,6 +108,7 @@ class Ledger:
         self._demands = Demands(book, waiting_list, self._granting)
         self._lives = Lives(book, waiting_list, holdings, rights)
         self._body = BodyStates(book, holdings, self._demands, rights)
+        self._hear_for_hooks: Listener = self._call_hooks
         self._claimed: list[object] = []
         self._commands = 0
         self._calls = Calls(book, waiting_list, self._granting)
@@ -174,7 +175,7 @@ class Ledger:
         It is quick, calls no code of others, and so keeps what it says in step with the
         ledger: a wallet, an inbox.
         """
-        self._book.prompt.append(listener)
+        self._book.prompt[id(listener)] = listener
         self._book.listeners.append(listener)
 
     def hand_over(
@@ -417,8 +418,9 @@ class Ledger:
         if not isinstance(owner, Owner):
             raise BadInput(f"an owner is {short(owner)}; give an Owner.")
         has_hook = owner.on_stop is not None or owner.on_lost is not None
-        if has_hook and self._call_hooks not in self._book.listeners:
-            self.hear_at_once(self._call_hooks)
+        hear = self._hear_for_hooks
+        if has_hook and not any(hear is one for one in self._book.listeners):
+            self.hear_at_once(hear)
         with self._calls.at(tick):
             self._lives.add(owner)
 
@@ -807,9 +809,7 @@ class Ledger:
         """
         by = check_name(by, "an asker") if by else ""
         with self._calls.at(tick):
-            states = self._book.group(group)
-            leaf = None if wanted is None else self._book.state(group, wanted)
-            return self._body.ask_state(states, leaf, by)
+            return self._body.ask_state(group, wanted, by)
 
     # -- the list of resources --------------------------------------------------------
 
@@ -901,10 +901,10 @@ class Ledger:
     def is_hook(self, function: object, owner: str) -> bool:
         """Whether a function is what an owner gave for its losses, or for its stop."""
         record = self._book.owners.get(owner)
-        return record is not None and function in (
-            record.habits.on_lost,
-            record.habits.on_stop,
-        )
+        if record is None:
+            return False
+        habits = record.habits
+        return function is habits.on_lost or function is habits.on_stop
 
     def tell_raised(
         self,

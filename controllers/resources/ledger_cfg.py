@@ -13,6 +13,16 @@ SHORTEST_S = 1e-9
 """A tick or retry period below which times could not be counted, in s."""
 
 
+def check_tick(tick: object) -> None:
+    """Refuse what is no tick, though it may equal one.
+
+    Raises:
+        BadInput: it is no whole number.
+    """
+    if type(tick) is not int:
+        raise BadInput(f"tick is {short(tick)}; give a whole number.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class LedgerCfg:
     """Rules that hold for one ledger."""

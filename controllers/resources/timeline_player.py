@@ -10,6 +10,7 @@ where it was (RM-37); it is over when they are lost for good.
 
 from controllers.resources.gate import Gate
 from controllers.resources.ledger import Ledger
+from controllers.resources.ledger_cfg import check_tick
 from controllers.resources.start_behaviour import Running
 from controllers.resources.trace import Rejected
 from models import BadInput
@@ -81,6 +82,7 @@ class TimelinePlayer:
         Raises:
             BadInput: an angle is out of the motor's range.
         """
+        check_tick(tick)
         if self.is_done:
             return None
         if not self._running.has_all_it_had(self._ledger):

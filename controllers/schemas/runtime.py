@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from controllers.resources.ledger import Ledger
+from controllers.resources.ledger_cfg import check_tick
 from controllers.robot_interface import Observation
 from controllers.schemas.actuators import Actuators, PostureKeeper
 from controllers.schemas.bound import Bound
@@ -138,6 +139,7 @@ class SchemaRuntime:
             tick: now, of the ledger.
             observation: the newest one.
         """
+        check_tick(tick)
         world, activation = self._world, self._world.activation
         world.endings.tick = tick
         world.observation = observation

@@ -10,6 +10,7 @@ from controllers.resources.stale_token import StaleToken
 from experiments.reservations.desk import NameTaken, OwnerGone, TooMany
 from experiments.reservations.guards import error_response
 from experiments.reservations.station import Busy
+from experiments.reservations.threaded import LedgerClosed
 from models import BadInput, TestbedError, UnknownName
 
 _STATUS: Mapping[type[TestbedError], int] = {
@@ -21,6 +22,10 @@ _STATUS: Mapping[type[TestbedError], int] = {
     TooMany: 429,
     Busy: 409,
 }
+_CLOSED = (
+    "this server's ledger is closed, and grants nothing any more; ask again when it "
+    "serves a new one."
+)
 
 
 def add_error_answers(app: FastAPI, max_body: int) -> None:
@@ -33,6 +38,8 @@ def add_error_answers(app: FastAPI, max_body: int) -> None:
 
     @app.exception_handler(TestbedError)
     async def ours(_: Request, error: Exception) -> Response:
+        if isinstance(error, LedgerClosed):  # whose own words are for its owner
+            return error_response(503, _CLOSED)
         known = (kind for kind in type(error).__mro__ if kind in _STATUS)
         return error_response(_STATUS[next(known, BadInput)], str(error))
 

@@ -21,11 +21,16 @@ Read into the document where it is silent:
   not hold raises `BadInput`; neither changes anything.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from controllers.resources.calls.owner_places import TreeOwner, make_known, name_of
+from controllers.resources.calls.owner_places import (
+    TreeOwner,
+    make_known,
+    name_of,
+    place_of,
+)
 from controllers.resources.calls.taken_already import held_leaves, still_lacking
 from controllers.resources.calls.token_wallet import TokenWallet
 from controllers.resources.front import Front
@@ -189,6 +194,7 @@ class DocumentCalls:
             timeout_s=timeout_s,
             policy=self._policy(owner, callback),
         )
+        place = place_of(owner, self._on_lost)
         due: int | None = None
         for look in range(MOST_LOOKS):
             with self._front.step() as (ledger, tick):
@@ -196,7 +202,7 @@ class DocumentCalls:
                 held = held_leaves(snapshot, name)
                 essential = still_lacking(wish.resources, held, ledger.tree)
                 extra = still_lacking(wish.optional, held, ledger.tree)
-                make_known(owner, self._front, snapshot, self._on_lost)
+                make_known(place, self._front, snapshot)
                 if not essential and not extra:
                     return None
                 request = replace(wish, resources=essential, optional=extra)
@@ -258,8 +264,7 @@ class DocumentCalls:
 
         def tell(lost: Notified | Expired) -> None:
             freed = lost.freed if isinstance(lost, Notified) else ()
-            for leaf in (*lost.leaves, *freed):
-                method(leaf, owner)
+            _call_for_each(method, (*lost.leaves, *freed), owner)
 
         return tell
 
@@ -284,16 +289,35 @@ class DocumentCalls:
             raise UnknownName("Callback", callback, known, f"service {name!r}")
 
         def tell(demand: Demand) -> Answer | None:
-            for leaf in demand.resources:
+            def is_held(leaf: str) -> bool:
                 with self._front.step() as (ledger, _):
-                    if leaf not in held_leaves(take_snapshot(ledger), name):
-                        continue  # given back meanwhile
-                answer = method(leaf, name)
-                if isinstance(answer, Answer):
-                    return answer
-            return None
+                    return leaf in held_leaves(take_snapshot(ledger), name)
+
+            left = (leaf for leaf in demand.resources if is_held(leaf))
+            return _call_for_each(method, left, name)
 
         return CallbackOnDemand(function=tell)
+
+
+def _call_for_each(
+    method: Callable[[str, str], object], leaves: Iterable[str], owner: str
+) -> Answer | None:
+    """Tell an owner of leaves, up to its answer; what it raises it does at the end.
+
+    Of several errors the first counts: one leaf's keeps no other from being told.
+    """
+    fault: BaseException | None = None
+    for leaf in leaves:
+        try:
+            answer = method(leaf, owner)
+        except BaseException as error:  # noqa: BLE001  raised below
+            fault = error if fault is None else fault
+        else:
+            if isinstance(answer, Answer) and fault is None:
+                return answer
+    if fault is not None:
+        raise fault
+    return None
 
 
 def _not_held(resource: str, owner: str) -> BadInput:

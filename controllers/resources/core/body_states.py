@@ -13,6 +13,9 @@ from controllers.resources.words import LossCause, NoticeKind
 from models import BadInput
 from models.real_numbers import is_fraction, short
 
+MOST_TURNS = 20
+"""Times that holders are asked, at most, as their answers make others active."""
+
 
 class BodyStates:
     """Facts about the body, which nobody is asked about; and wishes, which all are."""
@@ -106,18 +109,42 @@ class BodyStates:
                 )
             )
 
-    def ask_state(self, group: StateGroup, wanted: StateLeaf | None, by: str) -> bool:
-        """Ask those who need the active state; change it if all give way (RM-53)."""
-        left = group.active
-        if (
-            left is not None
-            and left is not wanted
-            and not self._demands.ask_holders(left, by)
-        ):
-            self._refuse(left, wanted)
+    def ask_state(self, group: str, wanted: str | None, by: str) -> bool:
+        """Ask those who need the active state; change it if all give way (RM-53).
+
+        Their policies may change the states, and the list of these: then those are
+        asked who need what is active now.
+
+        Raises:
+            UnknownName: there is no such set, or no such state in it, at the end.
+        """
+        for _ in range(MOST_TURNS):
+            states, following = self._find(group, wanted)
+            left = states.active
+            if left is None or left is following:
+                break
+            asked = states, following, left
+
+            def is_wanted(asked: object = asked) -> bool:
+                states, following = self._find(group, wanted)
+                return (states, following, states.active) == asked
+
+            gives_way = self._demands.ask_holders(left, by, is_wanted)
+            if gives_way:
+                break
+            if is_wanted():
+                self._refuse(left, following)
+                return False
+        else:
             return False
-        self.set_state(group, wanted)
+        self.set_state(states, following)
         return True
+
+    def _find(
+        self, group: str, wanted: str | None
+    ) -> tuple[StateGroup, StateLeaf | None]:
+        states = self._book.group(group)
+        return states, None if wanted is None else self._book.state(group, wanted)
 
     def _refuse(self, kept: StateLeaf, wanted: StateLeaf | None) -> None:
         if self._book.listeners:

@@ -65,8 +65,9 @@ class Book:
         self.fault: Exception | None = None
         """What a listener raised first; the next `advance` raises it."""
         self._untold: deque[Event] = deque()
-        self.prompt: list[Listener] = []
-        """Listeners of this project, quick and silent, that no `post` takes over."""
+        self.prompt: dict[int, Listener] = {}
+        """Listeners of this project, quick and silent, that no `post` takes over, by
+        id: others may say that they equal them."""
         self.post: Callable[[Listener, Event], None] | None = None
         """Tells the others in another way than by a call at once."""
         self.ask: Callable[[ConflictPolicy, Demand], object] = _ask
@@ -98,7 +99,7 @@ class Book:
                 event = untold.popleft()
                 for listener in tuple(self.listeners):
                     try:
-                        if self.post is None or listener in self.prompt:
+                        if self.post is None or id(listener) in self.prompt:
                             listener(event)
                         else:
                             self.post(listener, event)

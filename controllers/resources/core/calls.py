@@ -15,6 +15,7 @@ from controllers.resources.core.losers import tell_losers
 from controllers.resources.core.records import Waiting
 from controllers.resources.core.timers import Due
 from controllers.resources.core.waiting_list import WaitingList
+from controllers.resources.ledger_cfg import check_tick
 from controllers.resources.trace import Event, Settled, Ticked
 from controllers.resources.words import OutcomeKind, Why
 from models import BadInput
@@ -52,7 +53,12 @@ class Calls(AbstractContextManager[None]):
             BadInput: the tick is no whole number, time would go back, or policies or
                 listeners call each other without end.
         """
-        if self._depth or self._book.told_in_turn or tick != self._book.tick:
+        if (
+            type(tick) is not int
+            or self._depth
+            or self._book.told_in_turn
+            or tick != self._book.tick
+        ):
             self._check(tick)
             self._run_timers(tick)
             self._book.tick = tick
@@ -122,8 +128,7 @@ class Calls(AbstractContextManager[None]):
             self._book.tell()
 
     def _check(self, tick: int) -> None:
-        if type(tick) is not int:
-            raise BadInput(f"tick is {tick!r}; give a whole number.")
+        check_tick(tick)
         now, turns = self._book.tick, self._book.told_in_turn
         if max(self._depth, turns) >= DEEPEST:
             raise BadInput(

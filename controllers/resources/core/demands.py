@@ -4,7 +4,7 @@ A promise is called in only when it lets the asker start: nobody gives way in va
 manager waits for nobody: an answer that takes time comes due at a tick.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from controllers.resources.core.book import Book
@@ -86,10 +86,17 @@ class Demands:
         if waiting.promises is None:
             self.demand(waiting, arrives=False)
 
-    def ask_holders(self, left: StateLeaf, asker: str) -> bool:
+    def ask_holders(
+        self, left: StateLeaf, asker: str, is_wanted: Callable[[], bool]
+    ) -> bool:
         """Ask those who need the active state whether it may be left (RM-53).
 
         All are told; an answer that takes time is a refusal for now.
+
+        Args:
+            left: the state.
+            asker: who asks, for the notices.
+            is_wanted: whether it still is to be left, once they have answered.
 
         Returns:
             Whether all give way; they have lost it then.
@@ -99,7 +106,9 @@ class Demands:
             if left in holder.shares:
                 answers[holder] = self._ask(holder, [left], asker, 0, None)
         still = [holder for holder in left.seated() if left in holder.shares]
-        if not all(_gives_way_now(answers.get(holder)) for holder in still):
+        if not is_wanted() or not all(
+            _gives_way_now(answers.get(holder)) for holder in still
+        ):
             return False
         paused = [
             self._granting.give_way(holder, [left], answers[holder], asker, None)

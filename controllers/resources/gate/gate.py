@@ -39,6 +39,7 @@ from controllers.resources.gate.shifts import Shifts
 from controllers.resources.gate.slot import Line, Slot
 from controllers.resources.gate.trace import GateTrace
 from controllers.resources.ledger import Ledger
+from controllers.resources.ledger_cfg import check_tick
 from controllers.resources.tokens import Token
 from controllers.resources.trace import Rejected
 from controllers.resources.words import Refusal
@@ -282,6 +283,7 @@ class Gate:
             BadInput: the ledger stands at another tick, so that it does not know yet
                 which tokens have expired.
         """
+        check_tick(tick)
         if tick != self._ledger.tick:
             raise BadInput(
                 f"flush at tick {tick}, but the ledger stands at {self._ledger.tick}; "

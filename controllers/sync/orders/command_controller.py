@@ -15,6 +15,7 @@ and nothing of them is on a bus before (SY-18).
 from collections.abc import Callable, Iterable, Mapping
 
 from controllers.resources.ledger import Ledger
+from controllers.resources.ledger_cfg import check_tick
 from controllers.resources.tokens import Token
 from controllers.sync.orders.converter import OutputCommand
 from controllers.sync.orders.delays import DelayModel, ExpectedDelays
@@ -228,6 +229,7 @@ class CommandController:
 
         Called once a slot, after the behaviours and before the transmitter's step.
         """
+        check_tick(tick)
         self._belief.update()
         if not self._orders:
             return

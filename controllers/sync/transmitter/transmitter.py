@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 
 from controllers.resources.gate import Gate
 from controllers.resources.ledger import Ledger
+from controllers.resources.ledger_cfg import check_tick
 from controllers.sync.streams.stream import Stream
 from controllers.sync.transmitter.admission import ENDS_GROUP, Admission
 from controllers.sync.transmitter.bus_permit import AlwaysPermit, BusPermit
@@ -206,6 +207,7 @@ class Transmitter:
 
         A group of which one item was refused is over: nothing of it was written.
         """
+        check_tick(tick)
         self._running.settle(tick)
 
     # -- inside -----------------------------------------------------------------------
@@ -285,6 +287,7 @@ class Transmitter:
             self._endings.end_all(members, EndReason.EXPIRED, now, why)
 
     def _pass_time(self, tick: int) -> None:
+        check_tick(tick)
         if tick < self._tick:
             raise BadInput(
                 f"tick is {tick}, but the transmitter stands at {self._tick}; time "

@@ -1,8 +1,10 @@
 """The document's own calls: names, parameters, order, and what they do."""
 
 import inspect
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import cast
 
 import pytest
 
@@ -406,3 +408,97 @@ def test_what_a_parent_takes_is_open_to_its_parts(world: World, call: str) -> No
     )
     take("stranger", 1.0)
     assert world.owners_of("HeadYaw") == ["stranger"]
+
+
+class Endless:
+    """A box in a box in a box, without an end."""
+
+    def __init__(self, depth: int = 0) -> None:
+        self.name = f"box {depth}"
+        self.depth = depth
+
+    @property
+    def parent(self) -> "Endless":
+        return Endless(self.depth + 1)
+
+
+class Slow:
+    """A box whose place is found by other code, which may take the ledger's lock."""
+
+    def __init__(self, look: Callable[[], object]) -> None:
+        self.look = look
+
+    @property
+    def name(self) -> str:
+        self.look()
+        return "slow"
+
+    @property
+    def parent(self) -> None:
+        self.look()
+
+
+@pytest.mark.requirement("RM-6", "RM-10")
+@pytest.mark.parametrize("parent", ["app", 7, ("app",), True])
+def test_a_parent_that_is_no_object_is_bad_input(world: World, parent: object) -> None:
+    box = Box("Hello")
+    box.parent = parent  # type: ignore[assignment]
+    with pytest.raises(BadInput, match=r"the parent of 'Hello' is .*give the object"):
+        world.calls.waitForLocalResourcesTree(["TTS"], box, "", 1)
+    assert not world.ledger.knows("Hello")
+
+
+@pytest.mark.requirement("RM-6", "RM-10")
+def test_a_tree_of_owners_without_a_top_is_bad_input(world: World) -> None:
+    endless = cast("Box", Endless())
+    with pytest.raises(BadInput, match="a tree of owners has a top"):
+        world.calls.waitForLocalResourcesTree(["TTS"], endless, "", 1)
+    assert not world.ledger.knows("box 0")
+
+
+@pytest.mark.requirement("RM-6", "RM-10")
+def test_an_owners_place_is_looked_up_under_no_lock() -> None:
+    with SharedLedger(Ledger(TREE)) as front:
+        calls = DocumentCalls(front)
+        asked: list[bool] = []
+
+        def look() -> None:
+            other = threading.Thread(
+                target=lambda: asked.append(bool(front.snapshot()))
+            )
+            other.start()
+            other.join(1.0)
+            assert not other.is_alive(), "the ledger's lock is held"
+
+        slow = cast("Box", Slow(look))
+        calls.waitForLocalResourcesTree(["Audio"], slow, "", 1)
+        assert asked
+
+
+class Hearer(Box):
+    """Tells badly what it hears of its losses and of demands."""
+
+    def onResourceLost(self, resource: str, owner: str) -> None:
+        self.heard.append((resource, owner))
+        raise ValueError(f"lost {resource}")
+
+    def asked(self, resource: str, owner: str) -> None:
+        self.onResourceLost(resource, owner)
+
+
+@pytest.mark.requirement("RM-33", "AR-18")
+def test_who_raises_at_its_first_leaf_is_told_of_the_others(world: World) -> None:
+    hearer = Hearer("Hello")
+    world.calls.waitForLocalResourcesTree(["Head"], hearer, "", 1)
+    world.ledger.freeze(["HeadYaw"], "hotEngine", 0)
+    assert hearer.heard == [("HeadYaw", "Hello"), ("HeadPitch", "Hello")]
+
+
+@pytest.mark.requirement("RM-33")
+def test_who_raises_at_its_first_demand_is_told_of_the_others(world: World) -> None:
+    hearer = Hearer("Hello")
+    world.calls.waitForLocalResourcesTree(["Head"], hearer, "asked", 1)
+    with pytest.raises(NotGranted):
+        world.calls.waitForResource("Head", "other", "", 0)
+    assert hearer.heard == [("HeadPitch", "Hello"), ("HeadYaw", "Hello")]
+    assert world.owners_of("HeadYaw") == ["Hello"]

@@ -1,6 +1,8 @@
 """Forged answers, errors that bite, and what they must not reach."""
 
 import contextlib
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,11 +11,13 @@ from controllers.resources.behaviours import Behaviour
 from controllers.resources.front import LedgerFront
 from controllers.resources.invariants import trace_hash
 from controllers.resources.ledger import Ledger
+from controllers.resources.owner import Owner
 from controllers.resources.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
     Demand,
+    Lock,
 )
 from controllers.resources.request import Request
 from controllers.resources.resource_tree import ResourceTree
@@ -21,9 +25,9 @@ from controllers.resources.stale_token import StaleToken
 from controllers.resources.ticket import Ticket
 from controllers.resources.trace import Answered, Event, Granted, Settled, Ticked
 from controllers.resources.words import NoticeKind, OutcomeKind
-from models import BadInput, TestbedError
-from models.resource_node import Device, DeviceKind, ResourceNode
-from tests.controllers.resources.stage import TICKS_PER_S, Stage, node, outcome_of
+from models import BadInput, TestbedError, UnknownName
+from models.resource_node import Device, DeviceKind, ResourceKind, ResourceNode
+from tests.controllers.resources.stage import BODY, TICKS_PER_S, Stage, node, outcome_of
 
 
 def forged(**parts: object) -> Answer:
@@ -306,3 +310,118 @@ def test_a_ledger_says_what_a_listener_raised_before_it_was_handed_over() -> Non
     fault = ledger.hand_over(lambda policy, demand: None, lambda hook, event: None)
     assert str(fault) == "early"
     ledger.advance(1)
+
+
+class Alike:
+    """A listener that says that it equals everything."""
+
+    def __init__(self) -> None:
+        self.heard: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        self.heard.append(event)
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@pytest.mark.requirement("RM-33")
+def test_a_listener_that_equals_all_keeps_no_owner_from_its_hook() -> None:
+    stage, lost = Stage(), list[object]()
+    stage.ledger.listeners[:0] = [Alike()]
+    stage.owner("a", on_lost=lost.append)
+    stage.take("a", "TTS")
+    stage.ledger.freeze(["TTS"], "broken", 0)
+    assert len(lost) == 1
+
+
+@pytest.mark.requirement("RM-33")
+def test_a_listener_that_equals_all_is_posted_as_others_are() -> None:
+    """It is none of the project's, which are told under the lock of a shared ledger."""
+    ledger, alike, posted = Ledger(ResourceTree(BODY)), Alike(), list[object]()
+    ledger.listeners.append(alike)
+    ledger.hear_at_once(lambda event: None)
+    ledger.hand_over(lambda *_: None, lambda listener, event: posted.append(listener))
+    ledger.advance(1)
+    assert [one is alike for one in posted] == [True]
+    assert not alike.heard
+    ledger.add_owner(Owner(name="a", on_lost=lambda lost: None), 1)
+    assert not ledger.is_hook(alike, "a")
+
+
+Change = Callable[[Ledger], object]
+
+
+def removes(*names: str) -> list[Change]:
+    return [partial(Ledger.remove_resource, name=x, tick=0) for x in names]
+
+
+def adds(name: str) -> list[Change]:
+    return [lambda ledger: ledger.add_resource(name, "State", 0, ResourceKind.STATE)]
+
+
+def falls(*names: str | None) -> list[Change]:
+    return [partial(Ledger.set_state, group="State", active=x, tick=0) for x in names]
+
+
+CHANGES: dict[str, list[Change]] = {
+    "removes the wanted": removes("Sit"),
+    "removes and adds it": removes("Sit") + adds("Sit"),
+    "removes the active": removes("Stand"),
+    "adds a state": adds("Kneel"),
+    "falls": falls("Back"),
+    "falls and sits": falls("Back", "Sit"),
+    "leaves all": falls(None),
+    "removes all others": removes("Sit", "Back"),
+    "leaves and removes all": falls(None) + removes("Sit", "Back", "Stand"),
+    "asks in turn": [lambda ledger: ledger.ask_state("State", "Back", 0)],
+}
+
+
+@pytest.mark.requirement("RM-53")
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("yields", [True, False])
+def test_a_policy_changes_the_states_that_it_is_asked_about(
+    change: str, yields: bool
+) -> None:
+    """The ledger stays whole, and nobody loses a state about which it was not asked."""
+    stage = Stage()
+    ledger = stage.ledger
+    for name in ("Sit", "Back"):
+        if name not in ledger.tree:
+            ledger.add_resource(name, "State", 0, ResourceKind.STATE)
+    ledger.set_state("State", "Stand", 0)
+    is_new = False
+
+    def answer(demand: Demand) -> Answer:
+        nonlocal is_new
+        if is_new:
+            is_new = False
+            for call in CHANGES[change]:
+                with contextlib.suppress(TestbedError):
+                    call(ledger)
+            return Answer(kind=AnswerKind.YIELD if yields else AnswerKind.KEEP)
+        return Answer(kind=AnswerKind.KEEP)
+
+    stage.owner("holder", policy=CallbackOnDemand(answer))
+    stage.owner("lying", policy=Lock())
+    stage.take("holder", "Stand")
+    lying = stage.ask("lying", "Back", timeout_s=1.0)
+    is_new = True
+    result: object = "raised"
+    with contextlib.suppress(UnknownName):
+        result = ledger.ask_state("State", "Sit", 0, "asker")
+    stage.until(0.02)
+    in_tree = set(ledger.tree.children("State")) if "State" in ledger.tree else set()
+    active = ledger.active_state("State") if in_tree else None
+    assert active is None or active in in_tree
+    if result is True:
+        assert active == "Sit"
+    if change == "falls":
+        assert outcome_of(lying).is_granted
+        assert result is False
+        assert stage.holders("Back") == ("lying",), "it keeps, and nobody asked it"
+    assert not stage.checker.finish()

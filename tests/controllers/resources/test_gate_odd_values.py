@@ -137,6 +137,19 @@ def test_an_odd_value_is_bad_input(shared: World, token: Token, name: str) -> No
     assert kinds <= {"Settled", "Ticked"}
 
 
+@pytest.mark.parametrize("tick", [True, 1.0, np.int64(1), "1", None])
+def test_what_only_equals_the_present_tick_flushes_nothing(
+    nao: Robot, tick: Any
+) -> None:
+    world = World.of(nao)
+    token = world.take("look", "HeadYaw")
+    world.gate.submit(token, "HeadYaw", 0.5)
+    world.ledger.advance(1)
+    with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
+        world.gate.flush(tick)
+    assert not world.robot.commands
+
+
 @pytest.mark.parametrize("value", [0, np.int64(0), np.float32(0.25), np.array(0.125)])
 def test_whole_and_short_numbers_are_numbers(nao: Robot, value: Any) -> None:
     world = World.of(nao)

@@ -1,7 +1,13 @@
 """Time is an argument: ticks that never decrease, calls before timers."""
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import pytest
 
+from controllers.resources.ledger import Ledger
+from controllers.resources.owner import Owner
 from controllers.resources.policies import (
     Answer,
     AnswerKind,
@@ -9,6 +15,7 @@ from controllers.resources.policies import (
     Demand,
     StopOnDemand,
 )
+from controllers.resources.request import Request
 from controllers.resources.trace import Answered, Settled, Ticked
 from models import BadInput
 from tests.controllers.resources.stage import (
@@ -125,3 +132,38 @@ def test_no_trace_goes_back_when_somebody_else_tells_of_a_later_tick(
     assert stage.ledger.tick == 40
     ticks = [event.tick for event in stage.events]
     assert ticks == sorted(ticks)
+
+
+DOORS: dict[str, Callable[[Ledger, Any], object]] = {
+    "add_owner": lambda ledger, tick: ledger.add_owner(Owner(name="new"), tick),
+    "renew": lambda ledger, tick: ledger.renew("holder", tick),
+    "drop": lambda ledger, tick: ledger.drop("holder", tick),
+    "give_up": lambda ledger, tick: ledger.give_up(["holder"], tick),
+    "forget_owner": lambda ledger, tick: ledger.forget_owner("holder", tick),
+    "entrust": lambda ledger, tick: ledger.entrust("holder", tick),
+    "request": lambda ledger, tick: ledger.request(
+        Request(owner="holder", resources=("TTS",)), tick
+    ),
+    "withdraw": lambda ledger, tick: ledger.withdraw(1, tick),
+    "demand_again": lambda ledger, tick: ledger.demand_again(1, tick),
+    "freeze": lambda ledger, tick: ledger.freeze(["TTS"], "hot", tick),
+    "thaw": lambda ledger, tick: ledger.thaw("hot", tick),
+    "set_state": lambda ledger, tick: ledger.set_state("State", None, tick),
+    "ask_state": lambda ledger, tick: ledger.ask_state("State", None, tick),
+    "add_resource": lambda ledger, tick: ledger.add_resource("ball", "root", tick),
+    "remove_resource": lambda ledger, tick: ledger.remove_resource("TTS", tick),
+    "keep_promises": lambda ledger, tick: ledger.keep_promises(tick),
+    "advance": lambda ledger, tick: ledger.advance(tick),
+}
+
+
+@pytest.mark.parametrize("tick", [True, 1.0, np.int64(1)])
+@pytest.mark.parametrize("door", DOORS)
+def test_what_only_equals_the_present_tick_is_none(
+    stage: Stage, door: str, tick: object
+) -> None:
+    stage.ledger.advance(1)
+    before = len(stage.events)
+    with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
+        DOORS[door](stage.ledger, tick)
+    assert len(stage.events) == before

@@ -3,7 +3,7 @@
 import pytest
 
 from controllers.sync.transmitter.words import EndReason
-from models import Robot
+from models import BadInput, Robot
 from tests.controllers.sync.sync_world import LIGHT, MOTION, SOUND, Clip, Stage, tag
 
 
@@ -32,3 +32,11 @@ def test_twenty_ten_and_seventy_start_in_one_slot_and_interleave(stage: Stage) -
     assert [r.ended_tick for r in receipts] == [5, 5, 5]
     assert all(r.reason is EndReason.DONE for r in receipts)
     assert stage.target("HeadYaw") == clips[2].angle(2)
+
+
+@pytest.mark.parametrize("tick", [True, 1.0, "1"])
+@pytest.mark.parametrize("call", ["step", "settle"])
+def test_what_only_equals_a_tick_is_none(stage: Stage, call: str, tick: object) -> None:
+    stage.slot()
+    with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
+        getattr(stage.transmitter, call)(tick)

@@ -13,6 +13,8 @@ import pytest
 
 from controllers.resources.owner import Owner
 from controllers.resources.request import Request
+from experiments.reservations.client import Client
+from experiments.reservations.link import ServerUnreachable
 from experiments.reservations.serve import ReservationServer
 from experiments.reservations.threaded import SharedLedger
 from tests.experiments.reservations.helpers import (
@@ -46,6 +48,27 @@ def test_a_remote_owner_takes_and_releases(http: httpx.Client) -> None:
     assert http.post("/release", json={"token": outcome["token"]}).status_code == 204
     late = http.post("/release", json={"token": outcome["token"]})
     assert (late.status_code, "RELEASED" in late.text) == (409, True)
+
+
+@pytest.mark.requirement("RM-59")
+def test_a_closed_ledger_is_no_mistake_of_who_asks(
+    http: httpx.Client, front: SharedLedger
+) -> None:
+    key = register(http, "robot 1")
+    body = {"resources": ["ball"], "timeout_s": 1.0}
+    late = http.post("/owner/requests", json=body, headers=key)
+    assert late.status_code == 503
+    assert "ledger is closed" in late.json()["error"]
+
+
+@pytest.mark.requirement("RM-59")
+def test_a_client_of_a_closed_ledger_gives_up_after_its_time_to_live(
+    front: SharedLedger, server: ReservationServer
+) -> None:
+    with Client(server.url, "robot 2", time_to_live_s=0.5) as robot:
+        front.close()
+        with pytest.raises(ServerUnreachable, match="ask again when it serves a new"):
+            robot.take("ball", timeout_s=1.0)
 
 
 @pytest.mark.requirement("AR-10", "AR-11", "AR-12")
