@@ -10,8 +10,6 @@ in the same way, beside those of the robot's library.
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from models.errors import UnknownName
 from models.led_leaves import led_leaves
 from models.library.command import Unit
@@ -20,18 +18,13 @@ from models.library_yaml import (
     CommandForm,
     LibraryForm,
     LightForm,
-    MotionForm,
     SoundForm,
 )
-from models.motion_tracks import PlacedTrack, read_tracks, speed_problems
+from models.motion_ends import false_end
+from models.motion_tracks import read_tracks, speed_problems
 from models.robot import Robot
 from models.yaml_lines import Place, Problem
 
-NEAR_LEGS_RAD = 0.3
-"""Root mean square difference of the legs' angles up to which a motion ends in a
-posture: where the state of that posture is recognised."""
-NEAR_RAD = np.radians(15.0)
-"""The same of every other joint: what `go to posture` accepts."""
 Ends = tuple[str | None, str | None]
 """Postures in which a motion begins and ends; None: any, or none that is stored."""
 
@@ -121,8 +114,9 @@ def _motion_problems(form: LibraryForm, name: str, robot: Robot) -> Iterator[Pro
             place,
             f"motion {name!r} has no keyframes; give `angles_deg` or `postures`.",
         )
-    if not problems:
-        yield from _end_problems(motion, tracks, robot, (*place, "to"))
+    moves = () if problems else [placed.track for placed in tracks]
+    if moves and (why := false_end(robot, moves, motion.start, motion.end)):
+        yield Problem((*place, "to"), f"{why}. Bring it there, or leave `to` out.")
     length = max((t.track.times_s[-1] for t in tracks), default=0.0)
     before = 0.0
     for i, stop in enumerate(motion.stops_s):
@@ -133,46 +127,6 @@ def _motion_problems(form: LibraryForm, name: str, robot: Robot) -> Iterator[Pro
                 f"motion at {length:g} s.",
             )
         before = stop
-
-
-def _end_problems(
-    motion: MotionForm, tracks: Iterable[PlacedTrack], robot: Robot, place: Place
-) -> Iterator[Problem]:
-    """Yield what keeps a motion from ending in its posture: a nod leads nowhere.
-
-    The legs tell in which posture a robot is; arms and head count where they move.
-    """
-    end = robot.postures.get(motion.end or "")
-    start = robot.postures.get(motion.start or "")
-    if end is None or (motion.start is not None and start is None):
-        return
-    moved = {
-        j: one.track.angles[-1]
-        for one in tracks
-        for j, joint in enumerate(robot.joints)
-        if joint.motor == robot.joints[robot.joint_index(one.track.joint)].motor
-    }
-    absent = {robot.joint_index(name) for name in robot.absent_joints}
-    legs = {robot.joint_index(name) for name in robot.leg_joints} - absent
-    off = np.zeros(len(robot.joints))
-    for j in legs | set(moved) - absent:
-        before = np.inf if start is None else float(start.angles[j])
-        off[j] = abs(moved.get(j, before) - float(end.angles[j]))
-    if legs and np.sqrt(np.mean(off[list(legs)] ** 2)) <= NEAR_LEGS_RAD:
-        off[list(legs)] = 0.0
-    worst = int(off.argmax())
-    if off[worst] <= NEAR_RAD:
-        return
-    where = (
-        f"{np.degrees(off[worst]):.1f} degrees off"
-        if np.isfinite(off[worst])
-        else "wherever it was, as the motion does not say in which posture it begins"
-    )
-    yield Problem(
-        place,
-        f"the motion does not end in {end.name}: {robot.joint_names[worst]} is "
-        f"{where}. Bring it there, or leave `to` out.",
-    )
 
 
 def _light_problems(light: LightForm, robot: Robot, place: Place) -> Iterator[Problem]:

@@ -35,6 +35,7 @@ from experiments.coupled.behaviour_list import BehaviourList
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.slot_failures import Failures
 from models import Robot
+from models.motion_ends import false_end
 from models.resource_node import DeviceKind
 from sim.simulated_robot import SimulatedRobot
 from sim.ticks import ticks_of
@@ -100,6 +101,9 @@ class CoupledRobot:
             posture=cfg.posture,
             states={name: p.state for name, p in robot.postures.items()},
             seen_state=lambda: self.state,
+            false_end=lambda motion, here: false_end(
+                robot, motion.tracks, motion.start, motion.end, here
+            ),
         )
         """Takes the commands of behaviours."""
         self.failures = Failures()

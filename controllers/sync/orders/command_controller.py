@@ -33,13 +33,16 @@ from controllers.sync.orders.pipeline_trace import OrderReceived, WayChosen
 from controllers.sync.orders.posture_belief import PostureBelief
 from controllers.sync.orders.transmitting import Transmitting
 from controllers.sync.streams.effector_leaves import EffectorLeaves
+from controllers.sync.streams.stream import Present
 from controllers.sync.streams.stream_maker import StreamMaker
 from controllers.sync.transmitter.receipt import Receipt
 from controllers.sync.transmitter.sync_tag import GroupKey
 from controllers.sync.transmitter.words import EndReason
 from controllers.voice import Voice
 from models import BadInput
-from models.library import Library, Order, Unit
+from models.library import Library, Motion, Order, Unit
+
+FalseEnd = Callable[[Motion, Mapping[str, float] | None], str]
 
 
 class CommandController:
@@ -63,6 +66,7 @@ class CommandController:
         posture: str | None = None,
         states: Mapping[str, str | None] | None = None,
         seen_state: Callable[[], str | None] | None = None,
+        false_end: FalseEnd | None = None,
     ) -> None:
         """Build it, with its three converters.
 
@@ -79,6 +83,9 @@ class CommandController:
             seen_state: returns the state that is seen now, None on the way between two:
                 a robot on its back does not stand, whatever was sent to it. None:
                 nobody looks.
+            false_end: says what keeps a motion from ending in the posture that it
+                names, given where the motors are, or None; empty: nothing. None: a
+                motion is believed.
         """
         cfg = cfg or CommandControllerCfg()
         slot_s = ledger.cfg.tick_s
@@ -88,6 +95,8 @@ class CommandController:
         self._endings = OrderEndings(transmitter, ledger.tell)
         self._transmitter = transmitter
         self._states = states or {}
+        self._false_end = false_end or (lambda _motion, _here: "")
+        self._motors = effectors.motors
         self._belief = PostureBelief(posture, states, seen_state)
         self._admission = OrderAdmission(library, maker, ledger)
         self._lending = Lending(maker, ledger)
@@ -135,9 +144,10 @@ class CommandController:
         Raises:
             UnknownName: there is no such command, or a name in it is not known to the
                 library or the robot.
-            BadInput: the outputs do not fit together.
+            BadInput: the outputs do not fit together, or its motion does not end in the
+                posture that it names.
         """
-        outputs = outputs_of(command, self.library)
+        outputs = self._outputs_of(command)
         taken = {order.handle.group for order in self._orders}
         key = group_key(outputs, group, taken, self._transmitter, tick)
         handle = self._new_handle(outputs, key)
@@ -173,7 +183,7 @@ class CommandController:
             UnknownName: there is no such command, or a name in it is not known.
             BadInput: it has several outputs, or points.
         """
-        outputs = outputs_of(command, self.library)
+        outputs = self._outputs_of(command)
         if len(outputs.units) != 1 or outputs.is_synchronous:
             raise BadInput(
                 f"command {outputs.name!r} cannot interrupt: it has the outputs "
@@ -241,6 +251,16 @@ class CommandController:
                 self._lending.end(order, tick)
 
     # -- inside -----------------------------------------------------------------------
+
+    def _outputs_of(self, command: str | Order | OutputSet) -> OutputSet:
+        """Return what a command puts out, if its motion ends where it says."""
+        outputs = outputs_of(command, self.library)
+        motion = outputs.motion
+        if motion and motion.start and (why := self._false_end(motion, None)):
+            raise BadInput(
+                f"motion {motion.name!r}: {why}. Bring it there, or leave `end` out."
+            )
+        return outputs
 
     def _new_handle(self, outputs: OutputSet, key: GroupKey | None) -> OrderHandle:
         self._count += 1
@@ -318,9 +338,15 @@ class CommandController:
         else:
             self._lending.end(order, tick)
 
-    def _why_not(self, command: OutputCommand) -> str:
-        """Return why a motion cannot start: the robot is not where it begins (I-26)."""
+    def _why_not(self, command: OutputCommand, present: Present) -> str:
+        """Return why a motion cannot start: the robot is not where it begins (I-26).
+
+        Or it would not end where it says, from where the motors are.
+        """
         order, motion = command.order, command.order.outputs.motion
+        if motion is not None and motion.start is None:
+            at = {motor: present[leaf] for motor, leaf in self._motors.items()}
+            return self._false_end(motion, at) if motion.end else ""
         if order.start is not None:
             is_own = motion is not None and not command.is_initial
             start = motion.start if motion and is_own else order.start

@@ -13,6 +13,7 @@ from controllers.sync.orders.delays import DelayModel, slots_of
 from controllers.sync.orders.pending_order import PendingOrder
 from controllers.sync.orders.transmitting import Transmitting
 from controllers.sync.streams.stream import Stream
+from controllers.sync.transmitter.member import WhyNot
 from controllers.sync.transmitter.receipt import Receipt
 from controllers.sync.transmitter.sync_tag import SyncTag
 from models import BadInput
@@ -39,7 +40,7 @@ class OutputCommand:
     signal_at: int | None = None
     """Of a prep command: items left at which transmission is enabled (SY-22)."""
     on_signal: Callable[[int], None] | None = None
-    why_not: Callable[[], str] | None = None
+    why_not: WhyNot | None = None
     """Says in the slot of the start why it cannot begin; empty: it can."""
     is_cancelled: bool = False
     """Whether it is not wanted any more."""

@@ -18,6 +18,7 @@ from controllers.sync.orders.pipeline_trace import (
     TransmitEnabled,
 )
 from controllers.sync.orders.transmitting import Transmitting
+from controllers.sync.streams.stream import Present
 from controllers.sync.streams.stream_maker import StreamMaker
 from controllers.sync.transmitter.receipt import Receipt
 from models import BadInput
@@ -47,7 +48,7 @@ class Issuing:
         on_failure: Callable[[PendingOrder, BadInput, int], None],
         on_enabled: Callable[[PendingOrder, int], None],
         on_motion_due: Callable[[PendingOrder, int], None],
-        why_not: Callable[[OutputCommand], str],
+        why_not: Callable[[OutputCommand, Present], str],
     ) -> None:
         """Build it with the converters of the three units.
 

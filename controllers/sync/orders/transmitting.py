@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from controllers.sync.streams.stream import Stream
+from controllers.sync.transmitter.member import WhyNot
 from controllers.sync.transmitter.receipt import Receipt
 from controllers.sync.transmitter.sync_tag import GroupKey, SyncTag
 
@@ -20,7 +21,7 @@ class Transmitting(Protocol):
         after: Receipt | None = None,
         signal_at: int | None = None,
         on_signal: Callable[[int], None] | None = None,
-        why_not: Callable[[], str] | None = None,
+        why_not: WhyNot | None = None,
     ) -> Receipt:
         """Take a stream.
 
@@ -35,7 +36,7 @@ class Transmitting(Protocol):
         """
 
     def interrupt(
-        self, stream: Stream, tick: int, *, why_not: Callable[[], str] | None = None
+        self, stream: Stream, tick: int, *, why_not: WhyNot | None = None
     ) -> Receipt:
         """Start a stream in the next slot; what it disturbs pauses (SY-4)."""
 

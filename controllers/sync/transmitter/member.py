@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from controllers.resources.gate.batch import Batch
-from controllers.sync.streams.stream import Item, Stream
+from controllers.sync.streams.stream import Item, Present, Stream
 from controllers.sync.transmitter.receipt import Receipt
 from controllers.sync.transmitter.sync_tag import GroupKey, SyncTag
 from controllers.sync.transmitter.words import StreamState
@@ -13,6 +13,8 @@ UNIT_ORDER = {unit: place for place, unit in enumerate(Unit)}
 """Place of a unit's items within an instant [CN1396856, fig. 18]."""
 OnSignal = Callable[[int], None]
 """Told the slot in which few enough items are left."""
+WhyNot = Callable[[Present], str]
+"""Says, given the set-points, why a stream cannot begin; empty: it can."""
 
 
 class Member:
@@ -43,7 +45,7 @@ class Member:
         *,
         after: Receipt | None = None,
         is_interrupt: bool = False,
-        why_not: Callable[[], str] | None = None,
+        why_not: WhyNot | None = None,
     ) -> None:
         """Begin as one that was just received."""
         self.stream = stream
@@ -53,8 +55,8 @@ class Member:
         self.after = after
         """Of the stream that has to come to its end before; None: of none."""
         self.is_interrupt = is_interrupt
-        self.why_not = why_not or str
-        """Asked at its start why it cannot begin; empty: it can."""
+        self.why_not = why_not
+        """Asked at its start; None: it can begin."""
         self.number = receipt.number
         self.order = UNIT_ORDER[stream.unit]
         self.play: Play | None = None

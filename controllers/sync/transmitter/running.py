@@ -65,7 +65,7 @@ class Running:
                 return False
         for member in play.live:
             try:
-                if why := member.why_not():
+                if member.why_not and (why := member.why_not(present)):
                     raise CannotBegin(member.stream.label, why)
                 lengths.append(_length(member, member.stream.begin(present)))
             except (CannotBegin, BadInput) as error:

@@ -15,7 +15,7 @@ S10).
     transmitter.settle(tick)
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from controllers.resources.gate import Gate
 from controllers.resources.ledger import Ledger
@@ -25,7 +25,7 @@ from controllers.sync.transmitter.admission import ENDS_GROUP, Admission
 from controllers.sync.transmitter.bus_permit import AlwaysPermit, BusPermit
 from controllers.sync.transmitter.endings import Endings
 from controllers.sync.transmitter.interrupts import Interrupts
-from controllers.sync.transmitter.member import Member, OnSignal, Play
+from controllers.sync.transmitter.member import Member, OnSignal, Play, WhyNot
 from controllers.sync.transmitter.receipt import Receipt
 from controllers.sync.transmitter.running import Running
 from controllers.sync.transmitter.starts import Starts
@@ -86,7 +86,7 @@ class Transmitter:
         after: Receipt | None = None,
         signal_at: int | None = None,
         on_signal: OnSignal | None = None,
-        why_not: Callable[[], str] | None = None,
+        why_not: WhyNot | None = None,
     ) -> Receipt:
         """Take a stream: an independent one starts at once, a tagged one waits.
 
@@ -121,7 +121,7 @@ class Transmitter:
         tick: int,
         *,
         delete: Iterable[GroupKey] = (),
-        why_not: Callable[[], str] | None = None,
+        why_not: WhyNot | None = None,
     ) -> Receipt:
         """Join an action on to what runs: it starts at the next slot (SY-4).
 
@@ -220,7 +220,7 @@ class Transmitter:
         *,
         after: Receipt | None = None,
         is_interrupt: bool = False,
-        why_not: Callable[[], str] | None = None,
+        why_not: WhyNot | None = None,
     ) -> Member:
         self._pass_time(tick)
         self._expire(tick - 1, tick)

@@ -27,6 +27,7 @@ from models.build_library import build_library
 from models.library import Library, Unit
 from models.library_problems import KnownNames, library_problems
 from models.library_yaml import LibraryForm
+from models.motion_ends import false_end
 from tests.controllers.resources.gate_world import KeepingRobot
 
 E = TypeVar("E", bound=Event)
@@ -175,8 +176,12 @@ class Line:
         delays: DelayModel | None = None,
         library: Library | None = None,
         is_seen: bool = False,
+        checks_ends: bool = False,
     ) -> "Line":
-        """Build it; `is_seen`: its state is known from the beginning, too."""
+        """Build it; `is_seen`: its state is known from the beginning, too.
+
+        `checks_ends`: motions have to end where they say, in the robot's postures.
+        """
         keeping = KeepingRobot(robot)
         events: list[Event] = []
         ledger = Ledger(
@@ -197,6 +202,9 @@ class Line:
             delays=delays,
             posture=posture,
             states=states if is_seen else None,
+            false_end=(lambda m, here: false_end(robot, m.tracks, m.start, m.end, here))
+            if checks_ends
+            else None,
             seen_state=(lambda: ledger.active_state("State")) if is_seen else None,
         )
         line = cls(keeping, ledger, gate, transmitter, controller, events)

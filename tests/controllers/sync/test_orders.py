@@ -476,3 +476,49 @@ def test_an_entry_with_an_unknown_output_is_refused(nao: Robot) -> None:
     order = Order(name="x", outputs={MOTION: "wav"})
     with pytest.raises(UnknownName, match="Did you mean 'wave'"):
         look_up(order, library_of(nao))
+
+
+@pytest.mark.requirement("SY-2", "I-26")
+def test_a_motion_of_ones_own_ends_where_it_says_too(nao: Robot) -> None:
+    """As those of a file: a nod does not sit down, nor bring who sits to stand."""
+    line = Line.of(nao, posture="Stand", checks_ends=True)
+    token = line.take("host", "All motors")
+    nod = Motion(
+        name="nod",
+        tracks=(Track(joint="HeadPitch", times_s=(0.2,), angles=(0.05,)),),
+        start="Stand",
+        end="Sit",
+    )
+    for prepares in (True, False):
+        with pytest.raises(BadInput, match="'nod': the motion does not end in Sit: "):
+            line.controller.submit(
+                OutputSet(name="sit", motion=nod), token, line.tick, prepares=prepares
+            )
+    with pytest.raises(BadInput, match="the motion does not end in Sit: "):
+        line.controller.interrupt(OutputSet(name="sit", motion=nod), token, line.tick)
+    anywhere = OutputSet(name="sit", motion=dataclasses.replace(nod, start=None))
+    handle = line.controller.submit(anywhere, token, line.tick)
+    line.slots(30)
+    assert handle.reason is EndReason.CANNOT_BEGIN
+    assert "does not end in Sit" in handle.streams[MOTION].detail
+    assert line.controller.present_posture == "Stand"
+
+
+@pytest.mark.requirement("SY-2")
+def test_where_the_rest_of_it_is_there_a_part_ends_in_its_posture(nao: Robot) -> None:
+    """The last part of a dance moves few joints; the others are where they belong."""
+    line = Line.of(nao, posture="Stand", checks_ends=True)
+    token = line.take("host", "All motors")
+    line.gate.submit_set_points(token, nao.posture("Stand").angles)
+    line.slot()
+    pitch = float(nao.posture("Stand").angles[nao.joint_index("HeadPitch")])
+    nod = Motion(
+        name="nod 2/2",
+        tracks=(Track(joint="HeadPitch", times_s=(0.2,), angles=(pitch,)),),
+        end="Stand",
+    )
+    part = OutputSet(name="nod 2/2", motion=nod)
+    handle = line.controller.submit(part, token, line.tick, prepares=False)
+    line.slots(30)
+    assert handle.reason is EndReason.DONE
+    assert line.controller.present_posture == "Stand"

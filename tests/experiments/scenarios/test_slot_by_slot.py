@@ -49,7 +49,7 @@ def test_a_dance_in_another_state_breaks_a_law(
     monkeypatch.setattr(StateMinded, "is_in_state_of", lambda self, posture: True)
     kept = play(tmp_path, SITTING_DANCER)
     assert [v.holds for v in kept.verdicts] == [True, False, True, True]
-    monkeypatch.setattr(CommandController, "_why_not", lambda self, command: "")
+    monkeypatch.setattr(CommandController, "_why_not", lambda *_: "")
     result = play(tmp_path, SITTING_DANCER)
     assert "begins in Stand, the robot is in Sit" in result.verdicts[-1].seen
     assert result.verdicts[-1].seen.startswith("I-26 at tick")
