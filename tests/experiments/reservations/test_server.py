@@ -55,6 +55,7 @@ def test_a_closed_ledger_is_no_mistake_of_who_asks(
     http: httpx.Client, front: SharedLedger
 ) -> None:
     key = register(http, "robot 1")
+    front.close()
     body = {"resources": ["ball"], "timeout_s": 1.0}
     late = http.post("/owner/requests", json=body, headers=key)
     assert late.status_code == 503
