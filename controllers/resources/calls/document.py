@@ -112,7 +112,7 @@ class DocumentCalls:
     ) -> None:
         """Take several resources at once for an owner with a place in a tree (RM-10).
 
-        What the objects above have reserved for their parts is open to it.
+        What the objects above have is open to it.
 
         Args:
             resourceName: leaves and composites; their order is of no importance.

@@ -19,7 +19,7 @@ A_AND_B = ("LHand", "TTS")
 
 @pytest.fixture
 def stage() -> Stage:
-    """A parent that keeps A and B for its two children, and a stranger."""
+    """A parent with two children, and a stranger."""
     stage = Stage()
     stage.owner("parent")
     stage.owners("child 1", "child 2", parent="parent")
