@@ -5,7 +5,7 @@ A third-party package registers a controller under the entry-point group
 colon, or None, and returns a `Controller`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import cast
 
@@ -128,6 +128,20 @@ def make_controller(spec: str) -> Controller:
         raise
     except Exception as error:  # whatever a foreign factory raises
         raise BadInput(f"controller {spec!r} ({point.value}): {error}.") from error
+
+
+def check_controllers(names: Sequence[str]) -> None:
+    """Look whether each of them can be made, and none comes twice.
+
+    Raises:
+        BadInput: one cannot, or does; or there is none.
+    """
+    if len(set(names)) != len(names) or not names:
+        raise BadInput(
+            f"controllers are {', '.join(names) or 'none'}; name each controller once."
+        )
+    for name in names:
+        make_controller(name)
 
 
 def _no_argument(name: str, argument: str | None) -> None:

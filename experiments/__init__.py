@@ -15,6 +15,9 @@ from pathlib import Path
 
 import lazy_loader
 
+from experiments.stop_signals import end_while_loading
+
+IS_COMMAND = Path(sys.argv[0]).name == "nao-testbed"
 HERE = Path(__file__).resolve().parents[1]
 
 
@@ -34,11 +37,13 @@ def _refuse_shadows() -> None:
             ", which comes first on Python's path; rename that one, start from another "
             "folder, or take it off PYTHONPATH."
         )
-        if Path(sys.argv[0]).name == "nao-testbed":
+        if IS_COMMAND:
             print(f"error: {problem}", file=sys.stderr)
             sys.exit(2)
         raise ImportError(problem)
 
 
+if IS_COMMAND:
+    end_while_loading()
 _refuse_shadows()
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

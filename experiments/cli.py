@@ -22,6 +22,7 @@ from experiments.replay.command import replay_command
 from experiments.report.page.command import report
 from experiments.reservations.commands import resources_app
 from experiments.scenarios.commands import scenario_app
+from experiments.stop_signals import heed_interrupts
 from experiments.sweep.command import sweep_command
 from experiments.sweep.show_command import sweep_show_command
 from models import BadInput, TestbedError
@@ -84,6 +85,7 @@ def _testbed(
 
 def main() -> None:
     """Run the command line; every error of ours becomes one message."""
+    heed_interrupts()
     try:
         app()
     except TestbedError as error:

@@ -79,12 +79,17 @@ RobotOption = Annotated[
 ]
 """As `models.load_robot` takes it; None is `models.default_robot_folder()`."""
 
-ControllersOption = Annotated[
-    str | None,
-    typer.Option(
-        "--controllers",
-        metavar="NAMES",
-        help="Comma-separated, as of `heat`; default: the recorded one.",
-    ),
-]
-"""As `controllers.registry.make_controller` takes each of them."""
+
+def controllers_option(default: str) -> Any:
+    """Return the option by which a command takes controllers, for `names_in`.
+
+    Args:
+        default: which ones are taken without it, in words.
+    """
+    said = f"Comma-separated, as of `heat`; default: {default}."
+    return typer.Option("--controllers", metavar="NAMES", help=said)
+
+
+def names_in(text: str | None) -> tuple[str, ...]:
+    """Return comma-separated names; none where nothing is given."""
+    return () if text is None else tuple(name.strip() for name in text.split(","))

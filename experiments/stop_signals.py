@@ -1,5 +1,6 @@
 """Signals that end a run as Ctrl-C does: data are kept, with the signal's name."""
 
+import os
 import signal
 from types import FrameType
 
@@ -22,6 +23,26 @@ class StoppedBySignal(KeyboardInterrupt):
         self.exit_status = 128 + number
         """As a shell has it."""
         super().__init__(f"stopped by {signal.Signals(number).name}")
+
+
+def end_while_loading() -> None:
+    """Let Ctrl-C end a command that still loads its code, at once and silently.
+
+    Python would show where in which import it was. `heed_interrupts` ends this.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
+
+
+def heed_interrupts() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt again."""
+    if signal.getsignal(signal.SIGINT) is _end:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    os._exit(INTERRUPTED)
 
 
 def heed_stop_signals() -> None:

@@ -89,6 +89,11 @@ class Run:
         return self.frame[columns].rename(columns=lambda c: c.removeprefix(prefix))
 
 
+def plain_name(controller: str) -> str:
+    """Return the folder's name of a controller such as `constant:0.6`."""
+    return controller.replace(":", "-").replace("/", "-")
+
+
 def create_run_folder(base: Path, name: str) -> Path:
     """Make the folder of a new run, `base/name`, or `base/name-2` and so on.
 

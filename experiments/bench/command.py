@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import JsonOption
+from experiments.options import JsonOption, controllers_option, names_in
 
 
 def bench_command(
@@ -18,8 +18,11 @@ def bench_command(
             metavar="PART", help="Only heat, reservations, transmitter, scenario."
         ),
     ] = None,
+    controllers: Annotated[
+        str | None, controllers_option("smart, smart-full, minheat; their steps")
+    ] = None,
 ) -> None:
     """Measure loop, controller, fast-forward and reservations beside references."""
     from experiments.bench.run_command import run_bench_command  # noqa: PLC0415  # heavy
 
-    raise typer.Exit(run_bench_command(seconds, json_file, only))
+    raise typer.Exit(run_bench_command(seconds, json_file, only, names_in(controllers)))

@@ -7,6 +7,7 @@ built beforehand; it chooses no contacts, no posture, no plane, and keeps no rep
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -24,13 +25,16 @@ from controllers.stiffness.contact_forces import (
 )
 from controllers.stiffness.dynamics import GRAVITY, Dynamics
 from experiments.bench.figures import Figure, figure, median_us, ratio
+from experiments.controller_failed import blamed_on
 from experiments.loop import CONTROL_PERIOD
 from models import Robot
+from sim.run_folder import plain_name
 
 FloatArray = NDArray[np.float64]
 Step = Callable[[Observation], object]
 
 CONTROLLERS = ("smart", "smart-full", "minheat")
+ALONE = "Pinocchio and nnls"
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -90,20 +94,26 @@ class _Times:
 
 
 def measure_controllers(
-    robot: Robot, observations: Sequence[Observation], *, blocks: int
+    robot: Robot,
+    observations: Sequence[Observation],
+    *,
+    blocks: int,
+    controllers: Sequence[str] = CONTROLLERS,
 ) -> list[Figure]:
-    """Measure the steps of `smart`, `smart-full` and the reference.
+    """Measure the steps of controllers and of the reference.
 
     Args:
         robot: the robot.
         observations: of the standing robot, 20 ms apart.
         blocks: how often all observations are gone through.
+        controllers: their names.
     """
     alone = PinocchioAlone(robot, observations[-1].q)
-    steps: dict[str, Step] = {"alone": alone.step}
-    for name in CONTROLLERS:
-        controller = make_controller(name)
-        controller.reset(robot)
+    steps: dict[str, Step] = {ALONE: alone.step}
+    made = {name: make_controller(name) for name in controllers}
+    for name, controller in made.items():
+        with blamed_on(controller, "reset"):
+            controller.reset(robot)
         steps[name] = controller.step
     times = {name: _Times(medians_us=[], all_s=[]) for name in steps}
     duration = len(observations) * CONTROL_PERIOD
@@ -114,7 +124,9 @@ def measure_controllers(
             for o in observations
         ]
         for name, step in steps.items():
-            times_s = [_time(step, observation) for observation in seen]
+            blamed = blamed_on(made[name], "a step") if name in made else nullcontext()
+            with blamed:
+                times_s = [_time(step, observation) for observation in seen]
             times[name].medians_us.append(median_us(times_s))
             times[name].all_s += times_s
     return _figures(times)
@@ -127,12 +139,12 @@ def _time(step: Step, observation: Observation) -> float:
 
 
 def _figures(times: dict[str, _Times]) -> list[Figure]:
-    alone = times["alone"].medians_us
+    alone = times[ALONE].medians_us
     figures = [
         figure("alone_us", "Pinocchio and nnls alone, a step", "µs", alone),
     ]
-    for name in CONTROLLERS:
-        own, key = times[name], name.replace("-", "_")
+    for name in (name for name in times if name != ALONE):
+        own, key = times[name], plain_name(name).replace("-", "_")
         median = own.medians_us
         p99 = float(np.percentile(own.all_s, 99.0)) * 1e6
         target = 150.0 if name == "smart" else None

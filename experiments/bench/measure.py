@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from experiments.bench.arms import measure_fast_forward, measure_real_time
-from experiments.bench.controller import measure_controllers
+from experiments.bench.controller import CONTROLLERS, measure_controllers
 from experiments.bench.figures import Figure
 from experiments.bench.loop import measure_loop, measure_servos
 from experiments.bench.reservations import ReservationBenchCfg, measure_reservations
@@ -44,6 +44,8 @@ class BenchCfg:
     """Simulated time of each measured loop, in s."""
     settle_s: float = 3.0
     """Simulated time in which a robot takes its posture before that, in s."""
+    controllers: tuple[str, ...] = CONTROLLERS
+    """Whose steps are measured."""
     controller_blocks: int = 20
     rounds: int = 2
     """Of arms alone and side by side."""
@@ -152,7 +154,10 @@ def _measure_heat(
         loop = measure_loop(robot, recorded, seconds=cfg.seconds, settle_s=cfg.settle_s)
         on_stage("controllers")
         steps = measure_controllers(
-            robot, loop.observations, blocks=cfg.controller_blocks
+            robot,
+            loop.observations,
+            blocks=cfg.controller_blocks,
+            controllers=cfg.controllers,
         )
         on_stage("servos")
         servos = measure_servos(robot, seconds=cfg.seconds, settle_s=cfg.settle_s)

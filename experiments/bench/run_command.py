@@ -1,20 +1,26 @@
 """`nao-testbed bench`: measures, shows a table, writes JSON."""
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from controllers.registry import check_controllers
 from experiments.bench.figures import Figure
 from experiments.bench.measure import BenchCfg, BenchResult, Part, run_bench
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
-from models import UnknownName
+from models import BadInput, UnknownName
 from models.plain_table import plain_table
 
 
 def run_bench_command(
-    seconds: float, json_file: str | None, only: str | None = None
+    seconds: float,
+    json_file: str | None,
+    only: str | None = None,
+    controllers: Sequence[str] = (),
 ) -> int:
     """Measure, print the table; return the exit status.
 
@@ -22,12 +28,21 @@ def run_bench_command(
         seconds: simulated time of each measured loop in s.
         json_file: also write JSON there; - is stdout, the table then goes to stderr.
         only: name of the part to measure; None measures everything.
+        controllers: whose steps are measured; none: those of `BenchCfg`.
 
     Raises:
         BadInput: the time cannot be measured, the file not be written, or there is no
             such part.
     """
     cfg = BenchCfg(seconds=seconds, only=_part(only))
+    if controllers:
+        check_controllers(controllers)
+        if cfg.only not in {None, Part.HEAT}:
+            raise BadInput(
+                f"--controllers are measured by the part {Part.HEAT.value}; got --only "
+                f"{only}. Leave one of them out."
+            )
+        cfg = replace(cfg, controllers=tuple(controllers))
     check_json_file(json_file)
     result = _with_progress(cfg)
     write_json(json_file, json_text(result.as_json()))

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import JsonOption, RobotOption
+from experiments.options import JsonOption, RobotOption, names_in
 from experiments.stop_signals import heed_stop_signals
 from models import BadInput
 from models.rows import number_of
@@ -106,7 +106,7 @@ def heat_command(
     cfg = HeatCfg(
         minutes=minutes,
         posture=posture,
-        controllers=tuple(name.strip() for name in controllers.split(",")),
+        controllers=names_in(controllers),
         misalignment_deg=_pairs("--misalign", misalign or ()),
         start_degc=_pairs("--start", start or ()),
         preset=preset,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from controllers.registry import make_controller
+from controllers.registry import check_controllers
 from experiments.heat.cfg import HeatCfg, Setting, settle_setting, simulation_cfg
 from experiments.standing.arm import ArmCfg
 from experiments.standing.fast_forward import FastForwardCfg
@@ -28,11 +28,7 @@ def plan_arms(cfg: HeatCfg) -> list[ArmCfg]:
     """
     if cfg.seed < 0:
         raise BadInput(f"seed is {cfg.seed}; give a whole number from 0 up.")
-    if len(set(cfg.controllers)) != len(cfg.controllers) or not cfg.controllers:
-        raise BadInput(
-            f"controllers are {', '.join(cfg.controllers) or 'none'}; name each "
-            "controller once."
-        )
+    check_controllers(cfg.controllers)
     if cfg.gui and len(cfg.controllers) > 1:
         raise BadInput(
             "--gui shows one robot; give one controller, as in "
@@ -40,8 +36,6 @@ def plan_arms(cfg: HeatCfg) -> list[ArmCfg]:
         )
     if cfg.gui:
         check_display()
-    for controller in cfg.controllers:
-        make_controller(controller)
     setting = settle_setting(cfg)
     _check_minutes(setting.minutes, cfg.control_period)
     simulation = simulation_cfg(cfg, setting)

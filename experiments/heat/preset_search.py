@@ -22,14 +22,25 @@ Nelder-Mead, minimise
     nao-testbed preset-search --out experiments/presets/document.yaml
 """
 
+import multiprocessing as mp
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing.pool import Pool
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, differential_evolution, lsq_linear, minimize
+from scipy.optimize import (
+    Bounds,
+    OptimizeResult,
+    differential_evolution,
+    lsq_linear,
+    minimize,
+)
 
 from controllers.plain import FixedStiffness
+from experiments.heat.side_by_side import start_workers
 from experiments.loop import Loop, run_for
 from experiments.standing.published import LEG_JOINTS, PUBLISHED
 from models import Robot
@@ -53,6 +64,10 @@ START_SPREAD = 10.0
 """K from the typical start that cost as much as a misfit of one tolerance."""
 LARGEST_X_DEG = 1.5
 """Bound of the search; the assumption would allow 4 degrees."""
+MEMBERS = 8 * len(LEG_JOINTS)
+"""Trials of a generation."""
+MOST_POLISHING = 120
+"""Trials after the last one."""
 JOINTS = tuple(side + joint for side in "LR" for joint in LEG_JOINTS)
 TOLERANCE = np.array([2.0, 1.25, 0.75, 0.75])
 """K and °C: a quarter of what counts as reached, for the four targets below."""
@@ -173,11 +188,20 @@ class Search:
         return 1e4 if trial is None else trial.cost
 
 
+def most_trials(generations: int) -> int:
+    """Return how many trials `find` makes at the most."""
+    return MEMBERS * (generations + 1) + MOST_POLISHING
+
+
+def _pool() -> Pool:
+    return mp.get_context("spawn").Pool(len(os.sched_getaffinity(0)))
+
+
 def find(
     search: Search,
     seed: int,
     generations: int,
-    on_best: Callable[[FloatArray, float], None],
+    on_trials: Callable[[int, float], None],
 ) -> Trial:
     """Search all patterns, then polish the best; the same seed finds the same.
 
@@ -185,27 +209,41 @@ def find(
         search: the cost.
         seed: of the differential evolution.
         generations: of 40 trials each, about half a second a trial.
-        on_best: told the best x and its cost after each generation.
+        on_trials: told how many have been tried of `most_trials`, and the least cost.
     """
+    tried, least = MEMBERS, np.inf
+
+    def note_generation(intermediate_result: OptimizeResult) -> None:
+        nonlocal tried, least
+        tried, least = tried + MEMBERS, float(intermediate_result.fun)
+        on_trials(tried, least)
+
+    def polishing(x: FloatArray) -> float:
+        nonlocal tried, least
+        cost = search(x)
+        tried, least = tried + 1, min(cost, least)
+        on_trials(tried, least)
+        return cost
+
     span = np.full(len(LEG_JOINTS), LARGEST_X_DEG)
-    result = differential_evolution(
-        search,
-        bounds=Bounds(-span, span),
-        popsize=8,
-        maxiter=generations,
-        rng=seed,
-        polish=False,
-        updating="deferred",
-        workers=-1,
-        callback=lambda intermediate_result: on_best(
-            intermediate_result.x, intermediate_result.fun
-        ),
-    )
+    with start_workers(_pool, (signal.SIGINT,)) as pool:  # ends them by SIGTERM
+        result = differential_evolution(
+            search,
+            bounds=Bounds(-span, span),
+            popsize=MEMBERS // len(LEG_JOINTS),
+            maxiter=generations,
+            rng=seed,
+            polish=False,
+            updating="deferred",
+            workers=pool.map,
+            callback=note_generation,
+        )
+    tried = most_trials(generations) - MOST_POLISHING  # it may have converged earlier
     polished = minimize(
-        search,
+        polishing,
         result.x,
         method="Nelder-Mead",
-        options={"maxfev": 120, "initial_simplex": _simplex(result.x, 0.05)},
+        options={"maxfev": MOST_POLISHING, "initial_simplex": _simplex(result.x, 0.05)},
     )
     best = search.trial(polished.x if polished.fun < result.fun else result.x)
     if best is None:

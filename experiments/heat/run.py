@@ -16,7 +16,7 @@ from experiments.heat.side_by_side import Progress, outcomes_side_by_side
 from experiments.standing.arm import ArmCfg
 from experiments.standing.results import HeatResult
 from models import default_robot_folder
-from sim.run_folder import create_run_folder
+from sim.run_folder import create_run_folder, plain_name
 
 
 def record_arms(arms: Sequence[ArmCfg], out: Path) -> tuple[Path, list[ArmCfg]]:
@@ -30,9 +30,10 @@ def record_arms(arms: Sequence[ArmCfg], out: Path) -> tuple[Path, list[ArmCfg]]:
         BadInput: the folder cannot be made.
     """
     folder = create_run_folder(out.parent, out.name)
+    names = [plain_name(arm.controller) for arm in arms]
     return folder, [
-        dataclasses.replace(arm, folder=create_run_folder(folder, _plain(arm)))
-        for arm in arms
+        dataclasses.replace(arm, folder=create_run_folder(folder, name))
+        for arm, name in zip(arms, names, strict=True)
     ]
 
 
@@ -100,10 +101,6 @@ def failures(result: HeatResult) -> dict[str, str]:
         if arm.failure is not None
     }
     return early | dict(result.failed)
-
-
-def _plain(arm: ArmCfg) -> str:
-    return arm.controller.replace(":", "-").replace("/", "-")
 
 
 def settings_of_run(cfg: HeatCfg, arm: ArmCfg) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """`nao-testbed preset-search`: find the preset `document` and write its file."""
 
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,12 +9,13 @@ from ruamel.yaml import YAML
 from experiments.heat.preset_search import (
     JOINTS,
     TARGETS,
-    FloatArray,
     Search,
     Trial,
     find,
+    most_trials,
 )
 from experiments.json_file import check_json_file, json_text, write_json
+from experiments.simulated_time_bars import counted_bars
 from models import BadInput, default_robot_folder, load_robot
 from models.files import check_writable
 from sim.simulation_cfg import SimulationCfg
@@ -52,15 +52,7 @@ def run_preset_search(
     limits = {side + joint: EFFORT_LIMIT for side in "LR" for joint in LEGS}
     robot = load_robot(default_robot_folder()).with_effort_limits(limits)
     search = Search(robot=robot, cfg=_Stand())
-    begin = time.monotonic()
-
-    def report(x: FloatArray, cost: float) -> None:
-        if not sys.stderr.isatty():
-            return
-        seconds = time.monotonic() - begin
-        print(f"{seconds:6.0f} s  cost {cost:8.2f}  x {x.round(3)}", file=sys.stderr)
-
-    best = find(search, seed, generations, report)
+    best = _with_progress(search, seed, generations)
     command = (
         f"nao-testbed preset-search --generations {generations} --seed {seed} "
         f"--out {out}"
@@ -72,6 +64,19 @@ def run_preset_search(
         f"wrote {out}; reached {best.reached.round(1)} for {TARGETS}", file=sys.stderr
     )
     return 0
+
+
+def _with_progress(search: Search, seed: int, generations: int) -> Trial:
+    if not sys.stderr.isatty():
+        return find(search, seed, generations, lambda _tried, _cost: None)
+    with counted_bars() as progress:
+        task = progress.add_task("searching", total=most_trials(generations))
+
+        def show(tried: int, cost: float) -> None:
+            said = f"cost {cost:.2f}"
+            progress.update(task, completed=tried, description=said)
+
+        return find(search, seed, generations, show)
 
 
 def _as_json(best: Trial, out: Path, generations: int, seed: int) -> dict[str, object]:

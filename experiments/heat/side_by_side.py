@@ -12,18 +12,21 @@ import os
 import queue
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.queues import Queue
 from multiprocessing.sharedctypes import Synchronized
+from typing import TypeVar
 
 from experiments.standing.arm import ArmCfg, run_arm
 from experiments.standing.results import ArmResult
 from experiments.stop_signals import ENDING, StoppedBySignal, order_to_stop
 from models import BadInput, TestbedError
 
+StartedT = TypeVar("StartedT")
 Progress = Callable[[int, float], None]
 """Told the number of an arm and its simulated time in s."""
 
@@ -131,9 +134,13 @@ def outcomes_side_by_side(
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_start_worker, initargs=(reports, stop)
     ) as pool:
-        with surroundings_of_workers():
-            futures = [pool.submit(_work, i, arm) for i, arm in enumerate(arms)]
+        futures: list[Future[Outcome]] = []
+
+        def submit() -> None:
+            futures.extend(pool.submit(_work, i, arm) for i, arm in enumerate(arms))
+
         try:
+            start_workers(submit)
             _follow(futures, reports, on_progress)
             return [_outcome(future) for future in futures]
         except KeyboardInterrupt as order:
@@ -155,25 +162,50 @@ def _outcome(future: "Future[Outcome]") -> Outcome:
         )
 
 
-@contextlib.contextmanager
-def surroundings_of_workers() -> Iterator[None]:
-    """Let processes that start meanwhile use one thread each and ignore signals.
+def start_workers(
+    start: Callable[[], StartedT], unheard: Sequence[int] = (signal.SIGINT, *ENDING)
+) -> StartedT:
+    """Start processes that use one thread each and get no signals, by calling `start`.
 
     Both must be so before they import anything: numpy asks for its threads only then,
     and a terminal sends SIGINT (`timeout` SIGTERM) to all, which would print tracebacks
-    out of imports. The parent, which gets them too, tells the workers to stop.
+    out of imports. This process, which gets them too, tells the workers to stop: a
+    process inherits which signals are blocked from the thread that starts it, and that
+    is another one than Python's main thread, where signals raise all the while.
+
+    Args:
+        start: runs in a thread of its own, to its end also if this one is interrupted.
+        unheard: the signals; those that end a process may end one with nothing to save.
+
+    Returns:
+        What it returns.
+
+    Raises:
+        KeyboardInterrupt: a signal came meanwhile.
     """
+    started: Future[StartedT] = Future()
+    thread = threading.Thread(target=_start_in, args=(started, start))
+    resource_tracker.ensure_running()  # it would unblock them when it starts
+    try:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, unheard)
+        try:
+            thread.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return started.result()
+    finally:
+        if thread.ident is not None:
+            wait([started])
+
+
+def _start_in(started: "Future[StartedT]", start: Callable[[], StartedT]) -> None:
     threads = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
-    # Python sets signal handlers in the main thread alone.
-    is_main = threading.current_thread() is threading.main_thread()
-    ignored = (signal.SIGINT, *ENDING) if is_main else ()
-    before = [signal.signal(number, signal.SIG_IGN) for number in ignored]
     try:
-        yield
+        started.set_result(start())
+    except BaseException as error:  # noqa: BLE001  # for who waits
+        started.set_exception(error)
     finally:
-        for number, handler in zip(ignored, before, strict=True):
-            signal.signal(number, handler)
         if threads is None:
             del os.environ["OMP_NUM_THREADS"]
         else:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import JsonOption, RobotOption
+from experiments.options import JsonOption, RobotOption, controllers_option, names_in
 
 
 def posture_search_command(
@@ -48,6 +48,9 @@ def posture_search_command(
     check: Annotated[
         bool, typer.Option("--check", help="Stand both postures in the simulation.")
     ] = False,
+    controllers: Annotated[
+        str | None, controllers_option("fixed, smart; with --check")
+    ] = None,
     name: Annotated[
         str | None, typer.Option(help="Name of the posture; default: POSTURE + Cool.")
     ] = None,
@@ -91,6 +94,7 @@ def posture_search_command(
         posture=posture,
         cfg=cfg,
         check=check,
+        controllers=names_in(controllers),
         name=name,
         out=out,
         json_file=json_file,

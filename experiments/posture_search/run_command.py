@@ -10,6 +10,7 @@ from rich.console import Console
 
 from controllers.cooling.posture_search.cfg import PostureSearchCfg
 from controllers.cooling.posture_search.search import search_posture
+from controllers.registry import check_controllers
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.posture_search.report import (
     as_json,
@@ -18,8 +19,8 @@ from experiments.posture_search.report import (
     trial_table,
 )
 from experiments.posture_search.robot_folder import check_folder, write_robot_folder
-from experiments.posture_search.trial import PostureTrial, stand_postures
-from models import load_robot
+from experiments.posture_search.trial import CONTROLLERS, PostureTrial, stand_postures
+from models import BadInput, load_robot
 
 SAME, SAME_W = 1.02, 0.01
 """Powers that differ by less than this factor and this many W are the same."""
@@ -33,6 +34,8 @@ class Asked:
     cfg: PostureSearchCfg
     check: bool
     """Stand the postures in the simulation."""
+    controllers: tuple[str, ...]
+    """Under which; none: `CONTROLLERS` of the trial."""
     name: str | None
     """Of the posture that is found; None: that of the wanted one and `Cool`."""
     out: Path | None
@@ -48,6 +51,10 @@ def run_posture_search(asked: Asked) -> int:
         BadInput: something asked for cannot be used.
         NoPostureFound: no posture in reach keeps all that it must.
     """
+    if asked.controllers:
+        check_controllers(asked.controllers)
+        if not asked.check:
+            raise BadInput("--controllers are those of --check; give that, too.")
     robot = load_robot(asked.robot)
     wanted = robot.posture(asked.posture)
     name = asked.name or f"{asked.posture}Cool"
@@ -80,7 +87,10 @@ def run_posture_search(asked: Asked) -> int:
         if asked.check:
             with messages.status("standing in the simulation"):
                 trials = stand_postures(
-                    folder, (wanted.name, name), asked.cfg.slope_deg
+                    folder,
+                    (wanted.name, name),
+                    asked.cfg.slope_deg,
+                    asked.controllers or CONTROLLERS,
                 )
             foretold = {
                 wanted.name: None

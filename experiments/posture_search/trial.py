@@ -1,5 +1,6 @@
 """Stand postures in the simulation, to compare their power with what was foretold."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,10 @@ class PostureTrial:
 
 
 def stand_postures(
-    folder: Path, postures: tuple[str, ...], slope_deg: float
+    folder: Path,
+    postures: tuple[str, ...],
+    slope_deg: float,
+    controllers: Sequence[str] = CONTROLLERS,
 ) -> tuple[PostureTrial, ...]:
     """Let a robot stand in each posture under each controller.
 
@@ -36,10 +40,11 @@ def stand_postures(
         folder: of a robot that knows the postures.
         postures: their names.
         slope_deg: of the ground.
+        controllers: their names.
     """
     trials = []
     for posture in postures:
-        for controller in CONTROLLERS:
+        for controller in controllers:
             result = run_arm(
                 ArmCfg(
                     controller=controller,

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import ControllersOption, JsonOption
+from experiments.options import JsonOption, controllers_option, names_in
 
 
 def replay_command(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="Folder of a recorded run.")
     ],
-    controllers: ControllersOption = None,
+    controllers: Annotated[str | None, controllers_option("the recorded one")] = None,
     controller: Annotated[
         list[str] | None, typer.Option(metavar="NAME", hidden=True)
     ] = None,
@@ -32,10 +32,9 @@ def replay_command(
     from experiments.replay.run import ReplayCfg  # noqa: PLC0415  # heavy
     from experiments.replay.run_command import run_replay_command  # noqa: PLC0415  # heavy
 
-    names = [*(controllers.split(",") if controllers else ()), *(controller or ())]
     cfg = ReplayCfg(
         folder=run,
-        controllers=tuple(name.strip() for name in names),
+        controllers=(*names_in(controllers), *(controller or ())),
         robot=robot,
     )
     raise typer.Exit(run_replay_command(cfg, out, json_file))

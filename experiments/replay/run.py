@@ -17,7 +17,7 @@ from experiments.replay.results import RECORDED, RecordedRun, ReplayResult
 from models import BadInput, TestbedError
 from sim.recorded_observations import RecordedObservations, read_observations
 from sim.robot_data import recorded_robot
-from sim.run_folder import Run, create_run_folder, read_run
+from sim.run_folder import Run, create_run_folder, plain_name, read_run
 
 _SHORTEST = 2
 """Observations: two make a period."""
@@ -92,7 +92,12 @@ def replay_controllers(
     """
     seen = recording.observations
     answers = [
-        answer(seen, name, on_progress, None if out is None else _folder(out, name))
+        answer(
+            seen,
+            name,
+            on_progress,
+            None if out is None else create_run_folder(out, plain_name(name)),
+        )
         for name in recording.controllers
     ]
     if seen.limits is not None:
@@ -106,10 +111,6 @@ def replay_controllers(
         )
         answers.insert(0, recorded)
     return _result(recording, answers), answers
-
-
-def _folder(out: Path, controller: str) -> Path:
-    return create_run_folder(out, controller.replace(":", "-").replace("/", "-"))
 
 
 def _result(recording: Recording, answers: Sequence[Answers]) -> ReplayResult:

@@ -41,6 +41,7 @@ def results_table(results: Sequence[ScenarioResult]) -> Table:
     """Return several scenarios, a row each."""
     table = plain_table("\nScenarios")
     table.add_column("scenario", overflow="fold")
+    table.add_column("controller", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("seen", overflow="fold")
     table.add_column("simulated", justify="right", no_wrap=True)
@@ -48,6 +49,7 @@ def results_table(results: Sequence[ScenarioResult]) -> Table:
         failed = "" if result.failure is None else f"; failed: {result.failure}"
         table.add_row(
             Text(result.name),
+            Text(result.controller),
             HOLDS if result.all_hold else BROKEN,
             Text(result.verdicts_in_words + failed),
             f"{result.sim_s:g} s",

@@ -10,7 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.options import Commands, JsonOption, RobotOption, WholeHelp
+from experiments.options import (
+    Commands,
+    JsonOption,
+    RobotOption,
+    WholeHelp,
+    controllers_option,
+    names_in,
+)
 from experiments.stop_signals import heed_stop_signals
 from models import BadInput
 
@@ -32,9 +39,12 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Run folder, never overwritten; of several files the folder above. "
+            help="Run folder, never overwritten; of several runs the folder above. "
             "Default: runs/ and the file's name."
         ),
+    ] = None,
+    controllers: Annotated[
+        str | None, controllers_option("the file's; of several, a run each")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of all noise; default: the file's.")
@@ -61,6 +71,7 @@ def run(
     heed_stop_signals()
     asked = Asked(
         files=files,
+        controllers=names_in(controllers),
         out=out,
         seed=seed,
         json_file=json_file,

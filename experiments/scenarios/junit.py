@@ -4,6 +4,7 @@ A suite a scenario, a case an expectation; that the run came to its end is a cas
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -22,8 +23,11 @@ def junit_xml(results: Sequence[ScenarioResult], not_run: Sequence[Path] = ()) -
         not_run: files whose turn did not come, since somebody stopped the command.
     """
     root = ET.Element("testsuites", name="nao-testbed scenario run")
+    runs = Counter(result.file for result in results)
     for result in results:
-        root.append(_suite(result))
+        is_one = runs[result.file] == 1
+        name = result.name if is_one else f"{result.name}, {result.controller}"
+        root.append(_suite(result, _text(name)))
     for path in not_run:
         suite = ET.SubElement(root, "testsuite", name=path.stem, file=str(path))
         case = ET.SubElement(suite, "testcase", classname=path.stem, name=ENDS)
@@ -36,12 +40,12 @@ def junit_xml(results: Sequence[ScenarioResult], not_run: Sequence[Path] = ()) -
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 
 
-def _suite(result: ScenarioResult) -> ET.Element:
-    suite = ET.Element("testsuite", name=_text(result.name), file=_text(result.file))
+def _suite(result: ScenarioResult, name: str) -> ET.Element:
+    suite = ET.Element("testsuite", name=name, file=_text(result.file))
     suite.set("time", f"{result.wall_s:.3f}")
     properties = ET.SubElement(suite, "properties")
-    for name, value in result.properties.items():
-        ET.SubElement(properties, "property", name=name, value=_text(value))
+    for key, value in result.properties.items():
+        ET.SubElement(properties, "property", name=key, value=_text(value))
     for verdict in result.verdicts:
         case = _case(suite, result, verdict.expectation, verdict.line)
         if not verdict.holds:
@@ -58,7 +62,7 @@ def _case(
     """Add a case; two expectations of the same words are told apart by their lines."""
     said = f"line {line}: {name}" if line else name
     case = ET.SubElement(suite, "testcase", name=_text(said), time="0")
-    case.set("classname", _text(result.name))
+    case.set("classname", suite.get("name", ""))
     case.set("file", _text(result.file))
     if line:
         case.set("line", str(line))

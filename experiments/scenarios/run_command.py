@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from controllers.registry import check_controllers
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.report.verdict_table import results_table, verdict_table
 from experiments.scenarios.junit import junit_xml
@@ -22,10 +23,20 @@ from experiments.warm_up import say_if_it_compiles
 from models import BadInput
 from models.files import check_writable, write_text
 from models.yaml_lines import FileErrors
-from sim.run_folder import create_run_folder
+from sim.run_folder import create_run_folder, plain_name
 from sim.world_cfg import check_display
 
 BAD_INPUT = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """One run: a scenario as it was asked for, and where it goes."""
+
+    scenario: Scenario
+    path: Path
+    """Of its file."""
+    out: Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +45,12 @@ class Asked:
 
     files: Sequence[str]
     """YAML files, or names of scenarios that ship."""
+    controllers: tuple[str, ...] = ()
+    """Stiffness controllers in the place of the file's, a run each; none: that. Events
+    of the file may still change it."""
     out: Path | None = None
-    """The run folder, or of several the folder above; where it exists, `out-2` and so
-    on. None: by the file's name."""
+    """The run folder, or of several runs the folder above; where it exists, `out-2`
+    and so on. None: by the file's name."""
     seed: int | None = None
     """Of all noise; None: the file's."""
     json_file: str | None = None
@@ -55,12 +69,19 @@ def run_scenario_command(asked: Asked) -> int:
     Nothing is started before all files are right.
 
     Raises:
-        BadInput: there is no such file, or something cannot be written.
+        BadInput: there is no such file or controller, or something cannot be written.
     """
+    if asked.controllers:
+        check_controllers(asked.controllers)
     paths = [SCENARIOS.find(file) for file in asked.files]
     scenarios = [_load(path) for path in paths]
     if None in scenarios:
         return BAD_INPUT
+    runs = [
+        planned
+        for path, scenario in zip(paths, filter(None, scenarios), strict=True)
+        for planned in _planned(scenario, path, asked)
+    ]
     check_json_file(asked.json_file)
     if asked.junit is not None:
         check_writable("--junit", asked.junit)
@@ -69,13 +90,13 @@ def run_scenario_command(asked: Asked) -> int:
     results: list[ScenarioResult] = []
     stopped: RunStopped | None = None
     try:
-        for path, scenario in zip(paths, filter(None, scenarios), strict=True):
+        for planned in runs:
             if stopped is None:
-                run, stopped = _run(_as_asked(scenario, asked), path, asked)
+                run, stopped = _run(planned, asked)
                 results.append(run.result)
     finally:
         if results:
-            _report(results, paths, asked)
+            _report(results, runs, asked)
     if stopped is not None:
         return exit_status(stopped.__cause__)
     return 0 if all(result.all_hold for result in results) else 1
@@ -89,20 +110,31 @@ def _load(path: Path) -> Scenario | None:
         return None
 
 
-def _run(
-    scenario: Scenario, path: Path, asked: Asked
-) -> tuple[ScenarioRun, RunStopped | None]:
-    """Run one, and keep what came of it, also if somebody stopped it."""
+def _planned(scenario: Scenario, path: Path, asked: Asked) -> list[Planned]:
+    """Return the runs of a file: one, or one for each controller that is asked for."""
     out = asked.out or Path("runs")
     if asked.out is None or len(asked.files) > 1:
         out /= path.stem
+    scenario = _as_asked(scenario, asked)
+    return [
+        Planned(
+            scenario=replace(scenario, controller=name),
+            path=path,
+            out=out / plain_name(name) if len(asked.controllers) > 1 else out,
+        )
+        for name in asked.controllers or (scenario.controller,)
+    ]
+
+
+def _run(planned: Planned, asked: Asked) -> tuple[ScenarioRun, RunStopped | None]:
+    """Run one, and keep what came of it, also if somebody stopped it."""
     say_if_it_compiles()
-    folder, stopped = _make_folder(out), None
+    folder, stopped = _make_folder(planned.out), None
     try:
-        run = _with_progress(scenario, folder, asked)
+        run = _with_progress(planned.scenario, folder, asked)
     except RunStopped as stop:
         run, stopped = stop.run, stop
-    _keep(scenario, run, folder, asked)
+    _keep(planned.scenario, run, folder, asked)
     return run, stopped
 
 
@@ -114,23 +146,25 @@ def _keep(scenario: Scenario, run: ScenarioRun, folder: Path, asked: Asked) -> N
 
 
 def _report(
-    results: Sequence[ScenarioResult], paths: Sequence[Path], asked: Asked
+    results: Sequence[ScenarioResult], runs: Sequence[Planned], asked: Asked
 ) -> None:
     """Show several results side by side, and write them where they were asked for."""
     data: Mapping[str, Any] = results[0].as_json()
-    if len(paths) > 1:
+    not_run = runs[len(results) :]
+    if len(runs) > 1:
         data = {
             "experiment": "scenarios",
             "runs": [result.as_json() for result in results],
-            "not_run": [str(path) for path in paths[len(results) :]],
-            "all_hold": len(results) == len(paths)
-            and all(result.all_hold for result in results),
+            "not_run": [str(planned.path) for planned in not_run],
+            "all_hold": not not_run and all(result.all_hold for result in results),
         }
         console = _console(asked.json_file)
         console.print(results_table(results))
     write_json(asked.json_file, json_text(data))
     if asked.junit is not None:
-        write_text(asked.junit, junit_xml(results, paths[len(results) :]))
+        write_text(
+            asked.junit, junit_xml(results, [planned.path for planned in not_run])
+        )
 
 
 def _make_folder(out: Path) -> Path:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import JsonOption
+from experiments.options import JsonOption, controllers_option, names_in
 from experiments.stop_signals import heed_stop_signals
 
 
@@ -13,6 +13,7 @@ def sweep_command(
     file: Annotated[
         str, typer.Argument(metavar="SPEC", help="A YAML file, or one that ships.")
     ],
+    controllers: Annotated[str | None, controllers_option("the file's")] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -50,6 +51,7 @@ def sweep_command(
     heed_stop_signals()
     asked = Asked(
         file=file,
+        controllers=names_in(controllers),
         out=out,
         jobs=jobs,
         scheduler=scheduler,

@@ -5,10 +5,12 @@
 Nothing is started before all of the file is right.
 """
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from controllers.registry import check_controllers
 from experiments.heat.plan import DEFAULT_POSTURE
 from experiments.presets import Preset, load_preset
 from experiments.scenarios.reading.notes import Notes
@@ -46,17 +48,29 @@ ROBOTS_LOOKED_AT = 1000
 """Whose draws are tried beforehand, where a distribution has no bounds."""
 
 
-def load_spec(path: Path) -> SweepSpec:
+def load_spec(path: Path, controllers: Sequence[str] = ()) -> SweepSpec:
     """Return what a sweep file asks for, every name known and every value possible.
 
+    Args:
+        path: of the file.
+        controllers: in the place of the file's; none: those. They are part of what
+            makes the sweep this one.
+
     Raises:
+        BadInput: there is no such controller, or it comes twice.
         FileErrors: all that is wrong in the file, a line each, with `file:line`.
     """
+    if controllers:
+        check_controllers(controllers)
     file = read_file(path, SweepFile, _left_out)
     if file.value is None:
         raise FileErrors(file.errors())
     notes = Notes()
-    loader = _Loader(path, file.value, notes)
+    form = file.value
+    if controllers:
+        named = controllers[0] if len(controllers) == 1 else list(controllers)
+        form = form.model_copy(update={"controller": named})
+    loader = _Loader(path, form, notes)
     robot = notes.attempt(("robot",), loader.load_robot)
     preset = notes.attempt(("preset",), loader.load_preset)
     if robot is None:

@@ -43,11 +43,13 @@ class Asked:
     """What the command line asks for."""
 
     file: str
-    out: Path | None
-    jobs: int | None
-    scheduler: str | None
-    is_sure: bool
-    is_dry: bool
+    controllers: tuple[str, ...] = ()
+    """In the place of the file's; none: those."""
+    out: Path | None = None
+    jobs: int | None = None
+    scheduler: str | None = None
+    is_sure: bool = False
+    is_dry: bool = False
     json_file: str | None = None
 
 
@@ -59,7 +61,7 @@ def run_sweep_command(asked: Asked) -> int:
             been started.
     """
     path = SWEEPS.find(asked.file)
-    spec = load_spec(path)
+    spec = load_spec(path, asked.controllers)
     check_json_file(asked.json_file)
     is_json = asked.json_file == STDOUT
     console = Console(stderr=is_json, width=None if sys.stdout.isatty() else 100)

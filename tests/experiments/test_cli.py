@@ -9,8 +9,10 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
+from experiments.bench.measure import BenchCfg, BenchResult, Machine
 from experiments.cli import ORDER, app
 from experiments.heat.preset_search import JOINTS, Trial
+from models import BadInput
 
 
 def test_help_lists_every_command_in_the_order_a_user_meets_them() -> None:
@@ -61,6 +63,54 @@ def test_every_command_writes_json_where_it_is_asked_to() -> None:
         if not any("--json" in param.opts for param in command.params)
     }
     assert without == WITHOUT_JSON
+
+
+TAKE_CONTROLLERS = {
+    "heat",
+    "replay",
+    "sweep",
+    "posture-search",
+    "scenario run",
+    "bench",
+}
+"""What lets a robot stand; `preset-search` fits what is published without a method."""
+
+
+def test_every_command_with_controllers_takes_them_by_one_option() -> None:
+    having = {
+        words
+        for words, command in commands(typer.main.get_command(app))
+        if any("--controllers" in param.opts for param in command.params)
+    }
+    assert having == TAKE_CONTROLLERS
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("bench --only scenario --controllers smart", "by the part heat"),
+        ("bench --controllers smrt", "Did you mean 'smart'"),
+        ("posture-search Stand --controllers smart", "those of --check"),
+        ("posture-search Stand --check --controllers smrt", "Did you mean 'smart'"),
+    ],
+)
+def test_controllers_that_would_do_nothing_are_refused(line: str, said: str) -> None:
+    ran = CliRunner().invoke(app, line.split())
+    assert isinstance(ran.exception, BadInput)
+    assert said in str(ran.exception)
+
+
+def test_a_bench_of_other_controllers(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def measured(cfg: BenchCfg, _: object) -> BenchResult:
+        seen.append(cfg.controllers)
+        return BenchResult(seconds=1.0, machine=Machine.here(), figures=())
+
+    monkeypatch.setattr("experiments.bench.run_command.run_bench", measured)
+    CliRunner().invoke(app, ["bench"])
+    CliRunner().invoke(app, ["bench", "--controllers", "nudge, constant:0.5"])
+    assert seen == [("smart", "smart-full", "minheat"), ("nudge", "constant:0.5")]
 
 
 def test_a_preset_search_tells_what_it_reached(

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -18,7 +19,7 @@ from joblib.externals.loky.process_executor import (
     ProcessPoolExecutor,
 )
 
-from experiments.heat.side_by_side import surroundings_of_workers
+from experiments.heat.side_by_side import start_workers
 from experiments.sweep.engines.seam import MOST_DEATHS, OnResult, Work, lost_worker
 from experiments.sweep.trial import Trial, TrialOutcome
 from models import BadInput
@@ -126,8 +127,7 @@ class _Slot:
             initargs=(os.getpid(),),
             env={"OMP_NUM_THREADS": "1"},
         )
-        with surroundings_of_workers():
-            return self._submit(self._pool, trial, work)
+        return start_workers(partial(self._submit, self._pool, trial, work))
 
     def _submit(
         self, pool: ProcessPoolExecutor, trial: Trial, work: Work

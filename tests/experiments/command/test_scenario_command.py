@@ -186,6 +186,42 @@ def test_several_files_are_run_and_told_to_others(here: Path, nao_testbed: Run) 
     assert names[-1] == "the run comes to its end"
 
 
+def test_a_run_for_each_controller_that_is_asked_for(
+    here: Path, nao_testbed: Run, undrawn: None
+) -> None:
+    (here / "a.yaml").write_text(SHORT)
+    ran = nao_testbed(
+        "scenario run a.yaml --controllers smart,constant:0.9 --json r.json "
+        "--junit j.xml"
+    )
+    assert ran.status == 0, ran.err
+    runs = json.loads((here / "r.json").read_text())["runs"]
+    assert [run["controller"] for run in runs] == ["smart", "constant:0.9"]
+    assert [run["folder"] for run in runs] == ["runs/a/smart", "runs/a/constant-0.9"]
+    config = read_run(here / "runs/a/constant-0.9").meta.config
+    assert config["controller"] == "constant:0.9"
+    suites = ElementTree.parse(here / "j.xml").getroot().findall("testsuite")
+    assert [s.get("name") for s in suites] == ["short, smart", "short, constant:0.9"]
+    table = ran.out[ran.out.index("Scenarios") :]
+    assert "constant:0.9" in table
+    one = nao_testbed("scenario run a.yaml --controllers smart --out one")
+    assert one.status == 0
+    assert (here / "one/scenario.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "said"), [("smrt", "Did you mean 'smart'"), ("smart,smart", "once")]
+)
+def test_a_controller_that_is_not_there_starts_nothing(
+    here: Path, nao_testbed: Run, names: str, said: str
+) -> None:
+    (here / "a.yaml").write_text(SHORT)
+    ran = nao_testbed(f"scenario run a.yaml --controllers {names}")
+    assert ran.status == 2
+    assert said in ran.err
+    assert not (here / "runs").exists()
+
+
 def test_junit_says_what_failed_and_what_had_no_turn() -> None:
     result = ScenarioResult(
         name="odd \x1b[31m \ud800 & <name>",

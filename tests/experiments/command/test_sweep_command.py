@@ -116,6 +116,25 @@ def test_one_trial_is_one(
     assert "1 trial: 1 robot at 1 point" in nao_testbed("sweep one.yaml --dry-run").out
 
 
+def test_controllers_of_the_command_line_make_another_sweep(
+    file: Path, here: Path, nao_testbed: Run, serial: None
+) -> None:
+    ran = nao_testbed("sweep short.yaml --controllers smart,nudge --jobs 1 --out s")
+    assert ran.status == 0, ran.err
+    frame = read_sweep(here / "s").frame
+    assert set(frame["controller"]) == {"smart", "nudge"}
+    assert len(frame) == 6
+    other = nao_testbed("sweep short.yaml --jobs 1 --out s")
+    assert other.status == 2
+    assert "controller was ['smart', 'nudge'] and is ['fixed', 'constant:0.9']" in (
+        other.err
+    )
+    again = nao_testbed("sweep short.yaml --controllers smart,nudge --jobs 1 --out s")
+    assert "6 of them before" in again.out
+    wrong = nao_testbed("sweep short.yaml --controllers smrt --out s")
+    assert (wrong.status, "Did you mean 'smart'" in wrong.err) == (2, True)
+
+
 def test_a_trial_without_a_result_is_a_failure_and_a_fall_is_none(
     file: Path, in_this_process: None, nao_testbed: Run
 ) -> None:

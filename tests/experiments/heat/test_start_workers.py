@@ -1,0 +1,67 @@
+"""Signals while processes start: none is lost here, none reaches them there."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.heat.side_by_side import start_workers
+from experiments.stop_signals import StoppedBySignal, heed_stop_signals
+
+ROOT = Path(__file__).resolve().parents[3]
+ASK = (
+    "import os, signal; print(os.environ['OMP_NUM_THREADS'], "
+    "*sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, []))))"
+)
+LOADING = """
+import experiments, os, signal, time
+os.kill(os.getpid(), signal.SIGINT)
+time.sleep(20)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_workers_start_is_heard(number: signal.Signals) -> None:
+    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+    started = []
+
+    def start() -> None:
+        os.kill(os.getpid(), number)
+        time.sleep(0.05)
+        started.append(number)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    heed_stop_signals()
+    try:
+        with pytest.raises(KeyboardInterrupt) as stop:
+            start_workers(start)
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    assert started == [number]
+    assert isinstance(stop.value, StoppedBySignal) == (number == signal.SIGTERM)
+
+
+def test_workers_get_no_signals_and_one_thread_each() -> None:
+    said = start_workers(lambda: subprocess.check_output([sys.executable, "-c", ASK]))
+    numbers = sorted(map(int, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)))
+    assert said.decode().split() == ["1", *map(str, numbers)]
+
+
+def test_a_command_that_loads_its_code_ends_silently(tmp_path: Path) -> None:
+    script = tmp_path / "nao-testbed"
+    script.write_text(LOADING)
+    # A job in the background was told to ignore it.
+    done = subprocess.run(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert (done.returncode, done.stderr) == (130, "")
