@@ -47,6 +47,11 @@ def a_stranger_inside(tale: Tale, is_wrong: bool) -> None:
     tale.take(who, "HeadYaw", inside={"HeadYaw": outer})
 
 
+def inside_of_itself(tale: Tale, is_wrong: bool) -> None:
+    outer = tale.take("ann", "HeadYaw")
+    tale.take("ann" if is_wrong else "kid", "HeadYaw", inside={"HeadYaw": outer})
+
+
 def half_a_composite(tale: Tale, is_wrong: bool) -> None:
     unit = ("HeadYaw",) if is_wrong else ("HeadPitch", "HeadYaw")
     request = tale.ask("ann", "LHand", optional={"Head": unit})
@@ -173,6 +178,7 @@ CASES: tuple[tuple[str, Callable[[Tale, bool], None]], ...] = (
     ("I-1", a_state_that_is_left),
     ("I-1", a_state_that_is_not_active),
     ("I-1", a_stranger_inside),
+    ("I-1", inside_of_itself),
     ("I-2", half_a_composite),
     ("I-4", half_a_group),
     ("I-4", half_an_optional_name),
