@@ -1,7 +1,8 @@
 """A heat result with round numbers, the frames of its runs, and a browser."""
 
 import dataclasses
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from experiments.standing.published import LEG_JOINTS
 from experiments.standing.results import ArmResult, HeatResult, JointResult, leg_rise
 from models import Robot, load_robot
 from tests.experiments.browser import browser  # noqa: F401  # a fixture
+from tests.experiments.recorded_runs import RecordedRuns
 
 ROOT = Path(__file__).resolve().parents[2]
 RISES = {
@@ -25,6 +27,17 @@ RISES = {
     | {"LAnkleRoll": 6, "LAnklePitch": 13},
 }
 STARTS = {"LAnklePitch": 35.0, "RHipPitch": 36.0}
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecordedRuns]:
+    """The recorded runs of this session, of all its processes."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # that of the session; each process has one below
+    runs = RecordedRuns(folder / "recorded")
+    yield runs
+    assert not runs.changed(), "a test changed a run that others read; copy it"
 
 
 def joint_result(start_degc: float, rise_k: float) -> JointResult:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,12 +14,18 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
+from experiments.heat.cfg import HeatCfg
+from experiments.heat.plan import plan_arms
+from experiments.heat.run import record_arms
+from experiments.standing.arm import run_arm
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.engines.serial import SerialEngine
 from experiments.sweep.trial import Trial, TrialOutcome
 from tests.experiments.command.helpers import Launch, OnTerminal, Ran, Run, terminal
+from tests.experiments.recorded_runs import RecordedRuns
 
 ROOT = Path(__file__).resolve().parents[3]
+TWO_LEG = ROOT / "tests" / "data" / "two_leg"
 
 
 @pytest.fixture
@@ -50,6 +57,26 @@ def nao_testbed(
         return Ran(status=status, out=said.out, err=said.err)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def walker_run(recorded: RecordedRuns) -> Path:
+    """The run folder of one controller, `fixed`: 0.6 s of the walker."""
+
+    def stand(folder: Path) -> None:
+        cfg = HeatCfg(
+            controllers=("fixed",), minutes=0.01, robot=TWO_LEG, posture="Stand"
+        )
+        _, (arm,) = record_arms(plan_arms(cfg), folder / "heat")
+        run_arm(arm)
+
+    return recorded("walker", stand) / "heat" / "fixed"
+
+
+@pytest.fixture
+def run_here(walker_run: Path, here: Path) -> Path:
+    """A copy of it, named `run`, in the working folder."""
+    return Path(shutil.copytree(walker_run, here / "run"))
 
 
 @pytest.fixture

@@ -69,9 +69,10 @@ def test_a_scenario_shows_its_progress(
 
 @at_every_width
 @pytest.mark.usefixtures("undrawn")
-def test_a_replay_shows_its_progress(on_terminal: OnTerminal, columns: int) -> None:
-    on_terminal(f"heat {WALKER} --minutes 0.01 --controllers fixed", 80)
-    ran = on_terminal("replay runs/heat/fixed --controller smart", columns)
+def test_a_replay_shows_its_progress(
+    on_terminal: OnTerminal, run_here: Path, columns: int
+) -> None:
+    ran = on_terminal("replay run --controller smart", columns)
     assert ran.status == 0, ran.out
     assert fits(shown(ran, "^ *smart .*%"), columns)
 
@@ -79,18 +80,20 @@ def test_a_replay_shows_its_progress(on_terminal: OnTerminal, columns: int) -> N
 @pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_report_an_export_and_a_fit_show_their_progress(
-    here: Path, on_terminal: OnTerminal, monkeypatch: pytest.MonkeyPatch
+    here: Path,
+    on_terminal: OnTerminal,
+    run_here: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("experiments.report.page.section.heat_figures", lambda *_: [])
     monkeypatch.setattr("experiments.export.formats.ROWS_AT_ONCE", 20)
-    on_terminal(f"heat {WALKER} --minutes 0.02 --controllers fixed", 80)
     (here / "knee.csv").write_text(LOG.read_text(encoding="utf-8"))
     said = {
-        "report runs/heat/fixed --no-replay": (
+        "report run --no-replay": (
             "^ *reading .*0 of [?]",
             "^ *page .*1 of 1",
         ),
-        "export runs/heat/fixed --to csv": ("^ *to csv .*0 of 1 s",),
+        "export run --to csv": ("^ *to csv .*0 of 1 s",),
         "identify knee.csv": ("^ *reading .*0 of [?]", "^ *fitting .*25 of 25"),
     }
     for columns in (60, 80, 160):

@@ -23,6 +23,7 @@ from experiments.scenarios.playing.run import run_scenario
 from experiments.scenarios.reading.load import load_scenario
 from models import BadInput
 from sim.run_folder import Run, read_run
+from tests.experiments.recorded_runs import RecordedRuns
 
 ATOL_FK = 1e-6  # m; rows are recorded exactly, quaternions are of unit length to 1e-16
 SCENARIO = """\
@@ -38,12 +39,13 @@ Messages = dict[str, list[tuple[float, str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    base = tmp_path_factory.mktemp("export")
-    (base / "nod.yaml").write_text(SCENARIO)
-    (base / "run").mkdir()
-    run_scenario(load_scenario(base / "nod.yaml"), base / "run", proves=False)
-    return base / "run"
+def folder(recorded: RecordedRuns) -> Path:
+    def nod(base: Path) -> None:
+        (base / "nod.yaml").write_text(SCENARIO)
+        (base / "run").mkdir()
+        run_scenario(load_scenario(base / "nod.yaml"), base / "run", proves=False)
+
+    return recorded("nod", nod) / "run"
 
 
 @pytest.fixture(scope="module")

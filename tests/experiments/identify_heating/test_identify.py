@@ -14,6 +14,7 @@ from experiments.standing.fast_forward import FastForwardCfg
 from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
 from sim import SimulationCfg
 from sim.heating.identification import fit_one_node
+from tests.experiments.recorded_runs import RecordedRuns
 
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = ROOT / "notebooks" / "data" / "knee_log.csv"
@@ -26,9 +27,12 @@ def nao() -> Robot:
 
 
 @pytest.fixture(scope="module")
-def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_folder(recorded: RecordedRuns) -> Path:
     """Ten minutes of a robot with a bad ankle; most of them fast-forward."""
-    folder = tmp_path_factory.mktemp("bad-ankle")
+    return recorded("bad-ankle", stand_on_a_bad_ankle)
+
+
+def stand_on_a_bad_ankle(folder: Path) -> None:
     result = run_arm(
         ArmCfg(
             controller="fixed",
@@ -41,7 +45,6 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     )
     assert result.failure is None
-    return folder
 
 
 @pytest.mark.slow

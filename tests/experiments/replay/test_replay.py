@@ -39,6 +39,7 @@ from experiments.scenarios.reading.load import load_scenario
 from models import BadInput, Robot, TestbedError, UnknownName, load_robot
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
+from tests.experiments.recorded_runs import RecordedRuns
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -82,13 +83,14 @@ def nao() -> Robot:
 
 
 @pytest.fixture(scope="module")
-def standing(two_leg: Robot, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def standing(two_leg: Robot, recorded: RecordedRuns) -> Path:
     """Two seconds of the small robot under `smart`."""
-    folder = tmp_path_factory.mktemp("standing")
-    record(
-        SimulatedRobot(two_leg, SimulationCfg(), "Stand"), folder, "smart", "Stand", 100
-    )
-    return folder
+
+    def stand(folder: Path) -> None:
+        sim = SimulatedRobot(two_leg, SimulationCfg(), "Stand")
+        record(sim, folder, "smart", "Stand", 100)
+
+    return recorded("standing", stand)
 
 
 def opened(folder: Path, *controllers: str) -> Recording:

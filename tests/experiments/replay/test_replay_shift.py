@@ -24,6 +24,7 @@ from experiments.standing.fast_forward import FastForwardCfg
 from models import Robot, default_robot_folder
 from sim.run_folder import read_run
 from sim.simulation_cfg import SimulationCfg
+from tests.experiments.recorded_runs import RecordedRuns
 from tests.experiments.replay.shifting import Stopping, Swaying
 
 ATOL_REQUEST = 1e-14  # rad: two roundings of numbers below 1
@@ -265,10 +266,8 @@ def run_nao(folder: Path, controller: str) -> Mapping[str, int]:
 
 
 @pytest.fixture(scope="module")
-def nao_of_smart(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("smart")
-    run_nao(folder, "smart")
-    return folder
+def nao_of_smart(recorded: RecordedRuns) -> Path:
+    return recorded("nao-of-smart", lambda folder: run_nao(folder, "smart"))
 
 
 @pytest.mark.slow

@@ -16,17 +16,22 @@ from experiments.report.page.write import ReportCfg, write_report
 from experiments.standing.arm import run_arm
 from experiments.standing.pushes import Push
 from experiments.standing.results import HeatResult
+from tests.experiments.recorded_runs import RecordedRuns
 
 MARKUP = "<b>bold</b>"
 """A name that would change the page if it were taken for HTML."""
 
 
 @pytest.fixture(scope="session")
-def heat_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def heat_folder(recorded: RecordedRuns) -> Path:
     """Three seconds of the document's experiment, with a push that is felt."""
+    return recorded("runs", record_heat) / "heat"
+
+
+def record_heat(runs: Path) -> None:
     cfg = HeatCfg(preset="document", minutes=0.05, command=("nao-testbed", MARKUP))
     arms = plan_arms(cfg)
-    folder, arms = record_arms(arms, tmp_path_factory.mktemp("runs") / "heat")
+    folder, arms = record_arms(arms, runs / "heat")
     push = Push(at_s=2.5, force_n=(3.0, 0.0, 0.0))
     results = {}
     for arm in arms:
@@ -41,7 +46,6 @@ def heat_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     text = json_text(result.as_json())
     (folder / "heat.json").write_text(text, encoding="utf-8")
-    return folder
 
 
 @pytest.fixture
@@ -66,13 +70,19 @@ def killed(copy_of: Callable[[str], Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def page_file(heat_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page_file(heat_folder: Path, recorded: RecordedRuns) -> Path:
     """The page of the run, with figures and replay; a controller has an odd name."""
-    folder = shutil.copytree(heat_folder, tmp_path_factory.mktemp("page") / "run")
+    folder = recorded("page", lambda page: write_page(heat_folder, page / "run"))
+    (page,) = folder.glob("run/*.html")
+    return page
+
+
+def write_page(heat_folder: Path, folder: Path) -> None:
+    shutil.copytree(heat_folder, folder)
     result = json.loads((folder / "heat.json").read_text(encoding="utf-8"))
     result["arms"][MARKUP] = result["arms"].pop("smart")
     (folder / "heat.json").write_text(json.dumps(result), encoding="utf-8")
     meta = json.loads((folder / "smart" / "meta.json").read_text(encoding="utf-8"))
     meta["config"]["controller"] = MARKUP
     (folder / "smart" / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
-    return write_report(ReportCfg(runs=(folder,)))
+    write_report(ReportCfg(runs=(folder,)))
