@@ -22,7 +22,7 @@ from experiments.replay.command import replay_command
 from experiments.report.page.command import report
 from experiments.reservations.commands import resources_app
 from experiments.scenarios.commands import scenario_app
-from experiments.stop_signals import heed_interrupts
+from experiments.stop_signals import INTERRUPTED, heed_interrupts, was_interrupted
 from experiments.sweep.command import sweep_command
 from experiments.sweep.show_command import sweep_show_command
 from models import BadInput, TestbedError
@@ -92,6 +92,10 @@ def main() -> None:
         _end(error)
     except OSError as error:
         _end(as_ours(error))
+    except Exception:
+        if not was_interrupted():
+            raise
+        sys.exit(INTERRUPTED)
 
 
 def _end(error: TestbedError) -> NoReturn:

@@ -35,9 +35,27 @@ def end_while_loading() -> None:
 
 
 def heed_interrupts() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt again."""
-    if signal.getsignal(signal.SIGINT) is _end:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Let Ctrl-C raise KeyboardInterrupt again, and `was_interrupted` know of it."""
+    _interrupts.clear()
+    if signal.getsignal(signal.SIGINT) in (_end, signal.default_int_handler):
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def was_interrupted() -> bool:
+    """Return whether Ctrl-C came since `heed_interrupts`.
+
+    A library may have made an error of its own of it: pydantic does, while it builds
+    the validator of a class.
+    """
+    return bool(_interrupts)
+
+
+_interrupts: list[int] = []
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _interrupts.append(number)
+    signal.default_int_handler(number, frame)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,5 @@
 import json
+import signal
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
+from experiments import cli
 from experiments.bench.measure import BenchCfg, BenchResult, Machine
 from experiments.cli import ORDER, app
 from experiments.heat.preset_search import JOINTS, Trial
@@ -136,3 +138,26 @@ def test_the_version_is_said_and_a_shell_can_complete() -> None:
     run = CliRunner().invoke
     assert run(app, ["--version"]).output == f"nao-testbed {version('nao-testbed')}\n"
     assert "--install-completion" in run(app, ["--help"]).output
+
+
+@pytest.mark.parametrize("is_interrupted", [True, False])
+def test_an_error_that_a_library_makes_of_ctrl_c_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, is_interrupted: bool
+) -> None:
+    def build_a_class() -> None:  # as pydantic does
+        try:
+            if is_interrupted:
+                signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            pass
+        raise ValueError("SchemaError: KeyboardInterrupt: ")
+
+    monkeypatch.setattr(cli, "app", build_a_class)
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit if is_interrupted else ValueError) as end:
+            cli.main()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if is_interrupted:
+        assert end.value.args == (130,)
