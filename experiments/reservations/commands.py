@@ -253,6 +253,25 @@ def upload(
 
 
 @resources_app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="Of a behaviour that was uploaded.")],
+    url: UrlOption = DEFAULT_URL,
+    json_file: JsonOption = None,
+    secret_file: SecretOption = None,
+) -> None:
+    """Print an uploaded behaviour as sections of a scenario file."""
+    _check_installed()
+    from experiments.reservations.link import ServerLink  # noqa: PLC0415  # heavy
+
+    check_json_file(json_file)
+    with ServerLink(url, _secret(secret_file)) as link:
+        found = link.definition(name).as_scenario()
+    _tell(json_file, "show", **found)
+    if json_file != STDOUT:
+        print(json_text(found))  # which is YAML, too
+
+
+@resources_app.command()
 def start(
     name: Annotated[str, typer.Argument(help="Of a behaviour that was uploaded.")],
     url: UrlOption = DEFAULT_URL,

@@ -16,6 +16,7 @@ from experiments.reservations.wire import (
     Alive,
     BehaviourData,
     CommandData,
+    DefinitionData,
     InstalledData,
     NameData,
     OwnerData,
@@ -28,7 +29,7 @@ from experiments.reservations.wire import (
     Verdict,
 )
 from experiments.reservations.wire_views import SnapshotData
-from models import TestbedError, UnknownName
+from models import Robot, TestbedError, UnknownName
 
 MAX_OWNERS = 2000
 """Owners that a server keeps at a time."""
@@ -52,17 +53,24 @@ class TooMany(TestbedError):
 class Desk:
     """Serves remote owners from one shared ledger; safe for threads as that is."""
 
-    def __init__(self, front: SharedLedger, *, max_priority: int = HIGHEST) -> None:
+    def __init__(
+        self,
+        front: SharedLedger,
+        *,
+        max_priority: int = HIGHEST,
+        robot: Robot | None = None,
+    ) -> None:
         """Begin without owners.
 
         Args:
             front: the ledger that they share.
             max_priority: the highest that those who register may ask with (AR-13).
+            robot: for which a station's schemas are checked, if there is one.
         """
         self._max_priority = max_priority
         self.front = front
         self._guests = Guests()
-        self.station = Station(front, max_priority)
+        self.station = Station(front, max_priority, robot)
         self._gone: list[str] = []
         with front.step() as (ledger, _):
             ledger.hear_at_once(self._hear)
@@ -170,6 +178,15 @@ class Desk:
                 for one in self.station.installed()
             ),
         )
+
+    def definition(self, name: str) -> DefinitionData:
+        """Return a behaviour that a station sent, for who plays it.
+
+        Raises:
+            UnknownName: there is none of this name.
+        """
+        found = self.station.definition(name)
+        return DefinitionData(behaviour=found.behaviour, library=found.library)
 
     def start(self, data: NameData) -> StartedData:
         """Start a behaviour that a station sent; this may wait.

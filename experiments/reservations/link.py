@@ -7,7 +7,7 @@ what it can do about it.
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -18,6 +18,7 @@ from experiments.reservations.guards import EPOCH_HEADER
 from experiments.reservations.shared_secret import check_sendable
 from experiments.reservations.wire import (
     CommandData,
+    DefinitionData,
     GivenData,
     InstalledData,
     NameData,
@@ -144,6 +145,11 @@ class ServerLink:
     def installed(self) -> InstalledData:
         """Return what a station sent that is there now."""
         return self.read(InstalledData, self.call("GET", "/rules"))
+
+    def definition(self, behaviour: str) -> DefinitionData:
+        """Return a behaviour that a station sent, in a scenario's words, to play it."""
+        answer = self.call("GET", f"/behaviours/{quote(behaviour, safe='')}")
+        return self.read(DefinitionData, answer)
 
     def start(self, behaviour: str) -> StartedData:
         """Start a behaviour by its name; wait as long as it waits for its resources."""

@@ -23,7 +23,7 @@ from experiments.reservations.guards import LOOPBACK_NAMES, Guard
 from experiments.reservations.server import MAX_BODY, Routes
 from experiments.reservations.shared_secret import check_secret
 from experiments.reservations.threaded import SharedLedger
-from models import BadInput
+from models import BadInput, Robot
 
 DEFAULT_PORT = 8640
 
@@ -85,6 +85,8 @@ class ReservationServer:
         front: SharedLedger,
         cfg: ServerCfg | None = None,
         listener: socket.socket | None = None,
+        *,
+        robot: Robot | None = None,
     ) -> None:
         """Take the address; nothing is answered yet.
 
@@ -92,12 +94,13 @@ class ReservationServer:
             front: the ledger to serve.
             cfg: where and to whom.
             listener: of `listen`, for who wants to know first that there is one.
+            robot: for which a station's schemas are checked, if there is one.
 
         Raises:
             BadInput: the address cannot be had.
         """
         cfg = cfg or ServerCfg()
-        desk = Desk(front, max_priority=cfg.max_priority)
+        desk = Desk(front, max_priority=cfg.max_priority, robot=robot)
         self._socket = listener or listen(cfg)
         self._routes = Routes(desk)
         hosts = {*LOOPBACK_NAMES, _in_url(cfg.host).lower()}

@@ -24,7 +24,7 @@ from experiments.reservations.resource_source import (
 )
 from experiments.reservations.serve import ReservationServer, ServerCfg, listen
 from experiments.reservations.threaded import SharedLedger
-from models import BadInput, UnknownName
+from models import BadInput, Robot, UnknownName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,12 +75,14 @@ def run_server(cfg: ServeCfg) -> None:
             ledger.add_virtual_owner(name, ledger.tick)
         if robot is not None:
             freeze_absent(ledger, robot, ledger.tick)
-        _serve(ledger, server_cfg, listener)
+        _serve(ledger, server_cfg, listener, robot)
 
 
-def _serve(ledger: Ledger, cfg: ServerCfg, listener: socket.socket) -> None:
+def _serve(
+    ledger: Ledger, cfg: ServerCfg, listener: socket.socket, robot: Robot | None
+) -> None:
     with SharedLedger(ledger) as front:
-        server = ReservationServer(front, cfg, listener)
+        server = ReservationServer(front, cfg, listener, robot=robot)
         print(server.url, flush=True)
         print(
             f"epoch {ledger.epoch}, {len(ledger.tree.all_leaves)} resources; the page "

@@ -11,6 +11,7 @@
     POST /release                gives back a token, or a part of it
     POST /authorise              asks, as a device, whether a command may pass
     POST /rules                  a station's file, installed whole or not at all; GET
+    GET  /behaviours/NAME        one of its behaviours, for who plays it
     POST /start                  starts one of its behaviours, by name; POST /stop
     POST /take-away              takes resources from all; POST /give-back
 
@@ -41,6 +42,7 @@ from experiments.reservations.wire import (
     MAX_WAIT_S,
     Alive,
     CommandData,
+    DefinitionData,
     GivenData,
     InstalledData,
     NameData,
@@ -209,6 +211,10 @@ class Routes:
         @app.post("/rules")
         def install(data: RulesData) -> InstalledData:  # reading takes a while
             return desk.install(data)
+
+        @app.get("/behaviours/{name:path}")
+        async def definition(name: str) -> DefinitionData:
+            return desk.definition(name)
 
         @app.post("/start")
         def start(data: NameData) -> StartedData:  # it may wait

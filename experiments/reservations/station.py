@@ -19,12 +19,13 @@ from controllers.resources.start_behaviour import (
     stop_behaviour,
 )
 from experiments.reservations.station_file import (
-    SETTLING,
+    Definition,
     StationRules,
     read_station,
 )
+from experiments.reservations.station_form import SETTLING
 from experiments.reservations.threaded import SharedLedger
-from models import TestbedError, UnknownName
+from models import Robot, TestbedError, UnknownName
 
 STATION = "station"
 """The virtual owner of what a station took away: it is there for nobody else."""
@@ -51,16 +52,20 @@ class Installed:
 class Station:
     """The rules and behaviours of one server; safe for threads as its front is."""
 
-    def __init__(self, front: SharedLedger, max_priority: int) -> None:
+    def __init__(
+        self, front: SharedLedger, max_priority: int, robot: Robot | None = None
+    ) -> None:
         """Begin without rules.
 
         Args:
             front: the ledger that all share.
             max_priority: the highest that anybody may ask with.
+            robot: whose resources the ledger has; None: no robot's.
         """
+        self._robot = robot
         self._front = front
         self._max_priority = max_priority
-        self._rules = StationRules(rules={}, behaviours={})
+        self._rules = StationRules(rules={}, behaviours={}, definitions={})
         self._running: dict[str, Running] = {}
         self._starting: set[str] = set()
         with front.step() as (ledger, tick):
@@ -107,7 +112,9 @@ class Station:
         for _ in range(TRIES):
             with self._front.step():
                 tree, taken, known = self._now(guests())
-            rules = read_station(text, name, tree, taken, known, self._max_priority)
+            rules = read_station(
+                text, name, tree, taken, known, self._max_priority, self._robot
+            )
             with self._front.step():
                 tree_now, taken_now, known = self._now(guests())
                 is_right = tree_now is tree and rules.goes_with(taken_now, known)
@@ -129,7 +136,12 @@ class Station:
         """Change everything, in one step; whatever can be wrong is looked at first."""
         habits = [rules.of(owner) for owner in guests.values()]
         old = self._rules.behaviours
-        gone = [n for n, one in old.items() if rules.behaviours.get(n) != one]
+        gone = [
+            name
+            for name, one in old.items()
+            if rules.behaviours.get(name) != one
+            or rules.definitions[name] != self._rules.definitions[name]
+        ]
         for name in gone:
             if name in self._starting:
                 raise Busy(f"behaviour {name!r} is starting; send it again soon.")
@@ -158,6 +170,17 @@ class Station:
                 has = running.has if running is not None and runs else ()
                 found.append(Installed(behaviour=behaviour, runs=runs, has=has))
         return tuple(found)
+
+    def definition(self, name: str) -> Definition:
+        """Return what was sent of a behaviour, or of a part of one.
+
+        Raises:
+            UnknownName: none of this name was sent.
+        """
+        found = self._rules.definitions
+        if name not in found:
+            raise UnknownName("Behaviour", name, found, "what a station sent")
+        return found[name]
 
     def start(self, name: str) -> Running:
         """Start a behaviour; this waits as long as the behaviour says.

@@ -10,6 +10,11 @@
         needs: [TTS, Right arm]
         optional: [Left leg]
         policy: {name: pause, within_s: 0.5}
+      - name: nod
+        schema: move               # needs what its motion moves
+        with: {motion: yes}
+    motions:
+      yes: {angles_deg: {HeadPitch: [[0.5, 10.0], [1.0, 0.0]]}}
 
 Its words are those of a scenario's behaviours; there is no code in it. `read_station`
 says all that is wrong in it at once, a line each, and changes nothing.
@@ -17,14 +22,15 @@ says all that is wrong in it at once, a line each, and changes nothing.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from controllers.resources.behaviours import Behaviour
 from controllers.resources.front import LedgerFront
 from controllers.resources.ledger import Ledger
+from controllers.resources.ledger_cfg import LedgerCfg
 from controllers.resources.owner import Owner
 from controllers.resources.policies import ConflictPolicy, Lock, make_policy
 from controllers.resources.resource_tree import ResourceTree
@@ -33,87 +39,32 @@ from controllers.resources.start_behaviour import (
     start_behaviour,
     stop_behaviour,
 )
-from controllers.resources.words import AskerTie, HolderTie, Preemption
-from experiments.reservations.wire import MAX_NAMES, Name
-from experiments.scenarios.form.base import Part, Priority
-from experiments.scenarios.form.behaviours import AnyPolicy, Percent
+from controllers.resources.words import AskerTie, HolderTie
+from controllers.schemas.waking import Waking
+from experiments.reservations.station_form import (
+    MOST,
+    SETTLING,
+    BehaviourForm,
+    OwnerForm,
+    ResourceForm,
+    StationFile,
+)
+from experiments.scenarios.form.behaviours import BehaviourForm as ScenarioBehaviour
 from experiments.scenarios.reading.notes import Notes
-from models.resource_node import ResourceKind
-from models.yaml_lines import FileErrors, Place, read_file
+from experiments.scenarios.reading.one_line import plain
+from experiments.scenarios.reading.read_asked import Asked, read_asked
+from experiments.scenarios.reading.read_behaviours import read_schema
+from experiments.scenarios.reading.scene import Scene
+from models import Robot
+from models.build_library import build_library
+from models.library_problems import KnownNames, library_problems
+from models.library_yaml import LibraryForm
+from models.yaml_lines import FileErrors, Place, ReadFile, read_file
 
-LONGEST_WAIT_S = 60.0
-"""Longest wait of a behaviour at its start: its station waits as long."""
-
-MOST = 500
-"""Entries of a list, and behaviours of a file with all their parts."""
-
-SETTLING = {"preemption", "retry_s", "overtake_s"}
-"""Keys of the file that are fields of `LedgerCfg`."""
-
-Wait = Annotated[float, Field(ge=0.0, le=LONGEST_WAIT_S)]
-Period = Annotated[float, Field(ge=0.01, le=3600.0)]
-Names = Annotated[list[Name], Field(max_length=MAX_NAMES)]
-
-
-class OwnerForm(Part):
-    """What holds for an owner that registers by a name, whatever it says itself."""
-
-    name: Name
-    priority: Priority | None = None
-    """From 0, low, to 9, high."""
-    max_priority: Priority | None = None
-    """The highest that its requests may have."""
-    policy: AnyPolicy | None = None
-    """What is answered for it who wants what it holds."""
-    timeout_s: Annotated[float, Field(ge=0.0, le=86_400.0)] | None = None
-    """Longest wait of its requests, in s."""
-    asker_tie: Annotated[AskerTie, Field(strict=False)] | None = None
-    holder_tie: Annotated[HolderTie, Field(strict=False)] | None = None
-
-
-class BehaviourForm(Part):
-    """A behaviour as data, with the words of a scenario's (RM-47, RM-50, RM-58)."""
-
-    name: Name
-    needs: Names = Field(default_factory=list)
-    """Resources without which it does not run."""
-    optional: Names = Field(default_factory=list)
-    """Resources that it takes if they are free."""
-    rates: dict[Name, Percent] = Field(default_factory=dict)
-    """Cumulative resource, such as CPU, to the rate that it must have, in percent."""
-    children: "list[BehaviourForm]" = Field(default_factory=list, max_length=MOST)
-    """Its parts, to which all that it takes is open."""
-    policy: AnyPolicy | None = None
-    """What it answers who wants what it holds: lock, stop, pause or callback."""
-    priority: Priority = 0
-    timeout_s: Wait = 0.0
-    """How long it waits for its resources, in s."""
-    runs_regardless: bool = False
-    """Whether it runs without its needs too."""
-    needs_all_children: bool = False
-    """Whether it runs only if all its children do."""
-
-
-class ResourceForm(Part):
-    """A resource beside those of the robot, such as a ball."""
-
-    name: Name
-    parent: Name
-    kind: Annotated[ResourceKind, Field(strict=False)] = ResourceKind.EXCLUSIVE
-
-
-class StationFile(Part):
-    """The whole file; rules that it leaves out are those that the server began with."""
-
-    preemption: Annotated[Preemption, Field(strict=False)] | None = None
-    """Whether a strictly higher priority takes what a holder keeps."""
-    retry_s: Period | None = None
-    """Period at which holders are told again of those who wait, in s (RM-19)."""
-    overtake_s: Annotated[float, Field(ge=0.0, le=3600.0)] | None = None
-    """How long a request that waits may be passed by equals, in s."""
-    resources: list[ResourceForm] = Field(default_factory=list, max_length=MOST)
-    owners: list[OwnerForm] = Field(default_factory=list, max_length=MOST)
-    behaviours: list[BehaviourForm] = Field(default_factory=list, max_length=MOST)
+NO_ROBOT = (
+    "this server has no robot to check it for; serve one with --robot, or send needs "
+    "in the place of a schema."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +90,16 @@ class OwnerRule:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Definition:
+    """A behaviour as data, for who plays it."""
+
+    behaviour: Mapping[str, Any]
+    """In a scenario's words, with the needs that follow from its schema."""
+    library: Mapping[str, Any] = field(default_factory=dict)
+    """Sections of entries that came in its file; of a behaviour with a schema."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class StationRules:
     """A file that is right."""
 
@@ -149,6 +110,8 @@ class StationRules:
     """By owner."""
     behaviours: dict[str, Behaviour]
     """By name; those of the top level."""
+    definitions: dict[str, Definition]
+    """By name, with all parts: what the file says of each."""
 
     def of(self, owner: Owner) -> Owner:
         """Return an owner's habits under its rule, if there is one.
@@ -177,6 +140,7 @@ def read_station(
     taken: frozenset[str],
     guests: frozenset[str],
     max_priority: int,
+    robot: Robot | None = None,
 ) -> StationRules:
     """Return what a file says, all of it checked.
 
@@ -187,6 +151,7 @@ def read_station(
         taken: names of owners that no behaviour may have, nor a rule.
         guests: names of owners that no behaviour may have, but a rule.
         max_priority: the highest that anybody may ask with at this server.
+        robot: for which schemas are checked; None: there is none, and no schema.
 
     Raises:
         FileErrors: all that is wrong in it, a line each, with `file:line`.
@@ -195,7 +160,7 @@ def read_station(
     if file.value is None:
         raise FileErrors(file.errors())
     notes = Notes()
-    reader = _Reader(file.value, notes, tree, taken, guests, max_priority)
+    reader = _Reader(file, file.value, robot, notes, tree, taken, guests, max_priority)
     rules = reader.read()
     file.refuse(notes.problems)
     return rules
@@ -206,7 +171,9 @@ class _Reader:
 
     def __init__(
         self,
+        read: ReadFile[StationFile],
         file: StationFile,
+        robot: Robot | None,
         notes: Notes,
         tree: ResourceTree,
         taken: frozenset[str],
@@ -214,7 +181,12 @@ class _Reader:
         max_priority: int,
     ) -> None:
         self._guests = guests
+        self._read = read
         self._file = file
+        self._robot = robot
+        sections = [name for name in LibraryForm.model_fields if name in read.tree]
+        self._library = {name: plain(read.tree[name]) for name in sections}
+        self._definitions: dict[str, Definition] = {}
         self._notes = notes
         self._tree = tree
         self._taken = taken
@@ -229,6 +201,7 @@ class _Reader:
         rules: dict[str, OwnerRule] = {}
         for i, owner in enumerate(self._file.owners):
             rules[owner.name] = self._rule(owner, ("owners", i))
+        self._scene = self._make_scene()
         behaviours = [
             self._behaviour(form, ("behaviours", i))
             for i, form in enumerate(self._file.behaviours)
@@ -248,6 +221,7 @@ class _Reader:
             resources=tuple(self._file.resources),
             rules=rules,
             behaviours={one.name: one for one in behaviours if one is not None},
+            definitions=self._definitions,
         )
 
     def _resource(self, form: ResourceForm, place: Place) -> None:
@@ -287,11 +261,8 @@ class _Reader:
                 "for the behaviour.",
             )
         self._priority(form.priority, (*place, "priority"))
-        for key, names in (("needs", form.needs), ("optional", form.optional)):
-            for i, name in enumerate(names):
-                self._notes.attempt((*place, key, i), self._tree.node, name)
-        for name in form.rates:
-            self._notes.attempt((*place, "rates", name), self._tree.node, name)
+        asked = self._asked(form, place)
+        self._define(form, asked, place)
         parts = [
             self._behaviour(child, (*place, "children", i))
             for i, child in enumerate(form.children)
@@ -301,9 +272,9 @@ class _Reader:
         def build() -> Behaviour:
             return Behaviour(
                 name=form.name,
-                essential=tuple(form.needs),
-                rates=dict(form.rates),
-                optional=tuple(form.optional),
+                essential=asked.needs,
+                rates=asked.rates,
+                optional=asked.optional,
                 parts=tuple(part for part in parts if part is not None),
                 runs_regardless=form.runs_regardless,
                 needs_all_parts=form.needs_all_children,
@@ -316,6 +287,88 @@ class _Reader:
         if built is not None:
             self._built.append((place, built))
         return built
+
+    def _make_scene(self) -> Scene | None:
+        """Return the robot with the entries of the file; None without a robot."""
+        robot, file = self._robot, self._file
+        if robot is None:
+            for section in self._library:
+                self._notes.add((section,), NO_ROBOT)
+        if robot is None or not (self._library or _use_schemas(file.behaviours)):
+            return None
+        left_out = self._read.left_out
+        known = KnownNames.of_library(robot.library).with_left_out(left_out)
+        problems = library_problems(file, robot, known)
+        self._notes.problems += problems
+        is_right = not problems and not {p[0] for p in left_out} & {*self._library}
+        if is_right:
+            more = robot.library.with_more(build_library(file, robot))
+            robot = replace(robot, library=more)
+        return Scene(
+            robot=robot,
+            tree=self._tree,
+            tick_s=LedgerCfg().tick_s,
+            duration_ticks=1,
+            notes=self._notes,
+            line_of=lambda _: 0,
+            is_library_right=is_right,
+        )
+
+    def _asked(self, form: BehaviourForm, place: Place) -> Asked:
+        """Return what a behaviour asks for: as it says, or else as its schema does."""
+        if form.schema_ is not None:
+            return self._asked_by_schema(form, form.schema_, place)
+        if form.with_:
+            text = (
+                "with is for a schema's parameters; name the schema, or leave it out."
+            )
+            self._notes.add((*place, "with"), text)
+        needs, optional = form.needs or [], form.optional or []
+        for key, names in (("needs", needs), ("optional", optional)):
+            for i, name in enumerate(names):
+                self._notes.attempt((*place, key, i), self._tree.node, name)
+        for name in form.rates or ():
+            self._notes.attempt((*place, "rates", name), self._tree.node, name)
+        return Asked(
+            needs=tuple(needs), optional=tuple(optional), rates=dict(form.rates or {})
+        )
+
+    def _asked_by_schema(self, form: BehaviourForm, schema: str, place: Place) -> Asked:
+        if form.children:
+            self._notes.add(
+                (*place, "children"),
+                f"the children of schema {schema!r} would compete where it is played, "
+                "and not have what they need all at once; give each a start of its "
+                "own, or put them into a scenario.",
+            )
+        if self._scene is None:
+            self._notes.add((*place, "schema"), NO_ROBOT)
+            return Asked()
+        same = ScenarioBehaviour.model_construct(
+            name=form.name,
+            schema_=schema,
+            with_=form.with_,
+            needs=form.needs,
+            optional=form.optional,
+            rates=form.rates,
+        )
+        self._notes.attempt((*place, "name"), Waking, schema=schema, name=form.name)
+        found, parameters = read_schema(same, place, self._notes)
+        return read_asked(same, place, found, parameters, self._scene)
+
+    def _define(self, form: BehaviourForm, asked: Asked, place: Place) -> None:
+        said = reduce(getitem, place, self._read.tree)
+        asks = {"needs": asked.needs, "optional": asked.optional, "rates": asked.rates}
+        behaviour = plain({**said, **asks})
+        if form.schema_ is None:
+            self._definitions[form.name] = Definition(behaviour=behaviour)
+            return
+        fields = ScenarioBehaviour.model_fields.items()
+        keys = [field.alias or name for name, field in fields]
+        self._definitions[form.name] = Definition(
+            behaviour={key: behaviour[key] for key in keys if key in behaviour},
+            library=self._library,
+        )
 
     def _try(self, place: Place, behaviour: Behaviour, front: LedgerFront) -> None:
         """Ask for what a behaviour needs, at a ledger on which nothing else happens."""
@@ -356,3 +409,7 @@ class _Reader:
             return self._notes.attempt(here, make_policy, given)
         settings: dict[str, Any] = given.model_dump(exclude_unset=True)
         return self._notes.attempt(here, make_policy, settings.pop("name"), **settings)
+
+
+def _use_schemas(forms: list[BehaviourForm]) -> bool:
+    return any(f.schema_ is not None or _use_schemas(f.children) for f in forms)

@@ -4,7 +4,8 @@ Each is a frozen model that refuses unknown fields; each number says its unit. T
 travel as text, whole only to their owner.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -302,6 +303,19 @@ class BehaviourData(_Data):
     has: tuple[str, ...] = ()
     """Leaves that it had at its start, if it runs."""
     parts: tuple[str, ...] = ()
+
+
+class DefinitionData(_Data):
+    """A behaviour that a station sent, in the words of a scenario file."""
+
+    behaviour: Mapping[str, Any]
+    """Name, schema, parameters, habits, and the needs that follow from the schema."""
+    library: Mapping[str, Any] = {}
+    """Sections with the motions, lights, sounds, commands, ways of its file."""
+
+    def as_scenario(self) -> dict[str, Any]:
+        """Return the sections of a scenario file that are all of it."""
+        return {**self.library, "behaviours": [self.behaviour]}
 
 
 class InstalledData(_Data):

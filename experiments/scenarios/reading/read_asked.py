@@ -1,6 +1,7 @@
 """What a behaviour of a file asks for: what the file says, or else its schema."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from controllers.resources.ledger import Ledger
@@ -18,12 +19,22 @@ from models.yaml_lines import Place
 class Asked:
     """Resources by their names."""
 
-    needed: tuple[str, ...]
-    """Without which it does not act."""
-    names: tuple[str, ...]
-    """All of them."""
-    is_certain: bool
+    needs: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """Cumulative resource to the rate that it must have, in percent."""
+    is_certain: bool = True
     """Whether there are no others; not where something in the behaviour is wrong."""
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Without which it does not act."""
+        return (*self.needs, *self.rates)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.needs, *self.optional, *self.rates)
 
 
 def read_asked(
@@ -66,8 +77,9 @@ def read_asked(
             rates=rates,
         )
     return Asked(
-        needed=(*(needs or ()), *rates),
-        names=names,
+        needs=needs or (),
+        optional=optional or (),
+        rates=rates,
         is_certain=is_certain and is_right,
     )
 

@@ -8,6 +8,7 @@ from controllers.schemas.registry import SchemaClass, schema_class
 from controllers.schemas.states import Kind
 from experiments.scenarios.form.behaviours import BehaviourForm
 from experiments.scenarios.plan.scenario import Behaviour
+from experiments.scenarios.reading.notes import Notes
 from experiments.scenarios.reading.one_line import plain
 from experiments.scenarios.reading.read_asked import read_asked
 from experiments.scenarios.reading.read_parameters import read_parameters
@@ -47,6 +48,24 @@ def walk_forms(
     for i, form in enumerate(forms):
         yield (*place, i), form
         yield from walk_forms(form.children, (*place, i, "children"))
+
+
+def read_schema(
+    form: BehaviourForm, place: Place, notes: Notes
+) -> tuple[SchemaClass | None, Any]:
+    """Return the schema and its parameters, tested value by value; None: wrong."""
+    found = notes.attempt((*place, "schema"), schema_class, form.schema_)
+    if found is None:
+        return None, None
+    if found.kind is Kind.PERCEPTIVE and (form.children or form.needs):
+        key = "children" if form.children else "needs"
+        notes.add(
+            (*place, key),
+            f"schema {form.schema_!r} is perceptive: it commands nothing and wakes "
+            f"nobody, so it has no {key}; leave them out.",
+        )
+    given = plain(form.with_)
+    return found, read_parameters(found.info, given, (*place, "with"), notes)
 
 
 def _check_names(forms: list[BehaviourForm], scene: Scene) -> None:
@@ -112,29 +131,11 @@ class _Reader:
             line=self._scene.line_of(place),
         )
 
-    def _schema(
-        self, form: BehaviourForm, place: Place
-    ) -> tuple[SchemaClass | None, Any]:
-        """Return the schema and its parameters, tested value by value; None: wrong."""
-        found = self._notes.attempt((*place, "schema"), schema_class, form.schema_)
-        if found is None:
-            return None, None
-        if found.kind is Kind.PERCEPTIVE and (form.children or form.needs):
-            key = "children" if form.children else "needs"
-            self._notes.add(
-                (*place, key),
-                f"schema {form.schema_!r} is perceptive: it commands nothing and wakes "
-                f"nobody, so it has no {key}; leave them out.",
-            )
-        given = plain(form.with_)
-        here = (*place, "with")
-        return found, read_parameters(found.info, given, here, self._notes)
-
     def _tell(
         self, form: BehaviourForm, place: Place, path: str, *, is_top: bool
     ) -> None:
         """Let the scene know of it."""
-        schema, parameters = self._schema(form, place)
+        schema, parameters = read_schema(form, place, self._notes)
         asked = read_asked(form, place, schema, parameters, self._scene)
         names = asked.names if asked.is_certain else (self._scene.tree.root.name,)
         self._scene.roles[path] = Role(

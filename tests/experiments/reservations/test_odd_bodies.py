@@ -111,6 +111,7 @@ def test_every_route_answers_an_odd_body_with_a_sentence() -> None:
             for odd in ("9" * 5000, "NaN", "-1", "x" * 5000, "%00"):
                 check_answer(await http.get(f"/owner/requests/{odd}"))
                 check_answer(await http.get(f"/{odd}"))
+                check_answer(await http.get(f"/behaviours/{odd}"))
                 check_answer(await http.get(f"/owner/requests/1?wait_s={odd}"))
                 check_answer(await http.get("/rules", headers={"owner-key": odd}))
                 check_answer(await http.post("/rules", headers={"content-length": odd}))
