@@ -65,7 +65,7 @@ class Run:
     def frame(self) -> "pd.DataFrame":
         """All rows: index simulated time in s, columns such as `q.LKneePitch`."""
         frames = [
-            _read_part(path) for path in sorted(self.folder.glob("part-*.parquet"))
+            read_part(path) for path in sorted(self.folder.glob("part-*.parquet"))
         ]
         return _join(frames, tuple(self.meta.columns))
 
@@ -73,7 +73,7 @@ class Run:
     def last_second(self) -> "pd.DataFrame | None":
         """The rows at full rate before a failure, or None when there was none."""
         path = self.folder / LAST_SECOND_FILE
-        return _read_part(path) if path.exists() else None
+        return read_part(path) if path.exists() else None
 
     def channel(self, name: str) -> "pd.DataFrame":
         """Return the columns of one channel, under the names of its members.
@@ -161,7 +161,7 @@ def _event(line: str) -> Event | None:
     """Return what a line tells; None where no recorder has written it."""
     try:
         data = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     match data:
         case {"kind": str(kind), "time_s": int() | float() as time_s, "data": dict()}:
@@ -169,8 +169,8 @@ def _event(line: str) -> Event | None:
     return None
 
 
-def _read_part(path: Path) -> "pd.DataFrame":
-    """Read one part.
+def read_part(path: Path) -> "pd.DataFrame":
+    """Read one part of a run's rows: numbers, by times in s that are known.
 
     Raises:
         BadInput: it was damaged after it had been written.
@@ -187,7 +187,27 @@ def _read_part(path: Path) -> "pd.DataFrame":
             f"{path} cannot be read: {cause}. A part is written whole, so the file was "
             f"damaged later; bring it back, or move it away to read the others."
         ) from error
+    problem = _problem_of(path, frame)
+    if problem is not None:
+        raise BadInput(
+            f"{path} is damaged: {problem}; bring it back, or move it away to read the "
+            "others."
+        )
     return frame.set_index(TIME_COLUMN)
+
+
+def _problem_of(path: Path, frame: "pd.DataFrame") -> str | None:
+    """Return what no recorder writes into a part; None: all is well."""
+    if path.is_dir():
+        return "it is a folder"
+    if TIME_COLUMN not in frame:
+        return f"it has no column {TIME_COLUMN}"
+    for name, kind in frame.dtypes.items():
+        if getattr(kind, "kind", "O") not in "fiu":
+            return f"column {name} holds no numbers"
+    if not np.isfinite(frame[TIME_COLUMN]).all():
+        return f"column {TIME_COLUMN} holds what is no time"
+    return None
 
 
 def _join(frames: "list[pd.DataFrame]", columns: tuple[str, ...]) -> "pd.DataFrame":

@@ -196,7 +196,7 @@ def _read_description(path: Path) -> Any:
         said = json.loads(described.read_text(encoding="utf-8"))
         if not all(isinstance(said[key], dict) for key in _MAPPINGS):
             raise ValueError("a part of it is no mapping")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(
             f"{described} is no description of a golden run: {error!r}. Make it anew "
             f"by pytest with {OPTION}."

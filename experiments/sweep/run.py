@@ -140,7 +140,7 @@ def _run_stage(
 
     def left() -> Iterator[Trial]:
         for trial in trials:
-            record = store.read(trial.key)
+            record = store.read(trial)
             if record is None or record.result is None:
                 yield trial
             else:

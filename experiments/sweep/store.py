@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from experiments.sweep.identity import differences, identity
 from experiments.sweep.spec import SweepSpec
-from experiments.sweep.trial import Trial, TrialOutcome
+from experiments.sweep.trial import Trial, TrialOutcome, robot_of
 from models import BadInput
 from models.files import read_bytes, told_if_not_written, why
 from models.tables import json_as
@@ -245,19 +245,24 @@ class TrialStore:
         data = {"format": FORMAT, **vars(record)}
         write_whole(self._path(trial.key), data)
 
-    def read(self, key: str) -> TrialRecord | None:
-        """Return what is known of a trial; None where it has no whole file."""
+    def read(self, trial: Trial) -> TrialRecord | None:
+        """Return what is known of a trial; None where no whole file tells of it."""
         try:
-            return read_record(self._path(key))
+            record = read_record(self._path(trial.key))
         except BadInput:
             return None  # it runs again
+        names = ("key", "number", "robot", "parameters", "seed")
+        is_it = all(getattr(record, name) == getattr(trial, name) for name in names)
+        return record if is_it else None
 
     def records(self) -> list[TrialRecord]:
         """Return the records of all trials that have one, in the sweep's order."""
-        paths = (self.folder / TRIALS).glob("*.json")
-        found = [self.read(path.stem) for path in paths]
-        by_number = {record.number: record for record in found if record is not None}
-        return [by_number[number] for number in sorted(by_number)]
+        keys = {path.stem for path in (self.folder / TRIALS).glob("*.json")}
+        numbers = {robot_of(key) for key in keys}
+        robots = [robot for robot in range(self._spec.robots) if robot in numbers]
+        trials = (trial for trial in self._spec.trials(robots) if trial.key in keys)
+        found = map(self.read, trials)
+        return [record for record in found if record is not None]
 
     def _path(self, key: str) -> Path:
         return self.folder / TRIALS / f"{key}.json"

@@ -160,7 +160,28 @@ def read_sweep(path: Path | str) -> Sweep:
     meta = sweep_meta(file, text)
     spec = str(meta.pop("spec"))
     frame = table.to_pandas()
+    _check_columns(file, frame)
     for name in OUTCOMES:  # what an older version did not know yet
         if name not in frame:
             frame[name] = float("nan")
     return Sweep(frame=frame, spec=spec, meta=meta)
+
+
+def _check_columns(file: Path, frame: "pd.DataFrame") -> None:
+    """Refuse a table that no sweep has written.
+
+    Raises:
+        BadInput: a column is missing, or holds something else.
+    """
+    for name in ("trial", "robot", "controller", "error"):
+        if name not in frame:
+            raise BadInput(f"{file} is damaged: it has no column {name}.")
+    fields = tuple(f"{field}." for field in JOINT_OUTCOMES)
+    for name in map(str, frame.columns):
+        values = frame[name]
+        is_outcome = name in {"robot", *OUTCOMES} or name.startswith(fields)
+        if name in _TEXTS or not is_outcome:
+            continue
+        is_number = values.dtype.kind in "fiub" or bool(values.isna().all())
+        if not is_number:
+            raise BadInput(f"{file} is damaged: its column {name} holds no numbers.")

@@ -128,3 +128,9 @@ class TrialOutcome:
     def lost(cls, reason: str) -> "TrialOutcome":
         """Return the outcome of a trial that no worker could finish."""
         return cls(result=None, error=reason)
+
+
+def robot_of(key: str) -> int | None:
+    """Return the robot's number in the name of a trial's file; None: it is none."""
+    number, *_ = key.partition("-")
+    return int(number) if number.isdecimal() else None

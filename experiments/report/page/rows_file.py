@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 from experiments.report.page.numbers import duration
 from models import BadInput
-from models.files import check_kind
 from sim.channels import TIME_COLUMN
-from sim.run_folder import Run
+from sim.run_folder import Run, read_part
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,14 +54,12 @@ def _part_numbers(run: Run) -> list[str]:
 def _undamaged(run: Run, problems: list[str]) -> "pd.DataFrame":
     """Read part by part, without those that cannot be read."""
     import pandas as pd  # noqa: PLC0415  # slow, and rarely needed
-    import pyarrow as pa  # noqa: PLC0415  # likewise
 
     frames = []
     for path in sorted(run.folder.glob("part-*.parquet")):
         try:
-            check_kind(path)
-            frames.append(pd.read_parquet(path).set_index(TIME_COLUMN))
-        except (OSError, ValueError, KeyError, pa.ArrowException):
+            frames.append(read_part(path))
+        except BadInput:
             problems.append(f"{path.name} is damaged and was left out.")
     if not frames:
         names = [column for column in run.meta.columns if column != TIME_COLUMN]

@@ -293,7 +293,7 @@ def _read_json(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:
     except FileNotFoundError:
         warnings.append(f"{path.name} is missing.")
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         warnings.append(f"{path.name} cannot be read: {why(error)}.")
         return None
     if not isinstance(data, dict):

@@ -12,6 +12,8 @@ from experiments.sweep.trial import Value
 from experiments.sweep.values import Choice, Fixed, Grid, Normal, Uniform, Values
 from models import BadInput
 
+NO_PARAMETERS = {"robot", "robots", "seed", "pushes", "fast_forward", "keep"}
+"""Keys of an identity that are said elsewhere."""
 MOST_JOINTS = 3
 """Joints that are named one by one."""
 
@@ -87,9 +89,14 @@ def _value(value: object) -> Value:
 
 def _lines(identity: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     known = [
-        (*name.partition(".")[::2], words_of(values))
+        (
+            *name.partition(".")[::2],
+            f"damaged: {data!r:.60}"
+            if (values := values_from(data)) is None
+            else words_of(values),
+        )
         for name, data in identity.items()
-        if (values := values_from(data)) is not None
+        if name not in NO_PARAMETERS
     ]
     for (name, words), alike in groupby(known, lambda line: (line[0], line[2])):
         joints = [joint for _, joint, _ in alike]

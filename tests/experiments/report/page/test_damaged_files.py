@@ -6,10 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from experiments.report.page.run_source import read_source
 from experiments.report.page.section import section_of
+from experiments.report.page.sweep.settings import parameter_table
 from experiments.sweep.run import run_sweep
 from experiments.sweep.store import SWEEP_FILE, TRIALS
 from experiments.sweep.summary_source import read_folder
@@ -207,3 +210,99 @@ def test_a_damaged_description_of_a_sweep_is_told(
     assert found.sweep.frame.equals(whole.frame)
     with pytest.raises(BadInput, match="or give another folder by --out"):
         run_sweep(spec, folder, work=heat)
+
+
+def test_a_damaged_parameter_is_told_on_the_page(tmp_path: Path) -> None:
+    folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
+    run_sweep(spec, folder, work=heat)
+    (folder / TABLE_FILE).unlink()
+    damage(folder / SWEEP_FILE, ("identity", "slope_deg"), {"uniform": {"low": "x"}})
+    rows = [row.cells for row in parameter_table(read_folder(folder).sweep).rows]
+    (told,) = (words for name, _, words in rows if name == "slope_deg")
+    assert told == "damaged: {'uniform': {'low': 'x'}}"
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [(("parameters", "posture"), 3.0), (("number",), 1), (("key",), "another")],
+)
+def test_a_file_that_tells_of_another_trial_is_made_again(
+    tmp_path: Path, place: tuple[str, ...], value: object
+) -> None:
+    """Its types are right; a table of both would be wrong, or none."""
+    folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
+    whole = run_sweep(spec, folder, work=heat)
+    path = min((folder / TRIALS).glob("*.json"))
+    damage(path, place, value)
+    again = []
+
+    def work(trial: Trial) -> TrialOutcome:
+        again.append(trial.key)
+        return heat(trial)
+
+    assert run_sweep(spec, folder, work=work).frame.equals(whole.frame)
+    assert again == [path.stem]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "says"),
+    [
+        ("settled_s", "x", "its column settled_s holds no numbers"),
+        ("controller", None, "it has no column controller"),
+    ],
+)
+def test_a_damaged_table_gives_way_to_the_trials(
+    tmp_path: Path, column: str, value: str | None, says: str
+) -> None:
+    folder, spec = tmp_path / "out", spec_of(tmp_path, PAIRS)
+    whole = run_sweep(spec, folder, work=heat)
+    table = pq.read_table(folder / TABLE_FILE)
+    i = table.column_names.index(column)
+    if value is None:
+        table = table.remove_column(i)
+    else:
+        table = table.set_column(i, column, pa.array([value] * table.num_rows))
+    pq.write_table(table, folder / TABLE_FILE)
+    found = read_folder(folder)
+    assert (
+        f"{TABLE_FILE} is damaged: {says}. The trials' files are read."
+        in (found.problems[0])
+    )
+    assert found.sweep.frame.equals(whole.frame)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "says"),
+    [
+        ("q.HeadYaw", "x", "column q.HeadYaw holds no numbers"),
+        ("time_s", float("nan"), "column time_s holds what is no time"),
+        ("time_s", None, "it has no column time_s"),
+        (None, None, "it is a folder"),
+    ],
+)
+def test_a_damaged_part_is_told_by_every_reader(
+    copy_of: Copy, column: str | None, values: object, says: str
+) -> None:
+    folder = copy_of("odd")
+    path = folder / "smart" / "part-00000.parquet"
+    table = pq.read_table(path)
+    if column is None:
+        path.unlink()
+        path.mkdir()
+    else:
+        i = table.column_names.index(column)
+        table = table.remove_column(i)
+        if values is not None:
+            table = table.append_column(column, pa.array([values] * table.num_rows))
+        pq.write_table(table, path)
+    with pytest.raises(BadInput, match=f"{re.escape(str(path))} is damaged: {says}"):
+        _ = read_run(folder / "smart").frame
+    told = "part-00000.parquet is damaged and was left out."
+    assert any(told in warning for warning in read_source(folder).warnings)
+
+
+def test_a_line_of_events_that_is_too_deep_is_damaged(copy_of: Copy) -> None:
+    path = copy_of("odd") / "smart" / "events.jsonl"
+    deep = '{"a": ' * 3000 + "1" + "}" * 3000
+    path.write_text(f"{deep}\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
+    assert read_run(path.parent).damaged_events == 1
