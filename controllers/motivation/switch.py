@@ -74,8 +74,8 @@ class Switch:
             reactions: event to what it changes when it is recognised.
             rate: of learning from praise and scolding, in [0, 1].
             practice: of learning from completion alone, in [0, 1]: what is done comes
-                that much nearer to 100 %. The document says that learning hears of
-                completion, and not what it makes of it.
+                that much nearer to 100 %. The document says that learning changes the
+                probabilities by it, and not which way or by how much; 0: it does not.
 
         Raises:
             BadInput: two models have one priority.

@@ -69,14 +69,14 @@ class MotivatedParameters:
     """Of what was recognised, as the size of a ball."""
     quiet_s: float = 0.0
     """Models decide when something is recognised, and when nothing was for this time
-    in s; 0: at every look."""
+    in s; 0: at every look, as who refers to emotions and drives in each period."""
     lesson: Lesson | None = None
     """What somebody says to what it did last; it counts once, as `hears` does."""
     rate: float = 0.1
     """Of learning, in [0, 1]."""
-    practice: float = 0.0
+    practice: float = 0.01
     """Of learning from completion alone, in [0, 1]: what a child finished becomes that
-    much more likely."""
+    much more likely. A tenth of `rate`: one lesson outweighs ten completions."""
 
     def __post_init__(self) -> None:
         """Refuse models and names that there are not.
