@@ -53,7 +53,7 @@ class Passing(Judge):
         if record is not None:
             self._waiting[event.stream] = 0
         elif event.refused is NotReceived.NO_TOKEN:
-            if self._has_right(event.token, event.leaves):
+            if event.is_genuine and self._has_right(event.token, event.leaves):
                 yield "I-24", f"{name} is refused, but has its right"
         elif event.refused is NotReceived.IN_USE:
             if not self._records.users(event.leaves):

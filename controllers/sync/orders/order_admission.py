@@ -18,6 +18,7 @@ from controllers.sync.streams.stream_maker import StreamMaker
 from models.library import Library, Motion, Unit
 
 Tokens = Token | Mapping[Unit, Token]
+"""One for all units, or one for each; who has none is refused."""
 
 
 class OrderAdmission:
@@ -110,7 +111,7 @@ class OrderAdmission:
     def _new(
         self, handle: OrderHandle, outputs: OutputSet, tokens: Tokens
     ) -> PendingOrder:
-        if isinstance(tokens, Token):
+        if not isinstance(tokens, Mapping):
             tokens = dict.fromkeys(outputs.units, tokens)
         order = PendingOrder(handle=handle, outputs=outputs, tokens=tokens)
         if outputs.motion is not None:

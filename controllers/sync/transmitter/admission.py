@@ -1,6 +1,7 @@
 """Which streams the transmitter takes, and why not the others."""
 
 from controllers.resources.ledger import Ledger
+from controllers.resources.tokens import Token
 from controllers.sync.streams.stream import Stream
 from controllers.sync.transmitter.member import Member
 from controllers.sync.transmitter.rights import lost_right
@@ -8,6 +9,7 @@ from controllers.sync.transmitter.running import Running
 from controllers.sync.transmitter.waiting_groups import WaitingGroups
 from controllers.sync.transmitter.words import EndReason, NotReceived, StreamState
 from models import BadInput
+from models.real_numbers import short
 
 ENDS_GROUP = (NotReceived.GROUP_EXCEEDS, NotReceived.DOUBLED_MEMBER)
 """Refusals that end the whole group, since it can never be right (reading of SY-8)."""
@@ -35,7 +37,8 @@ class Admission:
 
         Raises:
             UnknownName: it has a leaf that the ledger does not know.
-            BadInput: one of its leaves is a composite, or it follows its own group.
+            BadInput: its token is none, one of its leaves is a composite, or it follows
+                its own group.
         """
         refused = self._without_right(member) or self._out_of_place(member, tick)
         if refused is not None:
@@ -92,6 +95,11 @@ class Admission:
 
 
 def _check_leaves(ledger: Ledger, stream: Stream) -> None:
-    """Let the ledger raise on what is no leaf."""
+    """Raise on what is no token; let the ledger raise on what is no leaf."""
+    if type(stream.token) is not Token:
+        raise BadInput(
+            f"token of {stream.label!r} is {short(stream.token)}; give that of a "
+            "reservation of all its leaves."
+        )
     for leaf in stream.leaves:
         ledger.authorise(None, leaf)

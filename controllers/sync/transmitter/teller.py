@@ -58,6 +58,7 @@ class Teller:
                 after=None if member.after is None else member.after.number,
                 is_interrupt=member.is_interrupt,
                 refused=refused,
+                is_genuine=self._ledger.is_genuine(stream.token),
             )
         )
 

@@ -36,6 +36,8 @@ class StreamReceived(Event):
     is_interrupt: bool
     refused: NotReceived | None
     """Why it was not received; None: it was."""
+    is_genuine: bool = True
+    """Whether the token was issued with this secret, by this manager."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

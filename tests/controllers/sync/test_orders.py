@@ -1,17 +1,22 @@
 """Orders: which are refused, how they follow each other, and how they end."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 
+from controllers.resources.invariants import JUDGES, Checker
+from controllers.sync.invariants import SYNC_JUDGES
 from controllers.sync.orders.order_handle import OrderHandle
 from controllers.sync.orders.output_set import OutputSet, look_up
 from controllers.sync.orders.pipeline_cfg import Enable
 from controllers.sync.orders.pipeline_trace import OrderReceived, PrepSent
 from controllers.sync.orders.pipeline_words import NotOrdered
 from controllers.sync.orders.posture_way import find_way
-from controllers.sync.transmitter.sync_tag import GroupKey
+from controllers.sync.streams.effector_leaves import effector_leaves
+from controllers.sync.streams.light_stream import LightStream
+from controllers.sync.transmitter.sync_tag import GroupKey, SyncTag
 from controllers.sync.transmitter.trace import Sent, StreamReceived
 from controllers.sync.transmitter.words import EndReason, StreamState
 from models import BadInput, Robot, UnknownName
@@ -522,3 +527,47 @@ def test_where_the_rest_of_it_is_there_a_part_ends_in_its_posture(nao: Robot) ->
     line.slots(30)
     assert handle.reason is EndReason.DONE
     assert line.controller.present_posture == "Stand"
+
+
+@pytest.mark.requirement("I-14", "AR-11")
+def test_who_comes_without_a_token_is_refused(nao: Robot) -> None:
+    """By orders; a stream without one is nobody's."""
+    line = Line.of(nao, posture="Stand")
+    nobody: Any = None
+    for command in ("greet", "blink"):
+        handle = line.controller.submit(command, nobody, line.tick)
+        assert handle.refused is NotOrdered.NO_TOKEN
+    assert (
+        line.controller.interrupt("blink", nobody, line.tick).refused
+        is NotOrdered.NO_TOKEN
+    )
+    stream = LightStream(
+        line.controller.library.light("eyes green"),
+        nobody,
+        effector_leaves(nao),
+        0.01,
+    )
+    for tag in (None, SyncTag(group="g", points=50)):
+        with pytest.raises(BadInput, match="token of 'eyes green' is None"):
+            line.transmitter.receive(stream, tag, line.tick)
+    with pytest.raises(BadInput, match="token of 'eyes green' is None"):
+        line.transmitter.interrupt(stream, line.tick)
+
+
+@pytest.mark.requirement("I-13", "I-24")
+def test_a_forged_stream_has_no_right_that_a_judge_could_miss(nao: Robot) -> None:
+    """Its number is that of a living token; the trace says that it is not genuine."""
+    line = Line.of(nao, posture="Stand")
+    checker = Checker((*JUDGES, *SYNC_JUDGES))
+    for event in line.events:
+        checker.see(event)
+    line.ledger.listeners.append(checker.see)
+    token = line.take("host", "Leds")
+    forged = token._replace(secret=token.secret ^ 1)
+    pattern = line.controller.library.light("eyes green")
+    stream = LightStream(pattern, forged, effector_leaves(nao), 0.01)
+    receipt = line.transmitter.receive(stream, None, line.tick)
+    line.slots(3)
+    assert receipt.refused is not None
+    assert not line.told(StreamReceived)[-1].is_genuine
+    assert not checker.finish()
