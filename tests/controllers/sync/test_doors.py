@@ -63,7 +63,7 @@ def attacks(nao: Robot) -> list[tuple[Attack, Checker]]:
     return [attacked(nao, seed) for seed in range(HISTORIES)]
 
 
-@pytest.mark.requirement("I-14", "I-11", "I-22", "I-23", "I-24")
+@pytest.mark.requirement("I-14", "I-22", "I-23", "I-24")
 def test_no_device_changes_but_by_who_holds_it(
     attacks: list[tuple[Attack, Checker]],
 ) -> None:

@@ -554,7 +554,7 @@ def test_who_comes_without_a_token_is_refused(nao: Robot) -> None:
         line.transmitter.interrupt(stream, line.tick)
 
 
-@pytest.mark.requirement("I-13", "I-24")
+@pytest.mark.requirement("I-24")
 def test_a_forged_stream_has_no_right_that_a_judge_could_miss(nao: Robot) -> None:
     """Its number is that of a living token; the trace says that it is not genuine."""
     line = Line.of(nao, posture="Stand")
