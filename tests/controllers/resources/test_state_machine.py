@@ -95,6 +95,10 @@ class LedgerMachine(RuleBasedStateMachine):
         self._run(steps.choose_resource(self.drawn(data)))
 
     @rule(data=st.data())
+    def change_the_rules(self, data: st.DataObject) -> None:
+        self._run(steps.choose_rules(self.drawn(data)))
+
+    @rule(data=st.data())
     def command(self, data: st.DataObject) -> None:
         self._run(steps.choose_command(self.drawn(data)))
 

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from controllers.schemas.parameters import make_parameters
 from experiments.cli import main
 from experiments.reservations.link import ServerLink
 from experiments.reservations.serve import ReservationServer, ServerCfg
+from experiments.reservations.serve_command import ServeCfg, run_server
 from experiments.reservations.threaded import SharedLedger
+from experiments.reservations.wire import InstalledData
 from experiments.scenarios.reading.load import load_scenario
 from models import BadInput, Robot, load_robot
 
@@ -132,6 +135,42 @@ def test_a_schema_or_motion_with_a_fault_changes_nothing(link: ServerLink) -> No
         assert said in str(error.value), (wrong, str(error.value))
         assert link.installed() == before
     assert link.definition("nod").library["motions"]
+
+
+@pytest.mark.requirement("RM-64")
+def test_the_robot_that_is_served_is_the_one_that_schemas_are_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`resources serve` hands its robot on; a body that lacks legs still nods."""
+    installed: list[InstalledData] = []
+    serve = ReservationServer.run
+
+    def run(server: ReservationServer) -> None:
+        thread = threading.Thread(target=serve, args=(server,))
+        thread.start()
+        try:
+            with ServerLink(server.url) as link:
+                installed.append(link.install(SENT, "sent.yaml"))
+        finally:
+            server.stop()
+            thread.join()
+
+    monkeypatch.setattr(ReservationServer, "run", run)
+    run_server(
+        ServeCfg(
+            host="127.0.0.1",
+            port=0,
+            secret=None,
+            robot=None,
+            body="T14",
+            resources=None,
+            objects=("ball",),
+            preemption="off",
+            max_priority=9,
+            state=tmp_path / "epoch",
+        )
+    )
+    assert [one.name for one in installed[0].behaviours][:2] == ["nod", "talk"]
 
 
 def test_the_file_of_the_page_installs(link: ServerLink) -> None:
