@@ -18,6 +18,17 @@ LONGEST_NAME = 1000
 _NO_LISTS = (bytes, bytearray, set, frozenset, dict)
 
 
+def is_name(name: object) -> bool:
+    """Whether `check_name` would return this very text; it costs little."""
+    return (
+        type(name) is str
+        and len(name) <= LONGEST_NAME
+        and name.isprintable()
+        and bool(name)
+        and not name.isspace()
+    )
+
+
 def check_name(name: object, what: str) -> str:
     """Return a name as a plain text.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from controllers.resources.names import check_name, check_names
+from controllers.resources.names import check_name, check_names, is_name
 from controllers.resources.owner import check_priority, check_timeout
 from controllers.resources.policies import ConflictPolicy, as_policy
 from controllers.resources.read_only import ReadOnly
@@ -24,6 +24,7 @@ from models.real_numbers import as_number, short
 FULL = 10_000
 """100 % in the whole numbers that rates are counted in: 1/100 %."""
 
+NO_RATES: Mapping[str, float] = ReadOnly()
 _WORDS: Mapping[str, type[StrEnum]] = {
     "loss": Loss,
     "asker_tie": AskerTie,
@@ -43,7 +44,7 @@ class Request:
     """Leaves and composites without which the owner does not run (RM-47)."""
     optional: tuple[str, ...] = ()
     """Those it takes if they are free when it is granted, else goes without (RM-48)."""
-    rates: Mapping[str, float] = field(default_factory=dict)
+    rates: Mapping[str, float] = field(default_factory=lambda: NO_RATES)
     """Cumulative resource to rate in percent, two decimals (RM-56); all essential."""
     priority: int | None = None
     timeout_s: float | None = None
@@ -56,7 +57,7 @@ class Request:
     """Enlarge this token of the owner's instead of making a new one (AR-23)."""
 
     def __post_init__(self) -> None:
-        """Refuse what no manager could grant.
+        """Refuse what no manager could grant; what is as it should be stays as it is.
 
         Raises:
             BadInput: nothing is asked for, a text is given for several names, a name
@@ -64,25 +65,23 @@ class Request:
                 policy is none.
             UnknownName: a word, or the policy's name, is none of its kind.
         """
-        for what, kind in _WORDS.items():
-            value = getattr(self, what)
-            if value is not None:
-                object.__setattr__(self, what, word(kind, value, what))
-        object.__setattr__(self, "owner", check_name(self.owner, "an owner"))
-        for what in ("resources", "optional"):
-            object.__setattr__(self, what, check_names(getattr(self, what), what))
-        rates = ReadOnly(checked_rates(self.rates))  # tickets and outcomes
-        object.__setattr__(self, "rates", rates)  # show the request to everybody
+        loss, asker, holder = self.loss, self.asker_tie, self.holder_tie
+        if type(loss) is not Loss or asker is not None or holder is not None:
+            self._check_words()
+        if not is_name(self.owner):
+            object.__setattr__(self, "owner", check_name(self.owner, "an owner"))
+        resources = self.resources
+        if (
+            type(resources) is not tuple
+            or len(resources) != 1
+            or not is_name(resources[0])
+            or type(self.optional) is not tuple
+            or self.optional
+            or self.rates is not NO_RATES
+        ):
+            self._check_resources()
         if self.policy is not None:
             object.__setattr__(self, "policy", as_policy(self.policy))
-        names = (*self.resources, *self.optional, *self.rates)
-        if not names:
-            raise BadInput(
-                f"{self.owner} asks for nothing; name at least one resource."
-            )
-        if len(set(names)) != len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise BadInput(f"{self.owner} names {twice!r} twice in one request.")
         if self.priority is not None:
             check_priority(self.priority)
         if self.timeout_s is not None:
@@ -92,6 +91,29 @@ class Request:
             raise BadInput(
                 f"{self.owner} would add to a {what}; give the Token of a grant."
             )
+
+    def _check_words(self) -> None:
+        """Keep words as what they mean."""
+        for what, kind in _WORDS.items():
+            value = getattr(self, what)
+            if value is not None:
+                object.__setattr__(self, what, word(kind, value, what))
+
+    def _check_resources(self) -> None:
+        """Keep what is asked for as nobody changes it; see that it makes sense."""
+        for what in ("resources", "optional"):
+            object.__setattr__(self, what, check_names(getattr(self, what), what))
+        if self.rates is not NO_RATES:
+            rates = ReadOnly(checked_rates(self.rates))  # tickets and outcomes
+            object.__setattr__(self, "rates", rates)  # show the request to everybody
+        names = (*self.resources, *self.optional, *self.rates)
+        if not names:
+            raise BadInput(
+                f"{self.owner} asks for nothing; name at least one resource."
+            )
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise BadInput(f"{self.owner} names {twice!r} twice in one request.")
 
 
 def checked_rates(rates: Mapping[str, float]) -> dict[str, float]:

@@ -7,6 +7,7 @@ Leaves are sorted, so that the order in which a request names them leaves no mar
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from controllers.resources.policies import AnswerKind
 from controllers.resources.read_only import ReadOnly
@@ -23,6 +24,8 @@ from controllers.resources.words import (
 )
 from models.resource_node import DeviceKind, ResourceKind
 
+NOTHING: ReadOnly[Any, Any] = ReadOnly()
+"""Of events that have nothing to say in a mapping."""
 Names = tuple[str, ...]
 """Leaves, sorted."""
 Shares = Mapping[str, int]
@@ -142,7 +145,8 @@ class Requested(Event):
     def __post_init__(self) -> None:
         """Let nobody change the mappings."""
         object.__setattr__(self, "shares", ReadOnly(self.shares))
-        object.__setattr__(self, "optional", ReadOnly(self.optional))
+        optional = ReadOnly(self.optional) if self.optional else NOTHING
+        object.__setattr__(self, "optional", optional)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,7 +165,8 @@ class Granted(Event):
     def __post_init__(self) -> None:
         """Let nobody change the mappings."""
         object.__setattr__(self, "shares", ReadOnly(self.shares))
-        object.__setattr__(self, "inside", ReadOnly(self.inside))
+        inside = ReadOnly(self.inside) if self.inside else NOTHING
+        object.__setattr__(self, "inside", inside)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # leaves hold records, and records leaves
 
 Shares = dict["Leaf", int]
 """Leaf to share in 1/100 %, in the order of the names."""
-NOTHING_LENT: frozenset["Leaf"] = frozenset()
+NO_LEAVES: frozenset["Leaf"] = frozenset()
 Key = tuple[int, int, int]
 """Place among the waiting: priority high first, then arrival, then number."""
 
@@ -166,7 +166,7 @@ class Reservation:
         self.is_being_asked = False
         self.allows: dict[tuple[OwnerRecord, Right], bool] | None = None
         """What it lets others do with its motors, or forbids them."""
-        self.implied: frozenset[Leaf] = frozenset()
+        self.implied = NO_LEAVES
         """Motors that it has only because it limits their torque."""
         self.enlarged_by: dict[int, Waiting] | None = None
         """Waiting requests that would add to it, by ticket number."""
@@ -247,12 +247,12 @@ class Waiting:
         """Tick from which no equal passes it."""
         self.deadline: int | None = None
         """Tick at which it times out."""
-        self.lent: frozenset[Leaf] = NOTHING_LENT
+        self.lent: frozenset[Leaf] = NO_LEAVES
         """Of one that resumes: what it had lent when it paused, and still has."""
         self.recalls = False
         """Whether it takes back what `add_to` has lent."""
         self.is_waiting = True
-        self.implied: frozenset[Leaf] = frozenset()
+        self.implied = NO_LEAVES
         """Motors that it wants only because it limits their torque."""
         self.has_waited = False
         """Whether its call has returned: then its owner learns by a notice."""

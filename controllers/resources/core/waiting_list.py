@@ -42,7 +42,7 @@ class WaitingList:
                     None if timeout_s is None else self._book.cfg.ticks(timeout_s)
                 ),
                 loss=terms.loss,
-                implied=names_of(waiting.implied),
+                implied=names_of(waiting.implied) if waiting.implied else (),
                 wins_ties=terms.wins_ties,
                 keeps_ties=terms.keeps_ties,
                 add_to=waiting.add_to.token.id if waiting.add_to else None,

@@ -76,7 +76,8 @@ def waiting_for(
         None,
         book.tick,
     )
-    waiting.recalls = recalls
+    if recalls:
+        waiting.recalls = True
     if wanted.has_limits:
         every = [wanted.shares, *wanted.optional.values()]
         named = {leaf for leaves in every for leaf in leaves}
@@ -114,9 +115,9 @@ def covered(
 
 def _read(request: Request, habits: Owner, tree: ResourceTree, book: Book) -> Wanted:
     shares = _essential(request, tree, book)
-    optional = {
-        name: _unit(name, tree, book, shares) for name in sorted(request.optional)
-    }
+    optional = {}
+    for name in sorted(request.optional) if request.optional else ():
+        optional[name] = _unit(name, tree, book, shares)
     asker, holder = request.asker_tie, request.holder_tie
     priority, timeout_s = request.priority, request.timeout_s
     if priority is not None and priority > habits.max_priority:
@@ -132,8 +133,10 @@ def _read(request: Request, habits: Owner, tree: ResourceTree, book: Book) -> Wa
         keeps_ties=(holder or habits.holder_tie) is HolderTie.KEEPS,
         timeout_s=habits.timeout_s if timeout_s is None else timeout_s,
     )
-    every = [shares, *optional.values()]
-    has_limits = any(leaf.limits for leaves in every for leaf in leaves)
+    has_limits = False
+    for leaves in (shares, *optional.values()) if optional else (shares,):
+        for leaf in leaves:
+            has_limits = has_limits or bool(leaf.limits)
     return Wanted(request, habits, tree, terms, shares, optional, has_limits)
 
 

@@ -84,6 +84,7 @@ class Gate:
         self._robot = robot
         self._authorise = ledger.authorise
         self._quiet = ledger.quiet()
+        self._listeners = ledger.listeners
         self._trace = GateTrace(ledger)
         self._outputs = Outputs(robot.robot, robot.read())
         if devices is None:
@@ -141,10 +142,15 @@ class Gate:
             UnknownName: there is no such leaf.
             BadInput: the value is of the wrong shape, not finite, or out of range.
         """
-        line = self._line(leaf)
+        line = self._lines.get(leaf) if type(leaf) is str else None
+        if line is None:
+            line = self._line(leaf)
         value = line.writer.accept(value)
+        reason = self._authorise(token, line.name)  # a leaf may be a liar
+        if reason is None and token is not None and not self._listeners:
+            self._slot.take(line, token, value, None)  # of which nobody is told
+            return None
         with self._quiet:
-            reason = self._authorise(token, line.name)  # a leaf may be a liar
             if reason is not None or token is None:
                 reason = reason or Refusal.NO_TOKEN
                 return self._trace.refused(token, line.name, reason)
