@@ -65,6 +65,10 @@ class Book:
         self.fault: Exception | None = None
         """What a listener raised first; the next `advance` raises it."""
         self._untold: deque[Event] = deque()
+        self.emit: Callable[[Event], None] = self._untold.append
+        """Notes for the listeners what happened; callers look whether there are any.
+        They are told when the call is done: what one of them does then meets a change
+        that is made whole."""
         self.prompt: dict[int, Listener] = {}
         """Listeners of this project, quick and silent, that no `post` takes over, by
         id: others may say that they equal them."""
@@ -75,14 +79,6 @@ class Book:
         self.eased: dict[Loser, None] = {}
         """Losers whose leaves changed."""
         self._tickets = 0
-
-    def emit(self, event: Event) -> None:
-        """Note for the listeners what happened; callers look whether there are any.
-
-        They are told when the call is done: what one of them does then meets a change
-        that is made whole.
-        """
-        self._untold.append(event)
 
     def tell(self) -> None:
         """Tell all listeners what they have not heard; what they call comes after it.

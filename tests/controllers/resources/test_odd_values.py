@@ -10,6 +10,7 @@ import pytest
 from controllers.resources.calls.published import PublishedCalls
 from controllers.resources.front import LedgerFront
 from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.resources.names import check_name, is_name
 from controllers.resources.owner import Owner
 from controllers.resources.policies import (
     Answer,
@@ -353,3 +354,43 @@ def test_what_takes_no_demand_is_no_policy() -> None:
     with pytest.raises(BadInput, match="takes one demand"):
         Owner(name="a", policy=TwoAsked())  # type: ignore[arg-type]
     assert Owner(name="a", policy=CallbackOnDemand(no_answer)).policy.name == "callback"
+
+
+class Text(str):
+    """A text that is more than one."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *"a \t\u202e\ud800é",
+        "",
+        "TTS",
+        "a b",
+        "a\n",
+        "a\u00a0b",
+        "x" * 1000,
+        "x" * 1001,
+        Text("a"),
+        b"a",
+        None,
+        1,
+        ["a"],
+    ],
+    ids=lambda name: ascii(name)[:12],
+)
+def test_the_quick_look_at_a_name_is_that_of_the_check(name: object) -> None:
+    try:
+        passes = check_name(name, "a name") is name
+    except BadInput:
+        passes = False
+    assert is_name(name) is passes
+
+
+@pytest.mark.parametrize("empty", [[], (), np.array([], dtype=object)], ids=repr)
+def test_no_optional_names_are_none_however_given(empty: Any) -> None:
+    request = Request(owner="a", resources=["TTS"], optional=empty)  # type: ignore[arg-type]
+    assert (request.resources, request.optional) == (("TTS",), ())
+    assert Request(owner="a", resources=("TTS",)) == request

@@ -175,3 +175,11 @@ def test_what_cannot_be_played_is_refused(world: World) -> None:
         playing(world)
     with pytest.raises(BadInput, match="'HeadYaw' has 2 angles in a timeline of 3"):
         Timeline(frames=3, angles={"HeadYaw": (0.0, math.pi)})
+
+
+@pytest.mark.parametrize("tick", [True, 1.0])
+def test_what_only_equals_a_tick_plays_nothing(world: World, tick: int) -> None:
+    player = playing(world)
+    with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
+        player.step(tick)
+    assert player.frame is None

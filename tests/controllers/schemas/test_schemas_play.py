@@ -20,7 +20,7 @@ from controllers.sync.transmitter.trace import (
     StreamStarted,
 )
 from controllers.sync.transmitter.words import EndReason
-from models import Robot
+from models import BadInput, Robot
 from tests.controllers.schemas.stage import actuation
 from tests.controllers.sync.pipeline_world import Line
 
@@ -183,3 +183,14 @@ def test_a_modulation_interrupts_what_is_played_and_it_goes_on(nao: Robot) -> No
     ends = [(e.stream, e.reason) for e in play.line.told(StreamEnded)]
     assert ends == [(second.stream, EndReason.DONE), (first.stream, EndReason.DONE)]
     assert play.runtime.is_quiet
+
+
+@pytest.mark.parametrize("tick", [True, 1.0])
+def test_what_only_equals_a_tick_is_none(nao: Robot, tick: int) -> None:
+    play = Play(nao)
+    play.slots(1)
+    seen = play.line.robot.read()
+    with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
+        play.runtime.step(tick, seen)
+    with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
+        play.line.controller.step(tick)
