@@ -46,8 +46,9 @@ def queue() -> list[Event]:
 
 
 def priorities() -> list[Event]:
-    """Authority, ties, whole and partial loss, and what is free again (E6)."""
-    stage = Stage(preemption=BY_PRIORITY)
+    """Authority, once it counts; ties, whole and partial loss, what is free (E6)."""
+    stage = Stage()
+    stage.ledger.reconfigure(0, preemption=BY_PRIORITY)
     stage.owners("arm", "see", "look", "tie")
     stage.take("arm", "LArm", priority=5)
     stage.take("see", "Head", "TTS", priority=2)

@@ -146,6 +146,7 @@ DOORS: dict[str, Callable[[Ledger, Any], object]] = {
     ),
     "withdraw": lambda ledger, tick: ledger.withdraw(1, tick),
     "demand_again": lambda ledger, tick: ledger.demand_again(1, tick),
+    "reconfigure": lambda ledger, tick: ledger.reconfigure(tick, retry_s=1.0),
     "freeze": lambda ledger, tick: ledger.freeze(["TTS"], "hot", tick),
     "thaw": lambda ledger, tick: ledger.thaw("hot", tick),
     "set_state": lambda ledger, tick: ledger.set_state("State", None, tick),
