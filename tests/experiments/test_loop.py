@@ -10,13 +10,15 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from controllers.plain import ConstantStiffness
+from controllers.registry import BUILT_IN, make_controller
 from controllers.robot_interface import Command, Limits, Observation
 from experiments.loop import APPROACH_TIME, CONTROL_PERIOD, Loop, approach, run_for
-from models import BadInput, Robot
+from models import BadInput, Robot, load_robot
 from sim.simulated_robot import SimulatedRobot
 from sim.simulation_cfg import SimulationCfg
 
 angles = st.floats(-2.0, 2.0)
+BAD_ANKLE = {"LAnklePitch": 2.0}
 
 
 class Counting(ConstantStiffness):
@@ -31,6 +33,29 @@ class Counting(ConstantStiffness):
         self.times.append(observation.time_s)
         self.targets.append(observation.target)
         return super().step(observation)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_nao_stands_under_every_controller_of_ours(name: str) -> None:
+    """One short closed loop of each; long ones are slow tests of the experiments."""
+    nao = load_robot()
+    controller = make_controller("constant:0.7" if name == "constant" else name)
+    sim = SimulatedRobot(nao, SimulationCfg(misalignment_deg=BAD_ANKLE), "PoseInit")
+    try:
+        height = sim.truth().base_position[2]
+        loop = Loop(sim, controller, nao.posture("PoseInit").angles)
+        run_for(loop, 0.5)
+        seen = sim.read()
+        assert sim.truth().base_position[2] == pytest.approx(height, abs=0.005)
+    finally:
+        sim.close()
+    assert_allclose(seen.stiffness, loop.limits, atol=1e-12)
+    legs = [nao.joint_names.index(f"{s}KneePitch") for s in "LR"]
+    expected = {"fixed": 1.0, "constant": 0.7}.get(name)
+    if expected is not None:
+        assert_allclose(seen.stiffness, expected, atol=1e-12)
+    elif name in {"smart", "smart-full"}:
+        assert (seen.stiffness[legs] < 1.0).all(), "it asks for less than all"
 
 
 @pytest.fixture
