@@ -3,8 +3,9 @@
 `make test` leaves out what is marked `slow`: two seconds of a processor or more, dead
 processes, signals, browsers, examples, notebooks. What is slow runs without coverage,
 which doubles the time of a simulation: the lines of a closed loop are run by quick
-tests too, and a hundred thousand ticks of it tell coverage nothing more. The library of
-the NAO, half a second of YAML, is read once.
+tests too, and a hundred thousand ticks of it tell coverage nothing more. Where a slow
+test is alone with its lines, it says `slow(covers=True)`. The library of the NAO, half
+a second of YAML, is read once.
 """
 
 import contextlib
@@ -15,7 +16,6 @@ from collections.abc import Generator, Iterator
 import coverage
 import pytest
 
-_SLOW = ("slow", "scenario")
 _NOTEBOOK = ".ipynb"
 _FOR_CHILDREN = "COVERAGE_PROCESS_CONFIG"
 """Where coverage tells a child process to measure too."""
@@ -31,7 +31,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def is_measured(item: pytest.Item) -> bool:
     """Return whether coverage looks at a test, its fixtures and its processes."""
-    return not any(item.get_closest_marker(mark) for mark in _SLOW)
+    if item.get_closest_marker("scenario"):
+        return False
+    slow = item.get_closest_marker("slow")
+    return slow is None or bool(slow.kwargs.get("covers"))
 
 
 @contextlib.contextmanager

@@ -122,7 +122,7 @@ def by_name(result: BenchResult) -> dict[str, Figure]:
     return {one.name: one for one in result.figures}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.requirement("ST-21")
 def test_every_figure_is_there_once_finite_and_positive(result: BenchResult) -> None:
     assert len(result.figures) == len(by_name(result))
@@ -134,7 +134,7 @@ def test_every_figure_is_there_once_finite_and_positive(result: BenchResult) -> 
             assert one.value > 0.0, one
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_ratios_have_no_unit_and_targets_are_stated(result: BenchResult) -> None:
     figures = by_name(result)
     assert {name for name in RATIOS if figures[name].unit != "1"} == set()
@@ -160,14 +160,14 @@ def test_ratios_have_no_unit_and_targets_are_stated(result: BenchResult) -> None
     }
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_blocks_alternate_and_are_counted(result: BenchResult) -> None:
     figures = by_name(result)
     assert figures["loop_over_bare"].blocks == figures["bare_us"].blocks == 2
     assert figures["smart_us"].blocks == figures["alone_us"].blocks == 2
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.requirement("ST-21")
 def test_the_share_of_a_cycle_follows_from_the_step(result: BenchResult) -> None:
     """In % of 20 ms."""
@@ -177,7 +177,7 @@ def test_the_share_of_a_cycle_follows_from_the_step(result: BenchResult) -> None
         assert figures[f"{name}_share"].value == pytest.approx(share, rel=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_the_json_holds_each_figure_by_its_name(result: BenchResult) -> None:
     data = json.loads(json.dumps(result.as_json(), allow_nan=False))
     assert data.keys() == {"experiment", "seconds", "machine", "figures"}
@@ -255,7 +255,7 @@ def measured(result: BenchResult, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.bench.run_command.run_bench", lambda *_: result)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.usefixtures("measured")
 def test_the_command_prints_a_plain_table_in_a_pipe(
     capsys: pytest.CaptureFixture[str],
@@ -269,7 +269,7 @@ def test_the_command_prints_a_plain_table_in_a_pipe(
     assert err == ""
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.usefixtures("measured")
 def test_json_to_stdout_leaves_the_table_to_stderr(
     capsys: pytest.CaptureFixture[str], result: BenchResult
@@ -280,7 +280,7 @@ def test_json_to_stdout_leaves_the_table_to_stderr(
     assert "whole loop" in err
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.usefixtures("measured")
 def test_json_goes_to_a_file_beside_the_table(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
@@ -302,7 +302,7 @@ def test_a_file_that_cannot_be_written_is_noticed_before_measuring(
         run_bench_command(5.0, str(tmp_path / "missing" / "bench.json"))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_the_table_shows_every_figure(result: BenchResult) -> None:
     assert bench_table(result).row_count == len(result.figures)
 
@@ -334,7 +334,7 @@ def test_the_command_shows_a_part_alone(
     assert "whole loop" not in shown
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.requirement("SY-12", "I-23")
 def test_no_measured_group_comes_apart(result: BenchResult) -> None:
     skew = by_name(result)["group_skew"]
@@ -347,7 +347,7 @@ def test_an_unknown_part_is_refused_by_name() -> None:
         run_bench_command(5.0, None, "reservation")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.usefixtures("measured")
 def test_the_table_says_which_way_a_target_lies(
     capsys: pytest.CaptureFixture[str],

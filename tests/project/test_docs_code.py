@@ -18,7 +18,7 @@ PAGES = (
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_a_page_runs(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")

@@ -181,7 +181,7 @@ def test_a_fall_is_a_result_with_status_1(here: Path, nao_testbed: Run) -> None:
     assert {path.name for path in (here / "runs" / "heat").iterdir()} >= FILES
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -206,7 +206,7 @@ def test_a_controller_that_asks_for_nonsense_is_stopped(
     assert run.last_second.index[-1] == pytest.approx(FAILS_AT_S - 0.001)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("controller", ["fixed", "smart"])
 def test_a_nan_in_the_engine_stops_the_run_and_keeps_its_last_second(
     here: Path,
@@ -241,7 +241,7 @@ def test_a_nan_in_the_engine_stops_the_run_and_keeps_its_last_second(
     assert np.isfinite(run.frame.to_numpy()).all(), "a NaN went into the record"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_a_nan_from_a_sensor_stops_the_controller_that_needs_it(
     here: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ STEPPING_S = 2.0
 """Two workers that have computed for so long have recorded something."""
 ARMS = ("fixed", "smart")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(covers=True)
 
 
 def wait_for(what: Callable[[], bool], process: "subprocess.Popen[str]") -> None:

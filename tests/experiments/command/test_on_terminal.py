@@ -77,7 +77,7 @@ def test_a_replay_shows_its_progress(
     assert fits(shown(ran, "^ *smart .*%"), columns)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.usefixtures("undrawn")
 def test_a_report_an_export_and_a_fit_show_their_progress(
     here: Path,

@@ -19,7 +19,7 @@ behaviours: []
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_a_copy_is_a_robot_for_every_command(nao_testbed: Run, here: Path) -> None:
     copied = nao_testbed("robot --copy mine")
     assert (copied.status, copied.out) == (0, "")

@@ -47,7 +47,7 @@ def stand_on_a_bad_ankle(folder: Path) -> None:
     assert result.failure is None
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("seen", ["sensor", "truth"])
 def test_a_run_gives_back_the_table_of_the_robot(
     run_folder: Path, nao: Robot, seen: str

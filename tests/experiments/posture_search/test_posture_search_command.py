@@ -65,7 +65,7 @@ def test_the_folder_it_writes_is_a_robot_with_the_posture(
     assert set(robot.postures) == {*nao.postures, "Cooler"}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_the_check_stands_both_postures(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

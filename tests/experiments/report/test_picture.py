@@ -131,7 +131,7 @@ def test_each_arm_is_named_with_its_hottest_joint(
     assert "°C" in figure.axes[3].get_ylabel()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_the_file_of_another_robot_is_written(two_leg: Robot, tmp_path: Path) -> None:
     path = tmp_path / "robot.png"
     temperatures = dict.fromkeys(two_leg.joint_names, 60.0)
@@ -178,7 +178,7 @@ def fallen(fall: tuple[Robot, Pose]) -> RobotView:
     return view
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_a_fallen_robot_is_drawn_where_it_lies(
     fall: tuple[Robot, Pose], fallen: RobotView
 ) -> None:
@@ -208,7 +208,7 @@ def test_a_slope_is_seen_in_profile(fallen: RobotView) -> None:
     assert low - high > 0.3 * abs(there - left), "it looks level"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_robots_of_one_picture_have_one_scale(fall: tuple[Robot, Pose]) -> None:
     robot, pose = fall
     stands = standing_pose(robot, "PoseInit")

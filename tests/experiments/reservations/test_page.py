@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
 LATEST_MS = 60_000
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(covers=True)
 
 
 @pytest.fixture

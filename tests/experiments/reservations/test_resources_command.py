@@ -54,7 +54,7 @@ def here(
     signal.signal(signal.SIGTERM, handler)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.requirement("RM-59", "RM-61", "RM-63")
 def test_two_terminals_and_one_ball(terminal: Start, here: Here) -> None:
     """One takes the ball, the other waits and times out; then it is given back."""
@@ -88,7 +88,7 @@ def test_two_terminals_and_one_ball(terminal: Start, here: Here) -> None:
     assert err.startswith("epoch 1, ")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_gives_back_what_is_held(
     terminal: Start, server: ReservationServer, number: signal.Signals
@@ -473,7 +473,7 @@ def test_the_secret_comes_from_a_file_or_the_environment(
 # -- where the resources come from -----------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.requirement("RM-4", "RM-41", "RM-60")
 def test_bodies_files_and_objects_make_the_tree(
     terminal: Start, tmp_path: Path

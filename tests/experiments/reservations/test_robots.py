@@ -118,7 +118,7 @@ def test_leaving_frees_all_at_once(robots: Callable[..., Client]) -> None:
     assert two.take("ball", timeout_s=0.0).is_granted
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_a_client_that_lives_keeps_what_it_holds(robots: Callable[..., Client]) -> None:
     one, two = robots("robot 1", time_to_live_s=2.0), robots("robot 2")
     token = one.take("ball").token
@@ -275,7 +275,7 @@ def unanswered(*_: object, **__: object) -> object:
     raise ServerUnreachable("the cable is out")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.requirement("RM-59", "RM-61")
 def test_a_killed_client_loses_the_ball_after_its_time_to_live(
     server: ReservationServer, front: SharedLedger, robots: Callable[..., Client]
@@ -320,7 +320,7 @@ def test_a_killed_client_loses_the_ball_after_its_time_to_live(
 # -- restart ---------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.requirement("RM-59", "AR-7")
 def test_after_a_restart_every_older_token_is_refused(
     terminal: Start, tmp_path: Path
@@ -357,7 +357,7 @@ def test_after_a_restart_every_older_token_is_refused(
     assert second.end()[0] == 0
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 @pytest.mark.requirement("RM-40")
 def test_nobody_registers_by_the_name_of_a_virtual_owner(
     terminal: Start, tmp_path: Path

@@ -217,7 +217,7 @@ def test_a_status_that_leaves_the_torque_alone_lets_the_jumps_go_on(
     assert stiffness.iloc[-1] == pytest.approx(0.85)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_no_jump_before_the_robot_has_settled(tmp_path: Path) -> None:
     """However steady it is: it stands still long before 8 s."""
     (arm,) = plan(full=False, minutes=0.2, controllers=("fixed",))

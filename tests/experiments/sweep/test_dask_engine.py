@@ -46,7 +46,7 @@ __all__ = [
     "test_what_a_listener_raises_ends_the_run",
 ]
 
-pytestmark = pytest.mark.slow  # real workers
+pytestmark = pytest.mark.slow(covers=True)  # real workers
 
 
 @pytest.fixture(scope="module")

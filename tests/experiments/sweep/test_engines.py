@@ -32,7 +32,7 @@ def two_workers() -> Iterator[JoblibEngine]:
 
 @pytest.fixture(
     scope="module",
-    params=["serial", pytest.param("joblib", marks=pytest.mark.slow)],
+    params=["serial", pytest.param("joblib", marks=pytest.mark.slow(covers=True))],
 )
 def engine(request: pytest.FixtureRequest) -> SweepEngine:
     """One for all tests of this file: `run` may be called again and again."""
@@ -97,7 +97,7 @@ def test_a_failed_trial_is_an_outcome(engine: SweepEngine) -> None:
 # -- processes ----------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_workers_use_one_thread_each(two_workers: JoblibEngine) -> None:
     told = run(two_workers, (trial(number) for number in range(6)))
     results = [outcome.result or {} for _, outcome in told]
@@ -146,7 +146,7 @@ def test_what_a_listener_raises_ends_the_run(engine: SweepEngine) -> None:
     assert len(run(engine, iter([trial(0)]))) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_no_process_outlives_the_engine() -> None:
     with JoblibEngine(1) as engine:
         ((_, outcome),) = run(engine, iter([trial(0)]))

@@ -50,7 +50,7 @@ def test_the_page_is_one_file_of_escaped_text(sweep_page: Path) -> None:
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(covers=True)
 def test_a_sweep_stands_beside_runs(
     report: Run, sweep_folder: Path, copy_of: Copy, tmp_path: Path
 ) -> None:
