@@ -158,7 +158,8 @@ class Attack:
         self.broken = BrokenPart(body.ledger)
         self.modes = DegradedModes(body.ledger)
         self.actuators = GateActuators(body.gate, body.commands, body.ledger)
-        body.ledger.listeners.extend([self.holders.hear, self._count])
+        for listener in (self.holders.hear, self._count):
+            body.ledger.hear_at_once(listener)
         for k, name in enumerate(OWNERS):
             body.ledger.add_owner(Owner(name=name, priority=k % 3), body.ledger.tick)
         self.leaf_of = {
