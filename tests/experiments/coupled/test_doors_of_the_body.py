@@ -17,7 +17,7 @@ from models import BadInput, UnknownName, load_robot
 from tests.controllers.sync.doors import OWNERS, WAYS, Attack
 
 pytestmark = pytest.mark.scenario
-SLOTS = 30
+SLOTS = 40
 FAILS = "somebody's code does"
 
 
