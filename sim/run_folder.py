@@ -151,7 +151,10 @@ def _read_events(path: Path) -> tuple[tuple[Event, ...], int]:
     """
     if not path.exists():
         return (), 0
-    text = read_bytes(path).decode("utf-8", errors="replace")
+    try:
+        text = read_bytes(path).decode("utf-8", errors="replace")
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {why(error)}.") from error
     found = [_event(line) for line in text.split("\n")[:-1]]
     events = tuple(event for event in found if event is not None)
     return events, len(found) - len(events)

@@ -306,3 +306,11 @@ def test_a_line_of_events_that_is_too_deep_is_damaged(copy_of: Copy) -> None:
     deep = '{"a": ' * 3000 + "1" + "}" * 3000
     path.write_text(f"{deep}\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
     assert read_run(path.parent).damaged_events == 1
+
+
+def test_events_that_are_no_file_are_told(copy_of: Copy) -> None:
+    path = copy_of("odd") / "smart" / "events.jsonl"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(BadInput, match=f"{re.escape(str(path))} cannot be read: "):
+        read_run(path.parent)
