@@ -25,6 +25,8 @@ POSTURES = ("Stand", "StandInit", "StandZero", "PoseInit", "Crouch", "Sit")
 WAYS = load_robot(default_robot_folder()).library.transitions
 FROM_OR_TO_SIT = [way for way in WAYS if "Sit" in (way.start, way.end)]
 NAMES = [way.motion for way in WAYS]
+QUICK = {"Stand to StandInit", "Stand to Sit"}
+"""Those that `make test` tries; each takes a second, and so does every law of it."""
 
 
 def check(robot: Robot, way: Transition, outcome: Outcome) -> None:
@@ -48,10 +50,16 @@ def test_every_posture_of_the_transitions_leads_to_every_other(nao: Robot) -> No
         assert find_way(nao.library, start, end), f"{start} to {end}"
 
 
-@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-2")
-@pytest.mark.parametrize("way", WAYS, ids=NAMES)
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(way, marks=() if way.motion in QUICK else pytest.mark.slow)
+        for way in WAYS
+    ],
+    ids=NAMES,
+)
 def test_a_change_of_posture_ends_in_the_posture_and_stands(
     nao: Robot, way: Transition
 ) -> None:
@@ -61,6 +69,7 @@ def test_a_change_of_posture_ends_in_the_posture_and_stands(
         check(nao, way, player.outcome())
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-2")
 @pytest.mark.parametrize(
@@ -76,6 +85,7 @@ def test_it_holds_on_other_floors_with_joints_a_degree_off(
         check(nao, way, player.outcome())
 
 
+@pytest.mark.slow
 @pytest.mark.scenario
 @pytest.mark.requirement("SY-2")
 @pytest.mark.parametrize("seed", range(1, 3))
