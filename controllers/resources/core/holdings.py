@@ -221,7 +221,7 @@ class Holdings:
         for leaf in leaves:
             leaf.unseat(reservation)
             del reservation.shares[leaf]
-            if leaf.limited:
+            if leaf.limited and self._book.waiting:
                 self._book.touch_limits(leaf)
             if leaf.waiters or leaf.losers or self._book.unqueued:
                 self._book.touch(leaf)
