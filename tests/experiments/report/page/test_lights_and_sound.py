@@ -1,17 +1,21 @@
 """LEDs and sound of a run on its page: lamps, a player, and what is said."""
 
 import base64
+import io
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from experiments.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
 from experiments.report.page.render import render_page
+from experiments.report.page.replay.build import build_replay
 from experiments.report.page.replay.lamps import OFF, lamps_of
 from experiments.report.page.replay.motion import pose_robot
 from experiments.report.page.replay.shapes import Body, clothe
@@ -25,6 +29,10 @@ from sim.run_folder import Event, Run
 from sim.run_meta import RunMeta
 from sim.wav import SOUND_FILE, write_wav
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+LATEST_MS, POLL_MS = 120_000, 500
 NAO = load_robot()
 META = RunMeta(
     experiment="scenario",
@@ -161,17 +169,71 @@ def test_a_sound_that_the_page_cannot_have_is_told(tmp_path: Path) -> None:
     assert told().startswith("sound.wav cannot be read: ")
 
 
+def moves(*postures: str, height: float = 0.0) -> dict[str, list[float]]:
+    """Rows of a robot that takes three postures, its base at a height in m."""
+    q = np.array([NAO.posture(name).angles for name in postures])
+    rows = {f"q.{name}": q[:, j].tolist() for j, name in enumerate(NAO.joint_names)}
+    rows |= {f"true_temperature.{name}": [30.0] * 3 for name in NAO.motor_names}
+    rows |= {f"{BASE_POSITION}.{axis}": [0.0] * 3 for axis in AXES}
+    rows[f"{BASE_POSITION}.{AXES[-1]}"] = [height] * 3
+    rows |= {f"{BASE_QUATERNION}.{part}": [0.0] * 3 for part in QUATERNION}
+    rows[f"{BASE_QUATERNION}.{QUATERNION[-1]}"] = [1.0] * 3
+    return rows
+
+
 def test_the_camera_has_room_for_a_robot_that_stands_up(
     tmp_path: Path, body: Body
 ) -> None:
     """Measured as it sat at the start, its head would be above the picture."""
-    q = np.array([NAO.posture(p).angles for p in ("Sit", "Stand", "Sit")])
-    rows = {f"q.{name}": q[:, j].tolist() for j, name in enumerate(NAO.joint_names)}
-    rows |= {f"true_temperature.{name}": [30.0] * 3 for name in NAO.motor_names}
-    rows |= {f"{BASE_POSITION}.{axis}": [0.0] * 3 for axis in AXES}
-    rows |= {f"{BASE_QUATERNION}.{part}": [0.0] * 3 for part in QUATERNION}
-    rows[f"{BASE_QUATERNION}.{QUATERNION[-1]}"] = [1.0] * 3
-    arm = arm_of(tmp_path, rows=rows)
+    arm = arm_of(tmp_path, rows=moves("Sit", "Stand", "Sit"))
     sits = pose_robot(arm, body, np.array([0.0]))
     assert sits.height < 0.5
     assert 0.55 < pose_robot(arm, body, np.array([0.0, 1.0, 2.0])).height < 0.65
+
+
+def is_lit(image: np.ndarray, colour: int) -> np.ndarray:
+    """Return where one of red, green and blue far exceeds both others."""
+    others = np.delete(image, colour, axis=2).max(axis=2)
+    return np.asarray(image[:, :, colour] - others > 90)
+
+
+@pytest.mark.slow
+def test_lamps_shine_in_their_colours_in_a_browser(
+    tmp_path: Path, browser: "Browser"
+) -> None:
+    """Green eyes above a blue chest, and nothing that is red."""
+    rows = dark() | moves("Stand", "Stand", "Stand", height=0.33)
+    for group in ("LeftFaceLeds", "RightFaceLeds"):
+        rows[f"leds.{group}.green"] = [1.0] * 3
+    rows["leds.ChestLeds.blue"] = [1.0] * 3
+    arm = arm_of(tmp_path, rows=rows)
+    section = Section(
+        name="r", title="t", lead="", replay=build_replay([arm], {"fixed": NAO}, "R.")
+    )
+    path = tmp_path / "page.html"
+    path.write_text(render_page("t", [section], "us"), encoding="utf-8")
+    context = browser.new_context(offline=True, viewport={"width": 460, "height": 460})
+    page = context.new_page()
+    page.set_default_timeout(LATEST_MS)
+    page.goto(path.as_uri())
+    stage = page.locator(".stage")
+    stage.scroll_into_view_if_needed()
+    scene = page.frame_locator(".stage iframe")
+    notice = scene.locator(".mantine-Notification-closeButton")
+    for _ in range(LATEST_MS // POLL_MS):
+        page.wait_for_timeout(POLL_MS)
+        if notice.count():  # without a graphics card it lies over the robot
+            notice.first.click()
+        picture = io.BytesIO(stage.screenshot())
+        image = np.asarray(Image.open(picture).convert("RGB"), dtype=int)[:-50]
+        green, blue = is_lit(image, 1), is_lit(image, 2)
+        if green.any() and blue.any():
+            break
+    else:
+        pytest.fail("no lamp is lit")
+    eyes, chest = np.argwhere(green), np.argwhere(blue)
+    assert eyes[:, 0].max() < chest[:, 0].min()
+    assert not is_lit(image, 0).any()
+    middle = chest[:, 1].mean()
+    assert eyes[:, 1].min() < middle < eyes[:, 1].max()
+    context.close()
