@@ -165,6 +165,11 @@ def _curve(
     return np.array([0.0, arm.sim_s / 60.0]), np.array([row.start_degc, row.end_degc])
 
 
+def _rise_in_words(rise_k: float) -> str:
+    kelvins = f"{abs(rise_k):.0f} K"
+    return f"cool by {kelvins}" if rise_k <= -0.5 else f"rise by {kelvins}"
+
+
 def _draw_published(
     axes: "Axes", result: HeatResult, arm: ArmResult, side: str
 ) -> None:
@@ -174,7 +179,7 @@ def _draw_published(
     """
     published = result.published.get(arm.controller)
     ours = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
-    words = f"the five rise by {ours:z.0f} K" if ours is not None else ""
+    words = "" if ours is None else f"the five {_rise_in_words(ours)}"
     if published is not None:
         theirs = (
             published.left_leg_rise_k if side == "L" else published.right_leg_rise_k

@@ -152,6 +152,7 @@ class Transmitter:
         Returns:
             Whether there was one, waiting or running.
         """
+        check_tick(tick)
         return self._end_group(key, EndReason.DELETED, tick, "by its sender")
 
     def withdraw(self, receipt: Receipt, tick: int) -> bool:
@@ -160,6 +161,7 @@ class Transmitter:
         Returns:
             Whether it was not over.
         """
+        check_tick(tick)
         member = self._admission.members.get(receipt.number)
         if member is None or member.receipt is not receipt:
             return False

@@ -10,6 +10,9 @@ import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
+import controllers.schemas.trace  # whose events a trace has
+import controllers.sync.orders.pipeline_trace
+import controllers.sync.transmitter.trace  # noqa: F401
 from controllers.resources.trace import Event
 from controllers.resources.trace_json import event_from_line
 from models import BadInput

@@ -1,5 +1,7 @@
 """Streams of a group start in one slot, or not at all."""
 
+from typing import Any
+
 import pytest
 
 from controllers.sync.transmitter.words import EndReason
@@ -40,3 +42,14 @@ def test_what_only_equals_a_tick_is_none(stage: Stage, call: str, tick: object) 
     stage.slot()
     with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
         getattr(stage.transmitter, call)(tick)
+
+
+@pytest.mark.parametrize("tick", [True, 1.0, "1"])
+def test_who_ends_a_stream_gives_a_tick(stage: Stage, tick: Any) -> None:
+    stage.slot()
+    token = stage.take("greet", "HeadYaw")
+    receipt = stage.receive(Clip(token, ["HeadYaw"], unit=MOTION), None)
+    with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
+        stage.transmitter.withdraw(receipt, tick)
+    with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
+        stage.transmitter.delete_group(tag(20).key, tick)

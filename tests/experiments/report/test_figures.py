@@ -200,12 +200,18 @@ def test_another_controller_gets_neither_marks_nor_a_remark(
     assert "publ" not in figure.get_supxlabel()
 
 
-def test_a_sum_of_almost_nothing_has_no_sign(make_heat_result: Make) -> None:
+@pytest.mark.parametrize(
+    ("rise_k", "said"),
+    [(-0.3, "rise by 0 K"), (-3.4, "cool by 3 K"), (3.4, "rise by 3 K")],
+)
+def test_a_sum_of_rises_has_no_sign(
+    make_heat_result: Make, rise_k: float, said: str
+) -> None:
     result = make_heat_result("smart")
-    arm = dataclasses.replace(result.arms["smart"], left_leg_rise_k=-0.3)
+    arm = dataclasses.replace(result.arms["smart"], left_leg_rise_k=rise_k)
     figure = temperature_figure(dataclasses.replace(result, arms={"smart": arm}), {})
-    (words,) = (t for t in texts(figure.axes[1]) if "rise by" in t)
-    assert words.startswith("the five rise by 0 K")
+    (words,) = (t for t in texts(figure.axes[1]) if "the five" in t)
+    assert words.startswith(f"the five {said}")
 
 
 def test_all_panels_have_one_scale_with_the_shut_down(

@@ -348,7 +348,7 @@ def test_no_callback_ends_a_thread_of_the_front(
     add(front, "a", policy=CallbackOnDemand(end, limit_s=1e300))
     add(front, "b", on_lost=end)
     front.take(wish("a"))
-    front.ask(wish("b", timeout_s=0.05), end)
+    front.ask(wish("b", timeout_s=0.5), end)  # ends after `a` was asked
     eventually(lambda: bool(told(front, "a", NoticeKind.RAISED)))
     eventually(lambda: bool(told(front, "b", NoticeKind.RAISED)))
     assert not ended

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 import wave
 from pathlib import Path
 from typing import TypeVar
@@ -270,6 +272,18 @@ def test_a_run_can_be_judged_again_from_its_file(tmp_path: Path) -> None:
     assert check(lie), "a trace without a grant is judged too"
     with pytest.raises(BadInput, match="--no-proof"):
         list(read_trace(tmp_path))
+
+
+def test_who_reads_a_trace_alone_knows_all_its_kinds() -> None:
+    code = (
+        "import experiments.scenarios.playing.trace_file\n"
+        "from controllers.resources.trace_json import event_classes\n"
+        "print(*event_classes())"
+    )
+    known = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert {"Granted", "Woken", "GroupStarted", "OrderReceived"} <= {*known}
 
 
 def test_a_trace_of_an_earlier_version_is_judged_and_drawn(tmp_path: Path) -> None:
