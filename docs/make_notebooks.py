@@ -102,13 +102,21 @@ def small(outputs: Outputs) -> Outputs:
     kept: Outputs = []
     for output in outputs:
         if output["output_type"] == "stream" and output["name"] == "stdout":
-            kept.append(output)
+            text = _lines(output["text"])
+            kept.append({"name": "stdout", "output_type": "stream", "text": text})
         elif "data" in output:
             data = {k: v for k, v in output["data"].items() if k in SHOWN}
             if "image/png" in data:
                 data = {"image/png": _few_colours(data["image/png"])}
+            else:
+                data = {kind: _lines(text) for kind, text in sorted(data.items())}
             kept.append({"data": data, "metadata": {}, "output_type": "display_data"})
     return kept
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text, as notebooks keep it, so that a diff shows them."""
+    return text.splitlines(keepends=True)
 
 
 def _few_colours(png: str) -> str:

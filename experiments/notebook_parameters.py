@@ -81,6 +81,8 @@ class IdentificationStory:
 
     joints: tuple[str, ...]
     """With motors of one kind; the first one also stands alone."""
+    controller: str
+    """Of the robot that is learnt from; the hotter its joints, the more they say."""
     minutes: float
     """Simulated time of the run that is learnt from."""
     learn_until_s: float
@@ -107,6 +109,7 @@ class IdentificationStory:
                 f"parameter joints is {self.joints}, with motors of different kinds, "
                 f"which share no constants; give joints of one kind."
             )
+        check_controller(self.controller)
         check_number("minutes", self.minutes, 3.0, 60.0, "min")
         check_number("learn_until_s", self.learn_until_s, 300.0, 3400.0, "s")
         check_number("ambient_degc", self.ambient_degc, -10.0, 50.0, "°C")
@@ -118,6 +121,8 @@ class HoldingStory:
 
     scenario: str
     """The name of a scenario that ships."""
+    controller: str | None
+    """Of stiffness, in the place of the scenario's; None: that."""
     seed: int
     """Of all noise."""
 
@@ -130,6 +135,8 @@ class HoldingStory:
         from experiments.scenarios.shipped import SCENARIOS  # noqa: PLC0415  # heavy
 
         check_name("scenario", self.scenario, SCENARIOS.names())
+        if self.controller is not None:
+            check_controller(self.controller)
         check_whole("seed", self.seed, 0, 2**31 - 1)
 
 
@@ -150,6 +157,21 @@ def check_controllers(names: Sequence[str]) -> None:
         )
     for name in names:
         make_controller(str(name))
+
+
+def check_controller(name: str) -> None:
+    """Refuse what is no controller.
+
+    Raises:
+        BadInput: it names the parameter and its value.
+        UnknownName: there is no such controller.
+    """
+    if not isinstance(name, str):
+        raise BadInput(
+            f"parameter controller is {name!r}; give a name in the first cell, such "
+            f'as "smart".'
+        )
+    check_controllers([name])
 
 
 def check_number(name: str, value: float, low: float, high: float, unit: str) -> None:

@@ -22,6 +22,7 @@ joints = (
     "LAnklePitch",
     "RAnklePitch",
 )  # motors of one kind; the first also stands alone
+controller = "fixed"  # of the robot that is learnt from: the hotter, the more it says
 minutes = 15.0  # simulated time of the run that is learnt from
 learn_until_s = 2100.0  # rows of the file up to here are fitted, later ones predicted
 ambient_degc = 25.0  # of the air around the motor of the file
@@ -49,6 +50,7 @@ from sim.heating.identification import fit_one_node
 
 story = IdentificationStory(
     joints=tuple(joints),
+    controller=controller,
     minutes=minutes,
     learn_until_s=learn_until_s,
     ambient_degc=ambient_degc,
@@ -60,13 +62,16 @@ table = motor.one_node
 # %% [markdown]
 # ## A run to learn from
 #
-# A robot with the calibration errors of the preset `document` stands at full stiffness, and its joints warm up, each at its own torque.
+# A robot with the calibration errors of the preset `document` stands under one controller (`fixed`: full stiffness), and its joints warm
+# up, each at its own torque.
 # A record is what was measured of one motor: times, temperatures, and the mean of $i^2$ from one row to the next.
 
 # %%
 with TemporaryDirectory() as temporary:
-    cfg = HeatCfg(preset="document", controllers=("fixed",), minutes=story.minutes)
-    arm = run_heat(cfg, Path(temporary) / "run").arms["fixed"]
+    cfg = HeatCfg(
+        preset="document", controllers=(story.controller,), minutes=story.minutes
+    )
+    arm = run_heat(cfg, Path(temporary) / "run").arms[story.controller]
     run = read_run(arm.folder)
     records = {
         seen: [

@@ -11,6 +11,7 @@
 
 # %% tags=["parameters"]
 scenario = "head_queue"  # a name of `nao-testbed scenario list`
+controller = None  # of stiffness, such as "minheat"; None: the scenario's own
 seed = 0  # of all noise
 
 # %%
@@ -32,10 +33,13 @@ from experiments.scenarios.playing.run import run_scenario
 from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.shipped import SCENARIOS
 
-story = HoldingStory(scenario=scenario, seed=seed)
+story = HoldingStory(scenario=scenario, controller=controller, seed=seed)
 plan = load_scenario(SCENARIOS.find(story.scenario))
 plan = replace(
-    plan, seed=story.seed, simulation=replace(plan.simulation, seed=story.seed)
+    plan,
+    controller=story.controller or plan.controller,
+    seed=story.seed,
+    simulation=replace(plan.simulation, seed=story.seed),
 )
 
 # %% [markdown]

@@ -29,11 +29,12 @@ GOOD: dict[type, dict[str, Any]] = {
     },
     IdentificationStory: {
         "joints": ("LHipPitch", "RKneePitch"),
+        "controller": "smart",
         "minutes": 15,
         "learn_until_s": 2100.0,
         "ambient_degc": 25.0,
     },
-    HoldingStory: {"scenario": "head_queue", "seed": 0},
+    HoldingStory: {"scenario": "head_queue", "controller": None, "seed": 0},
 }
 OUT_OF_RANGE = [
     (HeatStory, "minutes", 0.1, "a number from 0.5 to 60 min"),
@@ -53,6 +54,8 @@ OUT_OF_RANGE = [
     (IdentificationStory, "minutes", 1.0, "a number from 3 to 60 min"),
     (IdentificationStory, "learn_until_s", 3600.0, "a number from 300 to 3400 s"),
     (IdentificationStory, "ambient_degc", 77.0, "a number from -10 to 50 °C"),
+    (IdentificationStory, "controller", None, 'a name in the first cell, such as "s'),
+    (HoldingStory, "controller", ("fixed",), 'a name in the first cell, such as "s'),
     (HoldingStory, "seed", None, "a whole number from 0"),
 ]
 UNKNOWN = [
@@ -61,6 +64,8 @@ UNKNOWN = [
     (ForceStory, "joint", "LAnklePich", "LAnklePitch"),
     (ForceStory, "joint", "HeadYaw", None),
     (IdentificationStory, "joints", ("LHipPitch", "LKneePich"), "LKneePitch"),
+    (IdentificationStory, "controller", "smrt", "smart"),
+    (HoldingStory, "controller", "smrt", "smart"),
     (HoldingStory, "scenario", "head_que", "head_queue"),
 ]
 
