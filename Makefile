@@ -62,9 +62,10 @@ test: $(DEV)  ## format, lint, types, documents and quick tests: four minutes
 	@echo "== all quick checks passed"
 
 test-all: $(DEV)  ## the same with coverage, then slow tests, examples and notebooks
-	@$(MAKE) test MEASURE="--cov --cov-report= --cov-fail-under=0"
-	@$(MAKE) long
-	@echo "== all checks passed"
+	@status=0; \
+	$(MAKE) test MEASURE="--cov --cov-report= --cov-fail-under=0" || status=$$?; \
+	$(MAKE) long || status=$$?; \
+	exit $$status
 
 lint: $(DEV)  ## check format and style, and that generated documents are fresh
 	@echo "== format and style"
