@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from controllers.resources.core.leaf import Leaf, Willing
-from controllers.resources.core.records import OwnerRecord, Reservation
+from controllers.resources.core.records import OwnerRecord, Reservation, Waiting
 from models.resource_node import ResourceKind
 
 
@@ -72,6 +72,10 @@ class ExclusiveLeaf(Leaf):
         """Take a reservation away, which is on top."""
         if self.stack.pop() is not reservation:
             raise AssertionError(f"{self.name}: the top of the stack is another one")
+
+    def may_be_next(self, waiting: Waiting) -> bool:
+        """Whether it is free, or authority may take it from who has it."""
+        return not self.stack or waiting.priority > self.stack[-1].priority
 
     def _scope_end(self, owner: OwnerRecord) -> int:
         """Return the height of the stack up to the scope of `owner`."""

@@ -1,7 +1,7 @@
 """Who is granted: nothing while one leaf is missing, then all in one step (RM-23)."""
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from controllers.resources.core.book import Book
@@ -171,25 +171,33 @@ class Granting:
         book = self._book
         if not book.changed:
             return
-        heap: list[tuple[Key, Waiting]] = []
+        heap: list[tuple[Key, Waiting, Leaf | None]] = []
         seen: set[Waiting] = set()
-        while True:
-            for leaf in book.changed:
-                for waiting in leaf.heads(book.tick):
-                    if waiting not in seen:
-                        seen.add(waiting)
-                        heapq.heappush(heap, (waiting.key, waiting))
-            for waiting in book.unqueued.values() if book.changed else ():
+        heads: dict[Leaf, Iterator[Waiting]] = {}
+
+        def push(waiters: Iterable[Waiting], leaf: Leaf | None) -> None:
+            """Let the first one that is not there be tried."""
+            for waiting in waiters:
                 if waiting not in seen:
                     seen.add(waiting)
-                    heapq.heappush(heap, (waiting.key, waiting))
+                    heapq.heappush(heap, (waiting.key, waiting, leaf))
+                    return
+
+        while True:
+            for leaf in book.changed:
+                heads[leaf] = leaf.heads(book.tick)
+                push(heads[leaf], leaf)
+            for waiting in book.unqueued.values() if book.changed else ():
+                push((waiting,), None)
             book.changed.clear()
             if not heap:
                 return
-            _, waiting = heapq.heappop(heap)
+            _, waiting, behind = heapq.heappop(heap)
             seen.discard(waiting)
             if waiting.is_waiting:
                 self.try_now(waiting)
+            if behind is not None and behind not in book.changed:
+                push(heads[behind], behind)
 
     # -- inside -----------------------------------------------------------------------
 

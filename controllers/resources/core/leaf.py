@@ -6,7 +6,7 @@ in whose way: `ExclusiveLeaf`, `CumulativeLeaf`, `StateLeaf`.
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -37,6 +37,7 @@ class Leaf(ABC):
     __slots__ = (
         "freezes",
         "is_frozen",
+        "is_mixed",
         "is_motor",
         "let",
         "limited",
@@ -54,6 +55,8 @@ class Leaf(ABC):
         self.name = name
         self.waiters: list[Waiting] = []
         """Those that need it, in their order."""
+        self.is_mixed = False
+        """Whether one may be firm before another of its priority that came earlier."""
         self.freezes: dict[str, Freeze] = {}
         """Virtual owner to what it does."""
         self.is_frozen = False
@@ -122,7 +125,16 @@ class Leaf(ABC):
 
     def join(self, waiting: Waiting) -> None:
         """Put a request at its place: by priority, then arrival."""
-        self.waiters.insert(bisect_left(self.waiters, waiting.key, key=_KEY), waiting)
+        waiters = self.waiters
+        place = bisect_left(waiters, waiting.key, key=_KEY)
+        if not waiters:
+            self.is_mixed = False
+        before = waiters[place - 1] if place else waiting
+        behind = waiters[place] if place < len(waiters) else waiting
+        waiters.insert(place, waiting)
+        for one, next_one in ((before, waiting), (waiting, behind)):
+            if one.firm_at > next_one.firm_at and one.priority == next_one.priority:
+                self.is_mixed = True
 
     def leave(self, waiting: Waiting) -> None:
         """Take a request out of the queue."""
@@ -138,6 +150,12 @@ class Leaf(ABC):
         if not self.competes or not waiters or waiters[0].key >= waiting.key:
             return None
         has_scopes = self.has_scopes()
+        first = waiters[0]
+        if not has_scopes:
+            if first.firm_at <= tick or first.priority > waiting.priority:
+                return first
+            if not self.is_mixed:
+                return None  # those behind it are firm later
         scope = self.scope(waiting.owner) if has_scopes else None
         for other in waiters:
             if other.key >= waiting.key:
@@ -158,22 +176,33 @@ class Leaf(ABC):
                 return self.waiters[k]
         return None
 
-    def heads(self, tick: int) -> Sequence[Waiting]:
-        """Return those that may be next: in each scope up to the first firm one."""
-        if not self.competes:
-            return tuple(self.waiters)
-        has_scopes = self.has_scopes()
-        if not has_scopes and self.waiters and self.waiters[0].firm_at <= tick:
-            return self.waiters[:1]
-        found: list[Waiting] = []
+    def may_be_next(self, waiting: Waiting) -> bool:
+        """Whether it, or one behind it, may be granted unasked: False is certain."""
+        del waiting
+        return True
+
+    def heads(self, tick: int) -> Iterator[Waiting]:
+        """Yield those that may be next: in each scope up to the first firm one.
+
+        Who asks anew after each change of the leaf misses nobody.
+        """
+        has_scopes = self.competes and self.has_scopes()
         closed: set[Reservation | None] = set()
-        for waiting in self.waiters:
+        waiters = self.waiters
+        place = 0
+        while place < len(waiters):
+            waiting = waiters[place]
+            place += 1
             scope = self.scope(waiting.owner) if has_scopes else None
-            if scope not in closed:
-                found.append(waiting)
-                if waiting.firm_at <= tick:
-                    closed.add(scope)
-        return found
+            if scope in closed:
+                continue
+            if not (has_scopes or self.may_be_next(waiting)):
+                return
+            yield waiting
+            if self.competes and waiting.firm_at <= tick:
+                if not has_scopes:
+                    return
+                closed.add(scope)
 
 
 def names_of(leaves: Iterable[Leaf]) -> tuple[str, ...]:

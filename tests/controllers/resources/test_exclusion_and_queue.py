@@ -1,7 +1,11 @@
 """One owner each, served in the order of arrival, every wait with its end."""
 
+from typing import Any
+
 import pytest
 
+from controllers.resources.core.granting import Granting
+from controllers.resources.core.records import Waiting
 from controllers.resources.trace import Granted, ResourceRemoved
 from controllers.resources.words import Why
 from models import BadInput, UnknownName
@@ -254,3 +258,25 @@ def test_a_wait_can_be_withdrawn_once(stage: Stage) -> None:
     assert why(waiting) is Why.WITHDRAWN
     assert not stage.ledger.withdraw(waiting.number, stage.tick)
     assert stage.waiters("HeadYaw") == ()
+
+
+@pytest.mark.requirement("RM-17", "RM-65")
+def test_a_hand_over_tries_nobody_whom_it_cannot_serve(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though all of them may still be overtaken: ten thousand wait as one does."""
+    held = stage.take("MoveHead1", "TTS")
+    crowd = [f"waiter {k}" for k in range(20)]
+    stage.owners(*crowd, timeout_s=60.0)
+    tickets = [stage.ask(name, "TTS") for name in crowd]
+    tried: list[Waiting] = []
+    try_now = Granting.try_now
+
+    def noted(granting: Granting, waiting: Waiting, **terms: Any) -> bool:
+        tried.append(waiting)
+        return try_now(granting, waiting, **terms)
+
+    monkeypatch.setattr(Granting, "try_now", noted)
+    stage.release(held)
+    assert end_of(tickets[0]) == (GRANTED, 0.0)
+    assert [waiting.ticket.number for waiting in tried] == [tickets[0].number]
