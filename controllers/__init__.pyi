@@ -1,25 +1,27 @@
-from .cooling.minheat import MinHeat as MinHeat
-from .cooling.minheat import MinHeatState as MinHeatState
-from .cooling.minheat_cfg import MinHeatCfg as MinHeatCfg
-from .cooling.nudge import Nudge as Nudge
-from .cooling.nudge_cfg import NudgeCfg as NudgeCfg
-from .cooling.posture_search.cfg import PostureSearchCfg as PostureSearchCfg
-from .cooling.posture_search.result import FoundPosture as FoundPosture
-from .cooling.posture_search.result import NoPostureFound as NoPostureFound
-from .cooling.posture_search.search import search_posture as search_posture
-from .effectors import LedSetting as LedSetting
-from .effectors import SoundChunk as SoundChunk
-from .errors import SensorError as SensorError
-from .plain import ConstantStiffness as ConstantStiffness
-from .plain import FixedStiffness as FixedStiffness
+from .heat_minimization.minheat import MinHeat as MinHeat
+from .heat_minimization.minheat import MinHeatCfg as MinHeatCfg
+from .heat_minimization.minheat import MinHeatState as MinHeatState
+from .heat_minimization.nudge import Nudge as Nudge
+from .heat_minimization.nudge import NudgeCfg as NudgeCfg
+from .heat_minimization.posture_search.search import FoundPosture as FoundPosture
+from .heat_minimization.posture_search.search import NoPostureFound as NoPostureFound
+from .heat_minimization.posture_search.search import search_posture as search_posture
+from .heat_minimization.posture_search.search_space import (
+    PostureSearchCfg as PostureSearchCfg,
+)
+from .interface.controller import ConstantStiffness as ConstantStiffness
+from .interface.controller import Controller as Controller
+from .interface.controller import FixedStiffness as FixedStiffness
+from .interface.controller import Limits as Limits
+from .interface.controller import SensorError as SensorError
+from .interface.robot_interface import Command as Command
+from .interface.robot_interface import LedSetting as LedSetting
+from .interface.robot_interface import Observation as Observation
+from .interface.robot_interface import RobotInterface as RobotInterface
+from .interface.robot_interface import SoundChunk as SoundChunk
 from .registry import ENTRY_POINT_GROUP as ENTRY_POINT_GROUP
 from .registry import controller_names as controller_names
 from .registry import make_controller as make_controller
-from .robot_interface import Command as Command
-from .robot_interface import Controller as Controller
-from .robot_interface import Limits as Limits
-from .robot_interface import Observation as Observation
-from .robot_interface import RobotInterface as RobotInterface
 from .stiffness import SmartStiffness as SmartStiffness
 from .stiffness import SmartStiffnessCfg as SmartStiffnessCfg
 from .stiffness import StiffnessFlag as StiffnessFlag

@@ -9,15 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import cast
 
-from controllers.cooling.minheat import MinHeat
-from controllers.cooling.minheat_cfg import MinHeatCfg
-from controllers.cooling.nudge import Nudge
-from controllers.cooling.set_point_shift import SetPointShiftCfg
-from controllers.plain import ConstantStiffness, FixedStiffness
-from controllers.robot_interface import Controller
+from controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
+from controllers.heat_minimization.nudge import Nudge
+from controllers.heat_minimization.set_point_shift import SetPointShiftCfg
+from controllers.interface.controller import (
+    ConstantStiffness,
+    Controller,
+    FixedStiffness,
+)
 from controllers.stiffness import ProductPolicy, SmartStiffness, SmartStiffnessCfg
 from models import BadInput, TestbedError, UnknownName
-from models.rows import number_of
+from models.values import number_of
 
 ENTRY_POINT_GROUP = "nao_testbed.controllers"
 ControllerFactory = Callable[[str | None], Controller]

@@ -6,7 +6,7 @@ no state is active any more, and the token is revoked whole. `get up` asked for 
 state Back and the legs before the push; it is granted when the robot lies on its back.
 """
 
-from controllers.resources.words import Refusal
+from controllers.arbitration.tokens import Refusal
 from experiments.stories.fall import FallStoryCfg, run_fall_story
 from experiments.stories.lines import story_lines
 from models import load_robot

@@ -6,12 +6,10 @@ asks for just that, and knows of no body. A robot without legs starts with them 
 at all, and is told who has the arm.
 """
 
-from controllers.resources.body.absent_parts import freeze_absent
-from controllers.resources.body.broken_part import BrokenPart
-from controllers.resources.ledger import Ledger
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.resource_tree import ResourceTree
+from controllers.arbitration.faults.virtual_owners import BrokenPart, freeze_absent
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.resource_tree import ResourceTree
 from models import Robot, load_robot
 
 

@@ -5,7 +5,7 @@ the legs happen to be free. `dance` gives way on demand. What `guard` takes, the
 is open to its parts, one of which uses it at a time.
 """
 
-from controllers.resources import (
+from controllers.arbitration import (
     Ledger,
     Owner,
     Request,
@@ -13,8 +13,8 @@ from controllers.resources import (
     StopOnDemand,
     take_snapshot,
 )
-from experiments.reservations.listing import list_lines
-from experiments.reservations.wire_views import SnapshotData
+from experiments.server.messages import SnapshotData
+from experiments.server.run_take import list_lines
 from models import load_robot
 
 

@@ -12,8 +12,8 @@ makes them wait again.
 import random
 from dataclasses import dataclass
 
-from controllers.resources import Ledger, LedgerCfg, Owner, Request, ResourceTree
-from controllers.resources.ticket import Ticket
+from controllers.arbitration import Ledger, LedgerCfg, Owner, Request, ResourceTree
+from controllers.arbitration.requests import Ticket
 from models import ResourceNode
 
 RESOURCES = ("head", "left arm", "right arm", "legs", "speech", "eyes")

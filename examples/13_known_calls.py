@@ -10,9 +10,9 @@ One sees that Greet waits until Dance has come to its next stable posture.
 
 import threading
 
-from controllers.resources import Ledger, NotGranted, ResourceTree
-from controllers.resources.calls import DocumentCalls
-from experiments.reservations.threaded import SharedLedger
+from controllers.arbitration import Ledger, NotGranted, ResourceTree
+from controllers.arbitration.naoqi import ES2535273Calls
+from experiments.server.shared_ledger import SharedLedger
 from models import load_robot
 
 
@@ -33,7 +33,7 @@ class Dance:
             say(f"{owner}: somebody asks for {resource}; first to a stable posture")
         self.is_asked.set()  # it returns nothing: it keeps, and will release
 
-    def run(self, calls: DocumentCalls, has_begun: threading.Event) -> None:
+    def run(self, calls: ES2535273Calls, has_begun: threading.Event) -> None:
         """Dance until it is asked to make room."""
         calls.waitForResource("All motors", "Dance", "onResource", 5)
         say("Dance: has all motors")
@@ -43,7 +43,7 @@ class Dance:
         calls.releaseResource("All motors", "Dance")
 
 
-def greet(calls: DocumentCalls) -> None:
+def greet(calls: ES2535273Calls) -> None:
     """Take speech and an arm together, or not at all."""
     try:
         calls.waitResources(["TTS", "Right arm"], "Greet", "", 0)
@@ -58,7 +58,7 @@ def greet(calls: DocumentCalls) -> None:
 def main() -> None:
     dance, has_begun = Dance(), threading.Event()
     with SharedLedger(Ledger(ResourceTree(load_robot().resources))) as front:
-        calls = DocumentCalls(front, services={"Dance": dance})
+        calls = ES2535273Calls(front, services={"Dance": dance})
         program = threading.Thread(target=dance.run, args=(calls, has_begun))
         program.start()
         has_begun.wait(5.0)

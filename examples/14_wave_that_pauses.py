@@ -9,7 +9,7 @@ One sees the frame that is played, and the shoulder that the gate holds meanwhil
 
 import math
 
-from controllers.resources import (
+from controllers.arbitration import (
     Behaviour,
     LedgerFront,
     Owner,
@@ -18,8 +18,7 @@ from controllers.resources import (
     start_behaviour,
     stop_behaviour,
 )
-from controllers.resources.behaviours import Timeline
-from controllers.resources.timeline_player import TimelinePlayer
+from controllers.arbitration.behaviours import Timeline, TimelinePlayer
 from experiments.coupled.robot import CoupledRobot
 from models import load_robot
 

@@ -8,8 +8,8 @@ smaller cap counts, and each ends by itself.
 
 import numpy as np
 
-from controllers.resources import Owner, Request
-from controllers.resources.body.degraded_modes import ENERGY_SAVING, DegradedMode
+from controllers.arbitration import Owner, Request
+from controllers.arbitration.faults.virtual_owners import ENERGY_SAVING, DegradedMode
 from experiments.coupled.robot import CoupledRobot
 from models import load_robot
 

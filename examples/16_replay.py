@@ -19,8 +19,7 @@ from controllers.registry import make_controller
 from experiments.loop import Loop
 from experiments.recording import RunRecording
 from experiments.robot_source import RecordingSource, RobotSource, SimulatorSource
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
+from sim.robot import SimulatedRobot, SimulationCfg
 
 CYCLES = 250  # of 20 ms: 5 s
 JOINT = "LAnklePitch"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import atan2, degrees
 
-from controllers.resources.owner import Owner
+from controllers.arbitration.requests import Owner
 from controllers.schemas import (
     ActuationSchema,
     NoParameters,

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from experiments import load_spec, read_sweep, run_sweep
+from experiments import read_spec, read_sweep, run_sweep
 
 ANKLES = """
 name: ankles
@@ -27,7 +27,7 @@ seed: 7
 def main(folder: Path) -> None:
     file, out = folder / "ankles.yaml", folder / "ankles"
     file.write_text(ANKLES, encoding="utf-8")
-    spec = load_spec(file)
+    spec = read_spec(file)
     print(f"{spec.n_trials} trials; of robot 0: {spec.drawn_for(0)['slope_deg']:.2f}°")
 
     sweep = run_sweep(spec, out)

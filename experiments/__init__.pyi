@@ -7,8 +7,8 @@ from .loop import run_for as run_for
 from .presets import Preset as Preset
 from .presets import load_preset as load_preset
 from .presets import preset_names as preset_names
-from .report.page.write import ReportCfg as ReportCfg
-from .report.page.write import write_report as write_report
+from .report.write import ReportCfg as ReportCfg
+from .report.write import write_report as write_report
 from .standing.arm import ArmCfg as ArmCfg
 from .standing.arm import run_arm as run_arm
 from .standing.fast_forward import FastForwardCfg as FastForwardCfg
@@ -19,8 +19,8 @@ from .standing.results import ArmResult as ArmResult
 from .standing.results import HeatResult as HeatResult
 from .standing.results import JointResult as JointResult
 from .sweep.engines.joblib_engine import JoblibEngine as JoblibEngine
-from .sweep.load import load_spec as load_spec
-from .sweep.run import run_sweep as run_sweep
+from .sweep.runner import run_sweep as run_sweep
 from .sweep.spec import SweepSpec as SweepSpec
-from .sweep.table import Sweep as Sweep
-from .sweep.table import read_sweep as read_sweep
+from .sweep.spec_file.read_spec import read_spec as read_spec
+from .sweep.sweep_table import Sweep as Sweep
+from .sweep.sweep_table import read_sweep as read_sweep

@@ -19,12 +19,11 @@ from experiments.identify_heating.command import identify_command
 from experiments.options import Commands, JsonOption, RobotOption, WholeHelp
 from experiments.posture_search.command import posture_search_command
 from experiments.replay.command import replay_command
-from experiments.report.page.command import report
-from experiments.reservations.commands import resources_app
+from experiments.report.commands import report
 from experiments.scenarios.commands import scenario_app
+from experiments.server.commands import resources_app
 from experiments.stop_signals import INTERRUPTED, heed_interrupts, was_interrupted
-from experiments.sweep.command import sweep_command
-from experiments.sweep.show_command import sweep_show_command
+from experiments.sweep.commands import sweep_command, sweep_show_command
 from models import BadInput, TestbedError
 from models.files import as_ours
 
@@ -126,6 +125,7 @@ def robot_command(
     """Say what a robot is: joints, limits, masses, motors, postures, sensors."""
     from rich.console import Console  # noqa: PLC0415  # heavy
 
+    from experiments.common.drawing.robot_tables import describe  # noqa: PLC0415  # heavy
     from experiments.json_file import (  # noqa: PLC0415  # beside the next
         STDOUT,
         check_json_file,
@@ -133,10 +133,9 @@ def robot_command(
         write_json,
     )
     from models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
-    from models.copy_robot import copy_robot  # noqa: PLC0415  # beside it
-    from models.describe import describe  # noqa: PLC0415  # heavy
-    from models.write_urdf import write_anew  # noqa: PLC0415  # beside it
-    from sim.robot_data import robot_as_json  # noqa: PLC0415  # heavy
+    from models.load import copy_robot  # noqa: PLC0415  # beside it
+    from models.load.write_urdf import write_anew  # noqa: PLC0415  # beside it
+    from sim.recording.run_meta import robot_as_json  # noqa: PLC0415  # heavy
 
     folder = robot or default_robot_folder()
     if write_urdf:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from controllers.resources.core.demands import words_of
-from controllers.robot_interface import Controller
+from controllers.arbitration.manager.negotiation import words_of
+from controllers.interface.controller import Controller
 from models import TestbedError
 from models.files import write_text
 

@@ -13,16 +13,15 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.command_check import check_answer, check_shift
-from controllers.robot_interface import (
-    Controller,
-    Limits,
+from controllers.interface.controller import Controller, Limits, check_answer
+from controllers.interface.robot_interface import (
     Observation,
     RobotInterface,
+    check_shift,
 )
 from experiments.controller_failed import blamed_on
 from experiments.sole_owner import SoleOwner
-from sim.ticks import ticks_of
+from sim.engine.world import ticks_of
 
 FloatArray = NDArray[np.float64]
 

@@ -132,7 +132,7 @@ class HoldingStory:
         Raises:
             BadInput: a parameter is out of range.
         """
-        from experiments.scenarios.shipped import SCENARIOS  # noqa: PLC0415  # heavy
+        from experiments.scenarios.reading.load import SCENARIOS  # noqa: PLC0415  # heavy
 
         check_name("scenario", self.scenario, SCENARIOS.names())
         if self.controller is not None:

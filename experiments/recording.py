@@ -14,17 +14,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.robot_interface import Limits, Observation
+from controllers.interface.controller import Limits
+from controllers.interface.robot_interface import Observation
 from experiments.controller_failed import ControllerFailed
 from experiments.stop_signals import why_stopped
 from models import Robot
-from sim.channels import AXES, Channel, observation_channels
-from sim.leds import colour_names
-from sim.recorder import Recorder
-from sim.replay_channels import replay_channels, shift_channel
-from sim.robot_data import robot_data
-from sim.run_meta import describe_run
-from sim.simulated_robot import SimulatedRobot
+from sim.effectors import colour_names
+from sim.recording.channels import (
+    AXES,
+    Channel,
+    observation_channels,
+    replay_channels,
+    shift_channel,
+)
+from sim.recording.recorder import Recorder
+from sim.recording.run_meta import describe_run, robot_data
+from sim.robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
 
@@ -140,17 +145,17 @@ class RunRecording:
         """Start recording into an empty folder.
 
         Args:
-            folder: from `sim.run_folder.create_run_folder`; None records nothing.
+            folder: from `sim.recording.run_folder.create_run_folder`; None records nothing.
             robot: whose joints and motors name the columns.
             seed: of the run.
             config: the run's dataclass, kept in `meta.json`.
             command: the command line, kept likewise.
             experiment: what kind of run it is.
             exact: keep every digit of what the controller sees; see
-                `sim.channels.observation_channels`.
+                `sim.recording.channels.observation_channels`.
             with_leds: record the LEDs too.
             signals: names of what the controller says of itself
-                (`controllers.robot_interface.TellsSignals`).
+                (`controllers.interface.controller.SignalSource`).
         """
         if folder is None:
             return cls(None)

@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 
 from experiments.loop import PacedRobot
 from models import Robot, default_robot_folder, load_robot
-from models.loader import ROBOT_FILE
-from sim.recorded_observations import read_observations
-from sim.replay import ReplayRobot
-from sim.robot_data import recorded_robot
-from sim.run_folder import read_run
+from models.load import ROBOT_FILE
+from sim.recording.run_folder import read_run
+from sim.recording.run_meta import recorded_robot
+from sim.replay import ReplayRobot, read_observations
 
 if TYPE_CHECKING:
-    from sim.simulation_cfg import SimulationCfg
+    from sim.robot import SimulationCfg
 
 FloatArray = NDArray[np.float64]
 
@@ -46,8 +45,10 @@ class SimulatorSource:
         Raises:
             BadInput: a value cannot be used.
         """
-        from sim.simulated_robot import SimulatedRobot  # noqa: PLC0415  # the engine
-        from sim.simulation_cfg import SimulationCfg  # noqa: PLC0415  # likewise
+        from sim.robot import (  # noqa: PLC0415
+            SimulatedRobot,  # the engine
+            SimulationCfg,  # likewise
+        )
 
         robot = load_robot(self.robot_folder)
         return SimulatedRobot(robot, self.simulation or SimulationCfg(), self.posture)

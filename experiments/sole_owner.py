@@ -7,14 +7,13 @@ nothing is ever refused.
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.resources.gate import Gate
-from controllers.resources.gate.device_map import map_devices
-from controllers.resources.ledger import Ledger
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.trace import Rejected
-from controllers.robot_interface import RobotInterface
+from controllers.arbitration.events import Rejected
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.device_map import map_devices
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.interface.robot_interface import RobotInterface
 
 FloatArray = NDArray[np.float64]
 

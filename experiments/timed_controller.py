@@ -2,7 +2,8 @@
 
 from time import perf_counter
 
-from controllers.robot_interface import Controller, Limits, Observation
+from controllers.interface.controller import Controller, Limits
+from controllers.interface.robot_interface import Observation
 from models import Robot
 
 

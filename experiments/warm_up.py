@@ -31,8 +31,10 @@ def main() -> None:
     from controllers.registry import make_controller  # noqa: PLC0415
     from experiments.loop import Loop, run_for  # noqa: PLC0415
     from models import load_robot  # noqa: PLC0415
-    from sim.simulated_robot import SimulatedRobot  # noqa: PLC0415
-    from sim.simulation_cfg import SimulationCfg  # noqa: PLC0415
+    from sim.robot import (  # noqa: PLC0415
+        SimulatedRobot,
+        SimulationCfg,
+    )
 
     robot = load_robot()
     for name, seconds in SECONDS.items():

@@ -1,12 +1,24 @@
 """Robot descriptions as data, and the loader that validates them."""
 
-from models.devices import Battery, ForceSensor, Imu, LedGroup, SensorRates, Speaker
 from models.errors import BadInput, RobotDataError, TestbedError, UnknownName
-from models.links import ContactPoint, Joint, Link
-from models.loader import default_robot_folder, load_robot
-from models.motors import Motor, OneNodeHeating, TwoNodeHeating
-from models.resource_node import Device, DeviceKind, ResourceKind, ResourceNode
-from models.robot import Posture, Robot
+from models.load import default_robot_folder, load_robot
+from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
+from models.robot import (
+    Battery,
+    ContactPoint,
+    ForceSensor,
+    Imu,
+    Joint,
+    LedGroup,
+    Link,
+    Motor,
+    OneNodeHeating,
+    Posture,
+    Robot,
+    SensorRates,
+    Speaker,
+    TwoNodeHeating,
+)
 
 __all__ = [
     "BadInput",

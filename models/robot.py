@@ -1,9 +1,9 @@
-"""What a robot is: plain, frozen data, the same for every floor above.
+"""What a robot is: links, joints, motors, sensors and devices as frozen data.
 
-A robot is read from its folder by `models.load_robot`; nothing here reads files or
-moves. Joints keep one order everywhere, that of `joints.csv`; motors keep the order
-in which their leading joints appear. Two joints may share one motor (the two hip
-yaw-pitch joints of a NAO do).
+The same for every floor above. A robot is read from its folder by `models.load_robot`;
+nothing here reads files or moves. Joints keep one order everywhere, that of
+`joints.csv`; motors keep the order in which their leading joints appear. Two joints may
+share one motor (the two hip yaw-pitch joints of a NAO do).
 """
 
 import dataclasses
@@ -16,12 +16,226 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from models.devices import Battery, ForceSensor, Imu, LedGroup, SensorRates, Speaker
 from models.errors import BadInput, UnknownName
-from models.library.library import Library
-from models.links import ContactPoint, Joint, Link
-from models.motors import Motor
-from models.resource_node import DeviceKind, ResourceNode
+from models.library import Library
+from models.resources import DeviceKind, ResourceNode
+
+Vector3 = tuple[float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """One rigid body."""
+
+    name: str
+    mass: float
+    """Mass in kg."""
+    com: Vector3
+    """Centre of mass in the link frame, in m."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joint:
+    """One revolute degree of freedom, with what its servo needs."""
+
+    name: str
+    parent: str
+    """Link that the joint hangs on."""
+    link: str
+    """Link that the joint moves."""
+    lower: float
+    """Lower mechanical stop in rad."""
+    upper: float
+    """Upper mechanical stop in rad."""
+    max_velocity: float
+    """Largest velocity in rad/s."""
+    effort_limit: float
+    """Torque in N·m that the joint may give at stiffness 1 (ST-3)."""
+    motor: str
+    """Name of the motor that drives it."""
+    kp: float
+    """Position gain of the servo in N·m/rad."""
+    kd: float
+    """Velocity gain of the servo in N·m·s/rad."""
+    friction: float
+    """Coulomb friction of gear and brushes, joint side, in N·m."""
+    presliding_stiffness: float
+    """Stiffness of the stuck gear in N·m/rad: friction rises over friction / this."""
+    servo_step: float
+    """Angle step in rad that the servo sees (motor-side encoder over the gear)."""
+    encoder_step: float
+    """Angle step in rad of the joint-side encoder, as the observation shows it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContactPoint:
+    """A point of the body that may touch the ground (ST-11)."""
+
+    name: str
+    link: str
+    position: Vector3
+    """In the link frame, in m."""
+    effector: str
+    """The body part it belongs to: LFoot, RFoot, LButtock, Back, Head, LElbow..."""
+    fsr: str | None
+    """The force sensor at this point, or None where only the distance tells."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneNodeHeating:
+    """C dT/dt = R i² - λ (T - Tₑ), i = τ / K, identified on the joint side."""
+
+    torque_constant: float
+    """K, joint torque over current, in N·m/A."""
+    resistance: float
+    """R in Ω, at the ambient temperature of the identification."""
+    conductance: float
+    """λ to the ambient, in W/K."""
+    heat_capacity: float
+    """C in J/K."""
+    ambient_degc: float
+    """Tₑ in °C."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoNodeHeating:
+    """Winding in a housing in still air; P = k τm² at 25 °C on the motor shaft."""
+
+    joule_constant: float
+    """k = R / Kt² in W/(N·m)², on the motor shaft."""
+    resistance_winding_housing: float
+    """Thermal resistance winding to housing in K/W."""
+    resistance_housing_ambient: float
+    """Thermal resistance housing to ambient in K/W."""
+    time_constant_winding: float
+    """Winding heat capacity times its resistance to the housing, in s."""
+    time_constant_housing: float
+    """Housing heat capacity times its resistance to the ambient, in s."""
+    max_winding_degc: float
+    """Largest winding temperature in °C."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motor:
+    """One electric motor with its gear; drives one joint, or several coupled ones."""
+
+    name: str
+    """Name of its leading joint."""
+    type: str
+    """Maker's designation."""
+    joints: tuple[str, ...]
+    """The joints that it drives, leading joint first."""
+    gear_ratio: float
+    """Motor turns for one joint turn."""
+    stall_torque: float
+    """On the motor shaft at nominal voltage, in N·m."""
+    no_load_speed: float
+    """On the motor shaft at nominal voltage, in rad/s."""
+    torque_constant: float
+    """Kt on the motor shaft, in N·m/A."""
+    terminal_resistance: float
+    """R at 25 °C, in Ω."""
+    rotor_inertia: float
+    """J of the rotor, in kg·m²."""
+    one_node: OneNodeHeating
+    two_node: TwoNodeHeating
+
+    @property
+    def armature(self) -> float:
+        """Rotor inertia reflected to the joint, J N², in kg·m²."""
+        return self.rotor_inertia * self.gear_ratio**2
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForceSensor:
+    """A force-sensing resistor under a sole; measures the normal force only."""
+
+    name: str
+    link: str
+    position: Vector3
+    """In the link frame, in m."""
+    range_newton: float
+    """Largest force that it reports, in N."""
+    step_newton: float
+    """Smallest change that it reports, in N."""
+    noise_newton: float
+    """Standard deviation of its noise, in N."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imu:
+    """Gyroscope and accelerometer on one link; accelerometer axes parallel to it."""
+
+    link: str
+    position: Vector3
+    """In the link frame, in m."""
+    accelerometer_range: float
+    """In m/s²."""
+    accelerometer_noise: float
+    """Standard deviation in m/s²."""
+    accelerometer_gain_error: float
+    """Largest relative gain error (the data sheet's precision)."""
+    gyro_range: float
+    """In rad/s."""
+    gyro_noise: float
+    """Standard deviation in rad/s."""
+    gyro_gain_error: float
+    """Largest relative gain error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensorRates:
+    """How often each kind of sensor is read anew, in s, and small noises."""
+
+    encoder_period: float
+    current_period: float
+    imu_period: float
+    fsr_period: float
+    temperature_period: float
+    current_noise: float
+    """Standard deviation in A."""
+    temperature_step: float
+    """Resolution in K."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedGroup:
+    """LEDs that are set together."""
+
+    name: str
+    link: str
+    count: int
+    channels: str
+    """`rgb`, `blue` or `white`."""
+    levels: int
+    """Brightnesses of a channel, with dark."""
+    place: Vector3 | None = None
+    """Middle of the LEDs in the link frame, in m; None where nobody knows it."""
+
+    @property
+    def n_channels(self) -> int:
+        """Brightnesses of one LED that are set: three of `rgb`, else one."""
+        return len(self.channels) if self.channels == "rgb" else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speaker:
+    """A loudspeaker."""
+
+    name: str
+    link: str
+    sample_rates_hz: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Battery:
+    """The supply that bounds motor speed."""
+
+    nominal_volt: float
+    max_volt: float
+    max_discharge_ampere: float
+    capacity_watt_hour: float
+
 
 _T = TypeVar("_T", bound=np.generic)
 _NO_RESOURCES = ResourceNode(name="root")
@@ -209,3 +423,14 @@ class Robot:
 def _read_only(array: NDArray[_T]) -> NDArray[_T]:
     array.setflags(write=False)
     return array
+
+
+def max_speed(robot: Robot, motor: str) -> float:
+    """Return the largest speed of a motor in rad/s: that of its slowest joint."""
+    return min(joint.max_velocity for joint in robot.joints if joint.motor == motor)
+
+
+def angle_range(robot: Robot, motor: str) -> tuple[float, float]:
+    """Return the range in rad that all joints of a motor share."""
+    joints = [joint for joint in robot.joints if joint.motor == motor]
+    return max(joint.lower for joint in joints), min(joint.upper for joint in joints)

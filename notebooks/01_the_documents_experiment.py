@@ -26,12 +26,11 @@ import pandas as pd
 from IPython.display import Markdown
 
 from experiments import LEG_JOINTS, HeatCfg, load_preset, run_heat
+from experiments.common.drawing.style import FigureView
+from experiments.heat.figures.joints import heat_share_figure, time_mean
+from experiments.heat.figures.tables import lifetime_text
+from experiments.heat.figures.temperatures import effort_figure, temperature_figure
 from experiments.notebook_parameters import HeatStory
-from experiments.report.effort_figure import effort_figure
-from experiments.report.figure_view import FigureView
-from experiments.report.heat_share_figure import heat_share_figure, time_mean
-from experiments.report.lifetime import lifetime_text
-from experiments.report.temperature_figure import temperature_figure
 from models import load_robot
 from sim import read_run
 

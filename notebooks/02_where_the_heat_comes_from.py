@@ -24,11 +24,14 @@ import pandas as pd
 from IPython.display import Markdown
 
 from experiments import HeatCfg, run_heat
+from experiments.common.drawing.style import FigureView
+from experiments.heat.figures.joints import (
+    internal_figure,
+    joint_shifts_figure,
+    legs_power_of,
+    power_figure,
+)
 from experiments.notebook_parameters import ForceStory
-from experiments.report.figure_view import FigureView
-from experiments.report.internal_figure import internal_figure
-from experiments.report.joint_shifts_figure import joint_shifts_figure
-from experiments.report.power_figure import legs_power_of, power_figure
 from experiments.standing.internal_forces import find_internal_forces
 from models import load_robot
 from sim import read_run
@@ -112,7 +115,7 @@ FigureView(
 # ## 2. Six ways to fight
 #
 # Both legs, the pelvis and the ground are one closed chain. From outside there is only the weight, so whatever more the ground does to
-# one foot it does **equal and opposite** to the other. In the letters of `controllers.cooling.standing_problem`, contact forces $f$ obey
+# one foot it does **equal and opposite** to the other. In the letters of `controllers.heat_minimization.standing_problem`, contact forces $f$ obey
 #
 # $$B f = h, \qquad \tau = g - C f,$$
 #
@@ -229,4 +232,4 @@ legs = list(robot.leg_joints)
 #
 # - Another bad joint, or two: `misalignment_deg` of `HeatCfg` takes any number of them.
 # - Over many robots, drawn at random: `nao-testbed sweep`.
-# - The same problem with round friction cones, as a cone programme: `controllers.cooling.least_loss_reference`.
+# - The same problem with round friction cones, as a cone programme: `controllers.heat_minimization.least_loss`.

@@ -36,17 +36,17 @@ import pandas as pd
 from IPython.display import Markdown
 
 from experiments import HeatCfg, run_heat
-from experiments.identify_heating import heat_log_of_run, read_heat_log
-from experiments.notebook_parameters import IdentificationStory
-from experiments.report.figure_view import FigureView
-from experiments.report.identification_figure import (
+from experiments.common.drawing.style import FigureView
+from experiments.heat.identification.figures import (
     FittedCurve,
     fit_figure,
     interval_figure,
 )
+from experiments.identify_heating import heat_log_of_run, read_heat_log
+from experiments.notebook_parameters import IdentificationStory
 from models import BadInput, load_robot
 from sim import read_run
-from sim.heating.identification import fit_one_node
+from sim.thermal.identification import fit_one_node
 
 story = IdentificationStory(
     joints=tuple(joints),

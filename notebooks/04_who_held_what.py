@@ -20,18 +20,20 @@ from dataclasses import replace
 import pandas as pd
 from IPython.display import Markdown
 
-from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.trace import Granted, Notified
+from controllers.arbitration.events import Granted, Notified
+from controllers.arbitration.resource_tree import ResourceTree
+from experiments.common.drawing.style import FigureView
 from experiments.notebook_parameters import HoldingStory
-from experiments.report.figure_view import FigureView
-from experiments.report.timeline.draw import run_temperatures
-from experiments.report.timeline.figure import timeline_figure
-from experiments.report.timeline.rows import cover
-from experiments.report.timeline.waits import find_waits, leaf_uses
-from experiments.report.timeline.waits_figure import held_times, waits_figure
-from experiments.scenarios.playing.run import run_scenario
-from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.shipped import SCENARIOS
+from experiments.scenarios.playing.runner import run_scenario
+from experiments.scenarios.reading.load import SCENARIOS, load_scenario
+from experiments.scenarios.timeline.canvas import cover
+from experiments.scenarios.timeline.figure import (
+    held_times,
+    run_temperatures,
+    timeline_figure,
+    waits_figure,
+)
+from experiments.scenarios.timeline.spans import find_waits, leaf_uses
 
 story = HoldingStory(scenario=scenario, controller=controller, seed=seed)
 plan = load_scenario(SCENARIOS.find(story.scenario))

@@ -2,20 +2,128 @@
 
 In each tick the servos compute torques from the true joint state, and the engine moves
 the joints. Nothing here knows sensors, heat or commands.
+
+Before anything moves a posture rests on the ground. The contact candidates of a body
+span a convex hull; the body rests on that face of the hull above which its centre of
+mass lies. Where several faces qualify, the one whose corners belong to the effectors of
+the posture wins, then the more upright one.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
 
-from models import Robot, TestbedError
-from sim.channels import Channel
-from sim.engine import Engine, rotation_from_quaternion
-from sim.last_second import LastSecond
-from sim.placement import place_at_rest
+from models import Posture, Robot, TestbedError
+from sim.engine.bullet import rotation_from_quaternion
+from sim.engine.bullet_engine import Engine
+from sim.engine.world import WorldCfg
+from sim.recording.channels import Channel
+from sim.recording.recorder import LastSecond
 from sim.servo import Servo, ServoCfg
-from sim.world_cfg import WorldCfg
 
 FloatArray = NDArray[np.float64]
+
+COPLANAR = 2e-3
+"""Points this close to a face (m) count as its corners."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rest:
+    """A resting face, in the base frame."""
+
+    normal: FloatArray
+    """(3,) unit vector away from the ground."""
+    effectors: frozenset[str]
+    """Body parts that touch."""
+
+
+def resting_faces(robot: Robot, points: FloatArray, com: FloatArray) -> list[Rest]:
+    """Return the faces of the candidates' hull on which the body can rest.
+
+    Args:
+        robot: whose contact points they are.
+        points: (n_contact_points, 3) in the base frame, in m.
+        com: (3,) centre of mass in the base frame, in m.
+    """
+    hull = ConvexHull(points)
+    rests = []
+    for equation in np.unique(hull.equations.round(9), axis=0):
+        outward, offset = equation[:3], equation[3]
+        distance = -(points @ outward + offset)
+        touching = np.flatnonzero(distance < COPLANAR)
+        if _is_above(points[touching], com, outward):
+            names = frozenset(robot.contact_points[i].effector for i in touching)
+            rests.append(Rest(normal=-outward, effectors=names))
+    return rests
+
+
+def resting_normal(
+    robot: Robot, posture: Posture, points: FloatArray, com: FloatArray
+) -> FloatArray:
+    """Return the ground's normal (3,) in the base frame for a posture at rest.
+
+    Points and com as in `resting_faces`; a posture that can rest on nothing stands
+    with its base upright.
+    """
+    rests = resting_faces(robot, points, com)
+    if not rests:
+        return np.array([0.0, 0.0, 1.0])
+    listed = set(posture.effectors)
+
+    def preference(rest: Rest) -> tuple[int, float]:
+        return (-len(listed.symmetric_difference(rest.effectors)), rest.normal[2])
+
+    return max(rests, key=preference).normal
+
+
+def _is_above(corners: FloatArray, com: FloatArray, outward: FloatArray) -> bool:
+    """Is the centre of mass, seen along the face's normal, inside the face?"""
+    if len(corners) < 3:
+        return False
+    u = np.linalg.svd(outward[None, :])[2][1:]  # (2, 3) basis of the plane
+    flat = corners @ u.T
+    try:
+        hull = ConvexHull(flat)
+    except QhullError:
+        return False
+    inside = hull.equations[:, :2] @ (com @ u.T) + hull.equations[:, 2]
+    return bool((inside <= 0.0).all())
+
+
+def rotation_to_normal(normal: FloatArray, ground_normal: FloatArray) -> FloatArray:
+    """Return the quaternion x y z w that turns `normal` onto the ground's normal.
+
+    The shortest turn: the robot keeps its heading.
+    """
+    axis = np.cross(normal, ground_normal)
+    quaternion = np.array([*axis, 1.0 + float(normal @ ground_normal)])
+    if quaternion[3] < 1e-9:  # upside down: half a turn about x
+        return np.array([1.0, 0.0, 0.0, 0.0])
+    quaternion /= np.linalg.norm(quaternion)
+    return quaternion
+
+
+def place_at_rest(engine: Engine, robot: Robot, posture: Posture) -> None:
+    """Put a robot into a posture, resting on the ground without a gap."""
+    q = posture.angles
+    engine.place(q, np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
+    frames = {link.name: engine.link_pose(link.name) for link in robot.links}
+
+    def in_base(link: str, position: tuple[float, float, float]) -> FloatArray:
+        p, R = frames[link]
+        return np.asarray(p + R @ np.array(position))
+
+    points = np.array([in_base(c.link, c.position) for c in robot.contact_points])
+    masses = np.array([link.mass for link in robot.links])
+    centres = np.array([in_base(link.name, link.com) for link in robot.links])
+    com = masses @ centres / masses.sum()
+    up = engine.ground_normal
+    quaternion = rotation_to_normal(resting_normal(robot, posture, points, com), up)
+    engine.place(q, 0.5 * up, quaternion)
+    engine.place(q, (0.5 - engine.clearance()) * up, quaternion)
+
 
 FALL_TILT = np.cos(np.deg2rad(45.0))
 """A robot whose base turned by more than 45 degrees has fallen."""

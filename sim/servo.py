@@ -1,4 +1,4 @@
-"""The motor board: PD servo, torque limits, gear friction, coupled joints.
+"""The motor board: PD servo, torque limits, gear friction, coupled joints, faults.
 
 For a motor that drives joints j (usually one), with the calibration error δ of its
 encoder, the measured angle is θ = mean(q_j - δ_j), counted in steps of the
@@ -6,7 +6,7 @@ motor-side encoder, and with ω = mean(v_j):
 
     τ  = kp (θ* - θ) - kd ω
     τ  clipped to ± τ_stall U/U_n - (τ_stall/ω_0) ω             (torque-speed line)
-    τ  clipped to ± stiffness · effort_limit                    (ST-3)
+    τ  clipped to ± stiffness · effort_limit
 
 and each joint gets its share of τ less what sticks in its gear:
 
@@ -19,15 +19,23 @@ one motor are held together by a stiff spring and damper, as by their common sha
 
 The kernel is compiled by numba: one call a tick instead of some twenty array
 operations.
+
+`StiffnessInForce` says what of a commanded stiffness reaches the motors: cut by
+protection and by faults that an experiment injects (`MotorFaults`), motors that give
+nothing. The robot does not notice a fault: its stiffness reads back as commanded and
+its set-points stand. Who finds it tells the reservations, by a `BrokenPart`; here the
+drive only fails.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, Robot
+from models import BadInput, Robot, UnknownName
+from sim.thermal.protection import Protection
 
 FloatArray = NDArray[np.float64]
 
@@ -249,3 +257,106 @@ def _servo(
             if not np.isfinite(joint_torque[j]):
                 finite = False
     return finite
+
+
+class MotorFaults:
+    """Which motors of a robot have failed."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Begin with a sound robot."""
+        self._names = robot.motor_names
+        self._where = f"robot {robot.name!r}"
+        self._motor_of_joint = robot.motor_of_joint
+        self._is_absent = np.isin(robot.joint_names, robot.absent_joints)
+        self.health: FloatArray = np.where(self._is_absent, 0.0, 1.0)
+        """(n_joints,) share of its torque that a joint's motor can give: 1 or 0, which
+        it is for those that the body lacks."""
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Motors that are there and give nothing, in motor order."""
+        is_broken = (self.health == 0.0) & ~self._is_absent
+        broken = np.unique(self._motor_of_joint[is_broken])
+        return tuple(self._names[motor] for motor in broken)
+
+    def fail(self, motors: Iterable[str]) -> None:
+        """Let motors give nothing, whatever they are told.
+
+        Raises:
+            UnknownName: the robot has no such motor; nothing changes.
+        """
+        self._set(motors, 0.0)
+
+    def repair(self, motors: Iterable[str]) -> None:
+        """Let motors give what they can again.
+
+        Raises:
+            UnknownName: the robot has no such motor; nothing changes.
+        """
+        self._set(motors, 1.0)
+
+    def _set(self, motors: Iterable[str], health: float) -> None:
+        places = []
+        for name in motors:
+            if name not in self._names:
+                raise UnknownName("Motor", name, self._names, self._where)
+            places.append(self._names.index(name))
+        is_meant = np.isin(self._motor_of_joint, places) & ~self._is_absent
+        self.health[is_meant] = health
+
+
+class StiffnessInForce:
+    """Turns stiffness into torque limits (ST-3, ST-4).
+
+    Use: `put` whenever the stiffness or a temperature is new.
+    """
+
+    def __init__(
+        self, robot: Robot, protection: Protection, torque_limit: FloatArray
+    ) -> None:
+        """Begin with stiffness 1 and a sound robot.
+
+        Args:
+            robot: whose effort limits hold at stiffness 1.
+            protection: scales the stiffness of hot motors down.
+            torque_limit: (n_joints,) in N·m; written by `put`.
+        """
+        self._effort_limit = robot.effort_limit
+        self._protection = protection
+        self._torque_limit = torque_limit
+        self._faults = MotorFaults(robot)
+        self.commanded = np.ones(len(robot.joints))
+        """(n_joints,) in [0, 1], as it was written."""
+        self.in_force = np.ones(len(robot.joints))
+        """(n_joints,) after the protection, as it reads back: faults do not show."""
+
+    def put(self, temperature: FloatArray) -> None:
+        """Put limits in force for reported temperatures (n_motors,) in °C."""
+        self.in_force[:] = self._protection.apply(self.commanded, temperature)
+        np.multiply(self.in_force, self._effort_limit, out=self._torque_limit)
+        self._torque_limit *= self._faults.health
+
+    def fail(self, motors: Iterable[str]) -> None:
+        """Let motors give nothing from the next `put` on.
+
+        Raises:
+            UnknownName: the robot has no such motor.
+        """
+        self._faults.fail(motors)
+
+    def repair(self, motors: Iterable[str]) -> None:
+        """Let motors give torque again from the next `put` on.
+
+        Raises:
+            UnknownName: the robot has no such motor.
+        """
+        self._faults.repair(motors)
+
+    @property
+    def failed_motors(self) -> tuple[str, ...]:
+        """Motors that give no torque."""
+        return self._faults.failed
+
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """Return all that changes, live, but for the torque limits."""
+        return (self.commanded, self.in_force, self._faults.health)

@@ -71,4 +71,4 @@ def pytest_collection() -> None:
     """Read it once; only now, as coverage runs by then."""
     from tests.library_once import LibraryOnce
 
-    pytest.MonkeyPatch().setattr("models.loader.load_library", LibraryOnce())
+    pytest.MonkeyPatch().setattr("models.load.load_library", LibraryOnce())

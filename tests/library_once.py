@@ -4,7 +4,7 @@ import pkgutil
 
 from models import Robot, default_robot_folder
 from models.library import Library
-from models.load_library import load_library
+from models.load.library_files import load_library
 
 
 class LibraryOnce:
@@ -23,4 +23,4 @@ class LibraryOnce:
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         """Be `load_library` itself in another process."""
-        return (pkgutil.resolve_name, ("models.load_library:load_library",))
+        return (pkgutil.resolve_name, ("models.load.library_files:load_library",))

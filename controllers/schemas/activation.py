@@ -7,7 +7,7 @@ new winner asks for anything.
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
-from controllers.resources.ledger import Ledger
+from controllers.arbitration.manager.ledger import Ledger
 from controllers.schemas.agenda import Agenda
 from controllers.schemas.claim import Claim
 from controllers.schemas.endings import Endings

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from controllers.resources.gate.device_writers import Value
-from controllers.resources.tokens import Token
-from controllers.resources.trace import Rejected
+from controllers.arbitration.events import Rejected
+from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.tokens import Token
 from models.library import LightPattern, Motion, Sound
 
 

@@ -7,9 +7,9 @@ from zlib import crc32
 
 import numpy as np
 
-from controllers.resources.gate.device_writers import Value
-from controllers.resources.tokens import Token
-from controllers.robot_interface import Observation
+from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.tokens import Token
+from controllers.interface.robot_interface import Observation
 from controllers.schemas.actuators import Actuators, NeverPlayed, Playing
 from controllers.schemas.instance import Instance
 from controllers.schemas.link import ChildView

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from controllers.resources.ledger import Ledger
-from controllers.resources.owner import Owner
-from controllers.resources.policies import (
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,
@@ -14,9 +13,8 @@ from controllers.resources.policies import (
     Lock,
     as_policy,
 )
-from controllers.resources.request import Outcome, Request
-from controllers.resources.ticket import Ticket
-from controllers.resources.tokens import Token
+from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.arbitration.tokens import Outcome, Token
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.waking import Waking
 

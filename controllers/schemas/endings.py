@@ -7,17 +7,12 @@ it; nobody else is touched.
 from collections.abc import Callable
 from typing import TypeVar
 
-from controllers.resources.ledger import Ledger
-from controllers.resources.trace import Event
+from controllers.arbitration.events import Event
+from controllers.arbitration.manager.ledger import Ledger
 from controllers.schemas.agenda import Agenda
 from controllers.schemas.instance import Instance
 from controllers.schemas.states import State
-from controllers.schemas.trace import (
-    SchemaFailed,
-    SchemaStopped,
-    Slept,
-    StateChangedTo,
-)
+from controllers.schemas.trace import SchemaFailed, SchemaStopped, Slept, StateChangedTo
 
 _T = TypeVar("_T")
 

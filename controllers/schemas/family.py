@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from math import isclose
 
-from controllers.resources.ledger import Ledger
-from controllers.resources.snapshot import take_snapshot
+from controllers.arbitration.manager.front import take_snapshot
+from controllers.arbitration.manager.ledger import Ledger
 from controllers.schemas.claim import make_claim
 from controllers.schemas.instance import Instance
 from controllers.schemas.registry import Registry, SchemaClass

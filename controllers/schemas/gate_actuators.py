@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from controllers.resources.gate import Gate
-from controllers.resources.gate.device_writers import Value
-from controllers.resources.ledger import Ledger
-from controllers.resources.tokens import Token
-from controllers.resources.trace import Rejected
+from controllers.arbitration.events import Rejected
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.tokens import Token
 from controllers.schemas.actuators import NeverPlayed, Playing
 from controllers.sync.orders.command_controller import CommandController
 from controllers.sync.orders.order_handle import OrderHandle

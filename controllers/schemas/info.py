@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from math import isfinite
 
-from controllers.resources.names import check_names
-from controllers.resources.request import rate_of
+from controllers.arbitration.requests import rate_of
+from controllers.arbitration.resource_tree import check_names
 from controllers.schemas.variables import Variable
 from models import BadInput
 

@@ -15,9 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from controllers.resources.invariants.seam import MALFORMED, Findings, Violation
-from controllers.resources.tokens import TokenId
-from controllers.resources.trace import (
+from controllers.arbitration.events import (
     Event,
     Executed,
     Expired,
@@ -25,6 +23,12 @@ from controllers.resources.trace import (
     Released,
     Revoked,
 )
+from controllers.arbitration.invariants.trace_replay import (
+    MALFORMED,
+    Findings,
+    Violation,
+)
+from controllers.arbitration.tokens import TokenId
 from controllers.schemas.states import Kind, State
 from controllers.schemas.trace import (
     SchemaStarted,

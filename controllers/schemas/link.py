@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from controllers.resources.gate.device_writers import Value
-from controllers.resources.tokens import Token
-from controllers.robot_interface import Observation
+from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.tokens import Token
+from controllers.interface.robot_interface import Observation
 from controllers.schemas.actuators import Actuators, Playing
 from controllers.schemas.states import State
 from controllers.schemas.waking import Waking

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from controllers.motivation import (
+from controllers.action_selection import (
     DRIVES,
     EMOTIONS,
     Effects,
@@ -24,7 +24,7 @@ from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.variables import Variable
 from controllers.schemas.waking import Waking
 from models import BadInput, Robot, UnknownName
-from models.rows import LONGEST_S
+from models.values import LONGEST_S
 
 STRENGTHS = (*EMOTIONS, *DRIVES)
 
@@ -51,7 +51,7 @@ class MotivatedParameters:
     """What drives it, and what it hears."""
 
     models: Mapping[str, Any] = field(default_factory=dict)
-    """Name to behaviour model, as `controllers.motivation.read_models` takes them; what
+    """Name to behaviour model, as `controllers.action_selection.behaviour_models` takes them; what
     they propose are the names of the children."""
     start: Mapping[str, float] = field(default_factory=dict)
     """Emotion or drive to its strength at the beginning, 0 to 100."""

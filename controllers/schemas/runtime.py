@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from controllers.resources.ledger import Ledger
-from controllers.resources.ledger_cfg import check_tick
-from controllers.robot_interface import Observation
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import check_tick
+from controllers.interface.robot_interface import Observation
 from controllers.schemas.actuators import Actuators, PostureKeeper
 from controllers.schemas.bound import Bound
 from controllers.schemas.instance import Instance

@@ -23,9 +23,9 @@ takes long makes the run slow, but delays no other in simulated time (JD-19, JD-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from controllers.resources.gate.device_writers import Value
-from controllers.resources.policies import Answer, Demand
-from controllers.resources.request import Outcome
+from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.policies import Answer, Demand
+from controllers.arbitration.tokens import Outcome
 from controllers.schemas.actuators import Playing
 from controllers.schemas.arbitration import keep_winner
 from controllers.schemas.link import ChildView

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from controllers.robot_interface import Observation
+from controllers.interface.robot_interface import Observation
 from controllers.schemas.info import SchemaInfo
 from controllers.schemas.link import SchemaLink
 from controllers.schemas.states import Kind

@@ -6,9 +6,7 @@ An instance stands by its path, which is also the name of its owner.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from controllers.resources.read_only import ReadOnly
-from controllers.resources.trace import Event
-from controllers.resources.trace_json import know_events
+from controllers.arbitration.events import Event, ReadOnly, know_events
 from controllers.schemas.states import Kind, State
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from controllers.resources.names import check_names
-from controllers.resources.owner import check_priority, check_timeout
-from controllers.resources.policies import ConflictPolicy, as_policy
+from controllers.arbitration.policies import ConflictPolicy, as_policy
+from controllers.arbitration.requests import check_priority, check_timeout
+from controllers.arbitration.resource_tree import check_names
 from models import BadInput
 
 

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from controllers.resources.ledger import Ledger
-from controllers.robot_interface import Observation
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.interface.robot_interface import Observation
 from controllers.schemas.activation import Activation
 from controllers.schemas.actuators import Actuators, PostureKeeper
 from controllers.schemas.agenda import Agenda

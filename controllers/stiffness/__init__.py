@@ -1,9 +1,8 @@
-"""The stiffness controller: steps 610 to 690 and 320 of the document.
+"""The stiffness controller: steps 610 to 690 and 320 of ES2659053.
 
-Read `controller.py` first; each step it names is a file of its own.
+Read `smart_stiffness.py` first, then `equilibrium.py`, which goes through the steps.
 """
 
-from controllers.stiffness.config import SmartStiffnessCfg
 from controllers.stiffness.contact_forces import (
     ContactForceCfg,
     ContactProblem,
@@ -11,24 +10,31 @@ from controllers.stiffness.contact_forces import (
     build_contact_problem,
     solve_contact_problem,
 )
-from controllers.stiffness.contacts import ContactCfg, ContactDetector
-from controllers.stiffness.controller import SmartStiffness
-from controllers.stiffness.dynamics import GRAVITY, BaseMotion, Dynamics
-from controllers.stiffness.equilibrium import Equilibrium, EquilibriumLogic
-from controllers.stiffness.flags import (
-    DEGENERATE_CONTACTS,
-    StiffnessFlag,
-    flag_names,
+from controllers.stiffness.contacts import (
+    ContactCfg,
+    ContactDetector,
+    PostureCfg,
+    PostureMatcher,
 )
-from controllers.stiffness.gravity_filter import GravityFilter, GravityFilterCfg
+from controllers.stiffness.dynamics import GRAVITY, BaseMotion, Dynamics
+from controllers.stiffness.equation_of_motion import (
+    ExternalLoad,
+    JointTorques,
+    MotionCfg,
+)
+from controllers.stiffness.equilibrium import (
+    Equilibrium,
+    EquilibriumLogic,
+    SmartStiffnessCfg,
+)
+from controllers.stiffness.flags import DEGENERATE_CONTACTS, StiffnessFlag, flag_names
 from controllers.stiffness.ground_plane import (
+    GravityFilter,
+    GravityFilterCfg,
     GroundPlane,
     GroundPlaneCfg,
     VerticalSource,
 )
-from controllers.stiffness.joint_torques import JointTorques
-from controllers.stiffness.loads import ExternalLoad
-from controllers.stiffness.motion import MotionCfg
 from controllers.stiffness.offset import (
     ApproachOffset,
     ConstantOffset,
@@ -38,15 +44,14 @@ from controllers.stiffness.offset import (
     PostureOffset,
     WarmJointOffset,
 )
-from controllers.stiffness.policy import (
-    DocumentPolicy,
+from controllers.stiffness.smart_stiffness import SmartStiffness, StiffnessReport
+from controllers.stiffness.stiffness_law import (
+    ES2659053Policy,
     PostureTuning,
     ProductPolicy,
+    StiffnessLaw,
     StiffnessPolicy,
 )
-from controllers.stiffness.postures import PostureCfg, PostureMatcher
-from controllers.stiffness.report import StiffnessReport
-from controllers.stiffness.stiffness import StiffnessLaw
 
 __all__ = [
     "DEGENERATE_CONTACTS",
@@ -59,8 +64,8 @@ __all__ = [
     "ContactForceCfg",
     "ContactProblem",
     "ContactSolution",
-    "DocumentPolicy",
     "Dynamics",
+    "ES2659053Policy",
     "Equilibrium",
     "EquilibriumLogic",
     "ExternalLoad",

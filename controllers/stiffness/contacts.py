@@ -1,6 +1,6 @@
-"""Which candidate points touch the ground (step 650, fig. 7: 710, 720, 730).
+"""Which candidate points are contacts (step 650, fig. 7: 710, 720, 730).
 
-Three things may tell, in any combination [ES2659053T3 ¶650, claim 5]:
+**Touching.** Three things may tell, in any combination [ES2659053T3 ¶650, claim 5]:
 
 - distance: heights above the virtual plane (710), the lowest point (720), and all
   within the robot's threshold of it (730);
@@ -8,16 +8,33 @@ Three things may tell, in any combination [ES2659053T3 ¶650, claim 5]:
 - both, either, or - the default - the sensor where there is one and the distance
   elsewhere. A lifted robot has a lowest point too: only a sensor can tell that it does
   not touch; and buttocks and elbows have no sensor.
+
+**Listed.** The robot is compared with stored postures, each of which says which body
+parts carry it. Similarity is the root mean square of the angle differences,
+
+    d = sqrt(Σ_i w_i (q_i - q̂_i)² / Σ_i w_i),
+
+and the closest posture counts only when d is within a threshold: "if there is one"
+[ES2659053T3 claim 6]. The weights w are 1, and 0 for hands and wrists, which tell
+nothing about what carries the robot.
+
+**Chosen** are the touching points that the closest posture lists. Where these cannot
+balance the robot, others are tried in turn: those a little higher above the virtual
+plane, then those not on the posture's list (a robot that fell over keeps the angles of
+its posture), then both. The first that can are used, with a flag; else the first list
+stands, with its own flags.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, Robot
+from controllers.stiffness.flags import DEGENERATE_CONTACTS, StiffnessFlag
+from models import BadInput, Posture, Robot
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -158,7 +175,7 @@ class ContactDetector:
         Returns:
             (n_points,) booleans.
         """
-        touching, self._height = _detect(
+        touching, self._height = _detect_touching(
             positions,
             up,
             fsr,
@@ -187,7 +204,7 @@ class ContactDetector:
         """
         if self._cfg.widest_m <= self._threshold:
             return None
-        touching = _combine(
+        touching = _combine_criteria(
             self._height, self._cfg.widest_m, self._sensed, self._on, self._criterion
         )
         sole = (self._height[self._sensed] + self._other_link).min(
@@ -198,7 +215,7 @@ class ContactDetector:
 
 
 @numba.njit(cache=True)
-def _detect(
+def _detect_touching(
     positions: FloatArray,
     up: FloatArray,
     fsr: FloatArray,
@@ -228,11 +245,11 @@ def _detect(
                 lowest = min(lowest, height[sensed[t]])
         is_on[s] = force >= (off_newton if is_on[s] else on_newton)
         on[s] = is_on[s] and height[sensed[s]] <= lowest + reach
-    return _combine(height, threshold, sensed, on, criterion), height
+    return _combine_criteria(height, threshold, sensed, on, criterion), height
 
 
 @numba.njit(cache=True)
-def _combine(
+def _combine_criteria(
     height: FloatArray,
     threshold: float,
     sensed: IndexArray,
@@ -254,3 +271,135 @@ def _combine(
         else:
             touching[k] = on[s]
     return touching
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostureCfg:
+    """The similarity criterion."""
+
+    threshold_rad: float = 0.3
+    """Root mean square difference below which a typical posture is close, in rad; 0 for
+    never. The typical postures of the NAO are 0.38 or more apart, but for StandInit and
+    PoseInit (0.04), whose effectors are the same."""
+    ignored_joints: tuple[str, ...] = ("LHand", "RHand", "LWristYaw", "RWristYaw")
+    """Joints that do not count; names that the robot does not have are skipped."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning."""
+        if not self.threshold_rad >= 0.0:
+            raise BadInput(
+                f"threshold_rad = {self.threshold_rad} rad; give 0 (never) or more."
+            )
+
+
+class PostureMatcher:
+    """Finds the closest typical posture of one robot."""
+
+    def __init__(self, robot: Robot, cfg: PostureCfg) -> None:
+        """Stack the postures that list effectors."""
+        self._cfg = cfg
+        typical = [p for p in robot.postures.values() if p.effectors]
+        self._postures: tuple[Posture, ...] = tuple(typical)
+        self._angles = np.array([p.angles for p in typical]).reshape(
+            len(typical), len(robot.joints)
+        )
+        counts = [name not in cfg.ignored_joints for name in robot.joint_names]
+        self._weight: FloatArray = np.array(counts, dtype=np.float64)
+        self._weight /= max(1.0, self._weight.sum())
+        self._any: BoolArray = np.ones(len(robot.contact_points), dtype=np.bool_)
+        self._listed: Mapping[str, BoolArray] = {
+            posture.name: np.array(
+                [point.effector in posture.effectors for point in robot.contact_points]
+            )
+            for posture in typical
+        }
+
+    def closest(self, q: FloatArray) -> Posture | None:
+        """Return the typical posture most like `q`, (n_joints,), if there is one."""
+        if not self._postures:
+            return None
+        best, mean_square = _find_closest_posture(self._angles, self._weight, q)
+        if mean_square >= self._cfg.threshold_rad**2:
+            return None
+        return self._postures[best]
+
+    def listed(self, posture: Posture | None) -> BoolArray:
+        """Return which candidate points belong to the effectors of `posture`.
+
+        Returns:
+            (n_points,) booleans, all true without a posture.
+        """
+        return self._any if posture is None else self._listed[posture.name]
+
+
+@numba.njit(cache=True)
+def _find_closest_posture(
+    angles: FloatArray, weight: FloatArray, q: FloatArray
+) -> tuple[int, float]:
+    """Return the row of `angles` with the least d², and that d² in rad².
+
+    Args:
+        angles: (n_postures, n_joints) q̂ of each posture, one or more.
+        weight: (n_joints,) w / Σ w.
+        q: (n_joints,).
+    """
+    best, least = 0, np.inf
+    for row in range(len(angles)):
+        mean_square = 0.0
+        for i in range(len(q)):
+            difference = q[i] - angles[row, i]
+            mean_square += weight[i] * difference * difference
+        if mean_square < least:
+            best, least = row, mean_square
+    return best, least
+
+
+# As plain integers: sums of enumeration members are slow.
+_DEGENERATE = int(DEGENERATE_CONTACTS)
+_CONTRADICTED = int(StiffnessFlag.POSTURE_CONTRADICTED)
+_WIDENED = int(StiffnessFlag.CONTACTS_WIDENED)
+
+
+class ContactForces(NamedTuple):
+    """Contacts in use and what they bear (650 and 660)."""
+
+    contacts: IndexArray
+    """(n_contacts,) places among the robot's contact points."""
+    forces: FloatArray
+    """(n_contacts,) normal forces in N."""
+    flags: int
+    """`StiffnessFlag` bits."""
+
+
+def choose_contacts(
+    touching: BoolArray,
+    listed: BoolArray,
+    widen: Callable[[], BoolArray | None],
+    solve: Callable[[BoolArray], ContactForces],
+) -> ContactForces:
+    """Return the contacts that balance the robot, with their forces.
+
+    Args:
+        touching: (n_points,) which candidates touch, within the threshold.
+        listed: (n_points,) which the posture lists; all without a posture.
+        widen: returns what `touching` is with the wider distance; None for never.
+        solve: step 660 for the points allowed to it.
+    """
+    first = solve(touching & listed)
+    if not first.flags & _DEGENERATE or not touching.any():
+        return first
+    wider = widen()
+    tries = [(touching, _CONTRADICTED)]
+    if wider is not None:
+        tries.insert(0, (wider & listed, _WIDENED))
+        tries.append((wider, _WIDENED | _CONTRADICTED))
+    n = len(first.contacts)
+    for allowed, flag in tries:
+        if np.count_nonzero(allowed) > n:
+            answer = solve(allowed)
+            if not answer.flags & _DEGENERATE:
+                return answer._replace(flags=answer.flags | flag)
+    if n == 0:
+        answer = solve(touching)
+        return answer._replace(flags=answer.flags | _CONTRADICTED)
+    return first

@@ -1,46 +1,116 @@
 """First logic (310): joint torques from equilibrium, steps 610 to 690 in turn.
 
-One class holds what the steps share: the robot's dynamics at the present angles, and
-the little memory of filters and sensor states.
+`SmartStiffnessCfg` has everything that can be chosen about both logics. One class holds
+what the steps share: the robot's dynamics at the present angles, and the little memory
+of filters and sensor states.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.robot_interface import Observation
-from controllers.stiffness.config import SmartStiffnessCfg
-from controllers.stiffness.contact_balance import balance
-from controllers.stiffness.contact_choice import ContactForces, choose_contacts
+from controllers.interface.controller import require_finite
+from controllers.interface.robot_interface import Observation
 from controllers.stiffness.contact_forces import (
+    ContactForceCfg,
+    balance,
     build_contact_problem,
     solve_contact_problem,
 )
-from controllers.stiffness.contacts import ContactDetector
-from controllers.stiffness.dynamics import GRAVITY, Dynamics
-from controllers.stiffness.gravity_filter import GravityFilter
-from controllers.stiffness.ground_plane import (
-    GroundPlane,
-    GroundPlaneJudge,
-    find_sole_plane,
+from controllers.stiffness.contacts import (
+    ContactCfg,
+    ContactDetector,
+    ContactForces,
+    PostureCfg,
+    PostureMatcher,
+    choose_contacts,
 )
-from controllers.stiffness.joint_torques import JointTorques, joint_torques
-from controllers.stiffness.left_side import (
+from controllers.stiffness.dynamics import GRAVITY, BodyPoint, Dynamics
+from controllers.stiffness.equation_of_motion import (
+    ExternalLoad,
+    JointTorques,
     LeftSide,
+    MotionCfg,
+    MotionEstimator,
     armature_at_joints,
+    joint_torques,
     left_side_at_rest,
     left_side_in_motion,
 )
-from controllers.stiffness.loads import ExternalLoad
-from controllers.stiffness.motion import MotionEstimator
-from controllers.stiffness.placements import BodyPoint
-from controllers.stiffness.postures import PostureMatcher
-from controllers.stiffness.sensor_values import SensorValues
-from models import Posture, Robot
+from controllers.stiffness.ground_plane import (
+    GravityFilter,
+    GroundPlane,
+    GroundPlaneCfg,
+    GroundPlaneJudge,
+    find_sole_plane,
+)
+from controllers.stiffness.offset import OffsetLaw, PostureOffset
+from controllers.stiffness.stiffness_law import ES2659053Policy, StiffnessPolicy
+from models import BadInput, Posture, Robot
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmartStiffnessCfg:
+    """Choices of both logics; the defaults are the document's."""
+
+    name: str = "smart"
+    """Name of the controller in tables and run folders."""
+    model: Literal["simplified", "full"] = "simplified"
+    """`simplified`: gravity and contacts (ST-6). `full`: accelerations, Coriolis and
+    centrifugal terms too (ST-5)."""
+    add_friction: bool = False
+    """Add the joint's Coulomb friction to |τ|: the motor must overcome it to move;
+    else the offset stands for it."""
+    ground: GroundPlaneCfg = field(default_factory=GroundPlaneCfg)
+    contacts: ContactCfg = field(default_factory=ContactCfg)
+    postures: PostureCfg = field(default_factory=PostureCfg)
+    forces: ContactForceCfg = field(default_factory=ContactForceCfg)
+    motion: MotionCfg = field(default_factory=MotionCfg)
+    offset: OffsetLaw = field(default_factory=PostureOffset)
+    """Give each controller its own: a law may keep state."""
+    policy: StiffnessPolicy = field(default_factory=ES2659053Policy)
+    """Likewise."""
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown model."""
+        if self.model not in ("simplified", "full"):
+            raise BadInput(f"model {self.model!r}; give 'simplified' or 'full'.")
+
 
 FloatArray = NDArray[np.float64]
+
+_SENSOR_FIELDS = ("q", "v", "gyro", "accelerometer", "fsr", "temperature")
+
+
+class SensorValues:
+    """Views into one array; `take` fills it. They hold until the next `take`."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Lay out the sensors of `robot`."""
+        n, motors, sensors = map(len, (robot.joints, robot.motors, robot.force_sensors))
+        ends = np.cumsum((n, n, 3, 3, sensors, motors))
+        self._all: FloatArray = np.zeros(ends[-1])
+        parts = np.split(self._all, ends[:-1])
+        self.q, self.v, self.gyro, self.accelerometer, self.fsr, _ = parts
+
+    def take(self, observation: Observation) -> None:
+        """Copy the values of `observation`.
+
+        Raises:
+            SensorError: one is not finite.
+        """
+        o, values = observation, self._all
+        np.concatenate(
+            (o.q, o.v, o.gyro, o.accelerometer, o.fsr, o.temperature), out=values
+        )
+        if not isfinite(values @ values):  # NaN and inf go through
+            require_finite(observation, _SENSOR_FIELDS)
+
+
 BoolArray = NDArray[np.bool_]
 IndexArray = NDArray[np.intp]
 

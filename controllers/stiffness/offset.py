@@ -58,9 +58,9 @@ class ConstantOffset:
 
     def __post_init__(self) -> None:
         """Refuse offsets outside [0, 1]."""
-        _check("value", self.value)
+        _check_offset("value", self.value)
         for name, value in self.by_joint.items():
-            _check(f"offset of {name}", value)
+            _check_offset(f"offset of {name}", value)
         self._offset: Offset = self.value
 
     def reset(self, robot: Robot) -> None:
@@ -88,8 +88,8 @@ class FootOffset:
 
     def __post_init__(self) -> None:
         """Refuse offsets outside [0, 1]."""
-        _check("on_ground", self.on_ground)
-        _check("airborne", self.airborne)
+        _check_offset("on_ground", self.on_ground)
+        _check_offset("airborne", self.airborne)
 
     def reset(self, robot: Robot) -> None:
         """Nothing to prepare."""
@@ -116,7 +116,7 @@ class PostureOffset:
     def __post_init__(self) -> None:
         """Refuse offsets outside [0, 1]."""
         for name, value in self.table.items():
-            _check(f"offset of {name}", value)
+            _check_offset(f"offset of {name}", value)
 
     def reset(self, robot: Robot) -> None:
         """Check that the postures of the table exist."""
@@ -205,6 +205,6 @@ class WarmJointOffset:
         return np.asarray(self.inner.step(context) * np.clip(share, 0.0, 1.0))
 
 
-def _check(name: str, value: float) -> None:
+def _check_offset(name: str, value: float) -> None:
     if not 0.0 <= value <= 1.0:
         raise BadInput(f"{name} = {value}; an offset is a share of 1: give 0 to 1.")

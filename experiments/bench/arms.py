@@ -9,8 +9,8 @@ from experiments.standing.arm import ArmCfg, run_arm
 from experiments.standing.fast_forward import FastForwardCfg
 from experiments.standing.results import ArmResult
 from models import TestbedError
-from sim.run_folder import create_run_folder
-from sim.simulation_cfg import SimulationCfg
+from sim.recording.run_folder import create_run_folder
+from sim.robot import SimulationCfg
 
 MISALIGNMENT_DEG = {"LAnklePitch": 2.0}
 """Something to heat: a left ankle that is two degrees off."""

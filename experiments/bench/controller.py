@@ -16,8 +16,8 @@ import pinocchio as pin
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from controllers.interface.robot_interface import Observation
 from controllers.registry import make_controller
-from controllers.robot_interface import Observation
 from controllers.stiffness.contact_forces import (
     ContactForceCfg,
     ContactProblem,
@@ -28,7 +28,7 @@ from experiments.bench.figures import Figure, figure, median_us, ratio
 from experiments.controller_failed import blamed_on
 from experiments.loop import CONTROL_PERIOD
 from models import Robot
-from sim.run_folder import plain_name
+from sim.recording.run_folder import plain_name
 
 FloatArray = NDArray[np.float64]
 Step = Callable[[Observation], object]

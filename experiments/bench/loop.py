@@ -15,20 +15,18 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.interface.robot_interface import Observation
 from controllers.registry import make_controller
-from controllers.robot_interface import Observation
 from experiments.bench.figures import Figure, figure, median_us, ratio
 from experiments.loop import CONTROL_PERIOD, Loop, run_for
 from experiments.recording import RunRecording
 from experiments.sole_owner import SoleOwner
 from experiments.timed_controller import TimedController
 from models import Robot, TestbedError
-from sim.engine import Engine
+from sim.engine.bullet_engine import Engine
+from sim.engine.world import ticks_of
+from sim.robot import SimulatedRobot, SimulationCfg, Snapshot
 from sim.servo import SERVOS, ServoCfg
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
-from sim.ticks import ticks_of
-from sim.truth import Snapshot
 
 FloatArray = NDArray[np.float64]
 

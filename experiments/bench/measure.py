@@ -19,7 +19,7 @@ from experiments.bench.reservations import ReservationBenchCfg, measure_reservat
 from experiments.bench.scenario import measure_scenario
 from experiments.bench.transmitter import TransmitterBenchCfg, measure_transmitter
 from models import BadInput, Robot, default_robot_folder, load_robot
-from sim.engine import ENGINE_VERSION
+from sim.engine.bullet import ENGINE_VERSION
 
 LONGEST_S = 600.0
 

@@ -10,14 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import process_time
 
-from controllers.resources.ledger import Ledger
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.ticket import Ticket
-from controllers.resources.tokens import Token
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import Token
 from experiments.bench.figures import Figure, ratio
-from models.resource_node import ResourceNode
+from models.resources import ResourceNode
 
 LONG_S = 1e6
 """A time limit in s that nothing here reaches."""

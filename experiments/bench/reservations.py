@@ -11,18 +11,12 @@ advances by a tick. The robot behind it throws the write away.
 
 from dataclasses import dataclass, field
 
-from controllers.resources.gate import Gate
-from controllers.resources.gate.device_map import map_devices
-from controllers.resources.ledger import Ledger
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.resource_tree import ResourceTree
-from experiments.bench.bare_arbiters import (
-    Run,
-    bare_pairs,
-    bare_tests,
-    spot_leases,
-)
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.device_map import map_devices
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.resource_tree import ResourceTree
+from experiments.bench.bare_arbiters import Run, bare_pairs, bare_tests, spot_leases
 from experiments.bench.figures import Figure, figure, ratio
 from experiments.bench.rates import rates_of
 from experiments.bench.request_costs import (
@@ -32,7 +26,7 @@ from experiments.bench.request_costs import (
 )
 from experiments.bench.sink import Sink, take_all
 from models import Robot, TestbedError
-from models.resource_node import DeviceKind
+from models.resources import DeviceKind
 
 
 @dataclass(frozen=True, kw_only=True)

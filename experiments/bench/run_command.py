@@ -11,9 +11,9 @@ from rich.table import Table
 from controllers.registry import check_controllers
 from experiments.bench.figures import Figure
 from experiments.bench.measure import BenchCfg, BenchResult, Part, run_bench
+from experiments.common.drawing.plain_table import plain_table
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from models import BadInput, UnknownName
-from models.plain_table import plain_table
 
 
 def run_bench_command(

@@ -13,9 +13,8 @@ from experiments.bench.figures import Figure, figure, median_us, ratio
 from experiments.bench.loop import repeat_bare
 from experiments.recording import RunRecording
 from experiments.scenarios.playing.runner import ScenarioRunner
-from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.shipped import SCENARIOS
-from sim.ticks import ticks_of
+from experiments.scenarios.reading.load import SCENARIOS, load_scenario
+from sim.engine.world import ticks_of
 
 NAME = "ten_minutes"
 BLOCK_SLOTS = 25

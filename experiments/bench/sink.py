@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from controllers.resources.ledger import Ledger
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.tokens import Token
-from controllers.robot_interface import Command, Observation
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import Token
+from controllers.interface.robot_interface import Command, Observation
 from experiments.bench.request_costs import granted
 from models import Robot
 

@@ -16,14 +16,14 @@ from itertools import cycle, islice, permutations
 
 import numpy as np
 
-from controllers.effectors import LedSetting, SoundChunk
-from controllers.resources.gate import Gate
-from controllers.resources.gate.device_map import DeviceMap, map_devices
-from controllers.resources.gate.device_writers import Value
-from controllers.resources.ledger import Ledger
-from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.tokens import Token
-from controllers.resources.trace import Event
+from controllers.arbitration.events import Event
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.device_map import DeviceMap, map_devices
+from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import Token
+from controllers.interface.robot_interface import LedSetting, SoundChunk
 from controllers.sync.streams.stream import NO_PARTS, Item, Present
 from controllers.sync.transmitter.sync_tag import SyncTag
 from controllers.sync.transmitter.trace import Sent
@@ -35,7 +35,7 @@ from experiments.bench.rates import rates_of
 from experiments.bench.sink import Sink, take_all
 from models import Robot, TestbedError
 from models.library import Unit
-from models.resource_node import DeviceKind
+from models.resources import DeviceKind
 
 ENDLESS = 10**9
 """Items of a stream that is never over here."""

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from controllers.resources.ledger import Ledger
-from controllers.resources.snapshot import take_snapshot
-from controllers.robot_interface import Observation
+from controllers.arbitration.manager.front import take_snapshot
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.interface.robot_interface import Observation
 from experiments.coupled.slot_failures import Failures
 from models import BadInput, UnknownName
 

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from controllers.resources.body.hot_engine import HotEngineCfg
-from controllers.resources.body.posture_monitor import PostureMonitorCfg
-from controllers.resources.ledger_cfg import LedgerCfg
+from controllers.arbitration.faults.posture_monitor import PostureMonitorCfg
+from controllers.arbitration.faults.virtual_owners import HotEngineCfg
+from controllers.arbitration.manager.state import LedgerCfg
 from controllers.sync.orders.delays import DelayModel
 from controllers.sync.orders.pipeline_cfg import CommandControllerCfg
 from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg
 from models.library import Library
-from sim.simulation_cfg import SimulationCfg
+from sim.robot import SimulationCfg
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class CoupledCfg:
     delays: DelayModel | None = None
     """What the converters really take; None: what is expected."""
     voice: str = "syllables"
-    """What says texts: one of `controllers.voice.VOICES`."""
+    """What says texts: one of `controllers.speech.VOICES`."""
     library: Library | None = None
     """What it can do by heart; None: the robot's own."""
     look_s: float = 0.02

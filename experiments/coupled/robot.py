@@ -19,26 +19,32 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.resources.body.absent_parts import change_absent, freeze_absent
-from controllers.resources.body.broken_part import BrokenPart
-from controllers.resources.body.degraded_modes import DegradedModes
-from controllers.resources.body.hot_engine import HotEngine
-from controllers.resources.body.posture_monitor import PostureMonitor, PostureMonitorCfg
-from controllers.resources.gate import Gate
-from controllers.resources.ledger import Ledger, Listener
-from controllers.resources.resource_tree import ResourceTree
+from controllers.arbitration.faults.posture_monitor import (
+    PostureMonitor,
+    PostureMonitorCfg,
+)
+from controllers.arbitration.faults.virtual_owners import (
+    BrokenPart,
+    DegradedModes,
+    HotEngine,
+    change_absent,
+    freeze_absent,
+)
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.manager.ledger import Ledger, Listener
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.speech import make_voice
 from controllers.sync.orders.command_controller import CommandController
 from controllers.sync.streams.effector_leaves import effector_leaves
 from controllers.sync.transmitter.transmitter import Transmitter
-from controllers.voice import make_voice
 from experiments.coupled.behaviour_list import BehaviourList
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.slot_failures import Failures
 from models import Robot
-from models.motion_ends import false_end
-from models.resource_node import DeviceKind
-from sim.simulated_robot import SimulatedRobot
-from sim.ticks import ticks_of
+from models.load.motions import false_end
+from models.resources import DeviceKind
+from sim.engine.world import ticks_of
+from sim.robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
 

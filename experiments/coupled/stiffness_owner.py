@@ -10,20 +10,17 @@ with both by whoever holds a motor and does not forbid it.
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.command_check import check_answer, check_shift
-from controllers.resources.gate import Gate
-from controllers.resources.gate.device_map import map_devices
-from controllers.resources.ledger import Ledger
-from controllers.resources.ledger_cfg import LONGEST_S
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.ticket import Ticket
-from controllers.resources.tokens import Token
-from controllers.resources.words import Loss
-from controllers.robot_interface import Controller, Limits, Observation
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.device_map import map_devices
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LONGEST_S
+from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.arbitration.tokens import Loss, Token
+from controllers.interface.controller import Controller, Limits, check_answer
+from controllers.interface.robot_interface import Observation, check_shift
 from experiments.controller_failed import blamed_on
 from models import Robot
-from models.resource_node import DeviceKind
+from models.resources import DeviceKind
 
 FloatArray = NDArray[np.float64]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from experiments.report.page.replay.tree import read_tree, turns
+from experiments.report.replay_body import read_tree, turns
 from models import BadInput, Robot
-from sim.protection.nao import NaoProtectionCfg
-from sim.robot_data import recorded_robot
-from sim.run_folder import Run, read_run
+from sim.recording.run_folder import Run, read_run
+from sim.recording.run_meta import recorded_robot
+from sim.thermal.protection import NaoProtectionCfg
 
 FloatArray = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from experiments.export.ros_types import definition
 from models import BadInput
 
 if TYPE_CHECKING:
-    from sim.run_folder import Event
+    from sim.recording.run_folder import Event
 
 OnTime = Callable[[float], None]
 """Told the simulated time in s that is written."""

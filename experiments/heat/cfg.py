@@ -7,10 +7,10 @@ from pathlib import Path
 from experiments.loop import CONTROL_PERIOD
 from experiments.presets import load_preset
 from models import default_robot_folder
-from sim.heating import COPPER_COEFFICIENT, HeatingCfg
+from sim.engine.world import WorldCfg
+from sim.robot import SimulationCfg
 from sim.servo import ServoCfg
-from sim.simulation_cfg import SimulationCfg
-from sim.world_cfg import WorldCfg
+from sim.thermal import COPPER_COEFFICIENT, HeatingCfg
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ import typer
 from experiments.options import JsonOption, RobotOption, names_in
 from experiments.stop_signals import heed_stop_signals
 from models import BadInput
-from models.rows import number_of
+from models.values import number_of
 
 
 def heat_command(

@@ -9,11 +9,10 @@ from experiments.heat.cfg import HeatCfg, Setting, settle_setting, simulation_cf
 from experiments.standing.arm import ArmCfg
 from experiments.standing.fast_forward import FastForwardCfg
 from models import BadInput, Robot, UnknownName, load_robot
-from sim.heating.motor_heat import HEAT_PERIOD
-from sim.protection import make_protection
-from sim.simulation_cfg import misalignment_of, start_temperatures
-from sim.ticks import ticks_of
-from sim.world_cfg import check_display
+from sim.engine.world import check_display, ticks_of
+from sim.robot import misalignment_of, start_temperatures
+from sim.thermal.motor_heat import HEAT_PERIOD
+from sim.thermal.protection import make_protection
 
 LONGEST_MINUTES = 24.0 * 60.0
 DEFAULT_POSTURE = "PoseInit"

@@ -39,14 +39,13 @@ from scipy.optimize import (
     minimize,
 )
 
-from controllers.plain import FixedStiffness
+from controllers.interface.controller import FixedStiffness
 from experiments.heat.side_by_side import start_workers
 from experiments.loop import Loop, run_for
 from experiments.standing.published import LEG_JOINTS, PUBLISHED
 from models import Robot
-from sim.heating import make_heating
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
+from sim.robot import SimulatedRobot, SimulationCfg
+from sim.thermal import make_heating
 
 FloatArray = NDArray[np.float64]
 

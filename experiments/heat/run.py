@@ -16,7 +16,7 @@ from experiments.heat.side_by_side import Progress, outcomes_side_by_side
 from experiments.standing.arm import ArmCfg
 from experiments.standing.results import HeatResult
 from models import default_robot_folder
-from sim.run_folder import create_run_folder, plain_name
+from sim.recording.run_folder import create_run_folder, plain_name
 
 
 def record_arms(arms: Sequence[ArmCfg], out: Path) -> tuple[Path, list[ArmCfg]]:

@@ -48,14 +48,16 @@ def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
 def _show(
     console: Console, result: HeatResult, arms: list[ArmCfg], folder: Path
 ) -> None:
-    from experiments.report.figure_file import settings_of  # noqa: PLC0415  # beside them
-    from experiments.report.figures import draw_heat_figures  # noqa: PLC0415  # matplotlib
-    from experiments.report.picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
-    from experiments.report.robot_view import last_pose  # noqa: PLC0415  # the engine
-    from experiments.report.table import heat_table  # noqa: PLC0415  # beside them
-    from sim.run_folder import read_run  # noqa: PLC0415  # pandas
+    from experiments.heat.figures.robot_picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
+    from experiments.heat.figures.robot_view import last_pose  # noqa: PLC0415  # the engine
+    from experiments.heat.figures.tables import terminal_tables  # noqa: PLC0415  # beside them
+    from experiments.heat.figures.temperatures import (  # noqa: PLC0415
+        draw_heat_figures,  # matplotlib
+        settings_of,  # beside them
+    )
+    from sim.recording.run_folder import read_run  # noqa: PLC0415  # pandas
 
-    console.print(heat_table(result))
+    console.print(terminal_tables(result))
     frames = {
         arm.controller: read_run(arm.folder).frame
         for arm in arms

@@ -18,7 +18,7 @@ from experiments.json_file import check_json_file, json_text, write_json
 from experiments.simulated_time_bars import counted_bars
 from models import BadInput, default_robot_folder, load_robot
 from models.files import check_writable
-from sim.simulation_cfg import SimulationCfg
+from sim.robot import SimulationCfg
 
 EFFORT_LIMIT = 3.2
 """N·m, the document's authorised maximum of the legs (ST-3)."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from models import BadInput
 from models.files import read_text
-from models.rows import number_of
+from models.values import number_of
 
 FloatArray = NDArray[np.float64]
 

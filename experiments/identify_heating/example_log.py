@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from models import Robot, load_robot
-from sim.heating import HeatingCfg, make_heating
+from sim.thermal import HeatingCfg, make_heating
 
 JOINT = "LKneePitch"
 STEP_S = 5.0

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import BadInput
-from sim.heating.identification import HeatRecord
-from sim.heating.identification.heat_record import FEWEST_TEMPERATURES
+from sim.thermal.one_node_fit import FEWEST_TEMPERATURES, HeatRecord
 
 FloatArray = NDArray[np.float64]
 

@@ -10,13 +10,9 @@ from experiments.identify_heating.csv_log import CsvCfg, read_heat_log
 from experiments.identify_heating.heat_log import HeatLog
 from experiments.identify_heating.run_log import heat_log_of_run, motor_of
 from models import BadInput, OneNodeHeating, Robot
-from sim.heating.identification import (
-    Estimate,
-    KnownResistance,
-    OneNodeFit,
-    fit_one_node,
-)
-from sim.run_folder import read_run
+from sim.recording.run_folder import read_run
+from sim.thermal.identification import fit_one_node
+from sim.thermal.one_node_fit import Estimate, KnownResistance, OneNodeFit
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ import numpy as np
 
 from experiments.identify_heating.heat_log import HeatLog
 from models import BadInput, Motor, Robot, UnknownName
-from sim.heating.identification import HeatRecord
-from sim.run_folder import Run, read_run
+from sim.recording.run_folder import Run, read_run
+from sim.thermal.one_node_fit import HeatRecord
 
 Seen = Literal["sensor", "truth"]
 

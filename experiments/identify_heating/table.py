@@ -2,8 +2,8 @@
 
 from rich.table import Table
 
+from experiments.common.drawing.plain_table import plain_table
 from experiments.identify_heating.identified import Identified, beside_table
-from models.plain_table import plain_table
 
 
 def identified_table(found: Identified) -> Table:

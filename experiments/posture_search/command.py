@@ -67,8 +67,8 @@ def posture_search_command(
     """Find the coolest posture near POSTURE that keeps its balance."""
     from math import radians  # noqa: PLC0415  # beside what is heavy
 
-    from controllers.cooling.posture_search.cfg import (  # noqa: PLC0415  # heavy
-        PostureSearchCfg,
+    from controllers.heat_minimization.posture_search.search_space import (  # noqa: PLC0415
+        PostureSearchCfg,  # heavy
     )
     from experiments.posture_search.run_command import (  # noqa: PLC0415  # heavy
         Asked,

@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 from rich.console import Group
 from rich.table import Table
 
-from controllers.cooling.posture_search.cfg import PostureSearchCfg
-from controllers.cooling.posture_search.result import FoundPosture, PostureBalance
-from controllers.cooling.standing_problem import joule_loss
+from controllers.heat_minimization.posture_search.search import (
+    FoundPosture,
+    PostureBalance,
+)
+from controllers.heat_minimization.posture_search.search_space import PostureSearchCfg
+from controllers.heat_minimization.standing_problem import joule_loss
+from experiments.common.drawing.plain_table import plain_table
 from experiments.posture_search.robot_folder import posture_angles
 from experiments.posture_search.trial import PostureTrial
 from models import Robot
-from models.plain_table import plain_table
 
 FloatArray = NDArray[np.float64]
 

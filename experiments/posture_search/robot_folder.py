@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
 from models import BadInput, Posture, Robot, load_robot
-from models.copy_robot import copy_robot
-from models.yaml_tree import read_tree
+from models.files.yaml_tree import read_tree
+from models.load import copy_robot
 
 FloatArray = NDArray[np.float64]
 

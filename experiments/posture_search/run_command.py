@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from controllers.cooling.posture_search.cfg import PostureSearchCfg
-from controllers.cooling.posture_search.search import search_posture
+from controllers.heat_minimization.posture_search.search import search_posture
+from controllers.heat_minimization.posture_search.search_space import PostureSearchCfg
 from controllers.registry import check_controllers
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
 from experiments.posture_search.report import (

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from experiments.standing.arm import ArmCfg, run_arm
 from experiments.standing.fast_forward import FastForwardCfg
-from sim.simulation_cfg import SimulationCfg
-from sim.world_cfg import WorldCfg
+from sim.engine.world import WorldCfg
+from sim.robot import SimulationCfg
 
 CONTROLLERS = ("fixed", "smart")
 DURATION_S = 20.0

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from experiments.shipped import Shipped
-from models.yaml_lines import read_yaml
+from models.files.yaml_forms import read_yaml
 
 PRESETS = Shipped(kind="preset", folder=Path(__file__).parent)
 

@@ -3,6 +3,15 @@
 `golden_run.check(trial)` compares a small table with the one in
 `golden/<test file>/<test>.csv`; `<test>.json` beside it says of which setting, columns,
 tolerances and versions. Both are written by `--nao-testbed-regenerate` only.
+
+The table has a few columns of a recording on an even time grid. Fast-forward may begin a
+second earlier or later after a small change, so rows are not compared one by one: at each
+time of the grid stands the newest value there was.
+
+Runs repeat bit for bit on one machine; another rounds otherwise. In the project's own
+golden runs that shifts angles by up to 1.6e-5 rad and torques by up to 0.0024 N·m; a
+reported angle jumps by a count of its encoder (0.0015 rad). The tolerances by unit are
+several times that, and far below what a change of a controller does.
 """
 
 import json
@@ -12,18 +21,186 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from experiments.regression.golden_table import (
-    CHANNELS,
-    EVERY_S,
-    GoldenTable,
-    read_table,
-    table_of,
-    write_table,
-)
-from experiments.regression.tolerances import tolerances_of
-from experiments.regression.trial import Trial
-from models import BadInput
+from experiments.regression.standing_trial import StandingTrial
+from models import BadInput, UnknownName, load_robot
+from models.files import read_text, why
+from sim.recording.run_folder import Run
+
+BY_UNIT: Mapping[str, float] = {
+    "rad": 2e-3,
+    "rad/s": 0.05,
+    "N·m": 0.02,
+    "1": 0.01,
+    "degC": 0.1,
+    "A": 0.01,
+    "N": 1.0,
+    "m/s²": 0.2,
+    "m": 1e-3,
+    "s": 1e-6,
+}
+"""Unit to tolerance in it."""
+MOST: Mapping[str, float] = {
+    "rad": 0.5,
+    "rad/s": 10.0,
+    "N·m": 2.0,
+    "1": 0.5,
+    "degC": 30.0,
+    "A": 1.0,
+    "N": 50.0,
+    "m/s²": 10.0,
+    "m": 0.1,
+    "s": 1.0,
+}
+"""Unit to the largest that is taken: beyond it no standing robot would ever fail."""
+
+
+def tolerances_of(
+    units: Mapping[str, str], asked: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the tolerance of every column.
+
+    Args:
+        units: column to unit.
+        asked: column, or channel, to a tolerance in place of that of the unit; a
+            column's goes before its channel's.
+
+    Raises:
+        BadInput: a tolerance is no positive number, is absurd, or of an unknown column.
+    """
+    channels = {name.partition(".")[0] for name in units}
+    for name in asked:
+        if name not in units and name not in channels:
+            known: Sequence[str] = [*sorted(channels), *units]
+            raise UnknownName("Tolerance", name, known, "the golden run's columns")
+    tolerances = {}
+    for column, unit in units.items():
+        own = asked.get(column, asked.get(column.partition(".")[0]))
+        tolerances[column] = (
+            BY_UNIT.get(unit, 1e-6) if own is None else _checked(column, unit, own)
+        )
+    return tolerances
+
+
+def _checked(column: str, unit: str, value: float) -> float:
+    is_number = isinstance(value, int | float | np.number) and not isinstance(
+        value, bool
+    )
+    most = MOST.get(unit, np.inf)
+    if not (is_number and np.isfinite(value) and 0.0 < value <= most):
+        raise BadInput(
+            f"tolerance of {column} is {value!r} {unit}; give a number above 0, at "
+            f"most {most:g} {unit}: a larger one would never fail."
+        )
+    return float(value)
+
+
+FloatArray = NDArray[np.float64]
+
+CHANNELS = ("limits", "target", "motor_torque", "true_temperature")
+"""Recorded unless others are asked for: decisions, what they cost, what they heat."""
+EVERY_S = 0.5
+"""Time between two rows."""
+DECIMALS = 5
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GoldenTable:
+    """Columns with units, and a row for every time."""
+
+    units: Mapping[str, str]
+    """Column to unit, in the order of the columns."""
+    time_s: FloatArray
+    """(m,)"""
+    rows: FloatArray
+    """(m, n_columns)"""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names such as `limits.LKneePitch`."""
+        return tuple(self.units)
+
+
+def table_of(
+    run: Run, robot: Path, columns: Sequence[str], every_s: float = EVERY_S
+) -> GoldenTable:
+    """Return the table of a run.
+
+    Args:
+        run: the recording.
+        robot: its folder. Of a channel the legs' columns are taken, all of a robot
+            without legs.
+        columns: channels such as `limits`, or single columns such as
+            `limits.LKneePitch`.
+        every_s: time between two rows in s.
+
+    Raises:
+        BadInput: a channel or column is unknown, or the time between rows too short or
+            too long.
+    """
+    frame = run.frame
+    end = float(frame.index[-1])
+    if not (np.isfinite(every_s) and 0.02 <= every_s <= end):
+        raise BadInput(
+            f"every_s is {every_s} s; give 0.02 s to the {end:g} s of the trial."
+        )
+    names = _names(run, frozenset(load_robot(robot).leg_joints), columns)
+    n_rows = int(end / every_s + 1e-6)
+    time_s: FloatArray = every_s * np.arange(1.0, n_rows + 1.0)
+    newest = np.searchsorted(frame.index.to_numpy(), time_s + 1e-6) - 1
+    values = frame[names].ffill().to_numpy(dtype=np.float64)
+    return GoldenTable(
+        units={name: run.meta.columns[name] for name in names},
+        time_s=time_s,
+        rows=np.round(values[newest], DECIMALS) + 0.0,  # no minus zero
+    )
+
+
+def write_table(path: Path, table: GoldenTable) -> None:
+    """Write the table as CSV."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [",".join(("time_s", *table.columns))]
+    for time_s, row in zip(table.time_s, table.rows, strict=True):
+        lines.append(",".join([f"{time_s:.2f}", *(f"{x:.{DECIMALS}f}" for x in row)]))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read_table(path: Path, units: Mapping[str, str]) -> GoldenTable:
+    """Read a table that `write_table` wrote.
+
+    Raises:
+        BadInput: it is damaged, or has other columns than its description says.
+    """
+    try:
+        header, *lines = read_text(path).splitlines()
+        rows = np.array([[float(x) for x in line.split(",")] for line in lines])
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path} cannot be read: {why(error)}. Make it anew.") from error
+    columns = tuple(header.split(","))[1:]
+    if columns != tuple(units) or rows.shape[1:] != (len(columns) + 1,):
+        raise BadInput(f"{path} and {path.stem}.json name other columns. Make it anew.")
+    return GoldenTable(units=dict(units), time_s=rows[:, 0], rows=rows[:, 1:])
+
+
+def _names(run: Run, legs: frozenset[str], columns: Sequence[str]) -> list[str]:
+    known = [str(name) for name in run.frame.columns]
+    channels = {name.partition(".")[0] for name in known}
+    names: list[str] = []
+    for wanted in columns:
+        if wanted in known:
+            found = [wanted]
+        elif wanted in channels:
+            found = [name for name in known if name.partition(".")[0] == wanted]
+            of_legs = [name for name in found if name.partition(".")[2] in legs]
+            found = of_legs or found
+        else:
+            raise UnknownName("Column", wanted, sorted(channels), f"run {run.folder}")
+        names += [name for name in found if name not in names]
+    if not names:
+        raise BadInput("a golden run without columns; give channels such as 'limits'.")
+    return names
+
 
 OPTION = "--nao-testbed-regenerate"
 MEANT = f"If this is meant, run pytest with {OPTION} and review the diff of"
@@ -55,7 +232,7 @@ class GoldenRun:
 
     def check(
         self,
-        trial: Trial,
+        trial: StandingTrial,
         *,
         columns: Sequence[str] = CHANNELS,
         tolerances: Mapping[str, float] | None = None,
@@ -107,7 +284,7 @@ class GoldenRun:
         return self._folder / f"{plain}.csv"
 
 
-def differences(
+def golden_differences(
     golden: GoldenTable, now: GoldenTable, tolerances: Mapping[str, float]
 ) -> list[Difference]:
     """Return the worst value of each column that is too far off, the worst first."""
@@ -134,7 +311,7 @@ def differences(
     return found
 
 
-def _other_setting(said: Any, trial: Trial, table: GoldenTable) -> str | None:
+def _other_setting(said: Any, trial: StandingTrial, table: GoldenTable) -> str | None:
     """Say what of the description is another, None where it is the same."""
     setting = trial.setting.as_json()
     for key in sorted(setting.keys() | said["setting"].keys()):
@@ -157,7 +334,7 @@ def _other_numbers(
             f"it has {len(golden.time_s)} rows up to {golden.time_s[-1]:g} s, and the "
             f"trial {len(now.time_s)} up to {now.time_s[-1]:g} s."
         )
-    found = differences(golden, now, tolerances)
+    found = golden_differences(golden, now, tolerances)
     if not found:
         return None
     worst = found[0]
@@ -170,7 +347,10 @@ def _other_numbers(
 
 
 def _write_description(
-    path: Path, trial: Trial, table: GoldenTable, tolerances: Mapping[str, float]
+    path: Path,
+    trial: StandingTrial,
+    table: GoldenTable,
+    tolerances: Mapping[str, float],
 ) -> None:
     said = {
         "command": f"pytest {OPTION}",

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from experiments.regression.controller_choice import ControllerChoice
     from experiments.regression.golden import GoldenRun
+    from experiments.regression.run_standing import ControllerChoice, TrialCache
     from experiments.regression.setting import StandingCfg
-    from experiments.regression.trial import Trial
-    from experiments.regression.trial_store import TrialStore
+    from experiments.regression.standing_trial import StandingTrial
 
 _MARK = "standing"
 _OPTION = "--nao-testbed-regenerate"
@@ -60,14 +59,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
-) -> "ScenarioFile | None":
+) -> "CollectedScenario | None":
     """Collect a scenario file as a test."""
     if file_path.name.endswith(_SCENARIO):
-        return ScenarioFile.from_parent(parent, path=file_path)
+        return CollectedScenario.from_parent(parent, path=file_path)
     return None
 
 
-class ScenarioFile(pytest.File):
+class CollectedScenario(pytest.File):
     """A scenario file: one test, since it is one run."""
 
     def collect(self) -> Iterator["ScenarioItem"]:
@@ -85,7 +84,7 @@ class ScenarioItem(pytest.Item):
         Raises:
             ScenarioBroken: with a sentence for each thing that is wrong.
         """
-        from experiments.scenarios.playing.run import RunStopped, run_scenario  # noqa: PLC0415
+        from experiments.scenarios.playing.runner import RunStopped, run_scenario  # noqa: PLC0415
         from experiments.scenarios.reading.load import load_scenario  # noqa: PLC0415
         from models import BadInput  # noqa: PLC0415
 
@@ -122,12 +121,14 @@ class ScenarioBroken(Exception):
 class RunStanding:
     """Runs trials within a test; the fixture `run_standing`."""
 
-    def __init__(self, request: pytest.FixtureRequest, store: "TrialStore") -> None:
+    def __init__(self, request: pytest.FixtureRequest, store: "TrialCache") -> None:
         """Take the test, whose mark lies under what a call gives."""
         self._node = request.node
         self._store = store
 
-    def __call__(self, controller: "ControllerChoice", **setting: Any) -> "Trial":
+    def __call__(
+        self, controller: "ControllerChoice", **setting: Any
+    ) -> "StandingTrial":
         """Run a controller, or return an equal trial of this session.
 
         Args:
@@ -151,9 +152,11 @@ class RunStanding:
         trial.keeps_its_contract()
         return trial
 
-    def trial(self, controller: "ControllerChoice", setting: "StandingCfg") -> "Trial":
+    def trial(
+        self, controller: "ControllerChoice", setting: "StandingCfg"
+    ) -> "StandingTrial":
         """Run a trial and note its properties with the test."""
-        from experiments.regression.properties import properties_of  # noqa: PLC0415
+        from experiments.regression.standing_trial import properties_of  # noqa: PLC0415
 
         __tracebackhide__ = True
         trial = self._store.get(controller, setting)
@@ -167,15 +170,15 @@ class RunStanding:
 
 
 @pytest.fixture(scope="session")
-def _nao_testbed_trials(tmp_path_factory: pytest.TempPathFactory) -> "TrialStore":
-    from experiments.regression.trial_store import TrialStore  # noqa: PLC0415
+def _nao_testbed_trials(tmp_path_factory: pytest.TempPathFactory) -> "TrialCache":
+    from experiments.regression.run_standing import TrialCache  # noqa: PLC0415
 
-    return TrialStore(tmp_path_factory.mktemp("standing"))
+    return TrialCache(tmp_path_factory.mktemp("standing"))
 
 
 @pytest.fixture
 def run_standing(
-    request: pytest.FixtureRequest, _nao_testbed_trials: "TrialStore"
+    request: pytest.FixtureRequest, _nao_testbed_trials: "TrialCache"
 ) -> RunStanding:
     """Run a controller: `run_standing(controller, **setting)`."""
     return RunStanding(request, _nao_testbed_trials)
@@ -184,20 +187,24 @@ def run_standing(
 @pytest.fixture
 def standing_trial(
     request: pytest.FixtureRequest, run_standing: RunStanding
-) -> "Trial":
+) -> "StandingTrial":
     """The trial of the mark's controller in the mark's setting."""
     values = _marked(request.node, "standing_trial")
     return _run(run_standing, values.get("controller"), values)
 
 
 @pytest.fixture
-def fixed_trial(request: pytest.FixtureRequest, run_standing: RunStanding) -> "Trial":
+def fixed_trial(
+    request: pytest.FixtureRequest, run_standing: RunStanding
+) -> "StandingTrial":
     """The same setting under `fixed`: stiffness 1 all the time."""
     return _run(run_standing, "fixed", _marked(request.node, "fixed_trial"))
 
 
 @pytest.fixture
-def smart_trial(request: pytest.FixtureRequest, run_standing: RunStanding) -> "Trial":
+def smart_trial(
+    request: pytest.FixtureRequest, run_standing: RunStanding
+) -> "StandingTrial":
     """The same setting under `smart`: the document's limit."""
     return _run(run_standing, "smart", _marked(request.node, "smart_trial"))
 
@@ -244,7 +251,7 @@ def _run(
     run_standing: RunStanding,
     controller: "ControllerChoice | None",
     values: dict[str, Any],
-) -> "Trial":
+) -> "StandingTrial":
     """Run the trial of a mark; what is wrong with the mark is told in a sentence."""
     from experiments.regression.setting import make_setting  # noqa: PLC0415
     from models import TestbedError  # noqa: PLC0415

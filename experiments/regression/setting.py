@@ -12,10 +12,13 @@ import numpy as np
 from experiments.heat.cfg import HeatCfg
 from experiments.heat.plan import plan_arms
 from experiments.standing.arm import ArmCfg
-from experiments.standing.pushes import Push as Push  # noqa: PLC0414  # handed on
-from experiments.standing.pushes import check_in_time, check_pushes
+from experiments.standing.pushes import (
+    Push,  # handed on
+    check_in_time,
+    check_pushes,
+)
 from models import BadInput, UnknownName, default_robot_folder
-from sim.run_meta import plain
+from sim.recording.run_meta import plain
 
 LONGEST_S = 3600.0
 """A trial is part of a test suite; what lasts longer is an experiment."""

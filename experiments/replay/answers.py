@@ -12,8 +12,7 @@ from experiments.controller_failed import ControllerFailed
 from experiments.loop import Loop
 from experiments.timed_controller import TimedController
 from models import TestbedError
-from sim.recorded_observations import RecordedObservations
-from sim.replay import ReplayRobot
+from sim.replay import RecordedObservations, ReplayRobot
 
 FloatArray = NDArray[np.float64]
 

@@ -8,11 +8,10 @@ import numpy as np
 from experiments.replay.answers import Answers
 from experiments.replay.results import ReplayResult
 from experiments.replay.run import Recording
-from sim.recorder import Recorder
-from sim.replay_channels import LIMITS, replay_channels, shift_channel
-from sim.robot_data import robot_data
-from sim.run_folder import create_run_folder
-from sim.run_meta import describe_run
+from sim.recording.channels import LIMITS, replay_channels, shift_channel
+from sim.recording.recorder import Recorder
+from sim.recording.run_folder import create_run_folder
+from sim.recording.run_meta import describe_run, robot_data
 
 
 def create_replay_folder(out: Path) -> Path:
@@ -40,7 +39,7 @@ def write_answers(
         BadInput: a file cannot be written.
         RecordingError: likewise, such as on a full disk.
     """
-    from experiments.report.replay_figure import write_replay_figure  # noqa: PLC0415  # matplotlib
+    from experiments.regression.replay_tables import write_replay_figure  # noqa: PLC0415  # matplotlib
 
     robot, time_s = recording.observations.robot, recording.observations.time_s
     channels = [c for c in replay_channels(robot, exact=True) if c.name == LIMITS]

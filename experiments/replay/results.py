@@ -15,7 +15,7 @@ class RecordedRun:
     experiment: str
     robot: str
     state: str
-    """As `sim.run_folder.Run.state`: an `interrupted` one ends with its last part."""
+    """As `sim.recording.run_folder.Run.state`: an `interrupted` one ends with its last part."""
     controller: str | None
     """As its configuration names it, if it does."""
     observations: int

@@ -15,9 +15,9 @@ from experiments.replay.answers import Answers, Progress, answer
 from experiments.replay.compare import compare
 from experiments.replay.results import RECORDED, RecordedRun, ReplayResult
 from models import BadInput, TestbedError
-from sim.recorded_observations import RecordedObservations, read_observations
-from sim.robot_data import recorded_robot
-from sim.run_folder import Run, create_run_folder, plain_name, read_run
+from sim.recording.run_folder import Run, create_run_folder, plain_name, read_run
+from sim.recording.run_meta import recorded_robot
+from sim.replay import RecordedObservations, read_observations
 
 _SHORTEST = 2
 """Observations: two make a period."""

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
+from experiments.regression.replay_tables import replay_tables
 from experiments.replay.answers import Answers
 from experiments.replay.files import create_replay_folder, write_answers
 from experiments.replay.results import ReplayResult
@@ -16,7 +17,6 @@ from experiments.replay.run import (
     open_recording,
     replay_controllers,
 )
-from experiments.report.replay_table import replay_tables
 from experiments.warm_up import say_if_it_compiles
 from models.files import write_text
 

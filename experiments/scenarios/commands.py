@@ -63,13 +63,10 @@ def run(
     ] = True,
 ) -> None:
     """Run scenarios: a verdict on each expectation, a timeline, a run folder."""
-    from experiments.scenarios.run_command import (  # noqa: PLC0415  # heavy
-        Asked,
-        run_scenario_command,
-    )
+    from experiments.scenarios.run_command import RunArguments, run_scenario_command  # noqa: PLC0415  # heavy
 
     heed_stop_signals()
-    asked = Asked(
+    asked = RunArguments(
         files=files,
         controllers=names_in(controllers),
         out=out,
@@ -94,8 +91,10 @@ def check(
         json_text,
         write_json,
     )
-    from experiments.scenarios.reading.load import load_scenario  # noqa: PLC0415  # heavy
-    from experiments.scenarios.shipped import SCENARIOS  # noqa: PLC0415  # beside it
+    from experiments.scenarios.reading.load import (  # noqa: PLC0415
+        SCENARIOS,  # beside it
+        load_scenario,  # heavy
+    )
 
     check_json_file(json_file)
     told: list[dict[str, Any]] = []
@@ -123,7 +122,7 @@ def check(
 def _problems(file: str, error: BadInput) -> list[dict[str, Any]]:
     """Return file, line and message of all that an error says."""
     from models import RobotDataError  # noqa: PLC0415  # heavy
-    from models.yaml_lines import FileErrors  # noqa: PLC0415  # heavy
+    from models.files.yaml_forms import FileErrors  # noqa: PLC0415  # heavy
 
     errors = error.errors if isinstance(error, FileErrors) else (error,)
     return [
@@ -138,7 +137,7 @@ def _problems(file: str, error: BadInput) -> list[dict[str, Any]]:
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors."""
     from experiments.json_file import json_text  # noqa: PLC0415  # beside the next
-    from experiments.scenarios.form.json_schema import scenario_schema  # noqa: PLC0415  # heavy
+    from experiments.scenarios.reading.scenario_file import scenario_schema  # noqa: PLC0415  # heavy
 
     print(json_text(scenario_schema()))
 
@@ -149,8 +148,8 @@ def schemas(json_file: JsonOption = None) -> None:
     from rich.console import Console  # noqa: PLC0415  # heavy
 
     from experiments.json_file import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
-    from experiments.report.schema_table import schema_table  # noqa: PLC0415  # heavy
-    from experiments.scenarios.words import schema_words  # noqa: PLC0415  # heavy
+    from experiments.scenarios.tables import schema_table  # noqa: PLC0415  # heavy
+    from experiments.scenarios.vocabulary.listing import schema_words  # noqa: PLC0415  # heavy
 
     write_json(json_file, json_text({"schemas": schema_words()}))
     if json_file == STDOUT:
@@ -171,7 +170,7 @@ def words(
     from rich.console import Console  # noqa: PLC0415  # heavy
 
     from experiments.json_file import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
-    from experiments.scenarios.words import (  # noqa: PLC0415  # heavy
+    from experiments.scenarios.vocabulary.listing import (  # noqa: PLC0415  # heavy
         check_kinds,
         scenario_words,
         word_tables,
@@ -193,12 +192,9 @@ def list_scenarios(json_file: JsonOption = None) -> None:
     from rich.console import Console  # noqa: PLC0415  # heavy
     from rich.text import Text  # noqa: PLC0415  # heavy
 
+    from experiments.common.drawing.plain_table import plain_table  # noqa: PLC0415  # heavy
     from experiments.json_file import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
-    from experiments.scenarios.shipped import (  # noqa: PLC0415  # heavy
-        SCENARIOS,
-        scenario_about,
-    )
-    from models.plain_table import plain_table  # noqa: PLC0415  # heavy
+    from experiments.scenarios.reading.load import SCENARIOS, scenario_about  # noqa: PLC0415  # heavy
 
     found = {name: scenario_about(name) for name in SCENARIOS.names()}
     write_json(json_file, json_text(found))

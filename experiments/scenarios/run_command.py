@@ -10,21 +10,19 @@ from rich.console import Console
 
 from controllers.registry import check_controllers
 from experiments.json_file import STDOUT, check_json_file, json_text, write_json
-from experiments.report.verdict_table import results_table, verdict_table
-from experiments.scenarios.junit import junit_xml
-from experiments.scenarios.plan.scenario import Scenario
-from experiments.scenarios.playing.result import ScenarioResult
-from experiments.scenarios.playing.run import RunStopped, ScenarioRun, run_scenario
-from experiments.scenarios.reading.load import load_scenario
-from experiments.scenarios.shipped import SCENARIOS
+from experiments.scenarios.playing.result import ScenarioResult, junit_xml
+from experiments.scenarios.playing.runner import RunStopped, ScenarioRun, run_scenario
+from experiments.scenarios.reading.load import SCENARIOS, load_scenario
+from experiments.scenarios.scenario import Scenario
+from experiments.scenarios.tables import results_table, verdict_table
 from experiments.simulated_time_bars import simulated_time_bars
 from experiments.stop_signals import exit_status
 from experiments.warm_up import say_if_it_compiles
 from models import BadInput
 from models.files import check_writable, write_text
-from models.yaml_lines import FileErrors
-from sim.run_folder import create_run_folder, plain_name
-from sim.world_cfg import check_display
+from models.files.yaml_forms import FileErrors
+from sim.engine.world import check_display
+from sim.recording.run_folder import create_run_folder, plain_name
 
 BAD_INPUT = 2
 
@@ -40,7 +38,7 @@ class Planned:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class RunArguments:
     """What a person asks for; see `nao-testbed scenario run --help`."""
 
     files: Sequence[str]
@@ -63,7 +61,7 @@ class Asked:
     """Whether the invariants are judged too."""
 
 
-def run_scenario_command(asked: Asked) -> int:
+def run_scenario_command(asked: RunArguments) -> int:
     """Run scenarios, print verdicts, draw timelines; return the exit status.
 
     Nothing is started before all files are right.
@@ -110,7 +108,7 @@ def _load(path: Path) -> Scenario | None:
         return None
 
 
-def _planned(scenario: Scenario, path: Path, asked: Asked) -> list[Planned]:
+def _planned(scenario: Scenario, path: Path, asked: RunArguments) -> list[Planned]:
     """Return the runs of a file: one, or one for each controller that is asked for."""
     out = asked.out or Path("runs")
     if asked.out is None or len(asked.files) > 1:
@@ -126,7 +124,9 @@ def _planned(scenario: Scenario, path: Path, asked: Asked) -> list[Planned]:
     ]
 
 
-def _run(planned: Planned, asked: Asked) -> tuple[ScenarioRun, RunStopped | None]:
+def _run(
+    planned: Planned, asked: RunArguments
+) -> tuple[ScenarioRun, RunStopped | None]:
     """Run one, and keep what came of it, also if somebody stopped it."""
     say_if_it_compiles()
     folder, stopped = _make_folder(planned.out), None
@@ -138,7 +138,9 @@ def _run(planned: Planned, asked: Asked) -> tuple[ScenarioRun, RunStopped | None
     return run, stopped
 
 
-def _keep(scenario: Scenario, run: ScenarioRun, folder: Path, asked: Asked) -> None:
+def _keep(
+    scenario: Scenario, run: ScenarioRun, folder: Path, asked: RunArguments
+) -> None:
     """Write what came of a run, and show it."""
     text = json_text(run.result.as_json())
     write_text(folder / "scenario.json", text + "\n")
@@ -146,7 +148,7 @@ def _keep(scenario: Scenario, run: ScenarioRun, folder: Path, asked: Asked) -> N
 
 
 def _report(
-    results: Sequence[ScenarioResult], runs: Sequence[Planned], asked: Asked
+    results: Sequence[ScenarioResult], runs: Sequence[Planned], asked: RunArguments
 ) -> None:
     """Show several results side by side, and write them where they were asked for."""
     data: Mapping[str, Any] = results[0].as_json()
@@ -177,7 +179,7 @@ def _make_folder(out: Path) -> Path:
     return folder
 
 
-def _as_asked(scenario: Scenario, asked: Asked) -> Scenario:
+def _as_asked(scenario: Scenario, asked: RunArguments) -> Scenario:
     seed = scenario.seed if asked.seed is None else asked.seed
     simulation = scenario.simulation
     world = replace(simulation.world, gui=asked.gui)
@@ -189,7 +191,7 @@ def _as_asked(scenario: Scenario, asked: Asked) -> Scenario:
 def _show(
     scenario: Scenario, run: ScenarioRun, folder: Path, json_file: str | None
 ) -> None:
-    from experiments.report.timeline.draw import draw_timeline  # noqa: PLC0415  # matplotlib
+    from experiments.scenarios.timeline.figure import draw_timeline  # noqa: PLC0415  # matplotlib
 
     console = _console(json_file)
     console.print(verdict_table(run.result))
@@ -212,7 +214,9 @@ def _console(json_file: str | None) -> Console:
     return Console(stderr=json_file == STDOUT, width=None if is_terminal else 120)
 
 
-def _with_progress(scenario: Scenario, folder: Path, asked: Asked) -> ScenarioRun:
+def _with_progress(
+    scenario: Scenario, folder: Path, asked: RunArguments
+) -> ScenarioRun:
     command = tuple(sys.argv)
     if not sys.stderr.isatty():
         return run_scenario(scenario, folder, proves=asked.proves, command=command)

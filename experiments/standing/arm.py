@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.errors import SensorError
+from controllers.interface.controller import Controller, SensorError, SignalSource
 from controllers.registry import make_controller
-from controllers.robot_interface import Controller, TellsSignals
 from experiments.loop import CONTROL_PERIOD, Loop
 from experiments.recording import RunRecording
 from experiments.standing.arm_log import ArmLog
@@ -25,8 +24,7 @@ from experiments.standing.pushes import Push, check_pushes, pusher
 from experiments.standing.results import ArmResult
 from models import BadInput, Robot, load_robot
 from sim.body import SimulationDiverged
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
+from sim.robot import SimulatedRobot, SimulationCfg
 
 FloatArray = NDArray[np.float64]
 
@@ -95,7 +93,7 @@ def run_arm(
         config=cfg,
         command=cfg.command,
         exact=cfg.exact,
-        signals=controller.signal_names if isinstance(controller, TellsSignals) else (),
+        signals=controller.signal_names if isinstance(controller, SignalSource) else (),
     )
     try:
         with recording.told_if_broken_off():

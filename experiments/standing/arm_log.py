@@ -11,19 +11,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.robot_interface import (
-    Controller,
-    Limits,
-    Observation,
-    TellsSignals,
-)
+from controllers.interface.controller import Controller, Limits, SignalSource
+from controllers.interface.robot_interface import Observation
 from experiments.controller_failed import blamed_on
 from experiments.loop import Loop
 from experiments.recording import RunRecording
 from experiments.standing.heat_meter import HeatMeter
 from experiments.standing.legs_power import LegsPower, least_powers
 from experiments.standing.results import ArmResult, leg_rise
-from sim.simulated_robot import SimulatedRobot
+from sim.robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
 
@@ -56,7 +52,7 @@ class ArmLog:
         self._begin = time.perf_counter()
         self._sim = sim
         self._controller = controller
-        self._teller = controller if isinstance(controller, TellsSignals) else None
+        self._teller = controller if isinstance(controller, SignalSource) else None
         self._recording = recording
         self._on_progress = on_progress
         self._reported = 0.0

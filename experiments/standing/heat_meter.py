@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from experiments.standing.published import SHUT_DOWN_DEGC
 from experiments.standing.results import JointResult
-from sim.simulated_robot import SimulatedRobot
+from sim.robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ Both legs, the pelvis and the ground are one closed chain. Contact forces f that
 the weight obey B f = h; what else the ground does to one foot, it does equal and
 opposite to the other, and costs torques without carrying anything. Whatever two flat
 feet do, such forces reach the motors in **six** patterns: S C N, N the null space of B
-(letters as in `controllers.cooling.standing_problem`).
+(letters as in `controllers.heat_minimization.standing_problem`).
 """
 
 from dataclasses import dataclass
@@ -12,9 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.cooling.least_loss import LeastLoss, solve_least_loss
-from controllers.cooling.soles import sole_points
-from controllers.cooling.standing_problem import build_standing_problem, joule_loss
+from controllers.heat_minimization.least_loss import LeastLoss, solve_least_loss
+from controllers.heat_minimization.standing_problem import (
+    build_standing_problem,
+    joule_loss,
+    sole_points,
+)
 from controllers.stiffness.dynamics import Dynamics
 from controllers.stiffness.ground_plane import GroundPlaneCfg, fit_sole_plane
 from models import BadInput, Robot

@@ -9,17 +9,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.cooling.least_loss import solve_least_loss
-from controllers.cooling.least_loss_with_gears import (
+from controllers.heat_minimization.least_loss import (
     gear_friction,
     least_power_with_gears,
+    solve_least_loss,
 )
-from controllers.cooling.soles import sole_normals, sole_points
-from controllers.cooling.standing_problem import build_standing_problem, joule_loss
+from controllers.heat_minimization.standing_problem import (
+    build_standing_problem,
+    joule_loss,
+    sole_normals,
+    sole_points,
+)
 from controllers.stiffness.dynamics import Dynamics
 from models import Robot
-from sim.engine import rotation_from_quaternion
-from sim.simulated_robot import SimulatedRobot
+from sim.engine.bullet import rotation_from_quaternion
+from sim.robot import SimulatedRobot
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

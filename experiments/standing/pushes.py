@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models import BadInput, Robot, UnknownName
-from sim.simulated_robot import SimulatedRobot
+from sim.robot import SimulatedRobot
 
 
 @dataclass(frozen=True, kw_only=True)

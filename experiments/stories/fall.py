@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from controllers.resources.owner import Owner
-from controllers.resources.policies import Lock
-from controllers.resources.request import Request
-from controllers.resources.trace import Event, Rejected
-from controllers.robot_interface import Observation
+from controllers.arbitration.events import Event, Rejected
+from controllers.arbitration.policies import Lock
+from controllers.arbitration.requests import Owner, Request
+from controllers.interface.robot_interface import Observation
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.robot import CoupledRobot
 from models import Robot
-from sim.simulated_robot import SimulatedRobot
+from sim.robot import SimulatedRobot
 
 
 @dataclass(frozen=True, kw_only=True)

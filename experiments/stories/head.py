@@ -14,13 +14,11 @@ from math import pi, sin
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.resources.owner import Owner
-from controllers.resources.policies import Lock
-from controllers.resources.request import Request
-from controllers.resources.ticket import Ticket
-from controllers.resources.tokens import Token, TokenId
-from controllers.resources.trace import Event, Rejected
-from controllers.robot_interface import Observation
+from controllers.arbitration.events import Event, Rejected
+from controllers.arbitration.policies import Lock
+from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.arbitration.tokens import Token, TokenId
+from controllers.interface.robot_interface import Observation
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.robot import CoupledRobot
 from models import Robot

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from controllers.resources.trace import (
+from controllers.arbitration.events import (
     Event,
     Failed,
     Frozen,

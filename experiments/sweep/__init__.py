@@ -1,7 +1,8 @@
 """Sweeps: one experiment over many robots, settings and controllers.
 
-    SPEC.yaml -> form -> load -> trials -> engines -> store -> table -> summary
+    SPEC.yaml -> spec_file -> spec -> trials -> engines -> trial_store -> table -> summary
 
-A parameter stands in four places: `form/sweep_file.py` (how it is written), `load.py`
-(where it goes), `checks.py` (which values it takes), `trial.py` (what is done with it).
+A parameter stands in three places: `spec_file/__init__.py` (how it is written),
+`spec_file/read_spec.py` (where it goes, which values it takes), `sweep_trial.py` (what is
+done with it).
 """

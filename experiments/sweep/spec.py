@@ -1,17 +1,261 @@
-"""A sweep that was read and checked, and the trials that it spans."""
+"""A sweep that was read and checked: its parameters, and the trials that it spans.
+
+A parameter is one value, a grid, or a distribution. A grid spans trials, a distribution
+spans robots. Draws come from generators that depend on the sweep's seed, the robot's
+number and the parameter's name alone, so that robot 7 is the same whatever else is swept,
+and however many robots there are.
+
+A sweep may keep the robots whose outcome with one controller is near a wanted one. The
+choice sees that controller's outcomes alone. What the others make of the robots that are
+kept is then a prediction.
+"""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from experiments.standing.fast_forward import FastForwardCfg
 from experiments.standing.pushes import Push
-from experiments.sweep.keep import Keep
-from experiments.sweep.trial import Trial, Value
-from experiments.sweep.values import Fixed, Grid, Values, draw, seeds_of
+from experiments.sweep.sweep_trial import SweepTrial, Value
+from models import BadInput
+
+_WHOLE_INTERVAL = (-np.inf, np.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The same value in every trial."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Each of these values, with every value of the other grids."""
+
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """A number from low to high, all equally likely."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        """Refuse an interval that is turned round or without end."""
+        if not (np.isfinite([self.low, self.high]).all() and self.low < self.high):
+            raise BadInput(
+                f"uniform is [{self.low:g}, {self.high:g}]; give two finite numbers, "
+                "the smaller one first."
+            )
+
+    def draw(self, generator: np.random.Generator) -> Value:
+        """Return a number."""
+        return float(generator.uniform(self.low, self.high))
+
+    def extremes(self) -> tuple[Value, ...]:
+        """Return values that no draw lies beyond."""
+        return self.low, self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """A normally distributed number, drawn again while it lies outside of `clip`."""
+
+    mean: float
+    deviation: float
+    clip: tuple[float, float] = _WHOLE_INTERVAL
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn, or not within reasonable time."""
+        if not (
+            np.isfinite([self.mean, self.deviation]).all() and self.deviation > 0.0
+        ):
+            raise BadInput(
+                f"normal is [{self.mean:g}, {self.deviation:g}]; give a finite mean "
+                "and a standard deviation above 0."
+            )
+        low, high = self.clip
+        if not (low <= self.mean <= high and high - low >= 0.1 * self.deviation):
+            raise BadInput(
+                f"clip is [{low:g}, {high:g}]; give an interval around the mean "
+                f"{self.mean:g}, at least a tenth of the deviation {self.deviation:g} "
+                "wide."
+            )
+
+    @property
+    def is_clipped(self) -> bool:
+        """Whether draws are bounded."""
+        return self.clip != _WHOLE_INTERVAL
+
+    def draw(self, generator: np.random.Generator) -> Value:
+        """Return a number."""
+        low, high = self.clip
+        while True:
+            value = float(generator.normal(self.mean, self.deviation))
+            if low <= value <= high:
+                return value
+
+    def extremes(self) -> tuple[Value, ...]:
+        """Return values that no draw lies beyond; the mean where there are none."""
+        return self.clip if self.is_clipped else (self.mean,)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the options, all equally likely."""
+
+    options: tuple[Value, ...]
+
+    def draw(self, generator: np.random.Generator) -> Value:
+        """Return an option."""
+        return self.options[int(generator.integers(len(self.options)))]
+
+    def extremes(self) -> tuple[Value, ...]:
+        """Return all options."""
+        return self.options
+
+
+Distribution: TypeAlias = Uniform | Normal | Choice
+Values: TypeAlias = Fixed | Grid | Distribution
+
+
+def draw(values: Distribution, seed: int, robot: int, name: str) -> Value:
+    """Draw the value of a parameter for a robot.
+
+    Args:
+        values: where from.
+        seed: of the sweep.
+        robot: number of the robot, from 0.
+        name: of the parameter: its first column.
+    """
+    return values.draw(np.random.default_rng(seeds_of(seed, robot, name)))
+
+
+def seeds_of(seed: int, robot: int, name: str) -> np.random.SeedSequence:
+    """Return the seeds for one parameter of one robot; see `draw`."""
+    key = (robot, zlib.crc32(name.encode()))
+    return np.random.SeedSequence(seed, spawn_key=key)
+
+
+_SIDES = (("left_", "right_"), ("L", "R"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What an outcome is near to."""
+
+    value: float
+    tolerance: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keep:
+    """Which robots are kept."""
+
+    controller: str
+    targets: Mapping[str, Target]
+    """By column of the table."""
+    mirrored: bool
+    """Whether left and right may be swapped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """How a robot that is kept fits."""
+
+    is_mirrored: bool
+    """It fits with left and right swapped."""
+    distance: float
+    """Largest deviation over its tolerance, at most 1."""
+
+
+def mirror(column: str, columns: Iterable[str]) -> str:
+    """Return the column of the other side, or itself where it has none."""
+    prefix, dot, name = column.rpartition(".")
+    for one, other in (*_SIDES, *((right, left) for left, right in _SIDES)):
+        if name.startswith(one):
+            found = f"{prefix}{dot}{other}{name.removeprefix(one)}"
+            if found in columns:
+                return found
+    return column
+
+
+def kept_robots(keep: Keep, rows: Iterable[Mapping[str, Any]]) -> dict[int, Kept]:
+    """Return the robots that are kept, by number.
+
+    A robot is kept when every trial of it with the choosing controller ended without a
+    fall and within all tolerances, all of them swapped or none.
+
+    Args:
+        keep: from the sweep file.
+        rows: of the table; those of other controllers do not matter.
+    """
+    trials: dict[int, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["controller"] == keep.controller:
+            trials.setdefault(int(row["robot"]), []).append(row)
+    kept = {}
+    for robot, own in trials.items():
+        fits = [
+            Kept(
+                is_mirrored=swap,
+                distance=max(_distance(keep, row, swap) for row in own),
+            )
+            for swap in ((False, True) if keep.mirrored else (False,))
+        ]
+        best = min(fits, key=lambda fit: fit.distance)
+        if best.distance <= 1.0:
+            kept[robot] = best
+    return kept
+
+
+def mark_kept(
+    keep: Keep | None, rows: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return rows that say whether their robot is kept, and whether as a mirror."""
+    marked = [dict(row) for row in rows]
+    kept = None if keep is None else kept_robots(keep, marked)
+    for row in marked:
+        fit = None if kept is None else kept.get(int(row["robot"]))
+        row["kept"] = kept is None or fit is not None
+        row["mirrored"] = fit is not None and fit.is_mirrored
+    return marked
+
+
+def keep_from(data: Mapping[str, Any]) -> Keep:
+    """Return what a sweep's folder has written of its `keep`.
+
+    Raises:
+        KeyError, TypeError: it is something else.
+    """
+    targets = {name: Target(**target) for name, target in data["targets"].items()}
+    return Keep(
+        controller=data["controller"], targets=targets, mirrored=data["mirrored"]
+    )
+
+
+def _distance(keep: Keep, row: Mapping[str, Any], swap: bool) -> float:
+    """Return the largest deviation over its tolerance; inf where there is none."""
+    if row.get("error") is not None or row.get("failure") is not None:
+        return float("inf")
+    largest = 0.0
+    for column, target in keep.targets.items():
+        value = row.get(mirror(column, row) if swap else column)
+        if value is None:
+            return float("inf")
+        largest = max(largest, abs(value - target.value) / target.tolerance)
+    return largest
+
 
 NOISE = "noise"
 """Name under which the seed of a robot's sensor noise is drawn."""
@@ -35,7 +279,7 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepSpec:
-    """What a sweep file asks for; `load_spec` makes it."""
+    """What a sweep file asks for; `read_spec` makes it."""
 
     name: str
     about: str | None
@@ -46,7 +290,7 @@ class SweepSpec:
     """None: the NAO."""
     robot_name: str
     robot_digest: str
-    """See `experiments.sweep.identity`."""
+    """See `experiments.sweep.trial_store`."""
     robots: int
     seed: int
     preset: str | None
@@ -108,7 +352,7 @@ class SweepSpec:
         self,
         robots: Iterable[int] | None = None,
         wanted: Callable[[str], bool] | None = None,
-    ) -> Iterator[Trial]:
+    ) -> Iterator[SweepTrial]:
         """Yield trials one by one; nothing is held of those that have passed.
 
         Args:
@@ -128,7 +372,7 @@ class SweepSpec:
                 for parameter, value in zip(self.grids, values, strict=True):
                     point.update(dict.fromkeys(parameter.columns, value))
                 if wanted is None or wanted(str(point["controller"])):
-                    yield Trial(
+                    yield SweepTrial(
                         number=robot * self.points + i,
                         robot=robot,
                         parameters={name: point[name] for name in self.columns},
@@ -159,3 +403,23 @@ def shortest_s(parameters: Iterable[Parameter]) -> float:
                 minutes = drawn.extremes()
         return 60.0 * min(float(value) for value in minutes)
     return math.inf
+
+
+def words_of(values: Values) -> str:
+    """Return what a parameter may be, in words."""
+    match values:
+        case Fixed(value):
+            return value_text(value)
+        case Grid(several):
+            return "each of " + ", ".join(value_text(value) for value in several)
+        case Uniform(low, high):
+            return f"uniform from {low:g} to {high:g}"
+        case Normal(mean, deviation, (low, high)):
+            clip = f", within {low:g} to {high:g}" if values.is_clipped else ""
+            return f"normal, {mean:g} ± {deviation:g}{clip}"
+        case Choice(options):
+            return "one of " + ", ".join(value_text(option) for option in options)
+
+
+def value_text(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"

@@ -6,12 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers import (
-    Observation,
-    SmartStiffness,
-    SmartStiffnessCfg,
-    StiffnessReport,
-)
+from controllers import Observation, SmartStiffness, SmartStiffnessCfg, StiffnessReport
 from models import Robot
 
 FloatArray: TypeAlias = NDArray[np.float64]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from controllers.resources.gate import Gate
+from controllers.arbitration.gate import Gate
 from experiments.bench import measure
 from experiments.bench.arms import measure_real_time
 from experiments.bench.bare_arbiters import BareMutex
@@ -28,7 +28,7 @@ from models import (
     default_robot_folder,
     load_robot,
 )
-from sim.engine import Engine
+from sim.engine.bullet_engine import Engine
 
 TINY = BenchCfg(
     seconds=0.5,

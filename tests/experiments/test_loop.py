@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from controllers.plain import ConstantStiffness
+from controllers.interface.controller import ConstantStiffness, Limits
+from controllers.interface.robot_interface import Command, Observation
 from controllers.registry import BUILT_IN, make_controller
-from controllers.robot_interface import Command, Limits, Observation
 from experiments.loop import APPROACH_TIME, CONTROL_PERIOD, Loop, approach, run_for
 from models import BadInput, Robot, load_robot
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
+from sim.robot import SimulatedRobot, SimulationCfg
 
 angles = st.floats(-2.0, 2.0)
 BAD_ANKLE = {"LAnklePitch": 2.0}

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controllers.plain import ConstantStiffness
-from controllers.robot_interface import Command
+from controllers.interface.controller import ConstantStiffness
+from controllers.interface.robot_interface import Command
 from experiments.loop import CONTROL_PERIOD, Loop, approach
 from experiments.sole_owner import SoleOwner
 from models import BadInput, Robot
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
+from sim.robot import SimulatedRobot, SimulationCfg
 
 
 @pytest.fixture

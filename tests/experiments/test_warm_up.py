@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from controllers.cooling.standing_problem import base_columns
+from controllers.heat_minimization.standing_problem import base_columns
 from experiments.warm_up import main, say_if_it_compiles
 from sim.servo import _servo
 

@@ -21,7 +21,7 @@ from controllers.registry import make_controller
 from experiments.heat.cfg import HeatCfg
 from experiments.heat.plan import plan_arms
 from experiments.loop import Loop, run_for
-from sim.simulated_robot import SimulatedRobot
+from sim.robot import SimulatedRobot
 
 FOLDER = Path(__file__).parent
 COMMAND = "python -m tests.golden.regenerate"

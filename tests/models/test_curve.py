@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
-from models.library import Interpolation
-from models.library.curve import (
+from models.library import (
+    Interpolation,
     first_not_rising,
     largest_speeds,
     sample_curve,

@@ -12,8 +12,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("controllers", "sim", "experiments")
-GATE = "controllers/resources/gate/gate.py"
-MAKERS = {"controllers/resources/gate/outputs.py"}
+GATE = "controllers/arbitration/gate/gate.py"
+MAKERS = {"controllers/arbitration/gate/outputs.py"}
 """The gate's outputs make those that are written."""
 ROBOTS = {"Command", "RobotInterface", "SimulatedRobot"}
 

@@ -15,7 +15,7 @@ LAZY = (
     "experiments",
     "experiments.identify_heating",
     "experiments.regression",
-    "experiments.reservations",
+    "experiments.server",
 )
 HEAVY = ("pybullet", "pinocchio", "numba", "pandas", "pyarrow", "matplotlib")
 

@@ -128,7 +128,7 @@ def test_the_catalogue_has_every_item_of_each_document_once() -> None:
         "I": (
             14,
             *range(22, 28),
-        ),  # the others are judges: controllers/resources/invariants
+        ),  # the others are judges: controllers/arbitration/invariants
     }
     assert set(items) == set(DOCUMENTS)
     listed = [one.id for one in read_catalogue(ROOT / "docs" / "requirements.csv")]

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from controllers.robot_interface import Command
+from controllers.interface.robot_interface import Command
 from models import Robot, default_robot_folder, load_robot
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
+from sim.robot import SimulatedRobot, SimulationCfg
 
 TWO_LEG = Path(__file__).parents[1] / "data" / "two_leg"
 

@@ -10,15 +10,11 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from models import Robot, default_robot_folder, load_robot
-from sim.engine import Engine, rotation_from_quaternion
-from sim.placement import (
-    place_at_rest,
-    resting_faces,
-    resting_normal,
-    rotation_to_normal,
-)
-from sim.simulation_cfg import SimulationCfg
-from sim.world_cfg import WorldCfg
+from sim.body import place_at_rest, resting_faces, resting_normal, rotation_to_normal
+from sim.engine.bullet import rotation_from_quaternion
+from sim.engine.bullet_engine import Engine
+from sim.engine.world import WorldCfg
+from sim.robot import SimulationCfg
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]

@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from controllers.robot_interface import Command, Observation
+from controllers.interface.robot_interface import Command, Observation
 from experiments.loop import PacedRobot
 from models import BadInput, Robot
-from sim.recorded_observations import read_observations
-from sim.replay import ReplayRobot
-from sim.run_folder import read_run
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
-from tests.sim.replay_helpers import record
+from sim.recording.run_folder import read_run
+from sim.replay import ReplayRobot, read_observations
+from sim.robot import SimulatedRobot, SimulationCfg
+from tests.sim.recording.short_recordings import record
 
 pytestmark = pytest.mark.requirement("JD-17")
 

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from controllers.robot_interface import Command, Observation
+from controllers.interface.robot_interface import Command, Observation
 from models import BadInput, Robot
-from sim.engine import Engine, rotation_from_quaternion
-from sim.heating import HeatingCfg, HeatingModel, make_heating
+from sim.engine.bullet import rotation_from_quaternion
+from sim.engine.bullet_engine import Engine
+from sim.engine.world import WorldCfg
+from sim.robot import SimulatedRobot, SimulationCfg
 from sim.sensors import SensorCfg, Sensors
 from sim.servo import ServoCfg
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
-from sim.world_cfg import WorldCfg
+from sim.thermal import HeatingCfg, HeatingModel, make_heating
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]

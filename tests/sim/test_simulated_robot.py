@@ -13,15 +13,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from controllers.robot_interface import Command
+from controllers.interface.robot_interface import Command
 from models import BadInput, Robot, UnknownName
 from sim.body import SimulationDiverged
-from sim.heating import HeatingCfg, make_heating
+from sim.engine.world import WorldCfg, ticks_of
+from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
 from sim.servo import ServoCfg
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg, misalignment_of
-from sim.ticks import ticks_of
-from sim.world_cfg import WorldCfg
+from sim.thermal import HeatingCfg, make_heating
 from tests.sim.conftest import Simulate
 
 FloatArray = NDArray[np.float64]
@@ -96,8 +94,8 @@ def test_the_same_seed_gives_the_same_run_in_another_process(
 ) -> None:
     script = (
         "from models import load_robot, default_robot_folder\n"
-        "from sim.simulated_robot import SimulatedRobot\n"
-        "from sim.simulation_cfg import SimulationCfg\n"
+        "from sim.robot import SimulatedRobot\n"
+        "from sim.robot import SimulationCfg\n"
         "from tests.sim.test_simulated_robot import fingerprint\n"
         "robot = load_robot(default_robot_folder())\n"
         "cfg = SimulationCfg(seed=5, misalignment_deg={'LAnklePitch': 1.0})\n"

@@ -5,15 +5,14 @@ import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from controllers.robot_interface import Command
+from controllers.interface.robot_interface import Command
 from models import Robot
+from sim.engine.world import WorldCfg
+from sim.robot import SimulatedRobot, SimulationCfg
 from sim.sensors import SensorCfg
 from sim.servo import ServoCfg
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
-from sim.world_cfg import WorldCfg
 from tests.sim.conftest import Simulate
-from tests.sim.oracle import Oracle
+from tests.sim.engine.oracle import Oracle
 
 FloatArray = NDArray[np.float64]
 

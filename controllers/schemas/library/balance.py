@@ -22,9 +22,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.robot_interface import Observation
+from controllers.interface.robot_interface import Observation
 from controllers.stiffness.dynamics import GRAVITY, Dynamics
-from controllers.stiffness.gravity_filter import GravityFilter, GravityFilterCfg
+from controllers.stiffness.ground_plane import GravityFilter, GravityFilterCfg
 from models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]

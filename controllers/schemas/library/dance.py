@@ -10,7 +10,7 @@ pauses there (RM-37): when they are its own again it goes on from that stop.
 from dataclasses import dataclass
 from math import inf, radians
 
-from controllers.resources.policies import (
+from controllers.arbitration.policies import (
     Answer,
     AnswerKind,
     CallbackOnDemand,

@@ -12,7 +12,7 @@ from controllers.schemas.waking import Waking
 from controllers.sync.orders.posture_way import joints_to
 from models import BadInput, Robot, TestbedError
 from models.library import Unit
-from models.resource_node import DeviceKind
+from models.resources import DeviceKind
 
 
 class NotPlayed(TestbedError):

@@ -7,7 +7,7 @@ stay short.
 from collections.abc import Iterable, Set
 
 from models import Robot, UnknownName
-from models.resource_node import DeviceKind, ResourceNode
+from models.resources import DeviceKind, ResourceNode
 
 
 def resources_of_joints(robot: Robot, joints: Iterable[str]) -> tuple[str, ...]:

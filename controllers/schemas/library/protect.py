@@ -22,7 +22,7 @@ from controllers.schemas.library.ranges import check_between
 from controllers.schemas.library.times import is_due
 from controllers.schemas.schema import ActuationSchema
 from models import Robot
-from models.resource_node import DeviceKind, ResourceNode
+from models.resources import DeviceKind, ResourceNode
 
 AHEAD = {
     "HeadPitch": -0.6,  # the face is up

@@ -10,7 +10,7 @@ from controllers.schemas.library.task import TaskSchema
 from controllers.schemas.library.times import is_due
 from controllers.schemas.waking import Waking
 from models import BadInput, Robot
-from models.library.sound import LONGEST_TEXT
+from models.library import LONGEST_TEXT
 
 
 @dataclass(frozen=True, kw_only=True)

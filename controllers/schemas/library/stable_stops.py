@@ -7,8 +7,7 @@ as it likes. A joint without a keyframe at a stop gets one where its curve passe
 import numpy as np
 
 from models import BadInput, Robot
-from models.library import Motion, Track
-from models.library.curve import sample_curve
+from models.library import Motion, Track, sample_curve
 
 SAME_S = 1e-6
 """Times that are closer are the same."""

@@ -6,7 +6,7 @@ would wave although nobody stood up.
 
 from typing import TypeVar
 
-from controllers.resources.request import Outcome
+from controllers.arbitration.tokens import Outcome
 from controllers.schemas.schema import ActuationSchema
 from models import TestbedError
 

@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 
 from controllers.schemas.info import SchemaInfo
-from controllers.schemas.library.go_to_posture import (
-    GoToPosture,
-    GoToPostureParameters,
-)
+from controllers.schemas.library.go_to_posture import GoToPosture, GoToPostureParameters
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,11 @@ A trace without items (`LedgerCfg.tells_commands` is False) is judged by its sta
 ends alone.
 """
 
-from controllers.resources.invariants.seam import Judge
+from controllers.arbitration.invariants.trace_replay import InvariantJudge
 from controllers.sync.invariants.in_state import InState
 from controllers.sync.invariants.passing import Passing
 from controllers.sync.invariants.together import Together
 
-SYNC_JUDGES: tuple[type[Judge], ...] = (Together, Passing, InState)
+SYNC_JUDGES: tuple[type[InvariantJudge], ...] = (Together, Passing, InState)
 
 __all__ = ["SYNC_JUDGES", "InState", "Passing", "Together"]

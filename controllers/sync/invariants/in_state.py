@@ -7,9 +7,14 @@ initial motion, or another order, begins where that ended (I-23).
 
 from dataclasses import replace
 
-from controllers.resources import trace as t
-from controllers.resources.invariants.replay import Replay
-from controllers.resources.invariants.seam import Findings, Judge, Rule, before
+from controllers.arbitration import events as t
+from controllers.arbitration.invariants.trace_replay import (
+    Findings,
+    InvariantJudge,
+    JudgeRule,
+    TraceReplay,
+    before,
+)
 from controllers.sync.orders.pipeline_trace import (
     Converted,
     OrderEnded,
@@ -21,12 +26,12 @@ from controllers.sync.transmitter.words import EndReason
 from models.library import Unit
 
 
-class InState(Judge):
+class InState(InvariantJudge):
     """Judges the first motion of every order."""
 
     invariants = ("I-26",)
 
-    def __init__(self, replay: Replay) -> None:
+    def __init__(self, replay: TraceReplay) -> None:
         """Begin with no order, and in no state."""
         super().__init__(replay)
         self._orders: dict[int, OrderReceived] = {}
@@ -38,7 +43,7 @@ class InState(Judge):
         self._known: dict[str, str] = {}
         """Set of states to the last one that was known."""
 
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[JudgeRule, ...]:
         """Look at orders, at their motions, and at states."""
         return (
             before(t.StateChanged, self.seen),

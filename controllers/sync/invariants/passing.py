@@ -4,10 +4,15 @@ With a right to all its leaves it is never dropped, unless a group that has star
 one (reading of SY-15). What has the preset 10 never counts towards 100.
 """
 
-from controllers.resources import trace as t
-from controllers.resources.invariants.replay import Replay
-from controllers.resources.invariants.seam import Findings, Judge, Rule, before
-from controllers.resources.tokens import TokenId
+from controllers.arbitration import events as t
+from controllers.arbitration.invariants.trace_replay import (
+    Findings,
+    InvariantJudge,
+    JudgeRule,
+    TraceReplay,
+    before,
+)
+from controllers.arbitration.tokens import TokenId
 from controllers.sync.invariants.records import StreamRecord, StreamRecords
 from controllers.sync.transmitter import trace as s
 from controllers.sync.transmitter.words import EndReason, NotReceived
@@ -19,12 +24,12 @@ _TICKS = 3
 be over for it, and that of the next, after which the start is told."""
 
 
-class Passing(Judge):
+class Passing(InvariantJudge):
     """Judges independent streams from their receipt to their start."""
 
     invariants = ("I-24",)
 
-    def __init__(self, replay: Replay) -> None:
+    def __init__(self, replay: TraceReplay) -> None:
         """Begin with no stream."""
         super().__init__(replay)
         self._records = StreamRecords()
@@ -33,7 +38,7 @@ class Passing(Judge):
         self._in_use: list[s.StreamReceived] = []
         """Refused since a leaf is in use, by what has not started or ended so far."""
 
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[JudgeRule, ...]:
         """Look at streams and at the end of every slot."""
         return (
             before(t.Event, self.slot_is_over),

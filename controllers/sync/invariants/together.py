@@ -5,9 +5,14 @@ sum to the preset; on one bus items in the order (k, unit); after a delete or an
 end no item. One that started finishes, or is revoked whole.
 """
 
-from controllers.resources import trace as t
-from controllers.resources.invariants.replay import Replay
-from controllers.resources.invariants.seam import Findings, Judge, Rule, before
+from controllers.arbitration import events as t
+from controllers.arbitration.invariants.trace_replay import (
+    Findings,
+    InvariantJudge,
+    JudgeRule,
+    TraceReplay,
+    before,
+)
 from controllers.sync.invariants.records import GroupRecord, StreamRecord, StreamRecords
 from controllers.sync.transmitter import trace as s
 from controllers.sync.transmitter.member import UNIT_ORDER
@@ -17,12 +22,12 @@ _UNSTARTED = (EndReason.DELETED, EndReason.EXPIRED, EndReason.REJECTED)
 """Reasons that only a stream can have that never started."""
 
 
-class Together(Judge):
+class Together(InvariantJudge):
     """Judges each event, and each group once the slot in which it changed is over."""
 
     invariants = ("I-23",)
 
-    def __init__(self, replay: Replay) -> None:
+    def __init__(self, replay: TraceReplay) -> None:
         """Begin with no stream."""
         super().__init__(replay)
         self._records = StreamRecords()
@@ -36,7 +41,7 @@ class Together(Judge):
         self._has_items = False
         """Whether items are told."""
 
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[JudgeRule, ...]:
         """Look at all that happens to streams, and at the passing of slots."""
         return (
             before(t.Event, self.slot_is_over),

@@ -14,9 +14,10 @@ and nothing of them is on a bus before (SY-18).
 
 from collections.abc import Callable, Iterable, Mapping
 
-from controllers.resources.ledger import Ledger
-from controllers.resources.ledger_cfg import check_tick
-from controllers.resources.tokens import Token
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import check_tick
+from controllers.arbitration.tokens import Token
+from controllers.speech import Voice
 from controllers.sync.orders.converter import OutputCommand
 from controllers.sync.orders.delays import DelayModel, ExpectedDelays
 from controllers.sync.orders.group_key import group_key
@@ -38,7 +39,6 @@ from controllers.sync.streams.stream_maker import StreamMaker
 from controllers.sync.transmitter.receipt import Receipt
 from controllers.sync.transmitter.sync_tag import GroupKey
 from controllers.sync.transmitter.words import EndReason
-from controllers.voice import Voice
 from models import BadInput
 from models.library import Library, Motion, Order, Unit
 

@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from controllers.resources.tokens import Token
+from controllers.arbitration.tokens import Token
 from controllers.sync.orders.content import Content
 from controllers.sync.orders.delays import DelayModel, slots_of
 from controllers.sync.orders.pending_order import PendingOrder

@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from controllers.resources.trace import Event
+from controllers.arbitration.events import Event
 from controllers.sync.orders.content import name_of
 from controllers.sync.orders.converter import Converter, OutputCommand
 from controllers.sync.orders.delays import DelayModel, slots_of

@@ -7,8 +7,8 @@ to be issued, its tokens recall them. Motors stay held: the posture rests on all
 
 from collections.abc import Iterable
 
-from controllers.resources.ledger import Ledger
-from controllers.resources.tokens import Token
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.tokens import Token
 from controllers.sync.orders.pending_order import PendingOrder, are_one_group
 from controllers.sync.streams.stream_maker import StreamMaker
 from models.library import Unit

@@ -6,8 +6,8 @@ token would end in the wrong posture for nothing.
 
 from collections.abc import Iterator, Mapping
 
-from controllers.resources.ledger import Ledger
-from controllers.resources.tokens import Token
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.tokens import Token
 from controllers.sync.orders.content import Content
 from controllers.sync.orders.order_handle import OrderHandle
 from controllers.sync.orders.output_set import OutputSet

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from controllers.resources.trace import Event
+from controllers.arbitration.events import Event
 from controllers.sync.orders.pending_order import PendingOrder
 from controllers.sync.orders.pipeline_trace import OrderEnded
 from controllers.sync.orders.transmitting import Transmitting

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from models import BadInput
-from models.library import Library, LightPattern, Motion, Order, Sound, Unit
-from models.library.command import PRESET
+from models.library import PRESET, Library, LightPattern, Motion, Order, Sound, Unit
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,7 @@ and preset are None where an order has no points.
 
 from dataclasses import dataclass
 
-from controllers.resources.trace import Event, Names
-from controllers.resources.trace_json import know_events
+from controllers.arbitration.events import Event, Names, know_events
 from controllers.sync.orders.pipeline_words import NotOrdered
 from controllers.sync.transmitter.words import EndReason
 from models.library import Unit

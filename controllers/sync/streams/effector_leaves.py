@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from models import DeviceKind, Robot
-from models.motion_tracks import max_speed
+from models.robot import max_speed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.effectors import LedSetting
-from controllers.resources.gate.device_writers import Value
-from controllers.resources.tokens import Token
+from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.tokens import Token
+from controllers.interface.robot_interface import LedSetting
 from controllers.sync.streams.effector_leaves import EffectorLeaves
 from controllers.sync.streams.stream import NO_PARTS, Item, Present
 from controllers.sync.streams.trajectory import item_count

@@ -6,7 +6,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.resources.tokens import Token
+from controllers.arbitration.tokens import Token
 from controllers.sync.orders.content import name_of
 from controllers.sync.streams.effector_leaves import EffectorLeaves
 from controllers.sync.streams.stream import NO_PARTS, CannotBegin, Present

@@ -6,8 +6,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.effectors import SoundChunk
-from controllers.resources.tokens import Token
+from controllers.arbitration.tokens import Token
+from controllers.interface.robot_interface import SoundChunk
 from controllers.sync.streams.stream import NO_PARTS, Item, Present
 from models.library import Unit
 

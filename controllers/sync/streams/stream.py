@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from controllers.resources.gate.device_writers import Value
-from controllers.resources.tokens import Token
+from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.tokens import Token
 from models import TestbedError
 from models.library import Unit
 

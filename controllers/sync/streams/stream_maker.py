@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
+from controllers.speech import Voice, tone
 from controllers.sync.orders.content import Content
 from controllers.sync.orders.converter import OutputCommand
 from controllers.sync.streams.effector_leaves import EffectorLeaves
@@ -9,7 +10,6 @@ from controllers.sync.streams.light_stream import LightStream
 from controllers.sync.streams.motion_stream import MotionStream
 from controllers.sync.streams.sound_stream import SoundStream
 from controllers.sync.streams.stream import Stream
-from controllers.voice import Voice, tone
 from models import BadInput, UnknownName
 from models.library import LightPattern, Sound
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.library import Interpolation, Motion, Track
-from models.library.curve import largest_speeds, sample_curve
+from models.library import Interpolation, Motion, Track, largest_speeds, sample_curve
 
 FloatArray = NDArray[np.float64]
 

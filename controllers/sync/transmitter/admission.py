@@ -1,7 +1,7 @@
 """Which streams the transmitter takes, and why not the others."""
 
-from controllers.resources.ledger import Ledger
-from controllers.resources.tokens import Token
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.tokens import Token
 from controllers.sync.streams.stream import Stream
 from controllers.sync.transmitter.member import Member
 from controllers.sync.transmitter.rights import lost_right
@@ -9,7 +9,7 @@ from controllers.sync.transmitter.running import Running
 from controllers.sync.transmitter.waiting_groups import WaitingGroups
 from controllers.sync.transmitter.words import EndReason, NotReceived, StreamState
 from models import BadInput
-from models.real_numbers import short
+from models.values import short
 
 ENDS_GROUP = (NotReceived.GROUP_EXCEEDS, NotReceived.DOUBLED_MEMBER)
 """Refusals that end the whole group, since it can never be right (reading of SY-8)."""

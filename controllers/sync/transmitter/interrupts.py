@@ -8,7 +8,7 @@ its next item. What has not started may be deleted instead.
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from controllers.resources.gate.present import PresentTargets
+from controllers.arbitration.gate.outputs import PresentTargets
 from controllers.sync.streams.stream import CannotBegin
 from controllers.sync.transmitter.endings import Endings
 from controllers.sync.transmitter.member import Member, Part, Pause, Play

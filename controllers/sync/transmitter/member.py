@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from controllers.resources.gate.batch import Batch
+from controllers.arbitration.gate.slot import Batch
 from controllers.sync.streams.stream import Item, Present, Stream
 from controllers.sync.transmitter.receipt import Receipt
 from controllers.sync.transmitter.sync_tag import GroupKey, SyncTag

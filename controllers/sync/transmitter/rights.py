@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from controllers.resources.ledger import Ledger
+from controllers.arbitration.manager.ledger import Ledger
 from controllers.sync.streams.stream import Stream
 from models import UnknownName
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from controllers.resources.gate import Gate
-from controllers.resources.gate.batch import Rights
-from controllers.resources.ledger import Ledger
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.slot import RequiredRights
+from controllers.arbitration.manager.ledger import Ledger
 from controllers.sync.streams.stream import CannotBegin
 from controllers.sync.transmitter.endings import Endings
 from controllers.sync.transmitter.member import Member, OnSignal, Part, Play
@@ -192,7 +192,7 @@ def _length(member: Member, items: int) -> int:
     return items
 
 
-def _resting(live: Sequence[Member], parts: Sequence[Part]) -> Rights:
+def _resting(live: Sequence[Member], parts: Sequence[Part]) -> RequiredRights:
     """Return the rights of those whose items leave out a leaf in this slot.
 
     Their tokens have to hold all the same: a group is a whole.

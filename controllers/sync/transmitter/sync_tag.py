@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from models import BadInput
-from models.library.command import PRESET
+from models.library import PRESET
 
 
 class GroupKey(NamedTuple):

@@ -5,7 +5,7 @@ Items are told only where the gate's commands are: some hundreds a second.
 
 from collections.abc import Iterable
 
-from controllers.resources.ledger import Ledger
+from controllers.arbitration.manager.ledger import Ledger
 from controllers.sync.transmitter.member import Member
 from controllers.sync.transmitter.sync_tag import GroupKey
 from controllers.sync.transmitter.trace import (

@@ -7,9 +7,8 @@ is told after the gate's flush, when it has truly gone out.
 
 from dataclasses import dataclass
 
-from controllers.resources.tokens import TokenId
-from controllers.resources.trace import Event, Names
-from controllers.resources.trace_json import know_events
+from controllers.arbitration.events import Event, Names, know_events
+from controllers.arbitration.tokens import TokenId
 from controllers.sync.transmitter.words import EndReason, NotReceived
 from models.library import Unit
 

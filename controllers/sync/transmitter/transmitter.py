@@ -17,9 +17,9 @@ S10).
 
 from collections.abc import Iterable
 
-from controllers.resources.gate import Gate
-from controllers.resources.ledger import Ledger
-from controllers.resources.ledger_cfg import check_tick
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import check_tick
 from controllers.sync.streams.stream import Stream
 from controllers.sync.transmitter.admission import ENDS_GROUP, Admission
 from controllers.sync.transmitter.bus_permit import AlwaysPermit, BusPermit

@@ -3,7 +3,7 @@
 import pytest
 from cool_ankles import ANKLES, CoolAnkles, make_controller
 
-from experiments.regression import GoldenRun, Push, RunStanding, Trial
+from experiments.regression import GoldenRun, Push, RunStanding, StandingTrial
 from models import BadInput
 
 HOT_ANKLES = dict.fromkeys(ANKLES, 55.0)
@@ -19,14 +19,16 @@ hot_ankles = pytest.mark.standing(
 
 
 @hot_ankles
-def test_robot_stands_and_is_cooler(standing_trial: Trial, fixed_trial: Trial) -> None:
+def test_robot_stands_and_is_cooler(
+    standing_trial: StandingTrial, fixed_trial: StandingTrial
+) -> None:
     standing_trial.stays_up()
     standing_trial.is_cooler_than(fixed_trial, by=0.3)
     standing_trial.never_above(60.0)
 
 
 @hot_ankles
-def test_commands_are_sound(standing_trial: Trial) -> None:
+def test_commands_are_sound(standing_trial: StandingTrial) -> None:
     standing_trial.respects_limit(0.35, joints=ANKLES, after_s=2.0)
     standing_trial.shifts_at_most(0.0)
     standing_trial.does_not_chatter()
@@ -34,13 +36,15 @@ def test_commands_are_sound(standing_trial: Trial) -> None:
 
 
 @hot_ankles
-def test_run_is_the_golden_one(standing_trial: Trial, golden_run: GoldenRun) -> None:
+def test_run_is_the_golden_one(
+    standing_trial: StandingTrial, golden_run: GoldenRun
+) -> None:
     golden_run.check(standing_trial, tolerances={"true_temperature": 0.2})
 
 
 @pytest.mark.standing(seconds=2.0)
 def test_cold_ankles_are_left_alone(
-    run_standing: RunStanding, fixed_trial: Trial
+    run_standing: RunStanding, fixed_trial: StandingTrial
 ) -> None:
     cold = run_standing(CoolAnkles)
     assert (cold.decisions.stiffness == 1.0).all()

@@ -1,8 +1,10 @@
-"""From a plan to a run, its verdicts and its folder.
+"""From a `Scenario` to a run, its verdicts and its folder.
 
-run                     starts it; runner goes from slot to slot; scenario_run, result
-stage                   what it plays on; actions, disturbance: what is done to that
-facts, fact_finder, watches, cues    what conditions see, and what waits for them
-judges, proof, mishaps  who looks on
-trace_keeper, trace_file    what is kept
+runner          starts a run and goes from slot to slot
+setup           robot, reservations, transmitter, schemas; pushes and the ground
+triggers        what is so in a slot, the events that it triggers, what they do
+verdicts        a judge an expectation
+failures        what nobody asked about: failures, who never acted, broken invariants
+trace_file      the trace: in memory, as hashes, as a file
+result          what came of it, as JSON and as JUnit's XML
 """

@@ -1,37 +1,73 @@
-"""One run of a scenario: slot by slot, with what records it and who judges it."""
+"""Run a scenario: one robot, slot by slot, recorded and judged as it goes on.
+
+    scenario = load_scenario(Path("greeting.yaml"))
+    run = run_scenario(scenario, create_run_folder(Path("runs"), scenario.name))
+    run.result.all_hold
+
+A run that stops for any reason keeps its data, and says why it stopped.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.robot_interface import Observation
+from controllers.arbitration.events import Event
+from controllers.interface.robot_interface import Observation
 from experiments.controller_failed import ControllerFailed
 from experiments.coupled.robot import CoupledRobot
 from experiments.coupled.slot_failures import SlotsFailed
 from experiments.recording import RunRecording
-from experiments.scenarios.plan.events import ScenarioEvent, SetTemperature
-from experiments.scenarios.plan.scenario import Scenario
-from experiments.scenarios.playing.actions import act
-from experiments.scenarios.playing.cues import Cues
-from experiments.scenarios.playing.fact_finder import FactFinder
-from experiments.scenarios.playing.facts import Facts
-from experiments.scenarios.playing.judges import make_judges
-from experiments.scenarios.playing.mishaps import Mishaps
-from experiments.scenarios.playing.never_acted import NeverActed
-from experiments.scenarios.playing.proof import Proof
+from experiments.scenarios.playing.failures import NeverActed, Proof, RunFailures
 from experiments.scenarios.playing.result import ScenarioResult
-from experiments.scenarios.playing.scenario_run import RunStopped, ScenarioRun
-from experiments.scenarios.playing.stage import Stage
-from experiments.scenarios.playing.trace_keeper import TraceKeeper, WholeTrace
+from experiments.scenarios.playing.setup import Setup
+from experiments.scenarios.playing.trace_file import TraceFile, TraceKeeper, WholeTrace
+from experiments.scenarios.playing.triggers import FactFinder, Triggers, act
+from experiments.scenarios.playing.verdicts import make_judges
+from experiments.scenarios.scenario import Scenario
+from experiments.scenarios.vocabulary.events import ScenarioEvent, SetTemperature
+from experiments.scenarios.vocabulary.expectations import Counts
+from experiments.scenarios.vocabulary.facts import Facts
 from experiments.stop_signals import why_stopped
 from models import TestbedError
 from sim.body import SimulationDiverged
-from sim.wav import SOUND_FILE, write_wav
+from sim.effectors import SOUND_FILE, write_wav
 
 FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioRun:
+    """A run that is over."""
+
+    scenario: Scenario
+    result: ScenarioResult
+    events: Sequence[Event]
+    """The trace, without what happens in every slot (`trace_keeper.MANY`)."""
+    happened: tuple[tuple[int, ScenarioEvent], ...]
+    """Events of the scenario with the slots in which they took place."""
+    times_s: FloatArray
+    """(n,) of the samples, in s."""
+    degc: FloatArray
+    """(n, n_joints) true temperatures of the joints' motors, in °C."""
+
+
+class RunStopped(KeyboardInterrupt):
+    """A run was stopped from outside, by Ctrl-C or a signal; its data are kept."""
+
+    def __init__(self, why: str, run: ScenarioRun) -> None:
+        """Say why.
+
+        Args:
+            why: for people.
+            run: what came of it until then.
+        """
+        self.run = run
+        super().__init__(why)
+
 
 SAMPLE_TICKS = 50
 """Slots between two samples of the temperatures for the figure."""
@@ -68,7 +104,7 @@ class ScenarioRunner:
         self._keeper = TraceKeeper(self._write, whole)
         self._facts = Facts()
         self._judges = make_judges(plan.expectations, plan.tick_s)
-        self._mishaps = Mishaps(plan.tick_s)
+        self._mishaps = RunFailures(plan.tick_s)
         self._idle = NeverActed(one.path for b in plan.behaviours for one in b.walk())
         listeners = [
             self._keeper.hear,
@@ -79,9 +115,9 @@ class ScenarioRunner:
         listeners += [judge.hear for judge in self._judges if judge.hears]
         if proof is not None:
             listeners.append(proof.hear)
-        self._stage = Stage(plan, listeners=listeners)
+        self._stage = Setup(plan, listeners=listeners)
         self._finder = FactFinder(plan, self._stage)
-        self._cues = Cues(plan.events)
+        self._cues = Triggers(plan.events)
         self._starts: dict[int, list[str]] = {}
         """Slot to the behaviours that are woken in it, in the order of the file."""
         for behaviour in plan.behaviours:
@@ -269,3 +305,66 @@ class ScenarioRunner:
             times_s=np.array(times),
             degc=np.array(degc)[:, motor_of],
         )
+
+
+__all__ = ["RunStopped", "ScenarioRun", "run_scenario"]
+
+
+def run_scenario(
+    scenario: Scenario,
+    folder: Path | None = None,
+    *,
+    proves: bool = True,
+    command: Sequence[str] = (),
+    on_time: Callable[[float], None] | None = None,
+) -> ScenarioRun:
+    """Run a scenario to its end and judge it.
+
+    Args:
+        scenario: its plan.
+        folder: an empty one, which gets the run's rows, events and sound; None records
+            nothing.
+        proves: judge the invariants too, at every event. It takes every command into
+            the trace, which a run of many minutes has rather not.
+        command: the command line, kept in the run folder.
+        on_time: told the simulated time in s now and then.
+
+    Raises:
+        BadInput: a value of the scenario cannot be used; nothing was started.
+        RunStopped: by Ctrl-C or a signal, after the run folder was closed.
+    """
+    counts = any(
+        isinstance(e, Counts) and e.executed is not None for e in scenario.expectations
+    )
+    ledger = replace(scenario.ledger, tells_commands=proves or counts)
+    plan = replace(scenario, ledger=ledger)
+    recording = RunRecording.open(
+        folder,
+        plan.robot,
+        seed=plan.seed,
+        config=_Config(
+            controller=plan.controller, file=str(plan.path), scenario=plan.text
+        ),
+        command=command,
+        experiment="scenario",
+        exact=True,
+        with_leds=True,
+    )
+    whole = TraceFile(folder) if proves and folder is not None else None
+    try:
+        with recording.told_if_broken_off():
+            proof = Proof() if proves else None
+            return ScenarioRunner(plan, recording, proof, whole).play(folder, on_time)
+    finally:
+        if whole is not None:
+            whole.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Config:
+    """What `meta.json` keeps of a scenario."""
+
+    controller: str
+    file: str
+    scenario: str
+    """The whole file."""

@@ -1,6 +1,8 @@
-"""From a file to a plan, or to all that is wrong in it, each with its line.
+"""From a file to a `Scenario`, or to all that is wrong in it, each with its line.
 
-load                    reads a file; read_* each part of it
-contradictions, too_early, repairs, owner_tree, way_needs    what could never be
-scene, notes, names_in_file, group_ids, wakings, one_line    what they share
+load                reads a file, and knows the builtin ones
+scenario_file       the root of the form, its settings, its JSON Schema
+behaviours          schemas, parameters, owners, what they ask for
+behaviour_checks    behaviours that nothing could come of
+contradictions      events and expectations that could never be
 """

@@ -1,61 +1,127 @@
 """Read a scenario file: all that is wrong in it at once, or a plan for its runner.
 
     scenario = load_scenario(Path("greeting.yaml"))
+    scenario = load_scenario(SCENARIOS.find("sit_stand_hello"))  # a builtin one
 
-Nothing is started before all of the file is right.
+Nothing is started before all of the file is right. Where a part has no form, it is left
+out and the rest is judged beside it, so that one slip does not hide the others.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
-from controllers.resources.body.degraded_modes import ENERGY_SAVING
-from controllers.resources.body.virtual_owner import (
+from pydantic import BaseModel
+
+from controllers.arbitration.faults.virtual_owners import (
     BROKEN_ARM,
+    ENERGY_SAVING,
     HOT_ENGINE,
     ROBOT_MODEL,
 )
-from controllers.resources.resource_tree import ResourceTree
-from controllers.voice import make_voice
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.speech import make_voice
+from experiments.common.yaml_forms import Notes
 from experiments.coupled.stiffness_owner import NAME as STIFFNESS_OWNER
-from experiments.scenarios.form.events import SayEvent, StartEvent
-from experiments.scenarios.form.scenario_file import ScenarioFile
-from experiments.scenarios.plan.events import ChangeBody, ScenarioEvent
-from experiments.scenarios.plan.expectations import Expectation
-from experiments.scenarios.plan.scenario import DIRECTOR, Behaviour, Scenario
-from experiments.scenarios.reading.contradictions import check_together
-from experiments.scenarios.reading.group_ids import (
+from experiments.scenarios.reading.behaviour_checks import (
+    check_activation,
+    check_grants,
+    check_owner_tree,
+    check_ways,
     group_ids,
     joined_commands,
     spoken_texts,
 )
-from experiments.scenarios.reading.names_in_file import entry_of, names_left_out
-from experiments.scenarios.reading.notes import Notes
-from experiments.scenarios.reading.owner_tree import check_owner_tree
-from experiments.scenarios.reading.read_behaviours import read_behaviours
-from experiments.scenarios.reading.read_events import event_names, read_event
-from experiments.scenarios.reading.read_expectations import read_expectation
-from experiments.scenarios.reading.read_settings import (
+from experiments.scenarios.reading.behaviours import read_behaviours
+from experiments.scenarios.reading.contradictions import (
+    check_repairs,
+    check_times,
+    check_together,
+    check_triggers,
+)
+from experiments.scenarios.reading.scenario_file import (
+    ScenarioFile,
     check_reservations,
-    read_controller,
     read_ledger,
     read_robot,
     read_simulation,
     read_transmitter,
 )
-from experiments.scenarios.reading.repairs import check_repairs
-from experiments.scenarios.reading.scene import Scene
-from experiments.scenarios.reading.too_early import check_times, check_triggers
-from experiments.scenarios.reading.wakings import check_grants, check_wakings
-from experiments.scenarios.reading.way_needs import check_ways
+from experiments.scenarios.scenario import DIRECTOR, Behaviour, Scenario
+from experiments.scenarios.vocabulary.events import (
+    ChangeBody,
+    SayEvent,
+    ScenarioEvent,
+    StartEvent,
+    event_names,
+    read_event,
+)
+from experiments.scenarios.vocabulary.expectations import Expectation, read_expectation
+from experiments.scenarios.vocabulary.lookup import Lookup, read_controller
+from experiments.shipped import Shipped
 from models import Robot
-from models.build_library import build_library
-from models.library_problems import KnownNames, library_problems
-from models.library_yaml import LibraryForm
-from models.tables import read_text
-from models.yaml_lines import FileErrors, Place, Problem, ReadFile, read_file
-from models.yaml_tree import yaml_line
+from models.files.tables import read_text_of
+from models.files.yaml_forms import FileErrors, Place, Problem, ReadFile, read_file
+from models.files.yaml_tree import read_tree, yaml_line
+from models.load.library_files import KnownNames, build_library, library_problems
+from models.load.library_forms import LibraryForm
+
+FormT = TypeVar("FormT", bound=BaseModel)
+
+
+def entry_of(place: Place) -> Place:
+    """Return what is left out where a value is wrong: an entry of a section, a child.
+
+    The rest is judged beside it, so that one slip does not hide the others.
+    """
+    n = 2
+    while place[:1] == ("behaviours",) and place[n : n + 1] == ("children",):
+        if len(place) < n + 2:
+            break
+        n += 2
+    return place[:n]
+
+
+def names_left_out(file: ReadFile[FormT]) -> Iterator[str]:
+    """Yield names of behaviours and events that were left out as wrong."""
+    if not file.left_out:
+        return
+    tree = read_tree(file.path)
+    for place in file.left_out:
+        part = tree
+        for key in place:
+            try:
+                part = part[key]
+            except (KeyError, IndexError, TypeError):
+                part = None
+        yield from _names_in(part)
+
+
+def _names_in(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        if isinstance(part.get("name"), str):
+            yield str(part["name"])
+        for value in part.values():
+            yield from _names_in(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _names_in(value)
+
+
+SCENARIOS = Shipped(kind="scenario", folder=Path(__file__).resolve().parent)
+
+
+def scenario_about(name: str) -> str:
+    """Return what a scenario of ours says of itself.
+
+    Raises:
+        UnknownName: none of ours has this name.
+        FileErrors: its file is wrong.
+    """
+    return read_file(SCENARIOS.named(name), ScenarioFile).refuse().about
+
 
 OTHER_OWNERS = frozenset(
     {ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM, ENERGY_SAVING.name, DIRECTOR, STIFFNESS_OWNER}
@@ -111,7 +177,7 @@ class _Loader:
         self._notes = notes
         self._ledger = read_ledger(form)
         tick_s = self._ledger.tick_s
-        self._scene = Scene(
+        self._scene = Lookup(
             robot=robot,
             tree=ResourceTree(robot.resources),
             tick_s=tick_s,
@@ -142,7 +208,7 @@ class _Loader:
         behaviours = self._behaviours()
         if not self._file.left_out:
             check_ways(behaviours, form.posture, scene)
-        check_wakings(behaviours, scene)
+        check_activation(behaviours, scene)
         commands = frozenset(form.commands)
         scene.groups = commands | frozenset(group_ids(library, behaviours))
         said = (event.say for event in form.events if isinstance(event, SayEvent))
@@ -162,7 +228,7 @@ class _Loader:
             name=form.name,
             about=form.about,
             path=self._file.path,
-            text=read_text(self._file.path),
+            text=read_text_of(self._file.path),
             robot=self._robot,
             body=form.body,
             posture=form.posture,

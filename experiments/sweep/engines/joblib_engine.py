@@ -20,8 +20,8 @@ from joblib.externals.loky.process_executor import (
 )
 
 from experiments.heat.side_by_side import start_workers
-from experiments.sweep.engines.seam import MOST_DEATHS, OnResult, Work, lost_worker
-from experiments.sweep.trial import Trial, TrialOutcome
+from experiments.sweep.engines import MOST_DEATHS, OnResult, Work, lost_worker
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from models import BadInput
 
 ORPHAN_PERIOD_S = 1.0
@@ -62,7 +62,9 @@ class JoblibEngine:
             slot.close(at_once=kind is not None)
         self._slots = []
 
-    def run(self, trials: Iterable[Trial], work: Work, on_result: OnResult) -> None:
+    def run(
+        self, trials: Iterable[SweepTrial], work: Work, on_result: OnResult
+    ) -> None:
         """See `SweepEngine.run`."""
         left = iter(trials)
         while len(self._slots) < self.workers:
@@ -91,7 +93,7 @@ class JoblibEngine:
 
 def _give_next(
     slot: "_Slot",
-    left: Iterator[Trial],
+    left: Iterator[SweepTrial],
     work: Work,
     at_work: "dict[Future[TrialOutcome], _Slot]",
 ) -> None:
@@ -104,7 +106,7 @@ def _give_next(
 class _Slot:
     """One worker: a pool with one process, made anew when that died."""
 
-    trial: Trial
+    trial: SweepTrial
     """That it is at, or was at last."""
 
     def __init__(self) -> None:
@@ -113,7 +115,7 @@ class _Slot:
         self._pool: ProcessPoolExecutor | None = None
         self._future: Future[TrialOutcome] | None = None
 
-    def start(self, trial: Trial, work: Work) -> "Future[TrialOutcome]":
+    def start(self, trial: SweepTrial, work: Work) -> "Future[TrialOutcome]":
         """Give the worker a trial."""
         self.trial = trial
         if self._pool is not None:
@@ -130,7 +132,7 @@ class _Slot:
         return start_workers(partial(self._submit, self._pool, trial, work))
 
     def _submit(
-        self, pool: ProcessPoolExecutor, trial: Trial, work: Work
+        self, pool: ProcessPoolExecutor, trial: SweepTrial, work: Work
     ) -> "Future[TrialOutcome]":
         future: Future[TrialOutcome] = pool.submit(work, trial)
         self._future = future

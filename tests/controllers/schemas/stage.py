@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from controllers.resources.gate.device_writers import Value
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.tokens import Token
-from controllers.resources.trace import Event, Executed, Granted, Rejected
+from controllers.arbitration.events import Event, Executed, Granted, Rejected
+from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import Token
 from controllers.schemas import (
     ActuationSchema,
     PerceptiveSchema,
@@ -25,7 +24,7 @@ from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.trace import StateChangedTo
 from models import Robot
 from models.library import LightPattern, Motion, Sound
-from tests.controllers.resources.gate_world import World
+from tests.controllers.arbitration.gate_setup import World
 
 E = TypeVar("E", bound=Event)
 Does = Callable[[Any], object]

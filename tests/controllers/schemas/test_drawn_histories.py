@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 
-from controllers.resources.invariants import trace_hash
-from controllers.resources.trace import Executed, Frozen, Revoked
-from controllers.resources.trace_json import event_from_line, event_to_line
+from controllers.arbitration.events import (
+    Executed,
+    Frozen,
+    Revoked,
+    event_from_line,
+    event_to_line,
+)
+from controllers.arbitration.invariants import trace_hash
 from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
 from controllers.schemas.invariants import SchemaChecker, check_schemas
 from controllers.schemas.trace import (

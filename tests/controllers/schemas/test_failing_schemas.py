@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from controllers.resources.trace import MadeSafe
+from controllers.arbitration.events import MadeSafe
 from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
 from controllers.schemas.invariants import check_schemas
 from controllers.schemas.trace import Finished, SchemaFailed

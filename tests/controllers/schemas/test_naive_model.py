@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from controllers.resources.invariants import trace_hash
+from controllers.arbitration.invariants import trace_hash
 from controllers.schemas import ActuationSchema, SchemaInfo, State, highest_order
 from controllers.schemas.arbitration import ARBITRATIONS
 from controllers.schemas.invariants import SchemaChecker

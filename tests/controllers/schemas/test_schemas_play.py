@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from controllers.resources.trace import Executed, MadeSafe
+from controllers.arbitration.events import Executed, MadeSafe
 from controllers.schemas import ActuationSchema
 from controllers.schemas.gate_actuators import GateActuators
 from controllers.schemas.invariants import check_schemas

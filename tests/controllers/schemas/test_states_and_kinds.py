@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.resources.trace import Executed
+from controllers.arbitration.events import Executed
 from controllers.schemas import SchemaInfo, State, Variable, Waking
 from controllers.schemas.example import Example
 from controllers.schemas.trace import NotWinner

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from controllers.resources.trace import Requested
+from controllers.arbitration.events import Requested
 from controllers.schemas import ActuationSchema, SchemaInfo, Waking
 from models import Robot
 from tests.controllers.schemas.stage import Stage, actuation

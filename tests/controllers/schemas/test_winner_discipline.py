@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from controllers.resources.tokens import TokenId
-from controllers.resources.trace import Event, Executed, Expired, Granted
+from controllers.arbitration.events import Event, Executed, Expired, Granted
+from controllers.arbitration.tokens import TokenId
 from controllers.schemas import State, Waking
 from controllers.schemas.endings import Endings
 from controllers.schemas.instance import Instance

@@ -5,16 +5,15 @@ from typing import Any
 
 import pytest
 
-from controllers.resources.owner import Owner
-from controllers.resources.policies import (
+from controllers.arbitration.events import Failed, Granted, MadeSafe
+from controllers.arbitration.policies import (
     CallbackOnDemand,
     Demand,
     PauseOnDemand,
     StopOnDemand,
 )
-from controllers.resources.request import Request
-from controllers.resources.trace import Failed, Granted, MadeSafe
-from controllers.resources.words import OutcomeKind
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import OutcomeKind
 from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
 from controllers.schemas.trace import (
     Finished,

@@ -16,16 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers import Command
-from controllers.effectors import LedSetting, SoundChunk
-from controllers.resources.body.broken_part import BrokenPart
-from controllers.resources.body.degraded_modes import ENERGY_SAVING, DegradedModes
-from controllers.resources.gate import Gate
-from controllers.resources.ledger import Ledger
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.stale_token import StaleToken
-from controllers.resources.tokens import Token, TokenId
-from controllers.resources.trace import (
+from controllers.arbitration.events import (
     Event,
     Expired,
     Frozen,
@@ -36,7 +27,16 @@ from controllers.resources.trace import (
     Thawed,
     Unshifted,
 )
-from controllers.resources.words import Loss
+from controllers.arbitration.faults.virtual_owners import (
+    ENERGY_SAVING,
+    BrokenPart,
+    DegradedModes,
+)
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.requests import Owner, Request, StaleToken
+from controllers.arbitration.tokens import Loss, Token, TokenId
+from controllers.interface.robot_interface import LedSetting, SoundChunk
 from controllers.schemas.gate_actuators import GateActuators
 from controllers.sync.orders.command_controller import CommandController
 from controllers.sync.orders.output_set import OutputSet
@@ -49,7 +49,7 @@ from controllers.sync.transmitter.sync_tag import SyncTag
 from controllers.sync.transmitter.transmitter import Transmitter
 from models import BadInput, Robot, UnknownName
 from models.library import LightPattern, LightStep, Motion, Sound, Track, Unit
-from models.resource_node import DeviceKind
+from models.resources import DeviceKind
 
 FloatArray = NDArray[np.float64]
 

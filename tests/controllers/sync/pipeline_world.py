@@ -7,15 +7,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.resources.gate import Gate
-from controllers.resources.ledger import Ledger
-from controllers.resources.ledger_cfg import LedgerCfg
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.tokens import Token
-from controllers.resources.trace import Event
-from controllers.resources.words import Loss, Preemption
+from controllers.arbitration.events import Event
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import Loss, Preemption, Token
 from controllers.sync.orders.command_controller import CommandController
 from controllers.sync.orders.delays import DelayModel, ExpectedDelays
 from controllers.sync.orders.pipeline_cfg import CommandControllerCfg, Enable
@@ -23,12 +21,11 @@ from controllers.sync.streams.effector_leaves import effector_leaves
 from controllers.sync.transmitter.trace import Sent
 from controllers.sync.transmitter.transmitter import Transmitter
 from models import BadInput, Robot
-from models.build_library import build_library
 from models.library import Library, Unit
-from models.library_problems import KnownNames, library_problems
-from models.library_yaml import LibraryForm
-from models.motion_ends import false_end
-from tests.controllers.resources.gate_world import KeepingRobot
+from models.load.library_files import KnownNames, build_library, library_problems
+from models.load.library_forms import LibraryForm
+from models.load.motions import false_end
+from tests.controllers.arbitration.gate_setup import KeepingRobot
 
 E = TypeVar("E", bound=Event)
 MOTION, LIGHT, SOUND = Unit

@@ -7,8 +7,8 @@ state; the judges follow the trace.
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from controllers.resources.tokens import Token
-from controllers.resources.trace import Executed
+from controllers.arbitration.events import Executed
+from controllers.arbitration.tokens import Token
 from controllers.sync.transmitter.receipt import Receipt
 from controllers.sync.transmitter.sync_tag import GroupKey, SyncTag
 from controllers.sync.transmitter.transmitter_cfg import Watch

@@ -11,17 +11,15 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from controllers.resources.gate import Gate
-from controllers.resources.gate.device_map import map_devices
-from controllers.resources.invariants import JUDGES, Checker
-from controllers.resources.ledger import Ledger
-from controllers.resources.ledger_cfg import LedgerCfg
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.tokens import Token
-from controllers.resources.trace import Event
-from controllers.resources.words import Loss, Preemption
+from controllers.arbitration.events import Event
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.device_map import map_devices
+from controllers.arbitration.invariants import JUDGES, Checker
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import Loss, Preemption, Token
 from controllers.sync.invariants import SYNC_JUDGES
 from controllers.sync.streams.stream import CannotBegin, Item, Present
 from controllers.sync.transmitter.receipt import Receipt
@@ -31,7 +29,7 @@ from controllers.sync.transmitter.transmitter import Transmitter
 from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg, Watch
 from models import Robot
 from models.library import Unit
-from tests.controllers.resources.gate_world import KeepingRobot, motor, node
+from tests.controllers.arbitration.gate_setup import KeepingRobot, motor, node
 
 E = TypeVar("E", bound=Event)
 MOTION, LIGHT, SOUND = Unit

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from controllers.resources.tokens import Token
+from controllers.arbitration.tokens import Token
 from controllers.sync.transmitter.trace import GroupCompleted, Sent
 from controllers.sync.transmitter.transmitter_cfg import (
     TransmitterCfg,

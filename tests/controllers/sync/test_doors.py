@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from controllers import Command
-from controllers.resources.gate import Gate
-from controllers.resources.invariants import JUDGES, Checker
-from controllers.resources.ledger import Ledger
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.invariants import JUDGES, Checker
+from controllers.arbitration.manager.ledger import Ledger
 from controllers.sync.invariants import SYNC_JUDGES
 from controllers.sync.orders.command_controller import CommandController
 from controllers.sync.transmitter.transmitter import Transmitter

@@ -2,8 +2,8 @@
 
 import pytest
 
-from controllers.resources.tokens import Token
-from controllers.resources.trace import Executed
+from controllers.arbitration.events import Executed
+from controllers.arbitration.tokens import Token
 from controllers.sync.transmitter.trace import Sent, StreamEnded
 from controllers.sync.transmitter.words import EndReason, NotReceived, StreamState
 from models import Robot

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.resources.tokens import Token
+from controllers.arbitration.tokens import Token
 from controllers.sync.transmitter.sync_tag import GroupKey
 from controllers.sync.transmitter.trace import Sent, StreamPaused, StreamResumed
 from controllers.sync.transmitter.words import EndReason, NotReceived, StreamState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.resources.tokens import Token
+from controllers.arbitration.tokens import Token
 from controllers.sync.transmitter.receipt import Receipt
 from controllers.sync.transmitter.trace import GroupStarted
 from controllers.sync.transmitter.words import EndReason, NotReceived, StreamState

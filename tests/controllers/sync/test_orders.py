@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.resources.invariants import JUDGES, Checker
+from controllers.arbitration.invariants import JUDGES, Checker
 from controllers.sync.invariants import SYNC_JUDGES
 from controllers.sync.orders.order_handle import OrderHandle
 from controllers.sync.orders.output_set import OutputSet, look_up

@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.trace import Granted, Lent, Revoked
-from controllers.resources.trace_json import event_from_line, event_to_line
+from controllers.arbitration.events import (
+    Granted,
+    Lent,
+    Revoked,
+    event_from_line,
+    event_to_line,
+)
+from controllers.arbitration.requests import Owner, Request
 from controllers.sync.orders.delays import CONVERSION_S, ExpectedDelays
 from controllers.sync.orders.order_handle import OrderHandle
 from controllers.sync.orders.output_set import OutputSet, look_up

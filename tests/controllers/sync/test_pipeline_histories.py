@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.resources.invariants import JUDGES, Checker
-from controllers.resources.tokens import Token
-from controllers.resources.trace_json import event_to_line
+from controllers.arbitration.events import event_to_line
+from controllers.arbitration.invariants import JUDGES, Checker
+from controllers.arbitration.tokens import Token
 from controllers.sync.invariants import SYNC_JUDGES
 from controllers.sync.orders.order_handle import OrderHandle
 from controllers.sync.orders.pipeline_cfg import CommandControllerCfg, Enable

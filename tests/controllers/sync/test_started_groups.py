@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.resources.trace import Executed
+from controllers.arbitration.events import Executed
 from controllers.sync.transmitter.sync_tag import GroupKey
 from controllers.sync.transmitter.trace import (
     GroupStarted,

@@ -6,23 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.effectors import LedSetting, SoundChunk
-from controllers.resources.gate.device_map import map_devices
-from controllers.resources.tokens import Token
+from controllers.arbitration.gate.device_map import map_devices
+from controllers.arbitration.tokens import Token
+from controllers.interface.robot_interface import LedSetting, SoundChunk
 from controllers.sync.streams.effector_leaves import effector_leaves
 from controllers.sync.streams.light_stream import LightStream, led_colours
 from controllers.sync.streams.motion_stream import MotionStream
 from controllers.sync.streams.sound_stream import SoundStream
 from controllers.sync.streams.stream import SLOT_S, CannotBegin, Stream
 from models import Robot
-from models.library import (
-    Interpolation,
-    LightPattern,
-    LightStep,
-    Motion,
-    Track,
-    Unit,
-)
+from models.library import Interpolation, LightPattern, LightStep, Motion, Track, Unit
 
 TOKEN = Token(1, 1, 1)
 CUBIC = Interpolation.CUBIC

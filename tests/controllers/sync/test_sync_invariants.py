@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import pytest
 
-from controllers.resources.invariants import JUDGES, Checker
-from controllers.resources.invariants.seam import Violation
-from controllers.resources.trace import Event, Granted, Released
+from controllers.arbitration.events import Event, Granted, Released
+from controllers.arbitration.invariants import JUDGES, Checker
+from controllers.arbitration.invariants.trace_replay import Violation
 from controllers.sync.invariants import SYNC_JUDGES
 from controllers.sync.transmitter.trace import (
     GroupCompleted,

@@ -2,9 +2,8 @@
 
 import pytest
 
-from controllers.resources.invariants import JUDGES, Checker, trace_hash
-from controllers.resources.trace import Event
-from controllers.resources.trace_json import event_from_line, event_to_line
+from controllers.arbitration.events import Event, event_from_line, event_to_line
+from controllers.arbitration.invariants import JUDGES, Checker, trace_hash
 from controllers.sync.invariants import SYNC_JUDGES
 from controllers.sync.transmitter.trace import (
     GroupCompleted,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from controllers.resources.invariants import JUDGES, Checker
+from controllers.arbitration.invariants import JUDGES, Checker
 from controllers.sync.invariants import SYNC_JUDGES
 from controllers.sync.orders.output_set import OutputSet
 from controllers.sync.orders.pipeline_trace import CommandIssued, PrepSent, WayChosen
@@ -13,12 +13,7 @@ from controllers.sync.transmitter.trace import GroupStarted, Sent
 from controllers.sync.transmitter.words import EndReason
 from models import BadInput, Robot
 from models.library import Unit
-from tests.controllers.sync.pipeline_world import (
-    HELLO_SLOTS,
-    MOTION,
-    SOUND,
-    Line,
-)
+from tests.controllers.sync.pipeline_world import HELLO_SLOTS, MOTION, SOUND, Line
 
 ALL = ("All motors", "Leds", "TTS")
 EXPECTED = 11

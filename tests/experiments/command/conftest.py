@@ -18,9 +18,9 @@ from experiments.heat.cfg import HeatCfg
 from experiments.heat.plan import plan_arms
 from experiments.heat.run import record_arms
 from experiments.standing.arm import run_arm
+from experiments.sweep.engines import SerialEngine
 from experiments.sweep.engines.joblib_engine import JoblibEngine
-from experiments.sweep.engines.serial import SerialEngine
-from experiments.sweep.trial import Trial, TrialOutcome
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from tests.experiments.command.helpers import Launch, OnTerminal, Ran, Run, terminal
 from tests.experiments.recorded_runs import RecordedRuns
 
@@ -110,7 +110,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("figures.draw_heat_figures", "picture.draw_robot_picture"):
         monkeypatch.setattr(f"experiments.report.{name}", lambda *_, **__: [])
     monkeypatch.setattr(
-        "experiments.report.timeline.draw.draw_timeline", lambda *_, **__: []
+        "experiments.scenarios.timeline.figure.draw_timeline", lambda *_, **__: []
     )
 
 
@@ -118,7 +118,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 def serial(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let sweeps run in this process, without physics."""
 
-    def work(trial: Trial) -> TrialOutcome:
+    def work(trial: SweepTrial) -> TrialOutcome:
         return TrialOutcome(result={"failure": None, "fell": False})
 
     def run(self: JoblibEngine, trials: object, _: object, on_result: object) -> None:

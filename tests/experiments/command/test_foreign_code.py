@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from controllers import registry
-from controllers.plain import FixedStiffness
-from controllers.robot_interface import Limits, Observation
+from controllers.interface.controller import FixedStiffness, Limits
+from controllers.interface.robot_interface import Observation
 from experiments.heat import side_by_side
-from experiments.report.page.run_source import read_source
+from experiments.report.run_source import read_source
+from experiments.sweep.engines import SerialEngine
 from experiments.sweep.engines.joblib_engine import JoblibEngine
-from experiments.sweep.engines.serial import SerialEngine
-from experiments.sweep.work import run_trial
+from experiments.sweep.runner import run_sweep_trial
 from models import Robot
-from sim.run_folder import read_run
+from sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Run
 from tests.experiments.command.test_on_terminal import SCENARIO
 from tests.experiments.sweep.files import SHORT
@@ -157,7 +157,7 @@ def test_a_sweep_tells_it_of_its_trial_and_runs_it_again(
     here: Path, nao_testbed: Run, theirs: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(self: JoblibEngine, trials: object, _: object, on_result: object) -> None:
-        SerialEngine().run(trials, run_trial, on_result)  # type: ignore[arg-type]  # as they came
+        SerialEngine().run(trials, run_sweep_trial, on_result)  # type: ignore[arg-type]  # as they came
 
     monkeypatch.setattr(JoblibEngine, "run", run)
     text = SHORT.replace('fixed, "constant:0.9"', '"theirs:step"')

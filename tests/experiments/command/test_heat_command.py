@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from controllers import registry
-from controllers.plain import FixedStiffness
-from controllers.robot_interface import Limits, Observation
-from sim.engine import Engine
-from sim.run_folder import Run as RunFolder
-from sim.run_folder import read_run
+from controllers.interface.controller import FixedStiffness, Limits
+from controllers.interface.robot_interface import Observation
+from sim.engine.bullet_engine import Engine
+from sim.recording.run_folder import Run as RunFolder
+from sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Launch, Run
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
@@ -150,7 +150,7 @@ def test_a_fall_is_drawn_as_it_ended(
     """Its last true pose, its ground, and when it fell."""
     drawn: dict[str, Any] = {}
     monkeypatch.setattr(
-        "experiments.report.picture.draw_robot_picture",
+        "experiments.heat.figures.robot_picture.draw_robot_picture",
         lambda *_, **given: drawn.update(given),
     )
     ran = nao_testbed(f"{WALKER} --controllers constant:0.05 --slope 4")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.run_folder import Run, read_run
+from sim.recording.run_folder import Run, read_run
 from tests.experiments.command.helpers import Launch
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"

@@ -85,7 +85,7 @@ def test_a_report_an_export_and_a_fit_show_their_progress(
     run_here: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("experiments.report.page.section.heat_figures", lambda *_: [])
+    monkeypatch.setattr("experiments.report.write.heat_figures", lambda *_: [])
     monkeypatch.setattr("experiments.export.formats.ROWS_AT_ONCE", 20)
     (here / "knee.csv").write_text(LOG.read_text(encoding="utf-8"))
     said = {

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.reservations.resource_source import robot_of
 from experiments.robot_source import SimulatorSource, robot_source
 from experiments.scenarios.reading.load import load_scenario
+from experiments.server.server import robot_of
 from models import load_robot
 from tests.experiments.command.helpers import Run
 

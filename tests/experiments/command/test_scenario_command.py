@@ -6,14 +6,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from controllers.resources.policies import policy_classes
+from controllers.arbitration.policies import policy_classes
 from controllers.schemas.registry import schema_names
-from experiments.scenarios.form.condition import CONDITIONS
-from experiments.scenarios.junit import junit_xml
-from experiments.scenarios.playing.result import ScenarioResult
-from experiments.scenarios.shipped import SCENARIOS, scenario_about
+from experiments.scenarios.playing.result import ScenarioResult, junit_xml
+from experiments.scenarios.reading.load import SCENARIOS, scenario_about
+from experiments.scenarios.vocabulary.conditions import CONDITIONS
 from models import load_robot
-from sim.run_folder import read_run
+from sim.recording.run_folder import read_run
 from tests.experiments.command.helpers import Run
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"

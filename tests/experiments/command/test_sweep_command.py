@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from experiments.sweep.engines import SerialEngine
 from experiments.sweep.engines.joblib_engine import JoblibEngine
-from experiments.sweep.engines.serial import SerialEngine
-from experiments.sweep.progress import duration_words, progress_words
-from experiments.sweep.run import Tally
-from experiments.sweep.table import read_sweep
-from experiments.sweep.trial import Trial, TrialOutcome
+from experiments.sweep.run_commands import duration_words, progress_words
+from experiments.sweep.runner import Tally
+from experiments.sweep.sweep_table import read_sweep
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from tests.experiments.command.helpers import Launch, Run
 from tests.experiments.sweep.files import SHORT
 
@@ -32,7 +32,7 @@ def file(here: Path) -> Path:
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the workers' imports, and the physics."""
 
-    def work(trial: Trial) -> TrialOutcome:
+    def work(trial: SweepTrial) -> TrialOutcome:
         if trial.number == 4:
             return TrialOutcome.lost("it was told to fail")
         return TrialOutcome(result={"failure": "fell at 0.50 s", "fell": True})
@@ -58,11 +58,11 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """Let trials take so many s, by controller; the very first loads code for 9 s."""
     takes, loads = {"fixed": 2.0, "constant:0.9": 6.0}, [9.0]
 
-    def work(trial: Trial) -> TrialOutcome:
+    def work(trial: SweepTrial) -> TrialOutcome:
         wall_s = takes[trial.controller] + (loads.pop() if loads else 0.0)
         return TrialOutcome(result={"failure": None, "fell": False}, wall_s=wall_s)
 
-    monkeypatch.setattr("experiments.sweep.run_command.run_trial", work)
+    monkeypatch.setattr("experiments.sweep.run_commands.run_sweep_trial", work)
     return takes
 
 
@@ -91,7 +91,8 @@ def test_a_dry_run_whose_trials_have_no_result_says_why(
     file: Path, nao_testbed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "experiments.sweep.run_command.run_trial", lambda _: TrialOutcome.lost("no")
+        "experiments.sweep.run_commands.run_sweep_trial",
+        lambda _: TrialOutcome.lost("no"),
     )
     ran = nao_testbed("sweep short.yaml --dry-run")
     assert ran.status == 1

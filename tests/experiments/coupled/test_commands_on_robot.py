@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from controllers.resources import Owner, Request
-from controllers.resources.tokens import Token
+from controllers.arbitration import Owner, Request
+from controllers.arbitration.tokens import Token
 from controllers.sync.orders.pipeline_words import NotOrdered
 from controllers.sync.transmitter.words import EndReason
 from experiments.coupled.cfg import CoupledCfg

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from controllers import Command, Observation
-from controllers.resources.body.degraded_modes import ENERGY_SAVING
-from controllers.resources.invariants import JUDGES, Checker
+from controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
+from controllers.arbitration.invariants import JUDGES, Checker
 from controllers.sync.invariants import SYNC_JUDGES
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.robot import CoupledRobot

@@ -5,16 +5,15 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from controllers.resources.invariants import check
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.tokens import Token
-from controllers.resources.trace import Crashed, Event, Executed, MadeSafe, Ticked
-from controllers.robot_interface import Observation
+from controllers.arbitration.events import Crashed, Event, Executed, MadeSafe, Ticked
+from controllers.arbitration.invariants import check
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import Token
+from controllers.interface.robot_interface import Observation
 from experiments.coupled.robot import CoupledRobot
 from experiments.coupled.slot_failures import MOST_KEPT, SlotsFailed
 from models import UnknownName, load_robot
-from tests.controllers.resources.stage import token_of
+from tests.controllers.arbitration.ledger_setup import token_of
 
 pytestmark = pytest.mark.scenario
 

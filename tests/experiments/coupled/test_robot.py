@@ -6,15 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from controllers.resources.body.degraded_modes import ENERGY_SAVING
-from controllers.resources.invariants import check
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.snapshot import take_snapshot
-from controllers.resources.tokens import Token
-from controllers.resources.trace import Event, Executed
-from controllers.resources.words import Refusal
-from controllers.robot_interface import Observation
+from controllers.arbitration.events import Event, Executed
+from controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
+from controllers.arbitration.invariants import check
+from controllers.arbitration.manager.front import take_snapshot
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import Refusal, Token
+from controllers.interface.robot_interface import Observation
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.robot import CoupledRobot
 from models import BadInput, Robot, load_robot

@@ -7,13 +7,12 @@ import pytest
 from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
-from controllers.plain import ConstantStiffness
-from controllers.resources.ledger_cfg import LedgerCfg
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.trace import Event, Rejected
-from controllers.resources.words import Preemption
-from controllers.robot_interface import Limits, Observation
+from controllers.arbitration.events import Event, Rejected
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import Preemption
+from controllers.interface.controller import ConstantStiffness, Limits
+from controllers.interface.robot_interface import Observation
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.robot import CoupledRobot
 from experiments.coupled.slot_failures import SlotsFailed
@@ -24,7 +23,7 @@ from experiments.coupled.stiffness_owner import (
     StiffnessOwner,
 )
 from models import Robot, load_robot
-from models.resource_node import DeviceKind
+from models.resources import DeviceKind
 
 PERIOD = 2
 """Slots between two decisions."""

@@ -19,10 +19,10 @@ from scipy.spatial.transform import Rotation
 from experiments.cli import main
 from experiments.export.exported import ExportedRun
 from experiments.export.formats import WRITERS, write_csv, write_mcap, write_rerun
-from experiments.scenarios.playing.run import run_scenario
+from experiments.scenarios.playing.runner import run_scenario
 from experiments.scenarios.reading.load import load_scenario
 from models import BadInput
-from sim.run_folder import Run, read_run
+from sim.recording.run_folder import Run, read_run
 from tests.experiments.recorded_runs import RecordedRuns
 
 ATOL_FK = 1e-6  # m; rows are recorded exactly, quaternions are of unit length to 1e-16

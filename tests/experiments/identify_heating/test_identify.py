@@ -13,7 +13,7 @@ from experiments.standing.arm import ArmCfg, run_arm
 from experiments.standing.fast_forward import FastForwardCfg
 from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
 from sim import SimulationCfg
-from sim.heating.identification import fit_one_node
+from sim.thermal.identification import fit_one_node
 from tests.experiments.recorded_runs import RecordedRuns
 
 ROOT = Path(__file__).resolve().parents[3]

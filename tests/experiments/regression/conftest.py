@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.regression import StandingCfg, Trial, run_trial
+from experiments.regression import StandingCfg, StandingTrial, run_standing_trial
 
 ROOT = Path(__file__).resolve().parents[3]
 TWO_LEG = ROOT / "tests" / "data" / "two_leg"
@@ -17,11 +17,13 @@ def short() -> StandingCfg:
 
 
 @pytest.fixture(scope="session")
-def fixed(short: StandingCfg, tmp_path_factory: pytest.TempPathFactory) -> Trial:
-    return run_trial("fixed", short, tmp_path_factory.mktemp("fixed"))
+def fixed(
+    short: StandingCfg, tmp_path_factory: pytest.TempPathFactory
+) -> StandingTrial:
+    return run_standing_trial("fixed", short, tmp_path_factory.mktemp("fixed"))
 
 
 @pytest.fixture(scope="session")
-def weak(short: StandingCfg, tmp_path_factory: pytest.TempPathFactory) -> Trial:
+def weak(short: StandingCfg, tmp_path_factory: pytest.TempPathFactory) -> StandingTrial:
     """Under a stiffness of 0.01 it falls."""
-    return run_trial("constant:0.01", short, tmp_path_factory.mktemp("weak"))
+    return run_standing_trial("constant:0.01", short, tmp_path_factory.mktemp("weak"))

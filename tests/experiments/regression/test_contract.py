@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from controllers import Limits, Observation
-from experiments.regression import StandingCfg, run_trial
-from experiments.regression.contract import breach_of
+from experiments.regression import StandingCfg, run_standing_trial
+from experiments.regression.watched_controller import breach_of
 from models import Robot
 
 
@@ -90,7 +90,7 @@ class Late:
 def test_a_breach_ends_the_trial_with_its_time(
     short: StandingCfg, tmp_path: Any
 ) -> None:
-    trial = run_trial(Late(lambda robot: None), short, tmp_path)
+    trial = run_standing_trial(Late(lambda robot: None), short, tmp_path)
     assert trial.breach is not None
     assert trial.breach.startswith("late returned None from step at 0.5")
     assert trial.result.sim_s < 0.6
@@ -109,7 +109,7 @@ def test_the_line_of_the_controllers_own_code_is_told(
     def divide(robot: Robot) -> Limits:
         return Limits(stiffness=np.ones(len(robot.joints) // 0))
 
-    trial = run_trial(Late(divide, steps=0), short, tmp_path)
+    trial = run_standing_trial(Late(divide, steps=0), short, tmp_path)
     assert trial.breach is not None
     here = divide.__code__.co_firstlineno + 1
     assert trial.breach.startswith("late raised ZeroDivisionError: ")
@@ -130,7 +130,7 @@ def test_what_the_sensors_say_is_not_written_into(
                 getattr(observation, field)[0] += 0.5
             return super().step(observation)
 
-    trial = run_trial(Paints(None), short, tmp_path)
+    trial = run_standing_trial(Paints(None), short, tmp_path)
     assert trial.breach is not None
     assert trial.breach.startswith(
         f"paints wrote into the observation ({field}) at 0.32 s; it must leave it"
@@ -150,7 +150,7 @@ def test_an_answer_that_is_changed_afterwards_is_kept_as_it_was(
             self.stiffness -= 1e-3
             return Limits(stiffness=self.stiffness)
 
-    made = run_trial(Reuses, short, tmp_path).decisions
+    made = run_standing_trial(Reuses, short, tmp_path).decisions
     assert (np.diff(made.stiffness, axis=0) < 0.0).all()
 
 
@@ -163,7 +163,7 @@ def test_a_controller_that_cannot_be_reset_never_starts(
         def reset(self, robot: Robot) -> None:
             raise RuntimeError("no licence.")
 
-    trial = run_trial(Unready(None), short, tmp_path)
+    trial = run_standing_trial(Unready(None), short, tmp_path)
     assert trial.breach is not None
     assert trial.breach.startswith("unready/at all raised RuntimeError: no licence in ")
     assert trial.result.failure == trial.breach
@@ -180,7 +180,7 @@ def test_a_step_that_cannot_be_called_is_told_without_a_line(
         def step(self) -> Any:  # type: ignore[override]
             return None
 
-    trial = run_trial(cast(Any, Odd(None)), short, tmp_path)
+    trial = run_standing_trial(cast(Any, Odd(None)), short, tmp_path)
     assert trial.breach is not None
     assert trial.breach.startswith("late raised TypeError: ")
     assert trial.breach.endswith(" in step at 0.00 s.")

@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.regression import GoldenRun, Trial
-from experiments.regression.golden import differences
-from experiments.regression.golden_table import GoldenTable, table_of
-from experiments.regression.tolerances import BY_UNIT, MOST, tolerances_of
+from experiments.regression import GoldenRun, StandingTrial
+from experiments.regression.golden import (
+    BY_UNIT,
+    MOST,
+    GoldenTable,
+    golden_differences,
+    table_of,
+    tolerances_of,
+)
 from models import BadInput
 
 
@@ -20,7 +25,7 @@ def golden(folder: Path, *, regenerate: bool = False) -> GoldenRun:
 
 
 @pytest.fixture
-def kept(fixed: Trial, tmp_path: Path) -> Path:
+def kept(fixed: StandingTrial, tmp_path: Path) -> Path:
     """A folder with the golden run of a trial."""
     golden(tmp_path, regenerate=True).check(fixed)
     return tmp_path
@@ -37,12 +42,14 @@ def other_number(folder: Path, column: str, row: int, by: float) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def test_what_is_kept_is_found_again(fixed: Trial, kept: Path) -> None:
+def test_what_is_kept_is_found_again(fixed: StandingTrial, kept: Path) -> None:
     golden(kept).check(fixed)
     assert sorted(p.name for p in kept.iterdir()) == ["test_it.csv", "test_it.json"]
 
 
-def test_nothing_is_written_without_the_option(fixed: Trial, kept: Path) -> None:
+def test_nothing_is_written_without_the_option(
+    fixed: StandingTrial, kept: Path
+) -> None:
     before = {path: path.read_bytes() for path in kept.iterdir()}
     other_number(kept, "motor_torque.left_knee", 2, 1.0)
     changed = (kept / "test_it.csv").read_bytes()
@@ -52,14 +59,16 @@ def test_nothing_is_written_without_the_option(fixed: Trial, kept: Path) -> None
     assert (kept / "test_it.json").read_bytes() == before[kept / "test_it.json"]
 
 
-def test_a_missing_golden_run_says_how_to_make_it(fixed: Trial, tmp_path: Path) -> None:
+def test_a_missing_golden_run_says_how_to_make_it(
+    fixed: StandingTrial, tmp_path: Path
+) -> None:
     with pytest.raises(AssertionError, match="--nao-testbed-regenerate, look at it"):
         golden(tmp_path).check(fixed)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_difference_is_told_with_column_time_and_tolerance(
-    fixed: Trial, kept: Path
+    fixed: StandingTrial, kept: Path
 ) -> None:
     other_number(kept, "motor_torque.left_knee", 2, 0.015)
     golden(kept).check(fixed)
@@ -77,20 +86,22 @@ def test_a_difference_is_told_with_column_time_and_tolerance(
     )
 
 
-def test_another_setting_is_told_before_any_number(fixed: Trial, kept: Path) -> None:
+def test_another_setting_is_told_before_any_number(
+    fixed: StandingTrial, kept: Path
+) -> None:
     sloped = replace(fixed, setting=replace(fixed.setting, slope_deg=1.0))
     with pytest.raises(AssertionError, match=r"slope_deg 0\.0, and the test has 1\.0"):
         golden(kept).check(sloped)
 
 
-def test_other_columns_and_rows_are_told(fixed: Trial, kept: Path) -> None:
+def test_other_columns_and_rows_are_told(fixed: StandingTrial, kept: Path) -> None:
     with pytest.raises(AssertionError, match=r"other columns: gyro\.x, "):
         golden(kept).check(fixed, columns=("gyro",))
     with pytest.raises(AssertionError, match=r"it has 4 rows up to 2 s.* 8 up to"):
         golden(kept).check(fixed, every_s=0.25)
 
 
-def test_the_versions_that_changed_are_told(fixed: Trial, kept: Path) -> None:
+def test_the_versions_that_changed_are_told(fixed: StandingTrial, kept: Path) -> None:
     path = kept / "test_it.json"
     said = json.loads(path.read_text(encoding="utf-8"))
     said["versions"] |= {"numpy": "1.0", "machine": "another"}
@@ -104,20 +115,22 @@ def test_the_versions_that_changed_are_told(fixed: Trial, kept: Path) -> None:
 @pytest.mark.parametrize("name", ["test_it.csv", "test_it.json"])
 @pytest.mark.parametrize("text", ["", "{}", "time_s,a\n1,2\n", "time_s,a\n1,x\n"])
 def test_a_damaged_file_is_refused(
-    fixed: Trial, kept: Path, name: str, text: str
+    fixed: StandingTrial, kept: Path, name: str, text: str
 ) -> None:
     (kept / name).write_text(text, encoding="utf-8")
     with pytest.raises(BadInput, match="anew"):
         golden(kept).check(fixed)
 
 
-def test_who_fell_has_no_golden_run(weak: Trial, tmp_path: Path) -> None:
+def test_who_fell_has_no_golden_run(weak: StandingTrial, tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="does not stay up"):
         golden(tmp_path, regenerate=True).check(weak)
     assert not list(tmp_path.iterdir())
 
 
-def test_two_golden_runs_of_a_test_need_names(fixed: Trial, tmp_path: Path) -> None:
+def test_two_golden_runs_of_a_test_need_names(
+    fixed: StandingTrial, tmp_path: Path
+) -> None:
     run = golden(tmp_path, regenerate=True)
     run.check(fixed)
     run.check(fixed, name="again/and again", columns=("gyro",))
@@ -144,19 +157,19 @@ def test_two_golden_runs_of_a_test_need_names(fixed: Trial, tmp_path: Path) -> N
     ],
 )
 def test_an_argument_without_meaning_is_refused(
-    fixed: Trial, kept: Path, arguments: dict[str, Any], message: str
+    fixed: StandingTrial, kept: Path, arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(BadInput, match=message):
         golden(kept).check(fixed, **arguments)
 
 
-def test_every_recorded_unit_has_a_tolerance(fixed: Trial) -> None:
+def test_every_recorded_unit_has_a_tolerance(fixed: StandingTrial) -> None:
     units = set(fixed.run.meta.columns.values())
     assert units <= set(BY_UNIT) == set(MOST)
     assert all(BY_UNIT[unit] < MOST[unit] for unit in BY_UNIT)
 
 
-def test_a_table_holds_the_newest_values_before_its_times(fixed: Trial) -> None:
+def test_a_table_holds_the_newest_values_before_its_times(fixed: StandingTrial) -> None:
     table = table_of(fixed.run, fixed.setting.robot, ("q.left_knee",), 0.3)
     frame = fixed.run.frame["q.left_knee"]
     for time_s, (value,) in zip(table.time_s, table.rows, strict=True):
@@ -172,5 +185,5 @@ def test_a_number_that_is_none_differs_from_one() -> None:
     )
     now = GoldenTable(units=units, time_s=time_s, rows=np.array([[0.0, 1], [0.0, 1]]))
     tolerances = tolerances_of(units, {})
-    assert [d.column for d in differences(was, now, tolerances)] == ["q.knee"]
-    assert differences(was, was, tolerances) == []
+    assert [d.column for d in golden_differences(was, now, tolerances)] == ["q.knee"]
+    assert golden_differences(was, was, tolerances) == []

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import experiments.regression.trial_store  # noqa: F401  # see test_plugin
-from experiments.regression import StandingCfg, Trial
-from experiments.regression.tolerances import BY_UNIT
+import experiments.regression.run_standing  # noqa: F401  # see test_plugin
+from experiments.regression import StandingCfg, StandingTrial
+from experiments.regression.golden import BY_UNIT
 
 pytest_plugins = ["pytester"]
 
@@ -33,7 +33,7 @@ def test_the_other_block_of_the_page_runs(capsys: pytest.CaptureFixture[str]) ->
 def test_every_assertion_and_setting_is_defined() -> None:
     assertions = {
         name
-        for name, value in vars(Trial).items()
+        for name, value in vars(StandingTrial).items()
         if callable(value) and not name.startswith("_")
     }
     assert set(re.findall(r"^\| `(\w+)\(", TEXT, re.MULTILINE)) >= assertions

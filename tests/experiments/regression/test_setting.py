@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from experiments.regression import Push, StandingCfg, run_trial
-from experiments.regression.controller_choice import choose_controller
+from experiments.regression import Push, StandingCfg, run_standing_trial
+from experiments.regression.run_standing import choose_controller
 from experiments.regression.setting import make_setting
 from models import BadInput, Robot
 
@@ -110,7 +110,7 @@ def test_what_is_no_controller_is_refused(
     choice: Any, message: str, short: StandingCfg, tmp_path: Path
 ) -> None:
     with pytest.raises(BadInput, match=message):
-        run_trial(choice, short, tmp_path)
+        run_standing_trial(choice, short, tmp_path)
     assert not list(tmp_path.iterdir()), "nothing was started"
 
 

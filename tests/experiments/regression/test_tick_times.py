@@ -7,8 +7,7 @@ import pytest
 
 from controllers import ConstantStiffness, Limits, Observation
 from experiments.regression import watched_controller
-from experiments.regression.command_verdicts import too_slow
-from experiments.regression.tick_times import WARM_UP_STEPS, tick_times
+from experiments.regression.verdicts import WARM_UP_STEPS, tick_times, too_slow
 from experiments.regression.watched_controller import StepTimes
 from models import Robot
 from tests.controllers.conftest import make_observation

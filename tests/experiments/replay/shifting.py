@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.robot_interface import Limits, Observation
+from controllers.interface.controller import Limits
+from controllers.interface.robot_interface import Observation
 from models import Robot
 
 FloatArray = NDArray[np.float64]

@@ -14,11 +14,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from rich.console import Console
 
 from controllers import registry
-from controllers.plain import FixedStiffness
+from controllers.interface.controller import FixedStiffness, Limits
+from controllers.interface.robot_interface import Observation
 from controllers.registry import make_controller
-from controllers.robot_interface import Limits, Observation
 from experiments.loop import CONTROL_PERIOD, Loop, PacedRobot
 from experiments.recording import RunRecording
+from experiments.regression.replay_tables import replay_tables
 from experiments.replay.answers import Answers
 from experiments.replay.compare import compare
 from experiments.replay.run import (
@@ -27,18 +28,16 @@ from experiments.replay.run import (
     open_recording,
     replay_controllers,
 )
-from experiments.report.replay_table import replay_tables
 from experiments.robot_source import (
     RecordingSource,
     RobotSource,
     SimulatorSource,
     robot_source,
 )
-from experiments.scenarios.playing.run import run_scenario
+from experiments.scenarios.playing.runner import run_scenario
 from experiments.scenarios.reading.load import load_scenario
 from models import BadInput, Robot, TestbedError, UnknownName, load_robot
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
+from sim.robot import SimulatedRobot, SimulationCfg
 from tests.experiments.recorded_runs import RecordedRuns
 
 ROOT = Path(__file__).resolve().parents[3]

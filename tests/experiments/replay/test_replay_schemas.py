@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controllers.resources.gate import Gate
-from controllers.resources.ledger import Ledger
-from controllers.resources.resource_tree import ResourceTree
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.resource_tree import ResourceTree
 from controllers.schemas.gate_actuators import GateActuators
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.waking import Waking
@@ -16,8 +16,7 @@ from experiments.loop import PacedRobot
 from experiments.recording import RunRecording
 from experiments.robot_source import RecordingSource
 from models import load_robot
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
+from sim.robot import SimulatedRobot, SimulationCfg
 
 CYCLES, CYCLE_TICKS = 150, 20
 OUTPUTS = ("unrest", "is_unstable", "cop_margin_m", "capture_margin_m", "is_on_soles")

@@ -11,19 +11,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from rich.console import Console
 
 from controllers import registry
-from controllers.plain import FixedStiffness
-from controllers.robot_interface import Controller, Limits, Observation
+from controllers.interface.controller import Controller, FixedStiffness, Limits
+from controllers.interface.robot_interface import Observation
+from experiments.regression.replay_tables import replay_tables
 from experiments.replay.files import write_answers
 from experiments.replay.results import ReplayResult, ShiftAnswers
 from experiments.replay.run import ReplayCfg, open_recording, replay_controllers
-from experiments.report.replay_table import replay_tables
-from experiments.scenarios.playing.run import run_scenario
+from experiments.scenarios.playing.runner import run_scenario
 from experiments.scenarios.reading.load import load_scenario
 from experiments.standing.arm import ArmCfg, run_arm
 from experiments.standing.fast_forward import FastForwardCfg
 from models import Robot, default_robot_folder
-from sim.run_folder import read_run
-from sim.simulation_cfg import SimulationCfg
+from sim.recording.run_folder import read_run
+from sim.robot import SimulationCfg
 from tests.experiments.recorded_runs import RecordedRuns
 from tests.experiments.replay.shifting import Stopping, Swaying
 

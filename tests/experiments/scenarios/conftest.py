@@ -6,9 +6,9 @@ from textwrap import dedent
 
 import pytest
 
-from experiments.scenarios.plan.scenario import Scenario
-from experiments.scenarios.reading import read_settings
+from experiments.scenarios.reading import scenario_file
 from experiments.scenarios.reading.load import load_scenario
+from experiments.scenarios.scenario import Scenario
 from models import load_robot
 from tests.experiments.scenarios.helpers import HEAD, Load
 
@@ -19,7 +19,7 @@ ROBOTS = cache(load_robot)
 @pytest.fixture(autouse=True)
 def robots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let scenario files have the robots that were read before."""
-    monkeypatch.setattr(read_settings, "load_robot", ROBOTS)
+    monkeypatch.setattr(scenario_file, "load_robot", ROBOTS)
 
 
 @pytest.fixture

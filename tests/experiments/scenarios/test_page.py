@@ -8,19 +8,19 @@ import pytest
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 
-from controllers.resources.policies import policy_classes
-from experiments.scenarios.form.behaviours import BehaviourForm
-from experiments.scenarios.form.condition import CONDITIONS
-from experiments.scenarios.form.events import ACTIONS
-from experiments.scenarios.form.expectations import EXPECTATIONS
-from experiments.scenarios.form.scenario_file import ScenarioFile
-from experiments.scenarios.form.settings import (
+from controllers.arbitration.policies import policy_classes
+from experiments.scenarios.reading.behaviours import BehaviourForm
+from experiments.scenarios.reading.load import load_scenario
+from experiments.scenarios.reading.scenario_file import (
     ReservationsForm,
+    ScenarioFile,
     SimulationForm,
     TransmitterForm,
     WorldForm,
 )
-from experiments.scenarios.reading.load import load_scenario
+from experiments.scenarios.vocabulary.conditions import CONDITIONS
+from experiments.scenarios.vocabulary.events import ACTIONS
+from experiments.scenarios.vocabulary.expectations import EXPECTATIONS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "scenarios.md"
 TEXT = PAGE.read_text(encoding="utf-8")

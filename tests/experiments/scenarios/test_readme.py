@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.scenarios.playing.run import run_scenario
+from experiments.scenarios.playing.runner import run_scenario
 from experiments.scenarios.reading.load import load_scenario
 
 ROOT = Path(__file__).resolve().parents[3]

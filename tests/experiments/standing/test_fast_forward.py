@@ -16,8 +16,8 @@ from experiments.standing.arm import ArmCfg, run_arm
 from experiments.standing.fast_forward import FastForwardCfg, JumpLength, Steadiness
 from experiments.standing.results import ArmResult
 from models import Robot, default_robot_folder, load_robot
-from sim.heating import HeatingCfg, make_heating
-from sim.run_folder import Event, Run, create_run_folder, read_run
+from sim.recording.run_folder import Event, Run, create_run_folder, read_run
+from sim.thermal import HeatingCfg, make_heating
 
 CFG = FastForwardCfg()
 TEMPERATURE_PERIOD_S = 1.0

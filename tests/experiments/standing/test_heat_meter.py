@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from experiments.standing.heat_meter import HeatMeter
 from models import Robot, default_robot_folder, load_robot
-from sim.heating import COPPER_COEFFICIENT, HeatingCfg
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
+from sim.robot import SimulatedRobot, SimulationCfg
+from sim.thermal import COPPER_COEFFICIENT, HeatingCfg
 
 R, K, CONDUCTANCE, CAPACITY, AMBIENT = 9.0, 1.8, 0.018, 30.0, 25.0
 """The two-legged robot's heating numbers, tests/data/two_leg."""

@@ -6,16 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.cooling.soles import sole_points
-from controllers.cooling.standing_problem import build_standing_problem, joule_loss
-from controllers.plain import FixedStiffness
+from controllers.heat_minimization.standing_problem import (
+    build_standing_problem,
+    joule_loss,
+    sole_points,
+)
+from controllers.interface.controller import FixedStiffness
 from controllers.stiffness.dynamics import Dynamics
+from experiments.heat.figures.joints import internal_figure
 from experiments.loop import Loop, run_for
-from experiments.report.internal_figure import internal_figure
 from experiments.standing.internal_forces import find_internal_forces
 from models import BadInput, load_robot
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
+from sim.robot import SimulatedRobot, SimulationCfg
 
 NAO = load_robot()
 STAND = NAO.posture("PoseInit").angles

@@ -6,10 +6,9 @@ from numpy.testing import assert_allclose
 
 from experiments.standing.legs_power import LegsPower, are_at_stops, least_powers
 from models import load_robot
+from sim.engine.world import WorldCfg
+from sim.robot import SimulatedRobot, SimulationCfg
 from sim.servo import ServoCfg
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
-from sim.world_cfg import WorldCfg
 
 NAO = load_robot()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.resources import Owner, Request
+from controllers.arbitration import Owner, Request
 from experiments.coupled.robot import CoupledRobot
 from models import load_robot
 

@@ -10,8 +10,8 @@ from experiments.standing.fast_forward import FastForwardCfg
 from experiments.standing.pushes import Push
 from experiments.standing.results import ArmResult
 from models import default_robot_folder, load_robot
-from sim.simulation_cfg import SimulationCfg
-from sim.world_cfg import WorldCfg
+from sim.engine.world import WorldCfg
+from sim.robot import SimulationCfg
 
 NAO = load_robot()
 SETTLED_S = 20.0

@@ -10,9 +10,9 @@ import math
 import pytest
 
 from experiments.heat.cfg import HeatCfg
+from experiments.heat.figures.tables import lifetime_s
 from experiments.heat.plan import plan_arms
 from experiments.heat.side_by_side import run_side_by_side
-from experiments.report.lifetime import lifetime_s
 from experiments.standing.published import LEG_JOINTS, LIFETIME_FACTOR, PUBLISHED
 from experiments.standing.results import ArmResult
 

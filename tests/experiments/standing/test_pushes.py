@@ -10,9 +10,8 @@ from experiments.standing.arm import ArmCfg, run_arm
 from experiments.standing.fast_forward import FastForwardCfg
 from experiments.standing.pushes import Push, check_in_time, check_pushes, pusher
 from models import BadInput, Robot, UnknownName
-from sim.simulated_robot import SimulatedRobot
-from sim.simulation_cfg import SimulationCfg
-from sim.world_cfg import WorldCfg
+from sim.engine.world import WorldCfg
+from sim.robot import SimulatedRobot, SimulationCfg
 
 
 @pytest.mark.parametrize(

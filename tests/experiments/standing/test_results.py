@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.heat.cfg import HeatCfg
+from experiments.heat.figures.tables import hottest
 from experiments.heat.plan import plan_arms
 from experiments.heat.run import failures, settings_of_run
-from experiments.report.shown_joints import hottest
 from experiments.standing.published import LEG_JOINTS, PUBLISHED, differences
 from experiments.standing.results import HeatResult, JointResult, leg_rise
 

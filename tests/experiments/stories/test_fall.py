@@ -2,9 +2,9 @@
 
 import pytest
 
-from controllers.resources.invariants import check, trace_hash
-from controllers.resources.trace import Executed, Granted, Revoked, StateChanged
-from controllers.resources.words import LossCause, Refusal
+from controllers.arbitration.events import Executed, Granted, Revoked, StateChanged
+from controllers.arbitration.invariants import check, trace_hash
+from controllers.arbitration.tokens import LossCause, Refusal
 from experiments.stories.fall import FallStory, FallStoryCfg, run_fall_story
 from models import Robot, load_robot
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from controllers.resources.invariants import check
-from controllers.resources.trace import (
+from controllers.arbitration.events import (
     Event,
     Executed,
     Frozen,
@@ -15,7 +14,8 @@ from controllers.resources.trace import (
     Revoked,
     Thawed,
 )
-from controllers.resources.words import LossCause, Refusal
+from controllers.arbitration.invariants import check
+from controllers.arbitration.tokens import LossCause, Refusal
 from experiments.stories.head import HeadStory, HeadStoryCfg, run_head_story
 from experiments.stories.lines import story_lines
 from models import Robot, load_robot

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from experiments.sweep.load import load_spec
 from experiments.sweep.spec import SweepSpec
+from experiments.sweep.spec_file.read_spec import read_spec
 
 TWO_LEG = Path(__file__).parents[2] / "data" / "two_leg"
 ANKLES = """\
@@ -33,4 +33,4 @@ def spec_of(folder: Path, text: str) -> SweepSpec:
     """Return what a text asks for."""
     path = folder / "sweep.yaml"
     path.write_text(text, encoding="utf-8")
-    return load_spec(path)
+    return read_spec(path)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from experiments.sweep.trial import Trial, TrialOutcome
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 
 PAIRS = """\
 name: pairs
@@ -14,11 +14,11 @@ robots: 5
 LOSS = {"fixed": 1000.0, "smart": 400.0, "minheat": 100.0}
 
 
-def outcome(trial: Trial, **fields: Any) -> TrialOutcome:
+def outcome(trial: SweepTrial, **fields: Any) -> TrialOutcome:
     return TrialOutcome(result={"fell": False, "failure": None, "joints": {}, **fields})
 
 
-def heat(trial: Trial) -> TrialOutcome:
+def heat(trial: SweepTrial) -> TrialOutcome:
     """Robot r loses (1 + r) × LOSS, minheat on robot 4 as much as fixed; 3 falls."""
     robot, controller = trial.robot, trial.controller
     if robot == 3 and controller == "smart":
@@ -50,7 +50,7 @@ JOINTS = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
 RISES = {"fixed": (110.0, 50.0), "smart": (44.0, 20.0)}
 
 
-def stand(trial: Trial) -> TrialOutcome:
+def stand(trial: SweepTrial) -> TrialOutcome:
     """Robot 3 is far off; robot 2 is a mirror; with smart, robot 1 is 10 K hotter."""
     hot, other = RISES[trial.controller]
     hot += 10.0 if trial.controller == "smart" and trial.robot == 1 else 0.0

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from experiments.sweep.values import Choice, Distribution, Normal, Uniform, draw
+from experiments.sweep.spec import Choice, Distribution, Normal, Uniform, draw
 from models import BadInput
 from tests.experiments.sweep.files import ANKLES, spec_of
 

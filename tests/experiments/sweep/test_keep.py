@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.standing.published import PUBLISHED
-from experiments.sweep.keep import Keep, Target, kept_robots, mirror
-from experiments.sweep.run import run_sweep
-from experiments.sweep.trial import Trial, TrialOutcome
+from experiments.sweep.runner import run_sweep
+from experiments.sweep.spec import Keep, Target, kept_robots, mirror
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from models import BadInput
-from models.yaml_lines import FileErrors
+from models.files.yaml_forms import FileErrors
 from tests.experiments.sweep.files import spec_of
 
 NEAR = {"left_leg_rise_k": 100.0, "right_leg_rise_k": 40.0, "end_degc.LHip": 80.0}
@@ -117,7 +117,7 @@ keep:
 """
 
 
-def heat_up(trial: Trial) -> TrialOutcome:
+def heat_up(trial: SweepTrial) -> TrialOutcome:
     """Robots 1 and 4 are near; robot 5 falls."""
     rise = 100.0 if trial.robot % 3 == 1 else 50.0
     failure = "fell at 2 s" if trial.robot == 5 else None
@@ -145,9 +145,9 @@ def test_only_kept_robots_run_with_the_other_controllers(tmp_path: Path) -> None
 
 def test_a_stopped_sweep_goes_on_in_its_second_stage(tmp_path: Path) -> None:
     spec = spec_of(tmp_path, STAGED)
-    ran: list[Trial] = []
+    ran: list[SweepTrial] = []
 
-    def stop_in_stage_two(trial: Trial) -> TrialOutcome:
+    def stop_in_stage_two(trial: SweepTrial) -> TrialOutcome:
         if len(ran) == 14:
             raise KeyboardInterrupt
         ran.append(trial)
@@ -157,7 +157,7 @@ def test_a_stopped_sweep_goes_on_in_its_second_stage(tmp_path: Path) -> None:
         run_sweep(spec, tmp_path / "out", work=stop_in_stage_two)
     before = len(ran)
 
-    def go_on(trial: Trial) -> TrialOutcome:
+    def go_on(trial: SweepTrial) -> TrialOutcome:
         ran.append(trial)
         return heat_up(trial)
 

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.standing.arm import run_arm
-from experiments.sweep.run import (
+from experiments.sweep.runner import (
     MOST_FAILED_AT_FIRST,
     NothingWorks,
     Tally,
     run_sweep,
+    run_sweep_trial,
 )
 from experiments.sweep.spec import SweepSpec
-from experiments.sweep.store import SWEEP_FILE, TrialStore
-from experiments.sweep.table import METADATA_KEY, TABLE_FILE, Sweep, read_sweep
-from experiments.sweep.trial import Trial, TrialOutcome
-from experiments.sweep.work import run_trial
+from experiments.sweep.sweep_table import METADATA_KEY, TABLE_FILE, Sweep, read_sweep
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from experiments.sweep.trial_store import SWEEP_FILE, TrialStore
 from models import BadInput
 from tests.experiments.sweep.files import SHORT, spec_of
 
@@ -46,7 +46,7 @@ class Fake:
         self._fails = fails
         self._stops = stops
 
-    def __call__(self, trial: Trial) -> TrialOutcome:
+    def __call__(self, trial: SweepTrial) -> TrialOutcome:
         self.ran.append(trial.number)
         if trial.number == self._stops:
             raise KeyboardInterrupt
@@ -107,10 +107,10 @@ def test_a_trial_that_raises_is_a_failed_one(spec: SweepSpec) -> None:
     trial = next(spec.trials())
     known = dict(trial.parameters)
     odd = dataclasses.replace(trial, parameters=known | {"posture": "Head"})
-    error = run_trial(odd).error
+    error = run_sweep_trial(odd).error
     assert error is not None
     assert "Posture 'Head'" in error
-    error = run_trial(dataclasses.replace(trial, robot_digest="0")).error
+    error = run_sweep_trial(dataclasses.replace(trial, robot_digest="0")).error
     assert error is not None
     assert "has other data" in error
 
@@ -157,7 +157,7 @@ def test_where_nothing_works_a_sweep_ends_early(tmp_path: Path) -> None:
     spec = spec_of(tmp_path, SHORT + "robots: 100\n")
     ran: list[int] = []
 
-    def broken(trial: Trial) -> TrialOutcome:
+    def broken(trial: SweepTrial) -> TrialOutcome:
         ran.append(trial.number)
         return TrialOutcome.lost("the plug was out.")
 
@@ -185,7 +185,9 @@ def test_a_trial_that_comes_twice_is_stored_once(
     class Twice:
         workers = 1
 
-        def run(self, trials: Iterator[Trial], work: object, on_result: object) -> None:
+        def run(
+            self, trials: Iterator[SweepTrial], work: object, on_result: object
+        ) -> None:
             assert callable(on_result)
             for trial in trials:
                 for sim_s in (1.0, 2.0):

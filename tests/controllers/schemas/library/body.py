@@ -11,34 +11,31 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.resources.body.posture_monitor import PostureMonitor
-from controllers.resources.gate import Gate
-from controllers.resources.invariants import check
-from controllers.resources.ledger import Ledger
-from controllers.resources.ledger_cfg import LedgerCfg
-from controllers.resources.owner import Owner
-from controllers.resources.request import Request
-from controllers.resources.resource_tree import ResourceTree
-from controllers.resources.tokens import Token
-from controllers.resources.trace import Event
-from controllers.resources.words import Preemption
-from controllers.robot_interface import Observation
+from controllers.arbitration.events import Event
+from controllers.arbitration.faults.posture_monitor import PostureMonitor
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.invariants import check
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import Preemption, Token
+from controllers.interface.robot_interface import Observation
 from controllers.schemas import State, Waking
 from controllers.schemas.gate_actuators import GateActuators
 from controllers.schemas.invariants import check_schemas
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.trace import NotWinner, SchemaFailed
+from controllers.speech import SyllableVoice
 from controllers.sync.orders.command_controller import CommandController
 from controllers.sync.streams.effector_leaves import effector_leaves
 from controllers.sync.transmitter.trace import StreamStarted
 from controllers.sync.transmitter.transmitter import Transmitter
-from controllers.voice import SyllableVoice
 from models import Robot
-from models.build_library import build_library
 from models.library import Library
-from models.library_problems import KnownNames, library_problems
-from models.library_yaml import LibraryForm
-from tests.controllers.resources.gate_world import KeepingRobot
+from models.load.library_files import KnownNames, build_library, library_problems
+from models.load.library_forms import LibraryForm
+from tests.controllers.arbitration.gate_setup import KeepingRobot
 
 E = TypeVar("E", bound=Event)
 FloatArray = NDArray[np.float64]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controllers.resources.trace import Executed, Granted, Released, Revoked
+from controllers.arbitration.events import Executed, Granted, Released, Revoked
 from controllers.schemas import State, Waking
 from controllers.schemas.registry import schema_class, schema_names
 from controllers.schemas.trace import SchemaStarted, SchemaStopped

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from controllers.resources.owner import Owner
-from controllers.resources.policies import CallbackOnDemand
-from controllers.resources.request import Request
-from controllers.resources.ticket import Ticket
+from controllers.arbitration.policies import CallbackOnDemand
+from controllers.arbitration.requests import Owner, Request, Ticket
 from controllers.schemas import State, Waking
 from controllers.schemas.library.attention import Attention
 from controllers.schemas.library.smooth_path import SmoothPath
@@ -14,8 +12,7 @@ from controllers.schemas.library.stable_stops import parts_between_stops
 from controllers.schemas.trace import SchemaStarted, SchemaStopped
 from controllers.sync.transmitter.trace import GroupStarted
 from models import BadInput, Robot
-from models.library import Interpolation, Motion, Track
-from models.library.curve import largest_speeds, sample_curve
+from models.library import Interpolation, Motion, Track, largest_speeds, sample_curve
 from tests.controllers.schemas.library.body import Body
 
 HOT = {"limit_degc": 76.0, "warn_s": 30.0}

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from controllers.resources.ledger_cfg import LedgerCfg
-from controllers.resources.owner import Owner
-from controllers.resources.trace import Event
-from controllers.resources.words import Preemption
+from controllers.arbitration.events import Event
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.requests import Owner
+from controllers.arbitration.tokens import Preemption
 from controllers.schemas import State, Waking
 from controllers.schemas.gate_actuators import GateActuators
 from controllers.schemas.runtime import SchemaRuntime
@@ -21,7 +21,7 @@ from controllers.sync.transmitter.trace import StreamStarted
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.robot import CoupledRobot
 from models import Robot
-from sim.simulated_robot import SimulatedRobot
+from sim.robot import SimulatedRobot
 
 pytestmark = pytest.mark.scenario
 

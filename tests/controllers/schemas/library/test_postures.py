@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controllers.resources.policies import Lock
+from controllers.arbitration.policies import Lock
 from controllers.schemas import State
 from controllers.schemas.library.cool_down import GO
 from controllers.schemas.trace import SchemaFailed

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from controllers import Observation
-from controllers.resources.trace import Executed, Granted
+from controllers.arbitration.events import Executed, Granted
 from controllers.schemas import State, Waking
 from controllers.schemas.library.balance import Balance, _margin
 from controllers.schemas.library.balance_watch import unrest_rules

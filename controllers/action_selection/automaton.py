@@ -1,0 +1,215 @@
+"""A finite probabilistic automaton that learns [CN1396856, fig. 7 and 8].
+
+Each node has a table. A row holds for a recognised event, perhaps with a value of it in
+a range, or without any event for a strength of an emotion or drive in a range. The
+first row that holds gives the probabilities, in percent, of going to other nodes; on
+the way an action is put out. The probabilities of a row sum to 100 %.
+
+Praise and scolding make the probability of what was just done rise or fall. CN1396856
+says that, not by how much. Here a share of the distance to 100 %, or to 0 %, is gone
+each time; the others of the row give or take in proportion, so that the row keeps its
+sum [CN1396856, learning module 72].
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import numpy as np
+
+from models import BadInput, UnknownName
+
+WHOLE_PERCENT = 100.0
+SUM_TOLERANCE = 1e-6
+"""Percent by which a row may miss 100: what rounding leaves, far below any choice."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stimulus:
+    """Something was recognised."""
+
+    event: str
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Such as the size of a ball."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Condition:
+    """When a row holds: all that it names is so."""
+
+    event: str | None = None
+    """None: nothing has to be recognised."""
+    quantity: str | None = None
+    """A value of the event, or a strength; None: whatever they are."""
+    low: float = 0.0
+    high: float = 100.0
+
+    def holds(self, stimulus: Stimulus | None, strengths: Mapping[str, float]) -> bool:
+        """Tell whether it is so now."""
+        if (None if stimulus is None else stimulus.event) != self.event:
+            return False
+        if self.quantity is None:
+            return True
+        values = strengths if stimulus is None else {**strengths, **stimulus.values}
+        value = values.get(self.quantity)
+        return value is not None and self.low <= value <= self.high
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Arc:
+    """A way to a node, and what is done on it."""
+
+    to: str
+    percent: float
+    action: str | None = None
+    """Name of a behaviour; None: nothing is done."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """A condition, and where it leads with which probability."""
+
+    condition: Condition
+    arcs: tuple[Arc, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what is no distribution.
+
+        Raises:
+            BadInput: a probability is negative, or they do not sum to 100 %.
+        """
+        total = sum(arc.percent for arc in self.arcs)
+        lowest = min((arc.percent for arc in self.arcs), default=0.0)
+        if lowest < 0.0 or not abs(total - WHOLE_PERCENT) <= SUM_TOLERANCE:
+            shares = ", ".join(f"{arc.percent:g} % to {arc.to!r}" for arc in self.arcs)
+            raise BadInput(
+                f"probabilities of a row are {shares or 'none'}, in all {total:g} %; "
+                "give numbers from 0 that sum to 100 %."
+            )
+
+    def draw(self, random: np.random.Generator) -> int:
+        """Return the number of an arc, by the probabilities."""
+        drawn = random.random() * WHOLE_PERCENT
+        for number, arc in enumerate(self.arcs):
+            drawn -= arc.percent
+            if drawn < 0.0:
+                return number
+        return max(n for n, arc in enumerate(self.arcs) if arc.percent > 0.0)
+
+
+class Automaton:
+    """Nodes with their tables, and the present node."""
+
+    def __init__(self, nodes: Mapping[str, tuple[Row, ...]], start: str) -> None:
+        """Begin in a node.
+
+        Args:
+            nodes: name to the rows of its table, in their order of precedence.
+            start: the first node.
+
+        Raises:
+            UnknownName: the start, or a node that an arc leads to, is none of them.
+        """
+        self._tables = {name: list(rows) for name, rows in nodes.items()}
+        self.node = self._known(start)
+        for rows in nodes.values():
+            for row in rows:
+                for arc in row.arcs:
+                    self._known(arc.to)
+
+    @property
+    def actions(self) -> frozenset[str]:
+        """All that it may put out."""
+        rows = [row for table in self._tables.values() for row in table]
+        return frozenset(arc.action for row in rows for arc in row.arcs if arc.action)
+
+    def row_for(
+        self, stimulus: Stimulus | None, strengths: Mapping[str, float]
+    ) -> int | None:
+        """Return the number of the first row of the present node that holds, if any."""
+        for number, row in enumerate(self._tables[self.node]):
+            if row.condition.holds(stimulus, strengths):
+                return number
+        return None
+
+    def row(self, node: str, number: int) -> Row:
+        """Return a row as it is now.
+
+        Raises:
+            UnknownName: there is no such node.
+        """
+        return self._tables[self._known(node)][number]
+
+    def replace(self, node: str, number: int, row: Row) -> None:
+        """Put a row in the place of another: what was learnt."""
+        self._tables[self._known(node)][number] = row
+
+    def go(self, node: str) -> None:
+        """Be in another node from now on.
+
+        Raises:
+            UnknownName: there is none of this name.
+        """
+        self.node = self._known(node)
+
+    def _known(self, node: str) -> str:
+        if node not in self._tables:
+            raise UnknownName("Node", node, self._tables, "this automaton")
+        return node
+
+
+class Lesson(StrEnum):
+    """What a person says to what was done."""
+
+    PRAISE = "praise"
+    """The document's stroking."""
+    SCOLDING = "scolding"
+    """The document's hitting."""
+
+
+def reinforce(row: Row, arc: int, lesson: Lesson, rate: float = 0.1) -> Row:
+    """Return a row after a lesson about one of its arcs.
+
+    Args:
+        row: as it was.
+        arc: number of the one that was taken.
+        lesson: praise moves it towards 100 %, scolding towards 0 %.
+        rate: share of the distance that is gone, in [0, 1].
+
+    Returns:
+        A row whose probabilities sum to 100 %. The only arc of a row keeps its 100 %.
+
+    Raises:
+        BadInput: the rate is out of range, or there is no such arc.
+    """
+    if not 0.0 <= rate <= 1.0:
+        raise BadInput(f"rate of learning is {rate}; give a number from 0 to 1.")
+    if not 0 <= arc < len(row.arcs):
+        raise BadInput(f"arc {arc} is not in a row of {len(row.arcs)}; count from 0.")
+    if len(row.arcs) == 1:
+        return row
+    old = row.arcs[arc].percent
+    goal = WHOLE_PERCENT if lesson is Lesson.PRAISE else 0.0
+    new = old + rate * (goal - old)
+    left = WHOLE_PERCENT - new
+    others = sum(one.percent for n, one in enumerate(row.arcs) if n != arc)
+    arcs = []
+    for number, one in enumerate(row.arcs):
+        if number == arc:
+            percent = new
+        elif others > 0.0:
+            percent = one.percent / others * left
+        else:
+            percent = left / (len(row.arcs) - 1)
+        arcs.append(replace(one, percent=percent))
+    return replace(row, arcs=tuple(arcs))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BehaviourModel:
+    """Proposes behaviours for one condition."""
+
+    name: str
+    priority: int
+    """Of its proposals; of several models no two have the same."""
+    automaton: Automaton

@@ -1,0 +1,104 @@
+"""Arbitration: who may command what, and until when [ES2535273T3].
+
+    tree = ResourceTree(load_robot().resources)
+    ledger = Ledger(tree)
+    ledger.add_owner(Owner(name="wave"), tick=0)
+    ticket = ledger.request(Request(owner="wave", resources=("Left arm",)), tick=0)
+
+resource_tree, requests, tokens    what can be reserved, who asks, what proves a grant
+policies        what a holder answers when somebody else asks
+manager         the ledger: it grants, keeps and ends reservations
+gate            lets only valid tokens through to the robot's devices
+faults          take what is hot, broken or absent; say which posture the robot is in
+events          all that happens; `invariants` judges it
+behaviours      what a person writes: needs, parts, timelines
+naoqi           the calls that people know from the robot
+"""
+
+from controllers.arbitration.behaviours import (
+    Behaviour,
+    RunningBehaviour,
+    start_behaviour,
+    stop_behaviour,
+)
+from controllers.arbitration.manager.front import (
+    Front,
+    LedgerFront,
+    LedgerSnapshot,
+    take_snapshot,
+)
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.policies import (
+    CallbackOnDemand,
+    ConflictPolicy,
+    Lock,
+    PauseOnDemand,
+    StopOnDemand,
+    make_policy,
+    policy_classes,
+)
+from controllers.arbitration.requests import (
+    NotGranted,
+    Owner,
+    Request,
+    StaleToken,
+    Ticket,
+)
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import (
+    AskerTie,
+    Blocker,
+    HolderTie,
+    Loss,
+    LossCause,
+    NoticeKind,
+    Outcome,
+    OutcomeKind,
+    Preemption,
+    Refusal,
+    Token,
+    TokenId,
+    TokenMint,
+    Why,
+)
+
+__all__ = [
+    "AskerTie",
+    "Behaviour",
+    "Blocker",
+    "CallbackOnDemand",
+    "ConflictPolicy",
+    "Front",
+    "HolderTie",
+    "Ledger",
+    "LedgerCfg",
+    "LedgerFront",
+    "LedgerSnapshot",
+    "Lock",
+    "Loss",
+    "LossCause",
+    "NotGranted",
+    "NoticeKind",
+    "Outcome",
+    "OutcomeKind",
+    "Owner",
+    "PauseOnDemand",
+    "Preemption",
+    "Refusal",
+    "Request",
+    "ResourceTree",
+    "RunningBehaviour",
+    "StaleToken",
+    "StopOnDemand",
+    "Ticket",
+    "Token",
+    "TokenId",
+    "TokenMint",
+    "Why",
+    "make_policy",
+    "policy_classes",
+    "start_behaviour",
+    "stop_behaviour",
+    "take_snapshot",
+]

@@ -1,0 +1,626 @@
+"""The event trace: all that happens to reservations, one frozen record each.
+
+Invariants, logs, notices and web pages read it; nothing else does. All listeners are
+told the same event, so nobody can change one. Tokens appear by their public part.
+Leaves are sorted, so that the order in which a request names them leaves no mark.
+
+As JSON (`events.jsonl`) an event is one line: `event` names the class, the other keys are
+its fields. Tokens stand by their public part, `epoch.sequence`; the outcome that a notice
+carries to its owner holds a whole token and is left out. Keys are sorted, so equal events
+make equal lines. Events of other parts join by `know_events`: their trace module calls
+it, so that who imports it can read them.
+"""
+
+import json
+import re
+import sys
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from enum import Enum, StrEnum
+from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from controllers.arbitration.policies import AnswerKind
+from controllers.arbitration.tokens import (
+    Loss,
+    LossCause,
+    NoticeKind,
+    Outcome,
+    OutcomeKind,
+    Refusal,
+    Right,
+    TokenId,
+    Why,
+)
+from models import BadInput, UnknownName
+from models.resources import DeviceKind, ResourceKind
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class ReadOnly(dict[K, V]):
+    """A dictionary that stays as it was made; unlike a view it can be copied and sent.
+
+    Those who share one hold the same object: events, requests.
+    """
+
+    __slots__ = ()
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("this dictionary is shared and cannot be changed; copy it.")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[type["ReadOnly[K, V]"], tuple[dict[K, V]]]:
+        """Be made anew at the other end."""
+        return type(self), (dict(self),)
+
+
+NOTHING: ReadOnly[Any, Any] = ReadOnly()
+"""Of events that have nothing to say in a mapping."""
+Names = tuple[str, ...]
+"""Leaves, sorted."""
+NamedShares = Mapping[str, int]
+"""Leaf to share in 1/100 %: 10 000 of an exclusive one, 0 of a state."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """Something happened in a tick."""
+
+    tick: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opened(Event):
+    """A manager began its epoch."""
+
+    epoch: int
+    preemption: str
+    retry_ticks: int
+    overtake_ticks: int = 0
+    """For how long a request may be passed by an equal."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reconfigured(Event):
+    """A manager settles conflicts by other rules from now on.
+
+    Who waits already may be passed for as long as it was said when it came.
+    """
+
+    preemption: str
+    retry_ticks: int
+    overtake_ticks: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResourceAdded(Event):
+    """A resource is known from now on; parents come before their children."""
+
+    name: str
+    parent: str | None
+    kind: ResourceKind | None
+    """None: a composite."""
+    device: DeviceKind | None = None
+    """What a leaf commands on the robot: a motor must be left safe (I-22)."""
+    limits: Names = ()
+    """Leaves of the motors whose torque it limits."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResourceRemoved(Event):
+    """A resource is not known any more."""
+
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnerAdded(Event):
+    """An owner is known from now on; parents come before their children."""
+
+    owner: str
+    parent: str | None
+    time_to_live_ticks: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entrusted(Event):
+    """An owner may shift and limit motors whose holders do not forbid it."""
+
+    owner: str
+    is_entrusted: bool
+    """False: not any more."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Allowed(Event):
+    """A holder lets an owner shift or limit its motors as long as it holds them."""
+
+    token: TokenId
+    """The holder's."""
+    owner: str
+    """Who may."""
+    right: Right
+    is_allowed: bool
+    """False: who may not, entrusted or not."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Requested(Event):
+    """An owner asks."""
+
+    request: int
+    owner: str
+    shares: NamedShares
+    """Essential leaves."""
+    optional: Mapping[str, Names]
+    """Optional name to its leaves."""
+    priority: int
+    arrival: int
+    """Place among equals: the request's number, or that of the paused one."""
+    timeout_ticks: int | None
+    """None: a paused owner that waits without limit."""
+    loss: Loss
+    wins_ties: bool
+    """As asker, at its arrival."""
+    keeps_ties: bool
+    """As holder, later."""
+    add_to: TokenId | None
+    resumes: TokenId | None
+    """The token that was paused."""
+    recalls: bool = False
+    """Whether it takes back what `add_to` has lent, before all equals."""
+    implied: Names = ()
+    """Motors among the leaves that nobody named: they come with their torque limits."""
+
+    def __post_init__(self) -> None:
+        """Let nobody change the mappings."""
+        object.__setattr__(self, "shares", ReadOnly(self.shares))
+        optional = ReadOnly(self.optional) if self.optional else NOTHING
+        object.__setattr__(self, "optional", optional)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Granted(Event):
+    """A request is granted."""
+
+    request: int
+    owner: str
+    token: TokenId
+    shares: NamedShares
+    """What this grant adds to the token."""
+    missing: Names
+    inside: Mapping[str, TokenId]
+    """Leaf to the ancestor's reservation that this one is inside of."""
+
+    def __post_init__(self) -> None:
+        """Let nobody change the mappings."""
+        object.__setattr__(self, "shares", ReadOnly(self.shares))
+        inside = ReadOnly(self.inside) if self.inside else NOTHING
+        object.__setattr__(self, "inside", inside)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failed(Event):
+    """A request ended without a grant."""
+
+    request: int
+    owner: str
+    kind: OutcomeKind
+    why: Why
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Released(Event):
+    """An owner gave back leaves."""
+
+    token: TokenId
+    owner: str
+    leaves: Names
+    is_whole: bool
+    """Whether the token ended with it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lent(Event):
+    """An owner lends leaves, which it gives back next, until it recalls them."""
+
+    token: TokenId
+    owner: str
+    leaves: Names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Revoked(Event):
+    """The manager took leaves away from a token."""
+
+    token: TokenId
+    owner: str
+    lost: Names
+    """Taken for somebody else."""
+    freed: Names
+    """Merely went free with them: the whole-token rule (AR-19)."""
+    why: LossCause
+    by: str
+    """Name of the owner, virtual owner or state that caused it."""
+    request: int | None
+    """Number of the request that caused it, if one did."""
+    is_whole: bool
+    """Whether the token ended with it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Expired(Event):
+    """A token ended because its owner is gone."""
+
+    token: TokenId
+    owner: str
+    leaves: Names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Renewed(Event):
+    """An owner showed that it is alive."""
+
+    owner: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Crashed(Event):
+    """An owner is gone, and its descendants with it; comes before what follows."""
+
+    owner: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Frozen(Event):
+    """A virtual owner holds leaves, or caps their effort."""
+
+    leaves: Names
+    by: str
+    effort_cap: float | None
+    """Largest stiffness of their joints; None does not cap."""
+    is_total: bool
+    """Whether nobody else may use them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thawed(Event):
+    """A virtual owner gave leaves back."""
+
+    leaves: Names
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StateChanged(Event):
+    """Another state of a set is active; None: none of them."""
+
+    group: str
+    active: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StateRefused(Event):
+    """Holders of the active state kept it."""
+
+    group: str
+    wanted: str | None
+    holders: Names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notified(Event):
+    """An owner is told something."""
+
+    owner: str
+    kind: NoticeKind
+    token: TokenId | None = None
+    """The token concerned."""
+    leaves: Names = ()
+    """Asked for, lost, or available again."""
+    freed: Names = ()
+    """LOST: merely went free with them."""
+    by: str = ""
+    """Who asks or took."""
+    why: LossCause | None = None
+    until_tick: int | None = None
+    """YIELD_BY: when it is made to."""
+    request: int | None = None
+    """DEMANDED: the asker's; LOST by a pause: the one that waits to resume; OUTCOME:
+    the one that ended."""
+    outcome: Outcome | None = None
+    """OUTCOME: with the token itself. Only for its owner: never logged."""
+    error: str = ""
+    """RAISED: what was raised."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered(Event):
+    """A holder's policy answered a demand; follows its DEMANDED notice."""
+
+    owner: str
+    token: TokenId
+    request: int | None
+    answer: AnswerKind
+    error: str = ""
+    """What the policy raised, if it did; that counts as KEEP."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commanded(Event):
+    """A command arrived at the gate."""
+
+    command: int
+    token: TokenId | None
+    is_genuine: bool
+    """Whether the token was issued with this secret, by this
+    manager; False for none and for a forged one."""
+    resource: str
+    is_shift: bool = False
+    """Whether it shifts a set-point, on top of what the motor's commander wants."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rejected(Event):
+    """The gate refused a command."""
+
+    command: int
+    token: TokenId | None
+    resource: str
+    reason: Refusal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Executed(Event):
+    """A command was written to the device, its token tested in the same step."""
+
+    command: int
+    token: TokenId
+    resource: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeftOut(Event):
+    """A command of a torque limit, told next, leaves that of these motors as it is.
+
+    A virtual owner has them, and whoever commands is not entrusted with them.
+    """
+
+    command: int
+    leaves: Names
+    """Of the motors."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unshifted(Event):
+    """The gate takes back the shift of leaves: the right to shift them has ended."""
+
+    leaves: Names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MadeSafe(Event):
+    """The gate gave leaves that nobody commands any more their safe set-point."""
+
+    leaves: Names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settled(Event):
+    """A call is done, and all that followed from it: nothing more can be granted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ticked(Event):
+    """All that is due up to this tick has happened."""
+
+
+_TOKEN = re.compile(r"(\d{1,18})\.(\d{1,18})")
+_SECRET = {(Notified, "outcome")}
+"""Fields that hold what only an owner may see."""
+_DROPPED = {("Requested", "mode")}
+"""Kinds and fields of lines that earlier versions wrote, and that nothing needs."""
+_Read = Callable[[object], object]
+_Form = tuple[tuple[str, _Read, bool], ...]
+
+
+def event_classes() -> dict[str, type[Event]]:
+    """Return every kind of event that can be read, by its name."""
+    return dict(_KINDS)
+
+
+def know_events(*kinds: type[Event]) -> None:
+    """Let lines of these kinds be read from now on.
+
+    Raises:
+        BadInput: another kind has the name, or a field is of a type that no line holds.
+    """
+    for kind in kinds:
+        _form(kind)
+        known = _KINDS.setdefault(kind.__name__, kind)
+        if known is not kind:
+            raise BadInput(
+                f"event {kind.__name__!r} of {kind.__module__} has the name of one of "
+                f"{known.__module__}; give it another name."
+            )
+
+
+def event_to_record(event: Event) -> dict[str, object]:
+    """Return an event as plain data: what stands between the braces of its line.
+
+    A recorder that writes lines of its own puts it into them.
+    """
+    form = _form(type(event))
+    record = {name: _plain(getattr(event, name)) for name, _, _ in form}
+    return {"event": type(event).__name__} | record
+
+
+def event_to_line(event: Event) -> str:
+    """Return an event as one line of JSON, without a line end."""
+    record = event_to_record(event)
+    return json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def event_from_line(line: str) -> Event:
+    """Return the event of a line.
+
+    Raises:
+        BadInput: it is no JSON, or no event, or a field is missing, unknown or wrong.
+        UnknownName: there is no such kind of event.
+    """
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise BadInput(f"{_shortened(line)} is no JSON: {error}.") from error
+    return event_from_record(record)
+
+
+def event_from_record(record: object) -> Event:
+    """Return the event of plain data, such as `event_to_record` made.
+
+    Raises:
+        BadInput: it is no event, or a field is missing, unknown or wrong.
+        UnknownName: there is no such kind of event.
+    """
+    shown = _shortened(record)
+    if not isinstance(record, dict) or not isinstance(record.get("event"), str):
+        raise BadInput(f"{shown} is no event; it is an object with the key 'event'.")
+    name = record["event"]
+    left = {
+        key: value
+        for key, value in record.items()
+        if key != "event" and (name, key) not in _DROPPED
+    }
+    if name not in _KINDS:
+        raise UnknownName("Event", name, _KINDS, "the traces that are known")
+    kind = _KINDS[name]
+    values: dict[str, object] = {}
+    for field, read, is_needed in _form(kind):
+        if field in left:
+            try:
+                values[field] = read(left.pop(field))
+            except (ValueError, TypeError) as error:
+                raise BadInput(f"{name}.{field} in {shown}: {error}.") from error
+        elif is_needed:
+            raise BadInput(f"{shown} has no {field!r}, which {name} needs.")
+    if left:
+        raise BadInput(f"{shown} has {sorted(left)}, unknown in {name}.")
+    return kind(**values)  # type: ignore[arg-type]  # each was read by its type
+
+
+def _shortened(what: object) -> str:
+    text = repr(what)
+    return text if len(text) <= 120 else text[:120] + "..."
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, TokenId):
+        return str(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _form(kind: type[Event]) -> _Form:
+    """Return each field's name, what reads it, and whether it has no default."""
+    if kind not in _FORMS:
+        hints = get_type_hints(kind)
+        _FORMS[kind] = tuple(
+            (field.name, _reader(hints[field.name]), field.default is MISSING)
+            for field in fields(kind)
+            if (kind, field.name) not in _SECRET
+        )
+    return _FORMS[kind]
+
+
+def _reader(hint: object) -> _Read:
+    """Return what turns plain data into a value of a type."""
+    arms, origin = get_args(hint), get_origin(hint)
+    if origin in (Union, types.UnionType):
+        read = _reader(next(arm for arm in arms if arm is not type(None)))
+        return lambda value: None if value is None else read(value)
+    if origin is not None and issubclass(origin, Mapping):
+        read = _reader(arms[1])
+        return lambda value: {key: read(item) for key, item in _object(value).items()}
+    if origin is tuple:
+        read = _reader(arms[0])
+        return lambda value: tuple(map(read, _items(value)))
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return hint
+    if hint not in _SCALARS:
+        raise BadInput(
+            f"an event has a field of type {hint}, which no line of JSON holds; take "
+            "text, numbers, truth values, words, tokens, tuples or mappings of these."
+        )
+    return _SCALARS[hint]
+
+
+def _token(value: object) -> TokenId:
+    match = _TOKEN.fullmatch(_text(value))
+    if match is None:
+        raise ValueError(f"{value!r} is no token; it is epoch.sequence")
+    return TokenId(int(match[1]), int(match[2]))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{value!r} is no whole number")
+    return value
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError(f"{value!r} is no number")
+    return float(value)
+
+
+def _items(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is no list")
+    return value
+
+
+def _object(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r} is no object")
+    return value
+
+
+_SCALARS: Mapping[object, _Read] = {
+    TokenId: _token,
+    str: _text,
+    bool: _truth,
+    int: _whole,
+    float: _number,
+}
+_FORMS: dict[type[Event], _Form] = {}
+"""What each kind of event is read by, filled when it is first met."""
+_KINDS: dict[str, type[Event]] = {}
+"""Every kind of event that can be read."""
+know_events(
+    *(
+        kind
+        for kind in vars(sys.modules[__name__]).values()
+        if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
+    )
+)

@@ -1,0 +1,292 @@
+"""The posture monitor: it alone says in which state the robot is: Stand, Sit, Back...
+
+    vertical (inertial unit) -> upright, on its back, on its belly, or in between
+    legs (encoders)          -> the closest stored posture, which names its state
+
+Lying is told by the attitude alone, as a robot falls in any posture; upright, the legs
+tell: what head and arms do is no matter. The closest posture is that of the stiffness
+controller's matcher, the vertical that of its filter.
+
+What has happened is a fact. A robot that falls is not standing any more: those who
+need it to stand lose that at once, and so do those whose state ended in another way,
+such as a behaviour that sat down without asking. Who wants to leave a state asks
+beforehand, by `ask_to_leave`: those who need it are asked in turn.
+"""
+
+import dataclasses
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from math import cos, radians
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.interface.robot_interface import Observation
+from controllers.stiffness.contacts import PostureCfg, PostureMatcher
+from controllers.stiffness.ground_plane import GravityFilter, GravityFilterCfg
+from models import BadInput, Robot, UnknownName
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecogniserCfg:
+    """Where one state ends and the next begins."""
+
+    upright_within_deg: float = 45.0
+    """Tilt up to which the legs tell, in degrees: the typical upright postures of the
+    NAO lean by 18 at most, and from 45 on nothing brings it back."""
+    lying_from_deg: float = 60.0
+    """Tilt from which it may be lying, in degrees; at rest it is 85 to 92."""
+    side_within_deg: float = 45.0
+    """Lying, up to this angle between its front and the vertical it is on its back or
+    its belly; beyond it is on its side, which is no state."""
+    enter_rad: float = 0.3
+    """Root mean square difference of the legs' angles below which a posture is close;
+    Stand and Crouch, which are most alike, are 0.68 apart."""
+    stay_rad: float = 0.45
+    """The same for staying in the state that it is in: a step, a knee bend."""
+    on_back: str = "Back"
+    """Name of the state of a robot on its back."""
+    on_belly: str = "Belly"
+
+    def __post_init__(self) -> None:
+        """Refuse limits that overlap.
+
+        Raises:
+            BadInput: they do.
+        """
+        if not 0.0 < self.upright_within_deg <= self.lying_from_deg < 180.0:
+            raise BadInput(
+                f"upright within {self.upright_within_deg}, lying from "
+                f"{self.lying_from_deg} degrees; give 0 < upright <= lying < 180."
+            )
+        if not 0.0 < self.enter_rad <= self.stay_rad:
+            raise BadInput(
+                f"enter_rad = {self.enter_rad}, stay_rad = {self.stay_rad} rad; give "
+                "positive numbers, the first one at most the second."
+            )
+
+
+class Attitude(Enum):
+    """How the body is turned."""
+
+    UPRIGHT = auto()
+    TILTED = auto()
+    """Neither upright nor lying: it falls, gets up, or lies on its side."""
+    ON_BACK = auto()
+    ON_BELLY = auto()
+    UNKNOWN = auto()
+    """No believable reading for a while."""
+
+
+class PostureRecogniser:
+    """Recognises one robot's states; `step` at every observation."""
+
+    def __init__(self, robot: Robot, cfg: RecogniserCfg | None = None) -> None:
+        """Start without a vertical.
+
+        Args:
+            robot: its postures name their states.
+            cfg: where one state ends and the next begins.
+        """
+        self.cfg = cfg or RecogniserCfg()
+        legs = robot.leg_joints
+        others = tuple(name for name in robot.joint_names if name not in legs)
+        self._has_legs = robot.has_legs
+        self._feet = set(robot.feet)
+        upright = _without(robot, (self.cfg.on_back, self.cfg.on_belly))
+        self._near, self._about = (
+            PostureMatcher(
+                upright, PostureCfg(threshold_rad=limit, ignored_joints=others)
+            )
+            for limit in (self.cfg.enter_rad, self.cfg.stay_rad)
+        )
+        self._filter = GravityFilter(GravityFilterCfg())
+        self._upright_cos = cos(radians(self.cfg.upright_within_deg))
+        self._lying_cos = cos(radians(self.cfg.lying_from_deg))
+        self._front_cos = cos(radians(self.cfg.side_within_deg))
+        self.attitude = Attitude.UNKNOWN
+        """As of the last observation."""
+
+    def step(self, observation: Observation, present: str | None) -> str | None:
+        """Return the state that an observation shows.
+
+        Args:
+            observation: the newest one.
+            present: the state that the robot is in as far as is known.
+
+        Returns:
+            Name of a state; None if it is in none; `present` while the attitude is
+            unknown.
+        """
+        self.attitude = self._attitude(observation)
+        if self.attitude is Attitude.UNKNOWN:
+            return present
+        if self.attitude is Attitude.UPRIGHT:
+            return self._state_by_legs(observation.q, present)
+        if self.attitude is Attitude.TILTED or self._is_on_all_fours(observation.q):
+            return None
+        is_on_back = self.attitude is Attitude.ON_BACK
+        return self.cfg.on_back if is_on_back else self.cfg.on_belly
+
+    def _state_by_legs(self, q: FloatArray, present: str | None) -> str | None:
+        """Return the state of an upright robot; without legs it is in none."""
+        if not self._has_legs:
+            return None
+        near = self._near.closest(q)
+        if near is not None:
+            return near.state
+        about = self._about.closest(q)
+        return present if about is not None and about.state == present else None
+
+    def _is_on_all_fours(self, q: FloatArray) -> bool:
+        """Whether a posture is close that rests on more than feet and is no state."""
+        near = self._near.closest(q) if self._has_legs else None
+        if near is None or near.state is not None:
+            return False
+        return not set(near.effectors) <= self._feet
+
+    def _attitude(self, observation: Observation) -> Attitude:
+        """Turn the vertical, which the filter gives in the body's axes, into a word."""
+        up = self._filter.step(
+            observation.time_s, observation.gyro, observation.accelerometer
+        )
+        if not self._filter.is_trusted:
+            return Attitude.UNKNOWN
+        front, _, upward = up.tolist()
+        if upward > self._upright_cos:
+            return Attitude.UPRIGHT
+        if upward < self._lying_cos and front > self._front_cos:
+            return Attitude.ON_BACK
+        if upward < self._lying_cos and front < -self._front_cos:
+            return Attitude.ON_BELLY
+        return Attitude.TILTED
+
+
+def _without(robot: Robot, states: tuple[str, ...]) -> Robot:
+    """Return the robot without the postures of some states."""
+    kept = {n: p for n, p in robot.postures.items() if p.state not in states}
+    return dataclasses.replace(robot, postures=kept)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostureMonitorCfg:
+    """What drives which set of states, and how quickly."""
+
+    group: str = "State"
+    """The set of states [RM-3]."""
+    settle_s: float = 0.3
+    """Time for which a state must be seen before it counts, in s: longer than a robot
+    that sways or bounces passes through one, shorter than anybody waits for it. A fall
+    does not wait."""
+    recogniser: RecogniserCfg = field(default_factory=RecogniserCfg)
+
+    def __post_init__(self) -> None:
+        """Refuse a time that is none.
+
+        Raises:
+            BadInput: it is negative.
+        """
+        if not 0.0 <= self.settle_s < float("inf"):
+            raise BadInput(f"settle_s is {self.settle_s} s; give a number from 0 up.")
+
+
+class PostureMonitor:
+    """Drives the states of one robot; `step` at every observation, every 20 ms say."""
+
+    def __init__(
+        self, ledger: Ledger, robot: Robot, cfg: PostureMonitorCfg | None = None
+    ) -> None:
+        """Begin with the state that is active in the ledger.
+
+        Args:
+            ledger: whose states.
+            robot: its stored postures name their states.
+            cfg: which set of states, and how quickly.
+
+        Raises:
+            UnknownName: there is no such set, or a posture names a state that is not
+                in it.
+        """
+        self.cfg = cfg or PostureMonitorCfg()
+        self._ledger = ledger
+        self._recogniser = PostureRecogniser(robot, self.cfg.recogniser)
+        ledger.active_state(self.cfg.group)  # is it a set of states?
+        states = ledger.tree.children(self.cfg.group)
+        for posture in robot.postures.values():
+            if posture.state is not None and posture.state not in states:
+                where = f"set {self.cfg.group!r}, which posture {posture.name!r} needs"
+                raise UnknownName("State", posture.state, states, where)
+        self._seen: str | None = None
+        self._seen_since = 0
+        self._leaving: str | None = None
+        self._leaving_until = 0
+
+    @property
+    def state(self) -> str | None:
+        """The active state."""
+        return self._ledger.active_state(self.cfg.group)
+
+    @property
+    def attitude(self) -> Attitude:
+        """How the body is turned, as of the last observation."""
+        return self._recogniser.attitude
+
+    def step(self, observation: Observation, tick: int) -> str | None:
+        """Look at the robot, note a change as a fact, return the active state.
+
+        Args:
+            observation: the newest one.
+            tick: now.
+        """
+        present = self.state
+        seen = self._recogniser.step(observation, present)
+        if seen not in self._ledger.tree.children(self.cfg.group):
+            seen = None  # it is no state of the ledger's any more
+        if seen != self._seen:
+            self._seen, self._seen_since = seen, tick
+        if seen == present:
+            return present
+        if not (self._has_fallen_out_of(present) or self._has_settled(tick)):
+            return present
+        if seen == self._leaving and tick < self._leaving_until:
+            return present  # it was asked to leave it, and is on its way
+        self._leaving = None
+        self._ledger.set_state(self.cfg.group, seen, tick)
+        return seen
+
+    def ask_to_leave(self, by: str, tick: int, within_s: float = 5.0) -> bool:
+        """Ask those who need the active state to let it be left (RM-53).
+
+        Args:
+            by: the owner that wants to move on, for the notices.
+            tick: now.
+            within_s: time that the way to the next state takes at most, in s. For so
+                long the state that is left does not come back by itself.
+
+        Returns:
+            Whether all gave way; then no state is active until the next one is seen.
+
+        Raises:
+            BadInput: the time is negative.
+        """
+        if not 0.0 <= within_s < float("inf"):
+            raise BadInput(f"within_s is {within_s} s; give a number from 0 up.")
+        left = self.state
+        if not self._ledger.ask_state(self.cfg.group, None, tick, by):
+            return False
+        if left is not None:
+            self._leaving = left
+            self._leaving_until = tick + self._ledger.cfg.ticks(within_s)
+        return True
+
+    def _has_settled(self, tick: int) -> bool:
+        return tick - self._seen_since >= self._ledger.cfg.ticks(self.cfg.settle_s)
+
+    def _has_fallen_out_of(self, present: str | None) -> bool:
+        """Whether an upright state is over by the attitude alone."""
+        cfg = self.cfg.recogniser
+        is_upright_state = present not in (None, cfg.on_back, cfg.on_belly)
+        return is_upright_state and self.attitude is not Attitude.UPRIGHT

@@ -1,0 +1,442 @@
+"""Virtual owners: causes that occupy parts of the body and never run.
+
+The name says the cause: `RobotModel`, `hotEngine`, `brokenArm` [ES2535273T3],
+`energySaving`. What one occupies whole nobody else is granted; what it occupies in part
+stays usable with the effort capped.
+
+RobotModel    Parts that this body does not have are nobody's. The tree of resources is
+              the same for all bodies of a robot, so that a behaviour written for one
+              starts on another and learns in the ordinary way what it cannot have: a
+              request for legs waits until its time limit, and names the owner that has
+              them.
+brokenArm     A fault is found by a self-test, a person, or injected by an experiment;
+              here it is told, with the parts that it is about, and told again when it is
+              repaired. Faults may overlap: the left arm, and one joint of it. A leaf is
+              as broken as its worst fault, and free again when its last one is repaired.
+energySaving  A degraded mode: many joints at once with less effort, still usable; while
+              the battery is low the arms keep a fifth of their torque. Whoever holds a
+              joint keeps it.
+hotEngine     A motor is hot from `onset_degc` on and cool again below `release_degc`; in
+              between it stays what it was. While hot it is occupied and the energy sent
+              to it is lowered: with stiffness at most `effort_cap`, it holds its safe
+              set-point and cools. A motor whose sensor fails stays what it was, for a few
+              readings; after these it counts as hot until its sensor says that it is
+              cool. That of one motor is no matter to others.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.gate.device_map import map_devices
+from controllers.arbitration.manager.ledger import Ledger
+from models import BadInput, Robot, UnknownName
+from models.resources import DeviceKind
+from models.values import is_fraction, short
+
+ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM = "RobotModel", "hotEngine", "brokenArm"
+"""The virtual owners of the document (RM-41, RM-43, RM-44)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Occupation:
+    """How a virtual owner occupies a leaf."""
+
+    effort_cap: float | None
+    """Largest stiffness of its joints, in [0, 1]; None does not cap."""
+    is_total: bool
+    """Whether nobody else may use it."""
+
+    def __post_init__(self) -> None:
+        """Refuse a cap that is no stiffness.
+
+        Raises:
+            BadInput: it is outside [0, 1].
+        """
+        cap = self.effort_cap
+        if cap is not None and not is_fraction(cap):
+            raise BadInput(f"effort cap is {short(cap)}; give a stiffness from 0 to 1.")
+
+
+class VirtualOwner:
+    """Keeps the ledger in step with what a cause occupies."""
+
+    def __init__(self, ledger: Ledger, name: str) -> None:
+        """Occupy nothing yet.
+
+        Args:
+            ledger: where real owners learn of it.
+            name: says the cause; no real owner has it from now on.
+
+        Raises:
+            BadInput: a real owner has it.
+        """
+        ledger.add_virtual_owner(name, ledger.tick)
+        self.name = name
+        self._ledger = ledger
+        self._occupied: dict[str, Occupation] = {}
+
+    @property
+    def occupied(self) -> Mapping[str, Occupation]:
+        """What it occupies, by leaf: what the ledger took (a read-only view)."""
+        return MappingProxyType(self._occupied)
+
+    def occupy(self, wanted: Mapping[str, Occupation], tick: int) -> None:
+        """Occupy exactly these leaves from now on (RM-45).
+
+        New occupations come before those that end: no part is free in between. Nothing
+        is told to the ledger where nothing changes. What it refused is told again at
+        the next call.
+
+        Args:
+            wanted: leaf to the way of occupying it.
+            tick: now.
+
+        Raises:
+            UnknownName: there is no such leaf; nothing changes.
+            BadInput: the tick is over; nothing changes.
+        """
+        for leaf in wanted:
+            self._ledger.effort_cap(leaf)  # is it a leaf at all?
+        fresh: dict[Occupation, list[str]] = {}
+        for leaf, occupation in wanted.items():
+            if self._occupied.get(leaf) != occupation:
+                fresh.setdefault(occupation, []).append(leaf)
+        for how, leaves in fresh.items():
+            self._ledger.freeze(
+                leaves,
+                self.name,
+                tick,
+                effort_cap=how.effort_cap,
+                is_total=how.is_total,
+            )
+            self._occupied |= dict.fromkeys(leaves, how)
+        ended = [leaf for leaf in self._occupied if leaf not in wanted]
+        if ended:
+            self._ledger.thaw(self.name, tick, ended)
+        for leaf in ended:
+            del self._occupied[leaf]
+
+
+def strictest(occupations: Iterable[Occupation]) -> Occupation:
+    """Return one occupation that is as strict as all of one or more together."""
+    every = tuple(occupations)
+    caps = [o.effort_cap for o in every if o.effort_cap is not None]
+    return Occupation(
+        effort_cap=min(caps, default=None), is_total=any(o.is_total for o in every)
+    )
+
+
+def freeze_absent(ledger: Ledger, robot: Robot, tick: int) -> None:
+    """Occupy what the body of a robot lacks, before any behaviour runs.
+
+    A complete robot has none of this: nothing happens.
+
+    Args:
+        ledger: of the robot's whole tree.
+        robot: a body of it, as `Robot.with_body` gives it.
+        tick: now.
+    """
+    if robot.absent:
+        ledger.freeze(robot.absent, ROBOT_MODEL, tick, effort_cap=0.0)
+
+
+def change_absent(ledger: Ledger, before: Robot, after: Robot, tick: int) -> None:
+    """Let a robot have another body: what that lacks too is nobody's from now on.
+
+    Parts that it has again are given back. Nothing is free in between.
+
+    Args:
+        ledger: of the robot's whole tree.
+        before: the body that it had.
+        after: the body that it has now.
+        tick: now.
+    """
+    lacked, lacks = _leaves(ledger, before), _leaves(ledger, after)
+    if new := sorted(lacks - lacked):
+        ledger.freeze(new, ROBOT_MODEL, tick, effort_cap=0.0)
+    if back := sorted(lacked - lacks):
+        ledger.thaw(ROBOT_MODEL, tick, back)
+
+
+def _leaves(ledger: Ledger, robot: Robot) -> set[str]:
+    return {leaf for part in robot.absent for leaf in ledger.tree.leaves(part)}
+
+
+BROKEN = Occupation(effort_cap=0.0, is_total=True)
+"""Limp: a drive that failed may do harm with any effort."""
+
+
+class BrokenPart:
+    """Occupies the parts of one or more faults."""
+
+    def __init__(self, ledger: Ledger, name: str = BROKEN_ARM) -> None:
+        """Take every part as whole.
+
+        Args:
+            ledger: gets the parts occupied.
+            name: of the virtual owner, as the document calls it.
+        """
+        self._ledger = ledger
+        self._owner = VirtualOwner(ledger, name)
+        self._faults: dict[str, Occupation] = {}
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The parts that are told to be broken, in the order of their injection."""
+        return tuple(self._faults)
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The leaves that it occupies, sorted."""
+        return tuple(sorted(self._owner.occupied))
+
+    def inject(
+        self, parts: Iterable[str], tick: int, occupation: Occupation = BROKEN
+    ) -> None:
+        """Note that parts are broken; told again, a part is broken in the new way.
+
+        Args:
+            parts: resources, such as `LElbowRoll` or `Left arm`.
+            tick: now.
+            occupation: limp and nobody's, or usable with less effort.
+
+        Raises:
+            UnknownName: there is no such resource; nothing changes.
+            BadInput: no part is named, or the tick is over; nothing changes.
+        """
+        names = tuple(parts)
+        if not names:
+            raise BadInput("A fault names no part; name at least one resource.")
+        for name in names:
+            self._ledger.tree.leaves(name)
+        self._follow(self._faults | dict.fromkeys(names, occupation), tick)
+
+    def repair(self, parts: Iterable[str], tick: int) -> None:
+        """Note that faults are repaired, by the names under which they were told.
+
+        Raises:
+            UnknownName: no such fault was told; nothing changes.
+            BadInput: the tick is over; nothing changes.
+        """
+        names = tuple(parts)
+        for name in names:
+            if name not in self._faults:
+                raise UnknownName("Fault", name, self._faults, "the list of faults")
+        kept = {part: o for part, o in self._faults.items() if part not in names}
+        self._follow(kept, tick)
+
+    def _follow(self, faults: dict[str, Occupation], tick: int) -> None:
+        """Occupy what faults are about; then these are the faults."""
+        by_leaf: dict[str, list[Occupation]] = {}
+        for part, occupation in faults.items():
+            for leaf in self._ledger.tree.leaves(part):
+                by_leaf.setdefault(leaf, []).append(occupation)
+        wanted = {leaf: strictest(all_of) for leaf, all_of in by_leaf.items()}
+        self._owner.occupy(wanted, tick)
+        self._faults = faults
+
+
+@dataclass(frozen=True, kw_only=True)
+class DegradedMode:
+    """What is left of the body in a mode."""
+
+    name: str
+    """Of its virtual owner; it says the cause."""
+    caps: Mapping[str, float]
+    """Resource, leaf or composite, to the largest stiffness below it, in [0, 1]; where
+    two meet the smaller one counts."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no stiffness.
+
+        Raises:
+            BadInput: nothing is capped, or a cap is outside [0, 1].
+        """
+        if not self.caps:
+            raise BadInput(f"mode {self.name!r} caps nothing; name a resource.")
+        for resource, cap in self.caps.items():
+            if not is_fraction(cap):
+                raise BadInput(
+                    f"mode {self.name!r} caps {resource!r} at {short(cap)}; give a "
+                    "stiffness from 0 to 1."
+                )
+
+
+ENERGY_SAVING = DegradedMode(
+    name="energySaving", caps={"Head": 0.7, "Arms": 0.2, "Legs": 0.75}
+)
+"""What a football team gives the NAOs that it lets stand and walk: arms 0.1 to 0.2,
+head 0.7, legs 0.75 [bhuman]."""
+
+
+class DegradedModes:
+    """Enters and leaves modes; several may be in force, the least cap counts."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Begin with none in force."""
+        self._ledger = ledger
+        self._owners: dict[str, VirtualOwner] = {}
+
+    @property
+    def in_force(self) -> tuple[str, ...]:
+        """Names of the modes, in the order of being entered."""
+        return tuple(self._owners)
+
+    def enter(self, mode: DegradedMode, tick: int) -> None:
+        """Put a mode in force; one of the same name changes.
+
+        Raises:
+            UnknownName: it caps a resource that is not known; nothing changes.
+            BadInput: a real owner has its name, or the tick is over; nothing changes.
+        """
+        by_leaf: dict[str, list[Occupation]] = {}
+        for resource, cap in mode.caps.items():
+            occupation = Occupation(effort_cap=cap, is_total=False)
+            for leaf in self._ledger.tree.leaves(resource):
+                by_leaf.setdefault(leaf, []).append(occupation)
+        wanted = {leaf: strictest(all_of) for leaf, all_of in by_leaf.items()}
+        known = self._owners.get(mode.name)
+        owner = known or VirtualOwner(self._ledger, mode.name)
+        owner.occupy(wanted, tick)
+        self._owners[mode.name] = owner
+
+    def leave(self, name: str, tick: int) -> None:
+        """End a mode.
+
+        Raises:
+            UnknownName: it is not in force.
+            BadInput: the tick is over; nothing changes.
+        """
+        if name not in self._owners:
+            raise UnknownName("Mode", name, self._owners, "the modes in force")
+        self._owners[name].occupy({}, tick)
+        del self._owners[name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HotEngineCfg:
+    """When a motor is too hot, and what is left of it."""
+
+    name: str = HOT_ENGINE
+    """Of the virtual owner, as the document calls it [RM-43]."""
+    onset_degc: float = 76.0
+    """Hot from here on, in °C: where a NAO begins to reduce stiffness [nao-lola]
+    [hulk]."""
+    release_degc: float = 70.0
+    """Cool below this, in °C: where a NAO gives the stiffness back [hulk]."""
+    effort_cap: float = 0.2
+    """Largest stiffness of a hot motor, in [0, 1]. With 0.22 or less every motor of the
+    NAO cools below 70 °C even if it gives all of that for ever: steady state T = Tₑ +
+    R (cap τ_max / K)² / λ with the one-node numbers of the robot; the wrists and hands
+    are the tightest. A leg keeps 0.6 N·m; simulated, the NAO goes on standing and
+    crouching with that, both legs hot."""
+    is_total: bool = True
+    """Take the motor from its owner; False leaves it usable with the effort capped
+    (reading of RM-46)."""
+    failures_borne: int = 10
+    """Readings in a row that a sensor may fail before its motor counts as hot. Read
+    once a second, a cool motor warms by less than 10 K in that time, at full effort."""
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that would chatter, and a cap that is no stiffness.
+
+        Raises:
+            BadInput: one of them.
+        """
+        if not self.release_degc < self.onset_degc < float("inf"):
+            raise BadInput(
+                f"hot from {self.onset_degc} °C and cool below {self.release_degc} °C; "
+                "give finite numbers, the second below the first, such as 76 and 70."
+            )
+        if not is_fraction(self.effort_cap):
+            raise BadInput(
+                f"effort cap of a hot motor is {short(self.effort_cap)}; give a "
+                "stiffness from 0 to 1."
+            )
+        if self.failures_borne < 0:
+            raise BadInput(
+                f"failures_borne is {self.failures_borne} readings; give a whole "
+                "number from 0 up."
+            )
+
+
+class HotEngine:
+    """Watches the temperatures; call `step` at a period of its own, once a second say.
+
+    Between two calls a motor warms by less than a degree at full effort.
+    """
+
+    def __init__(
+        self, ledger: Ledger, robot: Robot, cfg: HotEngineCfg | None = None
+    ) -> None:
+        """Take every motor as cool.
+
+        Args:
+            ledger: gets its leaves occupied.
+            robot: whose motors; one without a leaf is nobody's and out of reach.
+            cfg: thresholds and what is left of a hot motor.
+        """
+        self.cfg = cfg or HotEngineCfg()
+        self._owner = VirtualOwner(ledger, self.cfg.name)
+        leaf_of = {
+            motor: leaf.name
+            for leaf in map_devices(ledger.tree.root, robot).of_kind(DeviceKind.MOTOR)
+            for motor in robot.motor_of_joint[leaf.joints].tolist()
+        }
+        self._leaves = tuple(leaf_of.get(m) for m in range(len(robot.motors)))
+        self._is_hot = np.zeros(len(self._leaves), dtype=np.bool_)
+        self._failures = np.zeros(len(self._leaves), dtype=np.int64)
+        self._names = robot.motor_names
+        self.failed_readings = 0
+        """Count of temperatures that were no finite number, of all motors."""
+        self._occupation = Occupation(
+            effort_cap=self.cfg.effort_cap, is_total=self.cfg.is_total
+        )
+
+    @property
+    def hot(self) -> tuple[str, ...]:
+        """The leaves that it occupies, sorted."""
+        return tuple(sorted(self._owner.occupied))
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The motors whose sensor failed at the last step, in the robot's order."""
+        return tuple(self._names[motor] for motor in np.flatnonzero(self._failures))
+
+    @property
+    def out_of_reach(self) -> tuple[str, ...]:
+        """The hot motors that it cannot occupy: the ledger has no leaf for them."""
+        hot = np.flatnonzero(self._is_hot)
+        return tuple(self._names[m] for m in hot if self._leaves[m] is None)
+
+    def step(self, temperature: NDArray[np.float64], tick: int) -> None:
+        """Occupy what has become hot, give back what has cooled.
+
+        What the ledger refuses in one step it is told again in the next one.
+
+        Args:
+            temperature: (n_motors,) as the robot reports it, in °C; what is not finite
+                is a failed sensor.
+            tick: now.
+
+        Raises:
+            BadInput: there is not one temperature for each motor, and nothing changes;
+                or the tick is over, and only the motors' status does.
+        """
+        if temperature.shape != self._is_hot.shape:
+            raise BadInput(
+                f"temperatures have shape {temperature.shape}; give "
+                f"{self._is_hot.shape}, one a motor."
+            )
+        has_failed = ~np.isfinite(temperature)
+        self.failed_readings += int(np.count_nonzero(has_failed))
+        self._failures = np.where(has_failed, self._failures + 1, 0)
+        limit = np.where(self._is_hot, self.cfg.release_degc, self.cfg.onset_degc)
+        is_hot = np.where(has_failed, self._is_hot, temperature >= limit)
+        self._is_hot = is_hot | (self._failures > self.cfg.failures_borne)
+        hot = (self._leaves[motor] for motor in np.flatnonzero(self._is_hot))
+        self._owner.occupy({leaf: self._occupation for leaf in hot if leaf}, tick)

@@ -1,0 +1,188 @@
+"""Which devices a resource commands, read from the robot's data (RM-2, RM-3).
+
+    leaf -> device -> motor             -> its joints: their set-points
+                   -> joints and groups -> their torque limits (stiffness)
+                   -> LED groups        -> their colours
+                   -> loudspeakers      -> what is heard
+
+A joint takes its set-point from one leaf at most, and its stiffness from one leaf at
+most, as an LED group does its colours: else two owners could command it at once
+(RM-14). All loudspeakers are one leaf: a robot says one thing at a time.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import BadInput, LedGroup, Robot, Speaker, UnknownName
+from models.resources import Device, DeviceKind, ResourceNode
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointLeaf:
+    """A resource that commands joints."""
+
+    name: str
+    kind: DeviceKind
+    """MOTOR: their set-points; STIFFNESS: their torque limits."""
+    joints: NDArray[np.intp]
+    """(n,) places in every joint array: of a motor its leading joint first, then those
+    that it moves too; of a stiffness leaf rising."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedLeaf:
+    """A resource that commands LEDs."""
+
+    name: str
+    groups: tuple[LedGroup, ...]
+    """They take the same colours."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeakerLeaf:
+    """The resource that commands the loudspeakers."""
+
+    name: str
+    speakers: tuple[Speaker, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceMap:
+    """The leaves of a robot that command something on it."""
+
+    joint_leaves: tuple[JointLeaf, ...]
+    led_leaves: tuple[LedLeaf, ...] = ()
+    speaker_leaf: SpeakerLeaf | None = None
+
+    def of_kind(self, kind: DeviceKind) -> tuple[JointLeaf, ...]:
+        """Return the leaves that command joints in one way."""
+        return tuple(leaf for leaf in self.joint_leaves if leaf.kind is kind)
+
+
+def map_devices(root: ResourceNode, robot: Robot) -> DeviceMap:
+    """Find the joints, LEDs and loudspeakers of every leaf.
+
+    Raises:
+        UnknownName: a device names what the robot has not.
+        BadInput: a device would obey two leaves, or a composite commands one.
+    """
+    joint_leaves: list[JointLeaf] = []
+    led_leaves: list[LedLeaf] = []
+    speaker_leaves: list[SpeakerLeaf] = []
+    for node, device in _devices(root):
+        if device.kind is DeviceKind.MOTOR:
+            joints = _joints_of_motor(node.name, device.names, robot)
+        elif device.kind is DeviceKind.STIFFNESS:
+            joints = _joints_of_groups(device.names, robot)
+        elif device.kind is DeviceKind.LEDS:
+            groups = _named("LED group", device.names, robot.leds, robot)
+            led_leaves.append(LedLeaf(name=node.name, groups=groups))
+            continue
+        else:
+            speakers = _named("Loudspeaker", device.names, robot.speakers, robot)
+            speaker_leaves.append(SpeakerLeaf(name=node.name, speakers=speakers))
+            continue
+        places = np.array(joints, dtype=np.intp)
+        places.setflags(write=False)
+        joint_leaves.append(JointLeaf(name=node.name, kind=device.kind, joints=places))
+    _check_one_leaf_a_joint(joint_leaves, robot)
+    _check_one_leaf_a_light(led_leaves)
+    return DeviceMap(
+        joint_leaves=tuple(joint_leaves),
+        led_leaves=tuple(led_leaves),
+        speaker_leaf=_the_only(speaker_leaves),
+    )
+
+
+def _devices(root: ResourceNode) -> Iterator[tuple[ResourceNode, Device]]:
+    for node in root.walk():
+        if node.device is None:
+            continue
+        if node.children:
+            raise BadInput(
+                f"resource {node.name!r} is a composite and commands a device; only a "
+                "leaf may: move the device to one."
+            )
+        yield node, node.device
+
+
+def _joints_of_motor(leaf: str, names: tuple[str, ...], robot: Robot) -> list[int]:
+    if len(names) != 1:
+        raise BadInput(
+            f"resource {leaf!r} commands the motors {', '.join(names) or 'none'}; give "
+            "one motor a leaf, and put the leaves under a composite."
+        )
+    motors = {motor.name: motor.joints for motor in robot.motors}
+    if names[0] not in motors:
+        raise UnknownName("Motor", names[0], motors, f"robot {robot.name!r}")
+    return [robot.joint_index(joint) for joint in motors[names[0]]]
+
+
+def _joints_of_groups(names: Iterable[str], robot: Robot) -> list[int]:
+    joints: set[int] = set()
+    for name in names:
+        if name in robot.groups:
+            joints.update(robot.joint_index(joint) for joint in robot.groups[name])
+        elif name in robot.joint_names:
+            joints.add(robot.joint_index(name))
+        else:
+            known = (*robot.groups, *robot.joint_names)
+            where = f"robot {robot.name!r}"
+            raise UnknownName("Joint or joint group", name, known, where)
+    return sorted(joints)
+
+
+class _HasName(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Part = TypeVar("_Part", bound=_HasName)
+
+
+def _named(
+    kind: str, names: Iterable[str], parts: Iterable[_Part], robot: Robot
+) -> tuple[_Part, ...]:
+    known = {part.name: part for part in parts}
+    for name in names:
+        if name not in known:
+            raise UnknownName(kind, name, known, f"robot {robot.name!r}")
+    return tuple(known[name] for name in names)
+
+
+def _check_one_leaf_a_joint(leaves: Iterable[JointLeaf], robot: Robot) -> None:
+    commanded: dict[tuple[DeviceKind, int], str] = {}
+    for leaf in leaves:
+        for joint in leaf.joints.tolist():
+            first = commanded.setdefault((leaf.kind, joint), leaf.name)
+            if first != leaf.name:
+                raise BadInput(
+                    f"joint {robot.joint_names[joint]!r} would obey two resources, "
+                    f"{first!r} and {leaf.name!r} ({leaf.kind}); name its device in "
+                    "one of them."
+                )
+
+
+def _check_one_leaf_a_light(leaves: Iterable[LedLeaf]) -> None:
+    commanded: dict[str, str] = {}
+    for leaf in leaves:
+        for group in leaf.groups:
+            first = commanded.setdefault(group.name, leaf.name)
+            if first != leaf.name:
+                raise BadInput(
+                    f"LED group {group.name!r} would obey two resources, {first!r} and "
+                    f"{leaf.name!r}; name it in one of them."
+                )
+
+
+def _the_only(leaves: Sequence[SpeakerLeaf]) -> SpeakerLeaf | None:
+    if len(leaves) > 1:
+        raise BadInput(
+            f"loudspeakers obey {' and '.join(repr(leaf.name) for leaf in leaves)}, "
+            "but the robot takes one sound at a time; name them all in one resource."
+        )
+    return leaves[0] if leaves else None

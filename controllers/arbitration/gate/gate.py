@@ -1,0 +1,369 @@
+"""The gate: no device is written but by a command with a valid token (AR-10 to AR-12).
+
+    behaviour -- token, leaf, value --> submit --> slot --> flush --> robot.write
+
+A command is tested twice: when it is submitted, so that its sender is told at once, and
+in `flush`, in the same step as the one write of the slot, so that a token that died in
+between actuates nothing (I-11).
+
+    gate = Gate(ledger, robot)
+    gate.submit(token, "HeadYaw", 0.3)  # None, or why not
+    ledger.advance(tick)
+    gate.flush(tick)  # once a device slot, before the robot moves on
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.events import Rejected
+from controllers.arbitration.gate.device_map import DeviceMap, map_devices
+from controllers.arbitration.gate.outputs import Outputs, PresentTargets
+from controllers.arbitration.gate.safety import LimpMotors, Safety
+from controllers.arbitration.gate.shifts import Shifts
+from controllers.arbitration.gate.slot import (
+    Batch,
+    GateTrace,
+    Line,
+    RequiredRights,
+    Slot,
+    check_batch,
+    check_once,
+)
+from controllers.arbitration.gate.writers import NoDevice, Value, make_writers
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import check_tick
+from controllers.arbitration.tokens import Refusal, Token
+from controllers.interface.robot_interface import (
+    RobotInterface,
+    check_shift,
+    check_stiffness,
+    check_target,
+)
+from models import BadInput
+from models.resources import DeviceKind
+from models.values import short
+
+FloatArray = NDArray[np.float64]
+
+
+class Gate:
+    """The only one who writes to a robot.
+
+    In a slot each leaf takes one command: a later one of the same token replaces the
+    earlier, which is then neither executed nor rejected. So a command leads to at most
+    one write, and each value written has exactly one command (I-14). Beside those the
+    gate writes on its own: a safe set-point where authority was lost, the encoder's
+    angle where a motor is limp, and a stiffness where an effort cap came or went.
+
+    Single-threaded, as the ledger is: with real threads hold the ledger's lock around
+    every call.
+    """
+
+    def __init__(
+        self, ledger: Ledger, robot: RobotInterface, devices: DeviceMap | None = None
+    ) -> None:
+        """Take over a robot.
+
+        Args:
+            ledger: says who may command what.
+            robot: nobody else writes to it from now on.
+            devices: what the leaves command; None takes it from the robot's data.
+
+        Raises:
+            BadInput: the robot's data are at odds with themselves, or it has a gate of
+                this ledger already.
+            UnknownName: a leaf with a device is not in the ledger.
+        """
+        ledger.claim(robot)
+        self._ledger = ledger
+        self._robot = robot
+        self._authorise = ledger.authorise
+        self._quiet = ledger.quiet()
+        self._listeners = ledger.listeners
+        self._trace = GateTrace(ledger)
+        self._outputs = Outputs(robot.robot, robot.read())
+        if devices is None:
+            devices = map_devices(robot.robot.resources, robot.robot)
+        writers = make_writers(devices, self._outputs, ledger.cfg.tick_s)
+        self._lines = {name: Line(name, writer) for name, writer in writers.items()}
+        for name in writers:
+            ledger.effort_cap(name)
+        motors = devices.of_kind(DeviceKind.MOTOR)
+        _check_limits(ledger, devices)
+        self._motors = tuple(self._lines[leaf.name] for leaf in motors)
+        self._leads = tuple(int(leaf.joints[0]) for leaf in motors)
+        self._limp = LimpMotors(self._motors, self._outputs, robot)
+        self.present = PresentTargets(self._outputs, motors)
+        """Leaf of a motor to its set-point in force, without shift, in rad; it follows
+        each flush."""
+        limits = devices.of_kind(DeviceKind.STIFFNESS)
+        self._limits = tuple(self._lines[leaf.name] for leaf in limits)
+        self._limited = tuple(leaf.joints for leaf in limits)
+        self._slot = Slot(ledger, self._trace)
+        self._shifts = Shifts(ledger, self._outputs, self._slot, self._motors)
+        with_joints = tuple(x for x in self._lines.values() if x.writer.joints)
+        self._safety = Safety(
+            ledger, robot, self._outputs, self._slot, self._shifts, with_joints
+        )
+
+    @property
+    def shift(self) -> FloatArray:
+        """(n_joints,) in force on top of the set-points, in rad; not to be changed."""
+        return self._outputs.shift_in_force
+
+    def may_shift(self, token: Token | None) -> NDArray[np.bool_]:
+        """Return whether a token may shift each joint now, (n_joints,)."""
+        return self._shifts.may_move(token)
+
+    # -- the slot fills ---------------------------------------------------------------
+
+    def submit(
+        self, token: Token | None, leaf: str, value: Value | None = None
+    ) -> Rejected | None:
+        """Accept a command into the slot, or refuse it now with the reason (I-15).
+
+        Args:
+            token: proof of a reservation that covers the leaf.
+            leaf: a motor, a stiffness, LEDs, the loudspeakers, or a leaf without a
+                device.
+            value: for a motor an angle in rad; for a stiffness one number in [0, 1], or
+                an array (n,) in the order of its joints; for LEDs a `LedSetting`; for
+                loudspeakers a `SoundChunk` of at most one slot; None without a device.
+
+        Returns:
+            None when it is accepted; `flush` may still reject it.
+
+        Raises:
+            UnknownName: there is no such leaf.
+            BadInput: the value is of the wrong shape, not finite, or out of range.
+        """
+        line = self._lines.get(leaf) if type(leaf) is str else None
+        if line is None:
+            line = self._line(leaf)
+        value = line.writer.accept(value)
+        reason = self._authorise(token, line.name)  # a leaf may be a liar
+        if reason is None and token is not None and not self._listeners:
+            self._slot.take(line, token, value, None)  # of which nobody is told
+            return None
+        with self._quiet:
+            if reason is not None or token is None:
+                reason = reason or Refusal.NO_TOKEN
+                return self._trace.refused(token, line.name, reason)
+            self._slot.take(line, token, value, None)
+        return None
+
+    def submit_all(
+        self, token: Token | None, values: Mapping[str, Value | None]
+    ) -> Rejected | None:
+        """Accept commands for several leaves, all or none, and write them so.
+
+        Of a refused group only the first refused leaf, by name, is a command.
+
+        Args:
+            token: proof of a reservation that covers every leaf.
+            values: leaf to value, as `submit` takes it.
+
+        Raises:
+            UnknownName: there is no such leaf.
+            BadInput: a value is of the wrong shape, not finite, or out of range.
+        """
+        return self.submit_together([(token, values)]).refused
+
+    def submit_together(
+        self,
+        parts: Sequence[tuple[Token | None, Mapping[str, Value | None]]],
+        rights: RequiredRights = (),
+    ) -> Batch:
+        """Accept commands of several tokens, all or none, and write them so.
+
+        They stand or fall together in `flush` as well: the batch says there whether
+        they were written. Of refused ones only the first refused leaf is a command.
+
+        Args:
+            parts: token, and leaf to value as `submit` takes it. No leaf stands in two
+                of them.
+            rights: tokens and leaves that they have to cover as well, in `flush` too,
+                though nothing is commanded by them in this slot.
+
+        Returns:
+            The batch; once it is broken, `why` says by what. Up to the flush its sender
+            may break it, so that none is written.
+
+        Raises:
+            UnknownName: there is no such leaf.
+            BadInput: a value is of the wrong shape, not finite, or out of range, or a
+                leaf stands in two parts.
+        """
+        check_batch(parts, rights)
+        commands = []
+        for token, values in parts:
+            for leaf in sorted(values):
+                line = self._line(leaf)
+                commands.append((token, line, line.writer.accept(values[leaf])))
+        if len(parts) > 1:
+            check_once([line.name for _, line, _ in commands])
+        with self._quiet:
+            return self._slot.take_all(commands, rights)
+
+    def submit_set_points(
+        self, token: Token | None, target: FloatArray
+    ) -> Rejected | None:
+        """Accept set-points for every motor of the robot, all or none.
+
+        Args:
+            token: proof of a reservation that covers every motor.
+            target: (n_joints,) in rad. Joints on one motor obey the leading one.
+
+        Raises:
+            BadInput: a value is of the wrong shape, not finite, or out of range.
+        """
+        angles = check_target(target, self._outputs.robot).tolist()
+        values = [angles[joint] for joint in self._leads]
+        return self._submit_all(token, self._motors, values)
+
+    def submit_stiffness(
+        self, token: Token | None, stiffness: FloatArray
+    ) -> Rejected | None:
+        """Accept a stiffness for every joint that has one, all or none.
+
+        Args:
+            token: proof of a reservation that covers every stiffness leaf.
+            stiffness: (n_joints,) in [0, 1].
+
+        Raises:
+            BadInput: a value is of the wrong shape, not finite, or out of range.
+        """
+        stiffness = check_stiffness(stiffness, self._outputs.robot)
+        values = [stiffness[joints] for joints in self._limited]
+        return self._submit_all(token, self._limits, values)
+
+    def submit_shift(self, token: Token | None, shift: FloatArray) -> Rejected | None:
+        """Accept a shift of the set-points, or refuse it now with the reason (I-14).
+
+        What behaviours commanded stays in force, and goes out with the shift on top. A
+        motor is moved where the token covers it, or its holder allows it
+        (`Ledger.allow_shift`), as it does the stiffness controller that is entrusted;
+        each is a command of its own. Others keep the shift that they have, and it is
+        refused where that is another one than asked. A shift leaves with the right to
+        it, at `LEAVING_RATE`, so that the joint ends where it was commanded to be.
+
+        Args:
+            token: proof of a reservation.
+            shift: (n_joints,) in rad. Joints on one motor obey the leading one.
+
+        Returns:
+            None when all is accepted, else the first refusal; `flush` may still reject.
+
+        Raises:
+            BadInput: it is of the wrong shape, not finite, or beyond half a turn.
+        """
+        shift = check_shift(shift, self._outputs.robot)
+        with self._quiet:
+            return self._shifts.take(token, shift)
+
+    # -- the slot goes out ------------------------------------------------------------
+
+    def flush(self, tick: int) -> tuple[Rejected, ...]:
+        """Test every command of the slot again and write those that hold, at once.
+
+        Then motors whose last commander lost them, and that nobody commands in this
+        slot, get their safe set-point (`safe_set_points`); a stiffness stays as it was
+        commanded last, and that of a motor which a virtual owner has is nobody's to
+        command who is not entrusted. Effort caps bound the stiffness as long as they
+        stand. The set-point of a motor without any stiffness follows its encoder
+        (`limp_motors`).
+        A shift of the set-points is put on top (`submit_shift`).
+
+        Args:
+            tick: now, to which the ledger was advanced.
+
+        Returns:
+            Those that were accepted into the slot and are refused now.
+
+        Raises:
+            BadInput: the ledger stands at another tick, so that it does not know yet
+                which tokens have expired.
+        """
+        check_tick(tick)
+        if tick != self._ledger.tick:
+            raise BadInput(
+                f"flush at tick {tick}, but the ledger stands at {self._ledger.tick}; "
+                "advance the ledger to this tick first."
+            )
+        with self._quiet:  # listeners may command, release, flush in answer
+            self._outputs.begin()
+            holding, rejected = self._slot.test_again()
+            written = self._slot.put(holding)
+            left_out = self._leave_out_frozen(written)
+            lost = self._safety.put(written)
+            rejected += self._shifts.put()
+            self._limp.follow(written)
+            command = self._outputs.command()
+            if command is not None:
+                self._robot.write(command)
+                self._outputs.keep()
+            self._safety.keep(lost)
+            self._shifts.keep()
+            for line, token in written.items() if self._trace.is_read() else ():
+                if line in left_out:
+                    self._trace.left_out(line.command, left_out[line])
+                self._trace.executed(line.command, token, line.name)
+            if lost:
+                self._trace.made_safe(line.name for line in lost)
+            return tuple(rejected)
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _submit_all(
+        self,
+        token: Token | None,
+        lines: Sequence[Line],
+        values: Sequence[Value | None],
+    ) -> Rejected | None:
+        commands = list(zip(repeat(token), lines, values))
+        with self._quiet:
+            return self._slot.take_all(commands).refused
+
+    def _leave_out_frozen(
+        self, written: Mapping[Line, Token]
+    ) -> dict[Line, tuple[str, ...]]:
+        """Keep the torque limit of motors that are not for who commands it (I-22)."""
+        left_out = {}
+        for line in self._limits:
+            token = written.get(line)
+            motors = () if token is None else self._ledger.left_out(token, line.name)
+            if motors:
+                left_out[line] = motors
+                lines = [self._lines[name] for name in motors if name in self._lines]
+                joints = [joint for one in lines for joint in one.writer.joints]
+                self._outputs.keep_stiffness(joints)
+        return left_out
+
+    def _line(self, leaf: str) -> Line:
+        """Return the line of a leaf: of one without a device, one for this use."""
+        try:
+            line = self._lines.get(leaf)
+        except TypeError:
+            line = None
+        if line is not None:
+            return line
+        if not isinstance(leaf, str):
+            raise BadInput(f"a leaf is {short(leaf)}; give its name, a text.")
+        self._authorise(None, leaf)  # does it exist?
+        return Line(leaf, NoDevice(leaf))
+
+
+def _check_limits(ledger: Ledger, devices: DeviceMap) -> None:
+    """Refuse a tree in which a motor's torque limit is not known to be a part of it."""
+    for limit in devices.of_kind(DeviceKind.STIFFNESS):
+        known = ledger.tree.limits.get(limit.name, ())
+        for motor in devices.of_kind(DeviceKind.MOTOR):
+            if motor.name not in known and np.isin(motor.joints, limit.joints).any():
+                raise BadInput(
+                    f"resource {limit.name!r} limits the torque of {motor.name!r}, "
+                    "but its device does not say whose joints it limits; fill "
+                    "`Device.joints` of both, as loading a robot does."
+                )

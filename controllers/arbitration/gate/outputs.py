@@ -1,0 +1,231 @@
+"""What is in force on a robot, and what the gate's slot makes of it.
+
+The set-point of a joint that nobody commands any more: hold where it is.
+
+    q* = clip(q*_in_force, q - a, q + a),   a = effort_limit / kp + encoder_step
+
+a is the lag at which the servo, τ = kp (q* - q), already gives all that stiffness 1
+allows. Clipping to it changes no torque, so a leg that carries weight does not sag. It
+is 1 to 2 degrees on a NAO, so a joint on its way stops near where it is. The set-point
+then stands still: the commanded velocity is zero.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.gate.device_map import JointLeaf
+from controllers.interface.robot_interface import (
+    Command,
+    LedSetting,
+    Observation,
+    SoundChunk,
+)
+from models import Robot
+
+FloatArray = NDArray[np.float64]
+
+
+def holding_lags(robot: Robot) -> FloatArray:
+    """Return the largest lag a of each joint's set-point, (n_joints,) in rad.
+
+    Source of effort limits and gains: the robot's joint table. One encoder step is
+    added, as the measured angle is a whole number of them.
+    """
+    return np.array(
+        [joint.effort_limit / joint.kp + joint.encoder_step for joint in robot.joints]
+    )
+
+
+def hold(
+    in_force: float, measured: float, lag: float, lower: float, upper: float
+) -> float:
+    """Return the set-point that holds a joint where it is, in rad.
+
+    Args:
+        in_force: set-point so far, in rad.
+        measured: angle of the joint by its encoder, in rad.
+        lag: largest distance between the two that is left, in rad.
+        lower: lowest set-point that the joint accepts, in rad.
+        upper: highest one, in rad. An encoder may read a little beyond either.
+    """
+    near = min(max(in_force, measured - lag), measured + lag)
+    return min(max(near, lower), upper)
+
+
+class Outputs:
+    """What is in force on the robot, and what this slot makes of it.
+
+    The gate is the robot's only writer, so it need not read back. `begin`, then the
+    writers change `target`, `stiffness`, `leds` and `sound`, then `command`; `keep`
+    once that is written. Arrays that went to a robot are never changed afterwards.
+
+    Set-points here are those of the posture. What goes out has the `shift` of the
+    stiffness controller on top.
+    """
+
+    __slots__ = (
+        "_cap",
+        "_limp",
+        "_shift",
+        "_stiffness",
+        "_target",
+        "cap",
+        "lags",
+        "leds",
+        "moves",
+        "robot",
+        "shift",
+        "sound",
+        "stiffens",
+        "stiffness",
+        "target",
+    )
+
+    def __init__(self, robot: Robot, observation: Observation) -> None:
+        """Take over what is in force.
+
+        Args:
+            robot: the description that the arrays follow.
+            observation: of the moment in which the gate becomes the only writer.
+        """
+        self.robot = robot
+        self.lags = holding_lags(robot)
+        self._target = observation.target
+        self._stiffness = observation.stiffness
+        self._cap = np.ones(len(robot.joints))
+        self._limp = _limp_joints(self._stiffness)
+        self._shift = np.zeros(len(robot.joints))
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a slot with what is in force."""
+        self.shift: FloatArray = self._shift
+        """(n_joints,) added to the set-points that go out, in rad; never changed in
+        place, and another one once a shift changes in this slot."""
+        self.target = self._target.copy()
+        """(n_joints,) set-points, in rad."""
+        self.stiffness = self._stiffness.copy()
+        """(n_joints,) as commanded, before the caps."""
+        self.cap = self._cap
+        """(n_joints,) largest stiffness that goes out, in [0, 1] (RM-43)."""
+        self.moves = False
+        """Whether a set-point goes out in this slot."""
+        self.stiffens = False
+        """Whether a stiffness does."""
+        self.leds: dict[str, LedSetting] | None = None
+        """LED group to what it fades to from this slot on."""
+        self.sound: SoundChunk | None = None
+        """What is heard in this slot."""
+
+    @property
+    def in_force(self) -> FloatArray:
+        """(n_joints,) set-points of the posture, in rad; not to be changed."""
+        return self._target
+
+    def limp(self) -> tuple[int, ...]:
+        """Return the joints without any stiffness from this slot on."""
+        if self.stiffens:
+            self._limp = _limp_joints(np.minimum(self.stiffness, self.cap))
+        return self._limp
+
+    def keep_stiffness(self, joints: Sequence[int]) -> None:
+        """Let joints have the stiffness that was commanded before this slot."""
+        where = list(joints)
+        self.stiffness[where] = self._stiffness[where]
+
+    def bound(self, cap: FloatArray) -> None:
+        """Let these caps hold from this slot on, (n_joints,) in [0, 1]."""
+        self.cap = cap
+        self.stiffens |= not np.array_equal(cap, self._cap)
+
+    def command(self) -> Command | None:
+        """Return what goes out, None if nothing does."""
+        moves = self.moves or self.shift is not self._shift
+        if not (moves or self.stiffens or self.leds or self.sound):
+            return None
+        return Command(
+            target=self._shifted() if moves else None,
+            stiffness=np.minimum(self.stiffness, self.cap) if self.stiffens else None,
+            leds=self.leds,
+            sound=self.sound,
+        )
+
+    @property
+    def shift_in_force(self) -> FloatArray:
+        """(n_joints,) shift that went out last, in rad; not to be changed."""
+        return self._shift
+
+    def set_shift(self, joints: Sequence[int], values: Sequence[float]) -> None:
+        """Let joints have this shift from this slot on, in rad."""
+        present = self.shift
+        if any(present[j] != value for j, value in zip(joints, values, strict=True)):
+            if present is self._shift:
+                present = self.shift = present.copy()
+            for joint, value in zip(joints, values, strict=True):
+                present[joint] = value
+
+    def lessen_shift(self, joints: Sequence[int], step: float) -> None:
+        """Bring the shift of joints nearer to none by at most a step, in rad."""
+        present = self.shift
+        self.set_shift(
+            joints, [float(x - np.clip(x, -step, step)) for x in present[list(joints)]]
+        )
+
+    def fold_shift(self, joints: Sequence[int]) -> None:
+        """Take the shift of joints into their set-points; what goes out stays."""
+        where = list(joints)
+        self.target[where] = self._shifted()[where]
+        self.set_shift(joints, [0.0] * len(where))
+        self.moves = True
+
+    def is_shifted(self, joints: Sequence[int]) -> bool:
+        """Whether one of the joints has a shift."""
+        return any(self.shift[joint] != 0.0 for joint in joints)
+
+    def _shifted(self) -> FloatArray:
+        """Return the set-points that go out, (n_joints,), within the joints' ranges."""
+        if not self.shift.any():
+            return self.target
+        robot = self.robot
+        return np.clip(self.target + self.shift, robot.lower, robot.upper)
+
+    def keep(self) -> None:
+        """Note that the command is in force."""
+        self._target = self.target
+        self._shift = self.shift
+        self._stiffness = self.stiffness
+        self._cap = self.cap
+
+
+def _limp_joints(stiffness: FloatArray) -> tuple[int, ...]:
+    """Return the places at which a stiffness is 0."""
+    return tuple(np.flatnonzero(stiffness == 0.0).tolist())
+
+
+class PresentTargets(Mapping[str, float]):
+    """Leaf of a motor to its set-point in force, in rad: what a motion starts from.
+
+    A read-only view of what the gate wrote last; joints on one motor obey the leading
+    one.
+    """
+
+    __slots__ = ("_leads", "_outputs")
+
+    def __init__(self, outputs: Outputs, motors: Sequence[JointLeaf]) -> None:
+        """Look at the outputs of a gate."""
+        self._outputs = outputs
+        self._leads = {leaf.name: int(leaf.joints[0]) for leaf in motors}
+
+    def __getitem__(self, leaf: str) -> float:
+        """Return the set-point of one motor's leaf, in rad."""
+        return float(self._outputs.in_force[self._leads[leaf]])
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the leaves."""
+        return iter(self._leads)
+
+    def __len__(self) -> int:
+        """Return the number of the leaves."""
+        return len(self._leads)

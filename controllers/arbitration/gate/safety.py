@@ -1,0 +1,171 @@
+"""What the gate has to do unasked: safe set-points, effort caps, limp motors.
+
+The set-points of motors without any stiffness go where the joints go. So an arm that hung
+down does not snap back to an old set-point when it is stiff again, and a motion begins
+from where it is.
+"""
+
+from collections.abc import Container, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.gate.outputs import Outputs
+from controllers.arbitration.gate.shifts import Shifts
+from controllers.arbitration.gate.slot import Line, Slot
+from controllers.arbitration.gate.writers import MotorWriter
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.interface.robot_interface import RobotInterface
+from models import UnknownName
+
+FloatArray = NDArray[np.float64]
+
+
+class Safety:
+    """Puts safe set-points and effort caps, where the ledger has changed."""
+
+    __slots__ = (
+        "_changes",
+        "_ledger",
+        "_lines",
+        "_outputs",
+        "_robot",
+        "_seen",
+        "_shifts",
+        "_slot",
+    )
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        robot: RobotInterface,
+        outputs: Outputs,
+        slot: Slot,
+        shifts: Shifts,
+        lines: Sequence[Line],
+    ) -> None:
+        """Watch lines.
+
+        Args:
+            ledger: says who lost what, and which caps stand.
+            robot: is read only where something was lost.
+            outputs: of the gate.
+            slot: of the gate.
+            shifts: of the gate: some end with what was lost.
+            lines: all that command joints.
+        """
+        self._shifts = shifts
+        self._ledger = ledger
+        self._robot = robot
+        self._outputs = outputs
+        self._slot = slot
+        self._lines = lines
+        self._changes = -1
+        self._seen = -1
+        """Count of the ledger's changes when its answers were kept: while it stays,
+        nobody loses anything and no cap changes."""
+
+    def put(self, written: Container[Line]) -> Sequence[Line]:
+        """Put safe values and effort caps; return the lines that were made safe.
+
+        Args:
+            written: lines with a command in this slot.
+        """
+        self._changes = self._ledger.changes
+        if self._changes == self._seen:
+            return ()
+        lines, outputs = self._lines, self._outputs
+        lost = without_authority(lines, written, self._slot)
+        lost += self._shifts.end(lost)
+        if lost:
+            observation = self._robot.read()
+            for line in lost:
+                line.writer.make_safe(observation)
+        outputs.bound(least_caps(lines, self._ledger, len(outputs.cap)))
+        return lost
+
+    def keep(self, lost: Iterable[Line]) -> None:
+        """Note that what was put is in force, safe values of the lost lines too."""
+        for line in lost:
+            line.commander = None
+        self._seen = self._changes
+
+
+def without_authority(
+    lines: Iterable[Line], written: Container[Line], slot: Slot
+) -> list[Line]:
+    """Return the lines whose last commander lost them, and that nobody commands now.
+
+    Args:
+        lines: those whose devices have a safe value.
+        written: those with a command in this slot: their tokens were just tested.
+        slot: asks the ledger.
+    """
+    return [
+        line
+        for line in lines
+        if line.commander is not None
+        and line not in written
+        and slot.reason(line.commander, line.name) is not None
+    ]
+
+
+def least_caps(lines: Iterable[Line], ledger: Ledger, n_joints: int) -> FloatArray:
+    """Return the largest stiffness of each joint, (n_joints,) in [0, 1] (RM-43).
+
+    Of the leaves that command a joint, its motor's and its stiffness's, the least cap
+    counts. A leaf that the ledger does not know any more caps nothing.
+    """
+    caps = np.ones(n_joints)
+    for line in lines:
+        try:
+            cap = ledger.effort_cap(line.name)
+        except UnknownName:
+            continue
+        if cap < 1.0:
+            joints = list(line.writer.joints)
+            caps[joints] = np.minimum(caps[joints], cap)
+    return caps
+
+
+class LimpMotors:
+    """Finds them when a stiffness changes; without any it costs nothing."""
+
+    __slots__ = ("_followers", "_limp", "_lines", "_outputs", "_robot")
+
+    def __init__(
+        self, lines: Sequence[Line], outputs: Outputs, robot: RobotInterface
+    ) -> None:
+        """Watch the lines of motors.
+
+        Args:
+            lines: of all motors.
+            outputs: of the gate.
+            robot: is read only while a joint is limp.
+        """
+        self._lines = lines
+        self._outputs = outputs
+        self._robot = robot
+        self._limp: tuple[int, ...] = ()
+        self._followers: list[tuple[Line, MotorWriter]] = []
+
+    def follow(self, written: Container[Line]) -> None:
+        """Put the encoders' angles as set-points of limp motors.
+
+        Args:
+            written: lines with a command in this slot, which they obey.
+        """
+        limp = self._outputs.limp()
+        if limp != self._limp:
+            self._limp = limp
+            self._followers = [
+                (line, line.writer)
+                for line in self._lines
+                if isinstance(line.writer, MotorWriter)
+                and not set(limp).isdisjoint(line.writer.joints)
+            ]
+        if self._followers:
+            observation = self._robot.read()
+            for line, writer in self._followers:
+                if line not in written:
+                    writer.follow(observation)

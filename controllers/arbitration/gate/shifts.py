@@ -1,0 +1,228 @@
+"""Shifts of the set-points: angles on top of what behaviours commanded.
+
+What was commanded stays in force, and goes out with the shift on top. A shift moves a
+joint: it needs the right to (`Ledger.authorise_shift`), when it comes, when it is
+written, and as long as it is in force. When that right ends the gate takes the shift
+back, at `LEAVING_RATE`, so that the joint ends where it was commanded to be; with a
+motor that nobody commands any more, or that is frozen, it is gone at once, and the
+motor holds where it is.
+"""
+
+from collections.abc import Container, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.events import Rejected
+from controllers.arbitration.gate.outputs import Outputs
+from controllers.arbitration.gate.slot import Line, Slot
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.tokens import Refusal, Token
+
+FloatArray = NDArray[np.float64]
+
+LEAVING_RATE = 1.0
+"""Speed at which a shift leaves whose right has ended, in rad/s: a slow gesture. In a
+slot of 10 ms that is less than a joint lags behind its set-point."""
+_OF_A_LEAF = (Refusal.NOT_COVERED, Refusal.FROZEN)
+"""Reasons that are one leaf's; any other is the token's."""
+
+
+class _Motor:
+    """The shift of one motor."""
+
+    __slots__ = ("by", "command", "joints", "line", "tested", "token", "values")
+
+    def __init__(self, line: Line) -> None:
+        """Begin without a shift."""
+        self.line = line
+        self.joints = line.writer.joints
+        self.by: Token | None = None
+        """Whose shift is in force."""
+        self.token: Token | None = None
+        """Of the shift that waits."""
+        self.values: list[float] = []
+        """That shift, in rad, for each joint."""
+        self.command = 0
+        """Its number."""
+        self.tested = 0
+        """Count of the ledger's changes when its token was tested."""
+
+
+class Shifts:
+    """The shifts of a device slot: `take`; then `end`, `put` and `keep` in `flush`."""
+
+    __slots__ = (
+        "_displaced",
+        "_done",
+        "_ended",
+        "_in_force",
+        "_leaving",
+        "_ledger",
+        "_motors",
+        "_outputs",
+        "_slot",
+        "_step",
+        "_trace",
+        "_waiting",
+    )
+
+    def __init__(
+        self, ledger: Ledger, outputs: Outputs, slot: Slot, lines: Iterable[Line]
+    ) -> None:
+        """Begin with none.
+
+        Args:
+            ledger: says who may shift what.
+            outputs: of the gate.
+            slot: of the gate.
+            lines: of all motors.
+        """
+        self._ledger = ledger
+        self._outputs = outputs
+        self._slot = slot
+        self._trace = slot.trace
+        self._motors = tuple(_Motor(line) for line in lines)
+        self._step = LEAVING_RATE * ledger.cfg.tick_s
+        self._waiting: list[_Motor] = []
+        self._displaced: list[Rejected] = []
+        self._in_force: dict[_Motor, None] = {}
+        """Those with a shift by somebody who may."""
+        self._leaving: dict[_Motor, None] = {}
+        """Those whose shift is taken back, step by step."""
+        self._done: list[tuple[_Motor, Token, int]] = []
+        """Put in this slot: motor, token, number of the command."""
+        self._ended: list[_Motor] = []
+        """Found in this slot to be in force no more."""
+
+    def may_move(self, token: Token | None) -> NDArray[np.bool_]:
+        """Return whether a token may shift each joint now, (n_joints,)."""
+        found = np.zeros(len(self._outputs.shift), dtype=np.bool_)
+        for motor in self._motors:
+            if self._reason(token, motor) is None:
+                found[list(motor.joints)] = True
+        return found
+
+    def take(self, token: Token | None, shift: FloatArray) -> Rejected | None:
+        """Take a shift (n_joints,) in rad for all motors that its token may move.
+
+        The others keep the shift that they have; where that is another one than asked
+        it is refused.
+
+        Returns:
+            The first refusal; None if there is none.
+        """
+        refused: Rejected | None = None
+        wanted, changes = shift.tolist(), self._ledger.changes
+        is_new = (shift != self._outputs.shift_in_force).tolist()
+        for motor in self._motors:
+            line, changed = motor.line, any(is_new[joint] for joint in motor.joints)
+            reason = self._reason(token, motor)
+            if reason is None and token is not None:
+                is_as_it_is = not changed and motor.by in (None, token)
+                if motor.token is not None or not is_as_it_is:
+                    if motor.token is None:
+                        self._waiting.append(motor)
+                    elif motor.token != token:
+                        self._displace(motor)
+                    motor.values = [wanted[joint] for joint in motor.joints]
+                    motor.token, motor.tested = token, changes
+                    motor.command = self._trace.commanded(
+                        token, line.name, is_shift=True
+                    )
+                continue
+            reason = reason or Refusal.NO_TOKEN
+            is_of_leaf = reason in _OF_A_LEAF
+            if changed or not is_of_leaf:
+                told = self._trace.refused(token, line.name, reason, is_shift=True)
+                refused = refused or told
+            if not is_of_leaf:
+                return refused
+        return refused
+
+    def end(self, lost: Container[Line]) -> list[Line]:
+        """Find shifts that nobody has a right to any more, before the safe is put.
+
+        Args:
+            lost: lines whose last commander lost them, and that nobody commands now.
+
+        Returns:
+            Lines besides these that nobody commands, and that had such a shift.
+        """
+        self._ended.clear()
+        still = []
+        for motor in (*self._in_force, *self._leaving):
+            if motor not in self._leaving:
+                if self._reason(motor.by, motor) is None:
+                    continue
+                self._ended.append(motor)
+            if motor.token is not None and self._reason(motor.token, motor) is None:
+                continue  # the one that waits takes its place
+            if motor.line in lost:
+                self._outputs.fold_shift(motor.joints)
+            elif motor.line.commander is None:
+                self._outputs.fold_shift(motor.joints)
+                still.append(motor.line)
+        return still
+
+    def put(self) -> list[Rejected]:
+        """Put the shifts that wait and still hold, and let others leave."""
+        self._done.clear()
+        if not (self._waiting or self._leaving or self._ended):
+            return []
+        rejected, self._displaced = self._displaced, []
+        waiting, self._waiting = self._waiting, []
+        for motor in waiting:
+            token, motor.token = motor.token, None
+            reason = None
+            if motor.tested != self._ledger.changes:
+                reason = self._reason(token, motor)
+            if reason is None and token is not None:
+                self._outputs.set_shift(motor.joints, motor.values)
+                self._done.append((motor, token, motor.command))
+            elif reason is not None:
+                rejected.append(
+                    self._trace.rejected(motor.command, token, motor.line.name, reason)
+                )
+        ruled = {motor for motor, _, _ in self._done}
+        for motor in (*self._leaving, *self._ended):
+            if motor not in ruled:
+                self._outputs.lessen_shift(motor.joints, self._step)
+        return rejected
+
+    def keep(self) -> None:
+        """Note that what was put is in force, and tell."""
+        if not (self._done or self._ended or self._leaving):
+            return
+        in_force, leaving, outputs = self._in_force, self._leaving, self._outputs
+        is_read = self._trace.is_read()
+        for motor in self._ended:
+            motor.by = None
+            in_force.pop(motor, None)
+            leaving[motor] = None
+        for motor, token, command in self._done:
+            leaving.pop(motor, None)
+            motor.by = token
+            in_force[motor] = None
+            if is_read:
+                self._trace.executed(command, token, motor.line.name)
+        self._trace.unshifted([m.line.name for m in self._ended if m in leaving])
+        for motor in tuple(leaving):
+            if not outputs.is_shifted(motor.joints):
+                del leaving[motor]
+        self._ended.clear()
+        self._done.clear()
+
+    def _displace(self, motor: _Motor) -> None:
+        """End the shift that waits: silently if its token still holds, else rejected.
+
+        So it is with the commands of a slot.
+        """
+        token, line = motor.token, motor.line
+        reason = self._reason(token, motor)
+        if reason is not None:
+            told = self._trace.rejected(motor.command, token, line.name, reason)
+            self._displaced.append(told)
+
+    def _reason(self, token: Token | None, motor: _Motor) -> Refusal | None:
+        return self._slot.reason(token, motor.line.name, is_shift=True)

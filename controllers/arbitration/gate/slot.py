@@ -1,0 +1,367 @@
+"""The commands of one device slot, between their submission and the one write.
+
+A slot is tested as a whole, then put: nothing is put before all are tested, so a batch
+of commands is written together or not at all. Every command that came, and how it ended,
+is told; commands are numbered in the order in which they come to all gates of a ledger.
+Where nobody listens no event is made.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from controllers.arbitration.events import (
+    Commanded,
+    Event,
+    Executed,
+    LeftOut,
+    MadeSafe,
+    Rejected,
+    Unshifted,
+)
+from controllers.arbitration.gate.writers import DeviceWriter, Value
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.tokens import Refusal, Token
+from models import BadInput, UnknownName
+from models.values import short
+
+RequiredRights = Sequence[tuple[Token | None, Sequence[str]]]
+"""Tokens, and the leaves that each has to cover."""
+
+
+class Batch:
+    """Commands that are written together or not at all."""
+
+    __slots__ = ("is_broken", "refused", "rights", "tested", "why")
+
+    def __init__(self, rights: RequiredRights = ()) -> None:
+        """Begin whole.
+
+        Args:
+            rights: that have to hold too, though nothing is commanded by them.
+        """
+        self.rights = rights
+        self.tested = 0
+        """Count of the ledger's changes when they were tested."""
+        self.is_broken = False
+        """Whether one of them was refused: then none of them is written."""
+        self.refused: Rejected | None = None
+        """The command, or the use of a right, that was refused; None: none was."""
+        self.why = ""
+        """Which leaf broke it, and the reason; empty as long as none has."""
+
+    def break_by(self, rejected: Rejected) -> None:
+        """Let none of them be written; the first refusal stays the reason."""
+        self.refused = self.refused or rejected
+        self.is_broken = True
+        self.why = self.why or f"{rejected.resource}: {rejected.reason}"
+
+
+def check_batch(parts: object, rights: object) -> None:
+    """Refuse what is no batch before anything of it is taken.
+
+    Raises:
+        BadInput: a part is no token with values by leaf, a right no token with leaves.
+    """
+    for part in _pairs(parts, "parts", "(token, {leaf: value})"):
+        if not isinstance(part[1], Mapping) or not _are_texts(part[1]):
+            raise BadInput(
+                f"values of a batch are {short(part[1])}; give a mapping from the name "
+                "of each leaf to its value."
+            )
+    for right in _pairs(rights, "rights", "(token, leaves)"):
+        if not isinstance(right[1], Collection) or not _are_texts(right[1]):
+            raise BadInput(
+                f"leaves of a right are {short(right[1])}; give their names, a tuple."
+            )
+
+
+def _pairs(given: object, what: str, form: str) -> Sequence[tuple[object, object]]:
+    if isinstance(given, list | tuple) and all(
+        isinstance(pair, tuple) and len(pair) == 2 for pair in given
+    ):
+        return given
+    raise BadInput(
+        f"{what} of a batch are {short(given)}; give {form} of each, a list."
+    )
+
+
+def _are_texts(names: Collection[object]) -> bool:
+    return not isinstance(names, str | bytes) and all(
+        isinstance(name, str) for name in names
+    )
+
+
+def check_once(leaves: Sequence[str]) -> None:
+    """Refuse a leaf that stands twice in one batch.
+
+    Raises:
+        BadInput: one does.
+    """
+    if len(set(leaves)) == len(leaves):
+        return
+    twice = next(leaf for leaf, count in Counter(leaves).items() if count > 1)
+    raise BadInput(
+        f"leaf {twice!r} has two commands in one batch; give it one of them."
+    )
+
+
+class GateTrace:
+    """Tells the ledger's listeners of the commands of one gate."""
+
+    __slots__ = ("_ledger", "_listeners", "_tells_all")
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Tell on behalf of one gate."""
+        self._ledger = ledger
+        self._listeners = ledger.listeners
+        self._tells_all = ledger.cfg.tells_commands
+
+    def is_read(self) -> bool:
+        """Whether anybody is told of commands that are written."""
+        return self._tells_all and bool(self._listeners)
+
+    def commanded(
+        self,
+        token: Token | None,
+        leaf: str,
+        *,
+        is_refused: bool = False,
+        is_shift: bool = False,
+    ) -> int:
+        """Tell that a command has come; return its number."""
+        number = self._ledger.next_command()
+        if self._listeners and (self._tells_all or is_refused):
+            self._emit(
+                Commanded(
+                    tick=self._ledger.tick,
+                    command=number,
+                    token=None if token is None else token.id,
+                    is_genuine=self._ledger.is_genuine(token),
+                    resource=leaf,
+                    is_shift=is_shift,
+                )
+            )
+        return number
+
+    def refused(
+        self,
+        token: Token | None,
+        leaf: str,
+        reason: Refusal,
+        *,
+        is_shift: bool = False,
+    ) -> Rejected:
+        """Tell that a command has come and is refused at once."""
+        number = self.commanded(token, leaf, is_refused=True, is_shift=is_shift)
+        return self.rejected(number, token, leaf, reason)
+
+    def rejected(
+        self, command: int, token: Token | None, leaf: str, reason: Refusal
+    ) -> Rejected:
+        """Tell that a command is refused; return it for its sender."""
+        rejected = Rejected(
+            tick=self._ledger.tick,
+            command=command,
+            token=None if token is None else token.id,
+            resource=leaf,
+            reason=reason,
+        )
+        self._emit(rejected)
+        return rejected
+
+    def executed(self, command: int, token: Token, leaf: str) -> None:
+        """Tell that a command was written."""
+        tick = self._ledger.tick
+        self._emit(Executed(tick=tick, command=command, token=token.id, resource=leaf))
+
+    def left_out(self, command: int, motors: Iterable[str]) -> None:
+        """Tell that a limit, told next as written, is none of these motors'."""
+        tick, leaves = self._ledger.tick, tuple(sorted(motors))
+        self._emit(LeftOut(tick=tick, command=command, leaves=leaves))
+
+    def unshifted(self, leaves: Collection[str]) -> None:
+        """Tell that the shift of leaves is taken back."""
+        if leaves and self._listeners:
+            tick = self._ledger.tick
+            self._emit(Unshifted(tick=tick, leaves=tuple(sorted(leaves))))
+
+    def made_safe(self, leaves: Iterable[str]) -> None:
+        """Tell that leaves got their safe set-point."""
+        if self._listeners:
+            tick = self._ledger.tick
+            self._emit(MadeSafe(tick=tick, leaves=tuple(sorted(leaves))))
+
+    def _emit(self, event: Event) -> None:
+        self._ledger.tell(event)
+
+
+class Line:
+    """The way from one leaf to its device, with the command that waits."""
+
+    __slots__ = (
+        "batch",
+        "command",
+        "commander",
+        "name",
+        "tested",
+        "token",
+        "value",
+        "writer",
+    )
+
+    def __init__(self, name: str, writer: DeviceWriter) -> None:
+        """Begin with no command."""
+        self.name = name
+        self.writer = writer
+        self.token: Token | None = None
+        """Of the command that waits; None if none does."""
+        self.value: Value | None = None
+        self.command = 0
+        """Its number."""
+        self.tested = 0
+        """Count of the ledger's changes when its token was tested."""
+        self.batch: Batch | None = None
+        self.commander: Token | None = None
+        """Of the command written last; None once the device was made safe."""
+
+
+class Slot:
+    """At most one command a line; `take` them, then `test_again`, then `put`."""
+
+    __slots__ = ("_displaced", "_ledger", "_queue", "_watched", "trace")
+
+    def __init__(self, ledger: Ledger, trace: GateTrace) -> None:
+        """Begin empty."""
+        self._ledger = ledger
+        self.trace = trace
+        self._queue: list[Line] = []
+        self._displaced: list[Rejected] = []
+        self._watched: list[Batch] = []
+        """Batches with rights by which nothing is commanded."""
+
+    def take(
+        self, line: Line, token: Token, value: Value | None, batch: Batch | None
+    ) -> None:
+        """Take an authorised command, in place of an earlier one on its line.
+
+        The earlier one ends here: silently if its token still holds, else rejected.
+        """
+        before = line.token
+        if before is None:
+            self._queue.append(line)
+        elif before != token:
+            reason = self.reason(before, line.name)
+            if reason is not None:
+                self._displaced.append(self._reject(line, before, reason))
+        line.token = token
+        line.tested = self._ledger.changes
+        line.value = value
+        line.batch = batch
+        line.command = self.trace.commanded(token, line.name)
+
+    def take_all(
+        self,
+        commands: Sequence[tuple[Token | None, Line, Value | None]],
+        rights: RequiredRights = (),
+    ) -> Batch:
+        """Take commands with accepted values, all or none, once they are authorised.
+
+        Args:
+            commands: token, line and value of each.
+            rights: that have to hold too, now and once more before the slot is put.
+        """
+        authorise, take, batch = self._ledger.authorise, self.take, Batch(rights)
+        for token, line, _ in commands:
+            reason = authorise(token, line.name)
+            if reason is not None:
+                batch.break_by(self.trace.refused(token, line.name, reason))
+                return batch
+        if rights:
+            self._test_rights(batch)
+            self._watched.append(batch)
+            if batch.is_broken:
+                return batch
+        for token, line, value in commands:
+            if token is not None:  # which nobody authorises
+                take(line, token, value, batch)
+        return batch
+
+    def test_again(self) -> tuple[list[Line], list[Rejected]]:
+        """Empty the slot into lines whose token still holds, and what is refused.
+
+        The ledger is asked again unless it is as it was when the token was tested: then
+        that test is this one.
+        """
+        changes = self._ledger.changes
+        queue, self._queue = self._queue, []
+        rejected, self._displaced = self._displaced, []
+        holding = []
+        for line in queue:
+            if line.tested == changes:
+                holding.append(line)
+                continue
+            token = line.token
+            reason = self.reason(token, line.name)
+            if reason is None:
+                holding.append(line)
+            else:
+                rejected.append(self._reject(line, token, reason))
+                line.token = None
+        watched, self._watched = self._watched, []
+        for batch in watched:
+            if batch.tested != changes and not batch.is_broken:
+                refused = self._test_rights(batch)
+                if refused is not None:
+                    rejected.append(refused)
+        return holding, rejected
+
+    def put(self, holding: Iterable[Line]) -> dict[Line, Token]:
+        """Put the values into the robot's command; return the tokens behind them."""
+        written = {}
+        for line in holding:
+            token, line.token = line.token, None
+            if token is None or (line.batch is not None and line.batch.is_broken):
+                continue
+            line.writer.put(line.value)
+            line.commander = written[line] = token
+        return written
+
+    def reason(
+        self, token: Token | None, leaf: str, *, is_shift: bool = False
+    ) -> Refusal | None:
+        """Ask the ledger about a leaf that was known when its command came.
+
+        A leaf that is not known any more is covered by nobody; a token that ended says
+        so at any other leaf.
+        """
+        ledger = self._ledger
+        try:
+            if is_shift:
+                return ledger.authorise_shift(token, leaf)
+            return ledger.authorise(token, leaf)
+        except UnknownName:
+            others = [ledger.authorise(token, x) for x in ledger.tree.all_leaves[:1]]
+            ends = [x for x in others if x not in {None, Refusal.FROZEN}]
+            return ends[0] if ends else Refusal.NOT_COVERED
+
+    def _test_rights(self, batch: Batch) -> Rejected | None:
+        """Break a batch if one of its rights does not hold, and tell that as a refusal.
+
+        Of a batch that is broken already nothing more is told.
+        """
+        batch.tested = self._ledger.changes
+        for token, leaves in batch.rights:
+            for leaf in leaves:
+                reason = self.reason(token, leaf)
+                if reason is not None:
+                    refused = self.trace.refused(token, leaf, reason)
+                    batch.break_by(refused)
+                    return refused
+        return None
+
+    def _reject(self, line: Line, token: Token | None, reason: Refusal) -> Rejected:
+        """Refuse the command that waits on a line, and break its batch."""
+        rejected = self.trace.rejected(line.command, token, line.name, reason)
+        if line.batch is not None:
+            line.batch.break_by(rejected)
+        return rejected

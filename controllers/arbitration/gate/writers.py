@@ -1,0 +1,294 @@
+"""From an accepted value to the robot's command: one writer a resource.
+
+The gate asks a writer three things: is this value fit, put it into the slot's command,
+and make the device safe. A new kind of device is a new class here, its field in
+`Command`, and its line in `make_writers`; the gate does not change.
+
+What the writers of lights and sound ask of a value is the robot's own check. Neither has
+to be made safe: LEDs without a commander stay as they are told last, and a loudspeaker
+that gets no further chunk is silent from the next slot on.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.gate.device_map import (
+    DeviceMap,
+    JointLeaf,
+    LedLeaf,
+    SpeakerLeaf,
+)
+from controllers.arbitration.gate.outputs import Outputs, hold
+from controllers.interface.robot_interface import (
+    DEVICE_SLOT_S,
+    LedSetting,
+    Observation,
+    SoundChunk,
+    check_leds,
+    check_sound,
+)
+from models import BadInput
+from models.resources import DeviceKind
+from models.values import as_number, as_numbers, short
+
+
+class LedWriter:
+    """Colours of one or several LED groups: the same `LedSetting` for all of them."""
+
+    __slots__ = ("_groups", "_name", "_names", "_outputs", "joints")
+
+    def __init__(self, leaf: LedLeaf, outputs: Outputs) -> None:
+        """Command the LED groups of a leaf."""
+        self.joints: tuple[int, ...] = ()
+        self._name = leaf.name
+        self._groups = leaf.groups
+        self._names = tuple(group.name for group in leaf.groups)
+        self._outputs = outputs
+
+    def accept(self, value: object) -> LedSetting:
+        """Accept a setting with the channels of every group of the leaf."""
+        if not isinstance(value, LedSetting):
+            raise BadInput(
+                f"value of {self._name!r} is {short(value)}; give a LedSetting: "
+                "colours, and a time to fade."
+            )
+        for group in self._groups:
+            check_leds(value, group)
+        return value
+
+    def put(self, value: LedSetting) -> None:
+        """Let the groups fade from this slot on."""
+        outputs = self._outputs
+        if outputs.leds is None:
+            outputs.leds = {}
+        for name in self._names:
+            outputs.leds[name] = value
+
+    def make_safe(self, observation: Observation) -> None:
+        """Leave the LEDs as they were told last."""
+
+
+class SpeakerWriter:
+    """One slot of sound, a `SoundChunk`, for all loudspeakers."""
+
+    __slots__ = ("_name", "_outputs", "_slot_s", "_speakers", "joints")
+
+    def __init__(self, leaf: SpeakerLeaf, outputs: Outputs, slot_s: float) -> None:
+        """Command the loudspeakers, a chunk of at most `slot_s` at a time."""
+        self.joints: tuple[int, ...] = ()
+        self._name = leaf.name
+        self._speakers = leaf.speakers
+        self._slot_s = slot_s
+        self._outputs = outputs
+
+    def accept(self, value: object) -> SoundChunk:
+        """Accept a chunk that is over when the slot is, of a rate that is played."""
+        if not isinstance(value, SoundChunk):
+            raise BadInput(
+                f"value of {self._name!r} is {short(value)}; give a SoundChunk: "
+                "samples, their rate and a label."
+            )
+        check_sound(value, self._speakers)
+        most = self._slot_s * value.sample_rate_hz
+        if len(value.samples) - 1 >= most:  # a sample that has begun is played
+            raise BadInput(
+                f"sound {value.label!r} has {len(value.samples)} samples for one slot "
+                f"of {self._slot_s * 1e3:g} ms; give at most {_rounded_up(most)} and "
+                "the rest in the slots after it."
+            )
+        return value
+
+    def put(self, value: SoundChunk) -> None:
+        """Let it be heard in this slot."""
+        self._outputs.sound = value
+
+    def make_safe(self, observation: Observation) -> None:
+        """Do nothing: without a chunk there is no sound."""
+
+
+def _rounded_up(samples: float) -> int:
+    return -int(-samples // 1)
+
+
+FloatArray = NDArray[np.float64]
+Value = float | FloatArray | LedSetting | SoundChunk
+"""What a leaf takes: an angle, a stiffness, a colour of LEDs or a slot of sound."""
+
+
+class DeviceWriter(Protocol):
+    """Turns the values of one resource into a part of the robot's command."""
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """Places of the joints that it commands: those that an effort cap bounds."""
+
+    def accept(self, value: Value | None) -> Value | None:
+        """Return a value as it will be put; it is not changed from outside any more.
+
+        Raises:
+            BadInput: it is of the wrong shape, not finite, or out of range.
+        """
+
+    def put(self, value: Any) -> None:
+        """Put a value, as `accept` returned it, into the slot's command."""
+
+    def make_safe(self, observation: Observation) -> None:
+        """Put what is safe when nobody commands it any more."""
+
+
+class MotorWriter:
+    """Set-point of one motor: an angle in rad for all joints that it drives."""
+
+    __slots__ = ("_bounds", "_lag", "_name", "_outputs", "_place", "joints")
+
+    def __init__(self, leaf: JointLeaf, outputs: Outputs) -> None:
+        """Command the joints of a leaf; its motor's leading joint is the first."""
+        robot = outputs.robot
+        self.joints = tuple(leaf.joints.tolist())
+        lead = self.joints[0]
+        self._place = lead if len(self.joints) == 1 else leaf.joints
+        self._name = robot.joint_names[lead]
+        lower, upper = robot.lower[leaf.joints], robot.upper[leaf.joints]
+        self._bounds = float(lower.max()), float(upper.min())
+        self._lag = float(outputs.lags[leaf.joints].min())
+        self._outputs = outputs
+
+    def accept(self, value: Value | None) -> Value | None:
+        """Accept an angle in rad within the range of every joint of the motor."""
+        if type(value) is not float:
+            number = as_number(value)
+            if number is None:
+                raise BadInput(
+                    f"set-point of {self._name} is {short(value)}; give one angle in "
+                    "rad, for all joints of the motor."
+                )
+            value = number
+        lower, upper = self._bounds
+        if lower <= value <= upper:  # false for NaN
+            return value
+        raise BadInput(
+            f"set-point of {self._name} is {value:g} rad; accepted: {lower:g} to "
+            f"{upper:g} rad."
+        )
+
+    def put(self, value: Any) -> None:
+        """Set the angle of every joint of the motor."""
+        outputs = self._outputs
+        outputs.target[self._place] = value
+        outputs.moves = True
+
+    def make_safe(self, observation: Observation) -> None:
+        """Hold where it is; joints on one motor by the mean of their angles."""
+        in_force = float(self._outputs.target[self.joints[0]])
+        measured = self._measured(observation)
+        self.put(hold(in_force, measured, self._lag, *self._bounds))
+
+    def follow(self, observation: Observation) -> None:
+        """Put where it is: a joint without stiffness takes its set-point along."""
+        measured = self._measured(observation)
+        self.put(hold(measured, measured, 0.0, *self._bounds))
+
+    def _measured(self, observation: Observation) -> float:
+        """Return the set-point that with the shift is where the joints are, in rad."""
+        joints = list(self.joints)
+        return float((observation.q - self._outputs.shift)[joints].mean())
+
+
+class StiffnessWriter:
+    """Torque limits of joint groups: one stiffness in [0, 1], or one for each joint."""
+
+    __slots__ = ("_names", "_outputs", "_place", "joints")
+
+    def __init__(self, leaf: JointLeaf, outputs: Outputs) -> None:
+        """Command the joints of a leaf."""
+        self.joints = tuple(leaf.joints.tolist())
+        names = outputs.robot.joint_names
+        self._names = tuple(names[joint] for joint in self.joints)
+        whole = len(self.joints) == len(names)
+        self._place = slice(None) if whole else leaf.joints
+        self._outputs = outputs
+
+    def accept(self, value: Value | None) -> Value | None:
+        """Accept a number, or an array in the order of the joints, all in [0, 1]."""
+        values, n = as_numbers(value), len(self._names)
+        if values is None or values.shape not in {(), (n,)}:
+            what = (
+                f"is {short(value)}" if values is None else f"has shape {values.shape}"
+            )
+            raise BadInput(
+                f"stiffness {what}; give ({n},), one for each joint of the "
+                "resource, or one number for all."
+            )
+        if values.min() >= 0.0 and values.max() <= 1.0:  # false for NaN
+            return values
+        inside = np.broadcast_to((values >= 0.0) & (values <= 1.0), (n,))
+        bad = int(np.argmin(inside))
+        raise BadInput(
+            f"stiffness of {self._names[bad]} is {values.flat[bad % values.size]:g}; "
+            "accepted: 0 to 1."
+        )
+
+    def put(self, value: Any) -> None:
+        """Set the stiffness of the joints."""
+        outputs = self._outputs
+        outputs.stiffness[self._place] = value
+        outputs.stiffens = True
+
+    def make_safe(self, observation: Observation) -> None:
+        """Leave the stiffness as it was commanded last.
+
+        Less would let the robot sag, and more would heat it.
+        """
+        del observation
+
+
+class NoDevice:
+    """A resource that commands nothing here: its uses are authorised, that is all."""
+
+    __slots__ = ("_name", "joints")
+
+    def __init__(self, name: str) -> None:
+        """Stand for a resource such as a state, a rate or a ball."""
+        self._name = name
+        self.joints: tuple[int, ...] = ()
+
+    def accept(self, value: Value | None) -> Value | None:
+        """Accept no value at all."""
+        if value is not None:
+            raise BadInput(
+                f"resource {self._name!r} has no device; submit its use without a "
+                "value."
+            )
+        return None
+
+    def put(self, value: Any) -> None:
+        """Do nothing."""
+
+    def make_safe(self, observation: Observation) -> None:
+        """Do nothing."""
+
+
+def make_writers(
+    devices: DeviceMap, outputs: Outputs, slot_s: float = DEVICE_SLOT_S
+) -> dict[str, DeviceWriter]:
+    """Return the writer of every leaf that has a device.
+
+    Args:
+        devices: what the leaves command.
+        outputs: what the writers change.
+        slot_s: time between two writes to the robot, in s: the longest sound in one.
+    """
+    writers: dict[str, DeviceWriter] = {}
+    for leaf in devices.joint_leaves:
+        if leaf.kind is DeviceKind.MOTOR:
+            writers[leaf.name] = MotorWriter(leaf, outputs)
+        else:
+            writers[leaf.name] = StiffnessWriter(leaf, outputs)
+    for lights in devices.led_leaves:
+        writers[lights.name] = LedWriter(lights, outputs)
+    if devices.speaker_leaf is not None:
+        speaker = devices.speaker_leaf
+        writers[speaker.name] = SpeakerWriter(speaker, outputs, slot_s)
+    return writers

@@ -1,0 +1,158 @@
+"""Judges a trace, event by event, or as a whole."""
+
+import hashlib
+from collections.abc import Callable, Iterable
+
+from controllers.arbitration.events import Event, Opened, event_to_line
+from controllers.arbitration.invariants.device_access import (
+    CommandOutcomes,
+    DeviceRights,
+    Freezing,
+)
+from controllers.arbitration.invariants.losing import FairTaking, Losing, Promises
+from controllers.arbitration.invariants.ownership import (
+    Inheritance,
+    Ownership,
+    WholeGrants,
+)
+from controllers.arbitration.invariants.request_outcomes import (
+    Denial,
+    GoneOwners,
+    Outcomes,
+)
+from controllers.arbitration.invariants.trace_replay import (
+    Findings,
+    InvariantJudge,
+    TraceReplay,
+    Violation,
+)
+from controllers.arbitration.invariants.waiting import Deadlock, Loans, Queue, WakeUp
+from controllers.arbitration.invariants.well_formed import Naming, Notices, TokenIssue
+
+JUDGES: tuple[type[InvariantJudge], ...] = (
+    Naming,
+    Notices,
+    TokenIssue,
+    Ownership,
+    Inheritance,
+    WholeGrants,
+    Outcomes,
+    Denial,
+    Promises,
+    Queue,
+    WakeUp,
+    Loans,
+    FairTaking,
+    Losing,
+    GoneOwners,
+    Deadlock,
+    CommandOutcomes,
+    DeviceRights,
+    Freezing,
+)
+_Judging = Callable[[Event], Findings]
+
+
+class Checker:
+    """Follows a trace and collects what is wrong with it.
+
+    It may listen to a ledger, from the first event on:
+
+        checker = Checker()
+        ledger = Ledger(tree, listeners=[checker.see])
+        ...
+        assert not checker.finish()
+
+    It must see the first event, `Opened`; a second one is a restart, and what was held
+    and awaited before is void. An event costs some ten microseconds, however long the
+    trace and the queues are; only where many owners both hold and wait does the search
+    for circles grow with their number. Ended tokens are remembered for an epoch.
+    """
+
+    def __init__(self, judges: Iterable[type[InvariantJudge]] = JUDGES) -> None:
+        """Begin before the first event.
+
+        Args:
+            judges: the families of invariants to be kept.
+        """
+        self.violations: list[Violation] = []
+        self._kinds = tuple(judges)
+        self._replay = TraceReplay()
+        self._count = 0
+        self._begin()
+
+    def see(self, event: Event) -> None:
+        """Judge the next event."""
+        rules = self._rules.get(type(event)) or self._rules_for(type(event))
+        judging, looking_back = rules
+        self._replay.now = event.tick
+        for judge in judging:
+            self._note(judge(event), event.tick)
+        if isinstance(event, Opened) and self._count:
+            self._begin()
+        self._replay.apply(event)
+        for judge in looking_back:
+            self._note(judge(event), event.tick)
+        self._count += 1
+
+    def finish(self, *, is_over: bool = False) -> tuple[Violation, ...]:
+        """Return all that was wrong.
+
+        Args:
+            is_over: whether nothing more will happen, so that every request and every
+                command must have ended; False for a trace that merely stops.
+        """
+        if is_over:
+            for judge in self._judges:
+                self._note(judge.end(), self._replay.tick)
+        return tuple(self.violations)
+
+    def _begin(self) -> None:
+        self._judges = [kind(self._replay) for kind in self._kinds]
+        self._wanted = [rule for judge in self._judges for rule in judge.rules()]
+        self._rules: dict[type[Event], tuple[list[_Judging], list[_Judging]]] = {}
+
+    def _rules_for(self, event: type[Event]) -> tuple[list[_Judging], list[_Judging]]:
+        wanted = [rule for rule in self._wanted if issubclass(event, rule.event)]
+        found = (
+            [rule.judge for rule in wanted if rule.is_before],
+            [rule.judge for rule in wanted if not rule.is_before],
+        )
+        self._rules[event] = found
+        return found
+
+    def _note(self, findings: Findings, tick: int) -> None:
+        for invariant, sentence in findings:
+            self.violations.append(
+                Violation(
+                    invariant=invariant,
+                    tick=tick,
+                    sentence=sentence,
+                    index=self._count,
+                )
+            )
+
+
+def check(events: Iterable[Event], *, is_over: bool = False) -> tuple[Violation, ...]:
+    """Return all that is wrong with a trace.
+
+    Args:
+        events: from the `Opened` of its manager on.
+        is_over: whether nothing more happened after the last one.
+    """
+    checker = Checker()
+    for event in events:
+        checker.see(event)
+    return checker.finish(is_over=is_over)
+
+
+def trace_hash(events: Iterable[Event]) -> str:
+    """Return a number for a trace, in hexadecimal: equal traces have equal ones.
+
+    Two runs that differ only in the order of names must agree in it (I-5), and two with
+    the same calls as well. Secrets have no part in it.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for event in events:
+        digest.update(event_to_line(event).encode() + b"\n")
+    return digest.hexdigest()

@@ -1,0 +1,285 @@
+"""The three kinds of leaves: exclusive, cumulative, state.
+
+exclusive     one user, perhaps inside reservations of its ancestors: a stack
+cumulative    rates that sum to at most 100 %, counted in 1/100 %
+state         shared, and of a set only one is active
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import ClassVar
+
+from controllers.arbitration.manager.records import (
+    Leaf,
+    OwnerRecord,
+    Reservation,
+    Waiting,
+    Willing,
+)
+from controllers.arbitration.requests import FULL
+from models.resources import ResourceKind
+
+
+class ExclusiveLeaf(Leaf):
+    """A stack of reservations, each inside the one below; the top one may use.
+
+    The owner above is a descendant of the one below: what a parent has is open to its
+    children, and theirs alone while one of them has it (RM-26).
+    """
+
+    __slots__ = ("stack",)
+    kind: ClassVar[ResourceKind] = ResourceKind.EXCLUSIVE
+
+    def __init__(self, name: str) -> None:
+        """Begin free."""
+        super().__init__(name)
+        self.stack: list[Reservation] = []
+
+    def seated(self) -> Sequence[Reservation]:
+        """Return all that hold it, the innermost first."""
+        return self.stack[::-1]
+
+    def scope(self, owner: OwnerRecord) -> Reservation | None:
+        """Return the innermost reservation of an ancestor of `owner`."""
+        depth = self._scope_end(owner)
+        return self.stack[depth - 1] if depth else None
+
+    def has_scopes(self) -> bool:
+        """Whether who has it may have descendants that wait inside."""
+        return bool(self.stack) and bool(self.stack[0].owner.children)
+
+    def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
+        """Return all above the scope: the child is asked first, then upward."""
+        del share  # all of it
+        stack = self.stack
+        if not stack:
+            return ()
+        return stack[self._scope_end(owner) :][::-1]
+
+    def must_yield(
+        self, owner: OwnerRecord, share: int, is_willing: Willing
+    ) -> Sequence[Reservation] | None:
+        """Return all blockers if all are willing."""
+        if not self.stack:
+            return ()
+        blockers = self.blockers(owner, share)
+        return blockers if all(map(is_willing, blockers)) else None
+
+    def inside(self, reservation: Reservation) -> Sequence[Reservation]:
+        """Return all above a reservation, the innermost first."""
+        return self.stack[: self.stack.index(reservation) : -1]
+
+    def is_lent(self, reservation: Reservation) -> bool:
+        """Whether anybody is above a reservation."""
+        return self.stack[-1] is not reservation
+
+    def seat(self, reservation: Reservation, share: int) -> Reservation | None:
+        """Put a reservation on top."""
+        del share
+        below = self.stack[-1] if self.stack else None
+        self.stack.append(reservation)
+        return below
+
+    def unseat(self, reservation: Reservation) -> None:
+        """Take a reservation away, which is on top."""
+        if self.stack.pop() is not reservation:
+            raise AssertionError(f"{self.name}: the top of the stack is another one")
+
+    def may_be_next(self, waiting: Waiting) -> bool:
+        """Whether it is free, or authority may take it from who has it."""
+        return not self.stack or waiting.priority > self.stack[-1].priority
+
+    def _scope_end(self, owner: OwnerRecord) -> int:
+        """Return the height of the stack up to the scope of `owner`."""
+        stack = self.stack
+        for height in range(len(stack), 0, -1):
+            if stack[height - 1].is_open_to(owner):
+                return height
+        return 0
+
+
+@dataclass(slots=True)
+class _Seat:
+    share: int
+    within: Reservation | None
+    """The ancestor's reservation that this share comes out of."""
+    used: int = 0
+    """Sum of the shares that come out of this one."""
+    parts: dict[Reservation, None] = field(default_factory=dict)
+    """Those whose shares come out of this one, in the order of their grants."""
+
+
+class CumulativeLeaf(Leaf):
+    """Shares of one whole; a descendant's comes out of its ancestor's."""
+
+    __slots__ = ("_seats",)
+    kind: ClassVar[ResourceKind] = ResourceKind.CUMULATIVE
+
+    def __init__(self, name: str) -> None:
+        """Begin free."""
+        super().__init__(name)
+        self._seats: dict[Reservation | None, _Seat] = {None: _Seat(FULL, None)}
+        """None: the whole."""
+
+    @property
+    def used(self) -> int:
+        """Sum of the shares that come out of the whole."""
+        return self._seats[None].used
+
+    def seated(self) -> Sequence[Reservation]:
+        """Return all that hold it, those inside others before these."""
+        return tuple(self._members(None))
+
+    def scope(self, owner: OwnerRecord) -> Reservation | None:
+        """Return the nearest ancestor's reservation."""
+        theirs = [r for r in self._seats if r is not None and r.is_open_to(owner)]
+        return max(theirs, key=lambda r: r.owner.depth, default=None)
+
+    def has_scopes(self) -> bool:
+        """Whether who has a share may have descendants that wait inside."""
+        return any(r is not None and r.owner.children for r in self._seats)
+
+    def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
+        """Return all in the scope, with what is inside them, if the rate does not fit.
+
+        Lowest priority first, then the latest.
+        """
+        scope = self.scope(owner)
+        return () if self._free(scope) >= share else tuple(self._members(scope))
+
+    def must_yield(
+        self, owner: OwnerRecord, share: int, is_willing: Willing
+    ) -> Sequence[Reservation] | None:
+        """Return the first willing ones that make the rate fit, and none in vain."""
+        scope = self.scope(owner)
+        lacking = share - self._free(scope)
+        chosen: list[tuple[int, list[Reservation]]] = []
+        for reservation in self._direct(scope) if lacking > 0 else ():
+            leaving = [*self._members(reservation), reservation]
+            if all(map(is_willing, leaving)):
+                chosen.append((self._seats[reservation].share, leaving))
+                lacking -= self._seats[reservation].share
+                if lacking <= 0:
+                    break
+        if lacking > 0:
+            return None
+        needed: list[list[Reservation]] = []
+        for freed, leaving in reversed(chosen):
+            if lacking + freed <= 0:
+                lacking += freed  # it fits without them
+            else:
+                needed.append(leaving)
+        return [reservation for leaving in reversed(needed) for reservation in leaving]
+
+    def inside(self, reservation: Reservation) -> Sequence[Reservation]:
+        """Return all whose share comes out of a reservation's, the innermost first."""
+        return tuple(self._members(reservation))
+
+    def seat(self, reservation: Reservation, share: int) -> Reservation | None:
+        """Give a share out of the scope's, or out of the whole."""
+        within = self.scope(reservation.owner)
+        self._seats[reservation] = _Seat(share, within)
+        whole = self._seats[within]
+        whole.used += share
+        whole.parts[reservation] = None
+        return within
+
+    def unseat(self, reservation: Reservation) -> None:
+        """Put a share back where it came from."""
+        seat = self._seats.pop(reservation)
+        whole = self._seats[seat.within]
+        whole.used -= seat.share
+        del whole.parts[reservation]
+
+    def _free(self, scope: Reservation | None) -> int:
+        seat = self._seats[scope]
+        return seat.share - seat.used
+
+    def _direct(self, scope: Reservation | None) -> list[Reservation]:
+        """Return those directly in a scope: lowest priority, then latest, first."""
+        latest_first = reversed(self._seats[scope].parts)
+        return sorted(latest_first, key=attrgetter("priority"))
+
+    def _members(self, scope: Reservation | None) -> Iterator[Reservation]:
+        """Yield all in a scope, each after what is inside of it."""
+        ahead = [(reservation, False) for reservation in self._direct(scope)[::-1]]
+        while ahead:
+            reservation, is_emptied = ahead.pop()
+            if is_emptied or not self._seats[reservation].parts:
+                yield reservation
+                continue
+            ahead.append((reservation, True))
+            ahead += [(inner, False) for inner in self._direct(reservation)[::-1]]
+
+
+class StateGroup:
+    """A set of states of which at most one is active."""
+
+    __slots__ = ("active", "leaves", "name")
+
+    def __init__(self, name: str) -> None:
+        """Begin with none active."""
+        self.name = name
+        self.leaves: dict[str, StateLeaf] = {}
+        self.active: StateLeaf | None = None
+
+
+class StateLeaf(Leaf):
+    """One state of a set; those who hold it need the robot to be in it."""
+
+    __slots__ = ("group", "holders")
+    kind: ClassVar[ResourceKind] = ResourceKind.STATE
+    competes: ClassVar[bool] = False
+
+    def __init__(self, name: str, group: StateGroup) -> None:
+        """Begin inactive."""
+        super().__init__(name)
+        self.group = group
+        group.leaves[name] = self
+        self.holders: dict[Reservation, None] = {}
+
+    def is_open(self) -> bool:
+        """Whether the robot is in this state."""
+        return self.group.active is self and not self.is_frozen
+
+    def seated(self) -> Sequence[Reservation]:
+        """Return all that hold it, in the order of their grants."""
+        return tuple(self.holders)
+
+    def scope(self, owner: OwnerRecord) -> Reservation | None:
+        """Return None: a state is open to all."""
+        del owner
+        return None
+
+    def has_scopes(self) -> bool:
+        """Return False: a state is open to all."""
+        return False
+
+    def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
+        """Return the holders of the state that is active instead (RM-53)."""
+        del owner, share
+        active = self.group.active
+        return () if active is None or active is self else tuple(active.holders)
+
+    def must_yield(
+        self, owner: OwnerRecord, share: int, is_willing: Willing
+    ) -> Sequence[Reservation] | None:
+        """Return nobody if it is active; nobody's leaving makes it so."""
+        del owner, share, is_willing
+        return () if self.group.active is self else None
+
+    def inside(self, reservation: Reservation) -> Sequence[Reservation]:
+        """Return nobody: there is no inside."""
+        del reservation
+        return ()
+
+    def seat(self, reservation: Reservation, share: int) -> Reservation | None:
+        """Let one more hold it."""
+        del share
+        self.holders[reservation] = None
+        return None
+
+    def unseat(self, reservation: Reservation) -> None:
+        """Let one go."""
+        del self.holders[reservation]

@@ -1,0 +1,739 @@
+"""Calls that people know: those of ES2535273, and of NAOqi's ALResourceManager.
+
+    calls = ES2535273Calls(LedgerFront(ledger, loop.cycle), services={"Dance": dance})
+    calls.waitForResource("Head", "Dance", "onResource", 5)  # dance.onResource(...)
+    gate.submit(calls.token("Dance", "HeadYaw"), "HeadYaw", 0.3)
+    calls.releaseResource("Head", "Dance")
+
+A thin layer over a ledger [ES2535273T3, description of F2 and F4b]; names, parameters and
+order are those of the source. Its calls return nothing and know no tokens; so the tokens
+are kept here, by the owner's name. All calls act at the present tick of the ledger, and
+one that waits lets its `Front` pass the time: a loop in a scenario, a sleeping thread
+elsewhere.
+
+Read into ES2535273 where it is silent:
+
+- An owner comes into being with its first call. An object knows what it is in; a name
+  says so by its pieces: `a__b__c` is a part of `a__b`, as the names of boxes are
+  [choregraphe-resources]. One that the ledger knows already stays where it is, with its
+  defaults.
+- Who takes again what it holds succeeds; of a set it takes the rest, by another token.
+- A negative time limit is refused: no request waits for ever. (ALResourceManager
+  [choregraphe-resources] waits for ever there.)
+- A call that gets nothing raises `NotGranted`, one that releases what its owner does
+  not hold raises `BadInput`; neither changes anything.
+- States are not owned in ALResourceManager; here who asks for one holds it, and loses
+  it when the robot leaves it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Protocol
+
+from controllers.arbitration.events import Event, Expired, Notified, Released
+from controllers.arbitration.manager.front import (
+    Front,
+    LedgerSnapshot,
+    ResourceRow,
+    take_snapshot,
+)
+from controllers.arbitration.manager.inventory import DEEPEST_OWNER
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.policies import (
+    Answer,
+    CallbackOnDemand,
+    ConflictPolicy,
+    Demand,
+)
+from controllers.arbitration.requests import NotGranted, OnLost, Owner, Request, Ticket
+from controllers.arbitration.resource_tree import ResourceTree, check_name, check_names
+from controllers.arbitration.tokens import NoticeKind, Outcome, Token, TokenId, Why
+from models import BadInput, UnknownName
+from models.resources import ResourceKind, ResourceNode
+from models.values import short
+
+
+def held_leaves(snapshot: LedgerSnapshot, owner: str) -> set[str]:
+    """Return the leaves that an owner itself holds, if a part of it uses them too."""
+    return {
+        row.name
+        for row in snapshot.resources
+        if any(one.owner == owner for one in row.holders)
+    }
+
+
+def still_lacking(
+    names: Iterable[str], held: set[str], tree: ResourceTree
+) -> tuple[str, ...]:
+    """Return the names without what is held already, each once."""
+    rest: dict[str, None] = {}
+    for name in names:
+        leaves = tree.exclusive_leaves(name) if tree.children(name) else (name,)
+        missing = [leaf for leaf in leaves if leaf not in held]
+        if len(missing) == len(leaves):
+            rest[name] = None
+        else:
+            rest.update(dict.fromkeys(missing))
+    return tuple(rest)
+
+
+class TokenWallet:
+    """Keeps tokens by their owner's name, until the ledger says that they ended.
+
+    Reservations made by these calls lose whole. An owner that was paused gets its set
+    back by another token (RM-37); that one is kept in the place of the old one.
+    """
+
+    def __init__(self) -> None:
+        """Begin empty; let a ledger's events come to `hear`."""
+        self._tokens: dict[str, dict[TokenId, Token]] = {}
+        self._expected: set[int] = set()
+        """Numbers of requests whose tokens come here: new ones, and those by which
+        paused ones come back."""
+
+    def keep(self, owner: str, token: Token) -> None:
+        """Put in a token that was granted."""
+        self._tokens.setdefault(owner, {})[token.id] = token
+
+    def expect(self, ticket: Ticket) -> None:
+        """Put in the token of a request, now or as soon as it is granted.
+
+        So it is here before anybody else can see that its owner holds something.
+        """
+        outcome = ticket.outcome
+        if outcome is None:
+            self._expected.add(ticket.number)
+        elif outcome.token is not None:
+            self.keep(ticket.request.owner, outcome.token)
+
+    def resuming(
+        self, owner: str, leaves: Iterable[str], ledger: Ledger
+    ) -> dict[int, None]:
+        """Return the requests by which an owner that paused gets some leaves back."""
+        asked = set(leaves)
+        return {
+            wait.request: None
+            for row in take_snapshot(ledger).resources
+            if row.name in asked
+            for wait in row.waiters
+            if wait.owner == owner and wait.is_paused and wait.request in self._expected
+        }
+
+    def covering(
+        self, owner: str, leaves: Iterable[str], ledger: Ledger
+    ) -> dict[Token, list[str]]:
+        """Return an owner's tokens that cover some of the leaves, and which.
+
+        Also those that a part of it has meanwhile: they are its own to give back.
+        """
+        mine, asked = self._tokens.get(owner, {}), set(leaves)
+        found: dict[Token, list[str]] = {}
+        for row in take_snapshot(ledger).resources if mine else ():
+            for holding in row.holders if row.name in asked else ():
+                if holding.token in mine:
+                    found.setdefault(mine[holding.token], []).append(row.name)
+        return found
+
+    def hear(self, event: Event) -> None:
+        """Learn from the ledger which tokens ended and which come back."""
+        match event:
+            case Released(is_whole=True) | Expired():
+                self._drop(event.owner, event.token)
+            case Notified(kind=NoticeKind.LOST, token=TokenId() as token):
+                if self._drop(event.owner, token) and event.request is not None:
+                    self._expected.add(event.request)
+            case Notified(kind=NoticeKind.OUTCOME, outcome=Outcome() as outcome):
+                if event.request in self._expected:
+                    self._expected.remove(event.request)
+                    if outcome.token is not None:
+                        self.keep(event.owner, outcome.token)
+            case _:
+                pass
+
+    def _drop(self, owner: str, token: TokenId) -> bool:
+        """Throw a token away; return whether it was here."""
+        return self._tokens.get(owner, {}).pop(token, None) is not None
+
+
+NAME_SEPARATOR = "__"
+"""Between the pieces of a name."""
+
+
+class TreeOwner(Protocol):
+    """An object with a place in a tree of objects, such as a box in a box (RM-6)."""
+
+    @property
+    def name(self) -> str:
+        """The owner's name."""
+
+    @property
+    def parent(self) -> "TreeOwner | None":
+        """The object that it is in; None at the top."""
+
+
+def name_of(owner: str | TreeOwner) -> str:
+    """Return the name of an owner, given by it or as an object.
+
+    Raises:
+        BadInput: it is no name.
+    """
+    name = owner if isinstance(owner, str) else getattr(owner, "name", owner)
+    return check_name(name, "an owner")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnerPlace:
+    """An owner and all above it, from the top: what other code said of them."""
+
+    owners: tuple[Owner, ...]
+    is_of_object: bool
+    """Whether each has to be just there."""
+
+
+def place_of(
+    owner: str | TreeOwner, on_lost: Callable[[str, object], OnLost | None]
+) -> OwnerPlace:
+    """Return where an owner is to be known; it calls other code, so under no lock.
+
+    Args:
+        owner: a name, or an object in its place.
+        on_lost: returns the hook of an owner, given its name and itself.
+
+    Raises:
+        BadInput: an object is above itself or without a top, or a name is none.
+    """
+    is_object = not isinstance(owner, str)
+    if isinstance(owner, str):
+        pieces = owner.split(NAME_SEPARATOR)
+        names = [NAME_SEPARATOR.join(pieces[: n + 1]) for n in range(len(pieces))]
+        names = [name for name in names if name]  # it may begin with the joint
+    else:
+        names = _line(owner)
+    owners = tuple(
+        Owner(
+            name=name,
+            parent=above,
+            on_lost=on_lost(name, owner if is_object and name == names[-1] else None),
+        )
+        for name, above in zip(names, [None, *names], strict=False)
+    )
+    return OwnerPlace(owners=owners, is_of_object=is_object)
+
+
+def make_known(place: OwnerPlace, front: Front, snapshot: LedgerSnapshot) -> None:
+    """Make an owner and all above it known.
+
+    A name that is known already stays where it is, with its habits.
+
+    Args:
+        place: of the owner.
+        front: of the ledger.
+        snapshot: of that ledger, now.
+
+    Raises:
+        BadInput: an object is known in another place.
+    """
+    parents = {row.name: row.parent for row in snapshot.owners}
+    if not place.is_of_object and place.owners[-1].name in parents:
+        return
+    for owner in place.owners:
+        if owner.name not in parents:
+            front.add_owner(owner)
+        elif place.is_of_object and parents[owner.name] != owner.parent:
+            raise BadInput(
+                f"owner {owner.name!r} is known as a part of {parents[owner.name]!r}, "
+                f"not of {owner.parent!r}; give each owner one place, and a name of "
+                "its own."
+            )
+
+
+def _line(owner: TreeOwner) -> list[str]:
+    """Return the names of an owner and all above it, from the top.
+
+    Raises:
+        BadInput: it is above itself, without a top, or in what is no object.
+    """
+    names: list[str] = []
+    one: TreeOwner | None = owner
+    while one is not None:
+        name = name_of(one)
+        if name in names or len(names) > DEEPEST_OWNER:
+            above = (
+                "above itself"
+                if name in names
+                else f"in {DEEPEST_OWNER} others and more"
+            )
+            raise BadInput(f"owner {name!r} is {above}; a tree of owners has a top.")
+        names.append(name)
+        one = one.parent
+        if one is not None and not hasattr(one, "parent"):
+            raise BadInput(
+                f"the parent of {name!r} is {short(one)}; give the object that it is "
+                "in, with a name and a parent of its own, or None."
+            )
+    return names[::-1]
+
+
+MOST_LOOKS = 100
+"""How often a call looks again at what its owner takes and gives back meanwhile."""
+_NO_SERVICES: Mapping[str, object] = MappingProxyType({})
+
+
+class ES2535273Calls:
+    """Take, wait and release by names."""
+
+    def __init__(
+        self, front: Front, services: Mapping[str, object] = _NO_SERVICES
+    ) -> None:
+        """Speak for owners that know no tokens.
+
+        Args:
+            front: of the ledger.
+            services: owner's name to the object that has its callbacks. An owner
+                without one is told nothing, and answers by its habit: it keeps. One
+                that has a method `onResourceLost` is told by it, with the name of the
+                resource and the owner's, of each leaf that it loses.
+        """
+        self._front = front
+        self._services = services
+        self._wallet = TokenWallet()
+        with front.step() as (ledger, _):
+            ledger.hear_at_once(self._wallet.hear)
+
+    # -- the document's calls ---------------------------------------------------------
+
+    def waitForResource(
+        self,
+        resourceName: str,
+        ownerName: str,
+        callbackName: str,
+        timeoutSeconds: float,
+    ) -> None:
+        """Take a resource, or wait for it (RM-9).
+
+        Args:
+            resourceName: a leaf, or a composite and so all below it.
+            ownerName: who takes.
+            callbackName: method of the owner's service, called with the name of the
+                resource and the owner's when somebody else asks for it (RM-33): it may
+                release, or return an `Answer`; else the owner keeps. "" tells nobody.
+            timeoutSeconds: longest wait in s; 0 tries once.
+
+        Raises:
+            NotGranted: the time is over, or waiting would have no end.
+            UnknownName: there is no such resource or callback.
+            BadInput: the time limit is negative.
+        """
+        self._take([resourceName], ownerName, callbackName, timeoutSeconds)
+
+    def waitForLocalResourcesTree(
+        self,
+        resourceName: Sequence[str],
+        treeOwnerPtr: TreeOwner,
+        callbackName: str,
+        timeoutSeconds: float,
+    ) -> None:
+        """Take several resources at once for an owner with a place in a tree (RM-10).
+
+        What the objects above have is open to it.
+
+        Args:
+            resourceName: leaves and composites; their order is of no importance.
+            treeOwnerPtr: the owner.
+            callbackName: method of the owner itself, or else of its service.
+            timeoutSeconds: longest wait in s for all together; 0 tries once.
+
+        Raises:
+            NotGranted, UnknownName, BadInput: as `waitForResource`; BadInput also if
+                the owner is known in another place.
+        """
+        self._take(resourceName, treeOwnerPtr, callbackName, timeoutSeconds)
+
+    def waitResources(
+        self,
+        resources: Sequence[str],
+        owner: str | TreeOwner,
+        callback: str,
+        timeout: float,
+    ) -> None:
+        """Take a group as if it were one resource, or wait for it (RM-12, RM-22).
+
+        Args:
+            resources: leaves and composites.
+            owner: a name, or an object with a place in a tree.
+            callback: as in `waitForResource`.
+            timeout: longest wait in s for all together.
+
+        Raises:
+            NotGranted, UnknownName, BadInput: as `waitForResource`.
+        """
+        self._take(resources, owner, callback, timeout)
+
+    def releaseResource(self, resourceName: str, ownerName: str) -> None:
+        """Give back a resource, or what the owner holds of a composite (RM-11).
+
+        Who is paused gives up what it would resume with: all of that set, since it
+        resumes with exactly the set that it had (RM-37).
+
+        Raises:
+            BadInput: the owner did not take it by these calls, or has lost it.
+            UnknownName: there is no such resource.
+        """
+        self._release([resourceName], ownerName)
+
+    # -- what the document has no words for -------------------------------------------
+
+    def token(self, ownerName: str, resourceName: str) -> Token:
+        """Return the token with which an owner may command a leaf (AR-9).
+
+        Raises:
+            BadInput: the owner did not take it by these calls, or has lost it.
+            UnknownName: there is no such leaf.
+        """
+        check_name(ownerName, "an owner")
+        with self._front.step() as (ledger, _):
+            ledger.tree.node(resourceName)
+            found = self._wallet.covering(ownerName, [resourceName], ledger)
+        if not found:
+            raise _not_held(resourceName, ownerName)
+        return next(iter(found))
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _take(
+        self,
+        names: Sequence[str],
+        owner: str | TreeOwner,
+        callback: str,
+        timeout_s: float,
+        optional: Sequence[str] = (),
+    ) -> Outcome | None:
+        """Take, or wait; None if the owner has all already."""
+        name = name_of(owner)
+        wish = Request(
+            owner=name,
+            resources=check_names(names, "resources"),
+            optional=check_names(optional, "optional"),
+            timeout_s=timeout_s,
+            policy=self._policy(owner, callback),
+        )
+        place = place_of(owner, self._on_lost)
+        due: int | None = None
+        for look in range(MOST_LOOKS):
+            with self._front.step() as (ledger, tick):
+                snapshot = take_snapshot(ledger)
+                held = held_leaves(snapshot, name)
+                essential = still_lacking(wish.resources, held, ledger.tree)
+                extra = still_lacking(wish.optional, held, ledger.tree)
+                make_known(place, self._front, snapshot)
+                if not essential and not extra:
+                    return None
+                request = replace(wish, resources=essential, optional=extra)
+                if due is None:
+                    due = tick + ledger.cfg.ticks(request.timeout_s or 0.0)
+                else:
+                    left_s = max(0, due - tick) * ledger.cfg.tick_s
+                    request = replace(request, timeout_s=left_s)
+                ticket = self._front.ask(request)
+                self._wallet.expect(ticket)
+            outcome = self._front.wait(ticket)
+            if outcome.is_granted:
+                return outcome
+            if look + 1 == MOST_LOOKS or not self._is_in_its_own_way(name, outcome):
+                raise NotGranted(request, outcome)
+        raise AssertionError("the last look ends it")
+
+    def _is_in_its_own_way(self, owner: str, outcome: Outcome) -> bool:
+        """Whether what the owner took meanwhile, in another thread, was in the way.
+
+        It has that now, or has given it back: either way it is to look again.
+        """
+        if outcome.why is not Why.DEADLOCK:
+            return False
+        own = {b.resource for b in outcome.blockers if owner in b.owners}
+        with self._front.step() as (ledger, _):
+            rows = take_snapshot(ledger).resources
+        waited = {row.name for row in rows for w in row.waiters if w.owner == owner}
+        return bool(own - waited)
+
+    def _release(self, names: Iterable[str], owner: str) -> None:
+        names = check_names(names, "resources")
+        check_name(owner, "an owner")
+        with self._front.step() as (ledger, tick):
+            given: dict[Token, set[str]] = {}
+            paused: dict[int, None] = {}
+            for name in names:
+                leaves = ledger.tree.leaves(name)
+                found = self._wallet.covering(owner, leaves, ledger)
+                resuming = self._wallet.resuming(owner, leaves, ledger)
+                if not found and not resuming:
+                    raise _not_held(name, owner)
+                paused.update(dict.fromkeys(resuming))
+                for token, here in found.items():
+                    given.setdefault(token, set()).update(here)
+            for number in paused:
+                ledger.withdraw(number, tick)
+            for token, leaves_of_it in given.items():
+                ledger.release(token, tick, sorted(leaves_of_it))
+
+    def _on_lost(self, owner: str, home: object) -> OnLost | None:
+        """Return what tells an owner of its losses; None if it has no such method."""
+        for one in (home, self._services.get(owner)):
+            method = getattr(one, "onResourceLost", None)
+            if callable(method):
+                break
+        else:
+            return None
+
+        def tell(lost: Notified | Expired) -> None:
+            freed = lost.freed if isinstance(lost, Notified) else ()
+            _call_for_each(method, (*lost.leaves, *freed), owner)
+
+        return tell
+
+    def _policy(self, owner: str | TreeOwner, callback: str) -> ConflictPolicy | None:
+        """Return what answers for an owner; None leaves it to its habit."""
+        name = name_of(owner)
+        if not isinstance(callback, str):
+            raise BadInput(
+                f"the callback of {name!r} is {short(callback)}; give the name of a "
+                'method, or "" to be told nothing.'
+            )
+        homes: list[object] = [] if isinstance(owner, str) else [owner]
+        homes += [self._services[name]] if name in self._services else []
+        if not callback or not homes:
+            return None
+        for home in homes:
+            method = getattr(home, callback, None)
+            if callable(method):
+                break
+        else:
+            known = [word for word in dir(homes[-1]) if not word.startswith("_")]
+            raise UnknownName("Callback", callback, known, f"service {name!r}")
+
+        def tell(demand: Demand) -> Answer | None:
+            def is_held(leaf: str) -> bool:
+                with self._front.step() as (ledger, _):
+                    return leaf in held_leaves(take_snapshot(ledger), name)
+
+            left = (leaf for leaf in demand.resources if is_held(leaf))
+            return _call_for_each(method, left, name)
+
+        return CallbackOnDemand(function=tell)
+
+
+def _call_for_each(
+    method: Callable[[str, str], object], leaves: Iterable[str], owner: str
+) -> Answer | None:
+    """Tell an owner of leaves, up to its answer; what it raises it does at the end.
+
+    Of several errors the first counts: one leaf's keeps no other from being told.
+    """
+    fault: BaseException | None = None
+    for leaf in leaves:
+        try:
+            answer = method(leaf, owner)
+        except BaseException as error:  # noqa: BLE001  raised below
+            fault = error if fault is None else fault
+        else:
+            if isinstance(answer, Answer) and fault is None:
+                return answer
+    if fault is not None:
+        raise fault
+    return None
+
+
+def _not_held(resource: str, owner: str) -> BadInput:
+    return BadInput(
+        f"{owner!r} holds nothing of {resource!r}; take it before, by these calls."
+    )
+
+
+FULL_PERCENT = 100.0
+
+
+class ALResourceManager(ES2535273Calls):
+    """The later service, and the document's calls under its deprecated names."""
+
+    # -- take and give back -----------------------------------------------------------
+
+    def acquireResource(
+        self, resource: str, module: str, callback: str, timeoutSeconds: float
+    ) -> None:
+        """Do as `waitForResource`, its older name; `module` is the owner."""
+        self.waitForResource(resource, module, callback, timeoutSeconds)
+
+    def acquireResourcesTree(
+        self, resources: Sequence[str], module: str, callback: str, timeout: float
+    ) -> None:
+        """Take several at once; parents and children of one request do not conflict.
+
+        Raises:
+            NotGranted, UnknownName, BadInput: as `waitForResource`.
+        """
+        self._take(resources, module, callback, timeout)
+
+    def waitForResourcesTree(
+        self, resources: Sequence[str], owner: str, callback: str, timeout: float
+    ) -> None:
+        """Do as `acquireResourcesTree`: its older name."""
+        self._take(resources, owner, callback, timeout)
+
+    def waitForOptionalResourcesTree(
+        self,
+        resources: Sequence[str],
+        owner: str,
+        callback: str,
+        timeout: float,
+        optional: Sequence[str],
+    ) -> list[str]:
+        """Take all of `resources`, and of `optional` those that are free (RM-48).
+
+        Returns:
+            The names that the owner has now; of a composite, all of it.
+
+        Raises:
+            NotGranted, UnknownName, BadInput: as `waitForResource`.
+        """
+        outcome = self._take(resources, owner, callback, timeout, optional)
+        missing = outcome.missing if outcome else ()
+        with self._front.step() as (ledger, _):
+            lacking = {leaf for name in missing for leaf in ledger.tree.leaves(name)}
+            return [
+                name
+                for name in (*resources, *optional)
+                if lacking.isdisjoint(_meant(name, ledger.tree))
+            ]
+
+    def releaseResources(self, resources: Sequence[str], owner: str) -> None:
+        """Give back several, all or none.
+
+        Raises:
+            BadInput: the owner holds nothing of one of them.
+            UnknownName: there is no such resource.
+        """
+        self._release(resources, owner)
+
+    # -- look -------------------------------------------------------------------------
+
+    def isResourceFree(self, resource: str) -> bool:
+        """Tell whether nobody has it, nor any part; of a state, whether it is active.
+
+        Raises:
+            UnknownName: there is no such resource. So do all that take a name here.
+        """
+        return self.areResourcesFree([resource])
+
+    def areResourcesFree(self, resources: Sequence[str]) -> bool:
+        """Tell whether all are free."""
+        resources = check_names(resources, "resources")
+        with self._front.step() as (ledger, _):
+            snapshot, tree = take_snapshot(ledger), ledger.tree
+            asked = {leaf for name in resources for leaf in _meant(name, tree)}
+        return all(_is_free(row) for row in snapshot.resources if row.name in asked)
+
+    def checkStateResourceFree(self, resources: Sequence[str]) -> bool:
+        """Tell whether all are free, which for a state is to be active."""
+        return self.areResourcesFree(resources)
+
+    def areResourcesOwnedBy(self, resources: Sequence[str], owner: str) -> bool:
+        """Tell whether one owner has all."""
+        resources = check_names(resources, "resources")
+        check_name(owner, "an owner")
+        with self._front.step() as (ledger, _):
+            held = held_leaves(take_snapshot(ledger), owner)
+            return all(held.issuperset(_meant(n, ledger.tree)) for n in resources)
+
+    def isInGroup(self, group: str, resource: str) -> bool:
+        """Tell whether a resource is somewhere under another."""
+        with self._front.step() as (ledger, _):
+            ledger.tree.node(group)
+            above = ledger.tree.parent(resource)
+            while above is not None and above != group:
+                above = ledger.tree.parent(above)
+            return above is not None
+
+    def getResources(self) -> ResourceNode:
+        """Return the whole tree; its layout on the wire is not published."""
+        with self._front.step() as (ledger, _):
+            return ledger.tree.root
+
+    def ownersGet(self) -> dict[str, list[str]]:
+        """Return resource to owners, virtual ones too, of those that have any.
+
+        A map, as on the wire; its layout there is not published.
+        """
+        with self._front.step() as (ledger, _):
+            rows = take_snapshot(ledger).resources
+        owners = {
+            row.name: [v.by for v in row.virtual if v.is_total]
+            + [holding.owner for holding in row.holders]
+            for row in rows
+        }
+        return {name: those for name, those in owners.items() if those}
+
+    # -- change the list --------------------------------------------------------------
+
+    def createResource(self, name: str, parent: str) -> None:
+        """Let an exclusive resource be known; parent "" puts it at the root.
+
+        Raises:
+            BadInput: the name is taken, or the parent is a leaf in use or with a
+                device.
+        """
+        self.createResourcesList([name], parent)
+
+    def createResourcesList(self, names: Sequence[str], parent: str) -> None:
+        """Let several be known under one parent, all or none.
+
+        Raises:
+            BadInput: as `createResource`.
+        """
+        names = check_names(names, "names")
+        with self._front.step() as (ledger, tick):
+            above = parent or ledger.tree.root.name
+            tree = ledger.tree
+            for name in names:
+                tree = tree.with_resource(name, above)  # would all of them do?
+            for name in names:
+                ledger.add_resource(name, above, tick)
+
+    def deleteResource(self, name: str) -> None:
+        """Forget a resource.
+
+        Raises:
+            BadInput: it has parts, or is held, waited for or frozen.
+        """
+        with self._front.step() as (ledger, tick):
+            ledger.remove_resource(name, tick)
+
+    def enableStateResource(self, name: str, enabled: bool) -> None:
+        """Note as a fact that the robot is in a state, or has left it (RM-52).
+
+        Raises:
+            BadInput: it is no state, or `enabled` neither true nor false.
+        """
+        if type(enabled) is not bool:
+            raise BadInput(f"enabled is {short(enabled)}; give true or false.")
+        with self._front.step() as (ledger, tick):
+            group = ledger.tree.state_group(name)
+            if enabled:
+                ledger.set_state(group, name, tick)
+            elif ledger.active_state(group) == name:
+                ledger.set_state(group, None, tick)
+
+
+def _meant(name: str, tree: ResourceTree) -> tuple[str, ...]:
+    """Return the leaves that taking a name would take."""
+    return tree.exclusive_leaves(name) or tree.leaves(name)
+
+
+def _is_free(row: ResourceRow) -> bool:
+    if any(virtual.is_total for virtual in row.virtual):
+        return False
+    if row.kind is ResourceKind.STATE:
+        return row.is_active is True
+    if row.kind is ResourceKind.CUMULATIVE:
+        return (row.used_percent or 0.0) < FULL_PERCENT
+    return not row.holders

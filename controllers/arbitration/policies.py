@@ -1,0 +1,316 @@
+"""Conflict policies: what a holder answers when somebody asks for what it holds.
+
+The manager only tells; the holder decides. A policy is asked once at the demand and
+again every retry period while the asker waits. It decides quickly and starts nothing
+that takes time: the manager calls a promise in only when it lets the asker start, and
+the holder then learns by a notice.
+
+    lock      refuse, keep: the default
+    stop      the behaviour stops, its resources are freed
+    pause     yield, and go on from there when the taker is done
+    callback  user code decides, then free
+
+A policy is a class with a `name` of its own and a method `answer`; all its fields have
+defaults, so that its name alone makes one.
+"""
+
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from inspect import signature
+from typing import ClassVar, Protocol
+
+from controllers.arbitration.tokens import TokenId, word
+from models import BadInput, UnknownName
+from models.values import as_number, short
+
+
+class AnswerKind(StrEnum):
+    """What a holder says to a demand."""
+
+    KEEP = "keep"
+    YIELD = "yield"
+    """Give way for good."""
+    PAUSE = "pause"
+    """Give way, and get the same set back when the taker is done."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Demand:
+    """Somebody asks for what this holder has."""
+
+    holder: str
+    token: TokenId
+    """The reservation in the way."""
+    resources: tuple[str, ...]
+    """Leaves of it that are asked for, sorted."""
+    asker: str
+    asker_priority: int
+    request: int | None
+    """Number of the request that waits; None for a wish to change the state."""
+    tick: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What the holder says."""
+
+    kind: AnswerKind
+    after_s: float = 0.0
+    """Time that it needs before it gives way, in s; then it is made to."""
+    resume_timeout_s: float | None = None
+    """PAUSE: longest wait for getting the set back, in s; None waits without limit."""
+
+    def __post_init__(self) -> None:
+        """Refuse words that are no answers, and times that are no times.
+
+        Raises:
+            UnknownName: there is no such answer; `keep` is one, plain or as AnswerKind.
+            BadInput: a time is no number from 0.
+        """
+        kind = word(AnswerKind, self.kind, "kind of an answer")
+        object.__setattr__(self, "kind", kind)
+        keep_time(self, "after_s", "an answer")
+        if self.resume_timeout_s is not None:
+            keep_time(self, "resume_timeout_s", "an answer")
+
+
+def checked(answer: Answer) -> Answer:
+    """Return an answer as the manager may act on it, however it was made.
+
+    Raises:
+        UnknownName, BadInput, AttributeError: it says what no answer can.
+    """
+    return Answer(
+        kind=answer.kind,
+        after_s=answer.after_s,
+        resume_timeout_s=answer.resume_timeout_s,
+    )
+
+
+def keep_time(holder: object, name: str, what: str) -> None:
+    """Keep a time of an answer or a policy as a number of seconds.
+
+    Raises:
+        BadInput: it is no number from 0.
+    """
+    given = getattr(holder, name)
+    time_s = as_number(given)
+    if time_s is None or not 0.0 <= time_s < float("inf"):
+        raise BadInput(f"{name} of {what} is {short(given)} s; give a number from 0.")
+    object.__setattr__(holder, name, time_s)
+
+
+def check_takes_demand(function: object, what: str) -> None:
+    """Refuse what cannot be called with a demand alone.
+
+    Raises:
+        BadInput: it cannot.
+    """
+    fits = callable(function)
+    if callable(function):
+        try:
+            signature(function).bind(None)
+        except TypeError:
+            fits = False
+        except ValueError:  # it does not say what it takes
+            pass
+    if not fits:
+        raise BadInput(
+            f"{what} is {short(function)}; give a function that takes one demand."
+        )
+
+
+KEEP = Answer(kind=AnswerKind.KEEP)
+
+
+class ConflictPolicy(Protocol):
+    """Answers the demands on one owner's reservations."""
+
+    name: ClassVar[str]
+    """The word by which a scenario, a client or the command line names it."""
+
+    def answer(self, demand: Demand) -> Answer:
+        """Say what the holder does about a demand.
+
+        It may call the manager (release, request...), as user code in it may. What it
+        raises counts as KEEP and is shown in the trace.
+        """
+
+
+@dataclass(frozen=True)
+class Lock:
+    """The holder keeps; the asker waits within its time limit."""
+
+    name: ClassVar[str] = "lock"
+
+    def answer(self, demand: Demand) -> Answer:
+        """Keep."""
+        del demand  # whoever asks
+        return KEEP
+
+
+@dataclass(frozen=True)
+class StopOnDemand:
+    """The holder gives way for good, at once or in the time that stopping takes."""
+
+    name: ClassVar[str] = "stop"
+
+    within_s: float = 0.0
+    """Time to stop in s: a walking robot first gets both feet down."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no time.
+
+        Raises:
+            BadInput: it is no number from 0.
+        """
+        keep_time(self, "within_s", f"policy {self.name!r}")
+
+    def answer(self, demand: Demand) -> Answer:
+        """Give way."""
+        del demand
+        return Answer(kind=AnswerKind.YIELD, after_s=self.within_s)
+
+
+@dataclass(frozen=True)
+class PauseOnDemand:
+    """The holder gives way, and goes on with the same set when the taker is done.
+
+    It waits at the front of its class for exactly the set that it had.
+    """
+
+    name: ClassVar[str] = "pause"
+
+    within_s: float = 0.0
+    """Time to pause in s."""
+    resume_timeout_s: float | None = None
+    """Longest pause in s; None has no limit."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no time.
+
+        Raises:
+            BadInput: one is no number from 0.
+        """
+        keep_time(self, "within_s", f"policy {self.name!r}")
+        if self.resume_timeout_s is not None:
+            keep_time(self, "resume_timeout_s", f"policy {self.name!r}")
+
+    def answer(self, demand: Demand) -> Answer:
+        """Give way until the taker is done."""
+        del demand
+        return Answer(
+            kind=AnswerKind.PAUSE,
+            after_s=self.within_s,
+            resume_timeout_s=self.resume_timeout_s,
+        )
+
+
+def _keep(demand: Demand) -> None:
+    """Decide nothing: what a policy without a function does."""
+
+
+@dataclass(frozen=True)
+class CallbackOnDemand:
+    """A function, or the behaviour itself, decides; without an answer it keeps.
+
+    What it says nothing about is kept until a limit.
+
+    A dance that is asked for the legs goes on to its next stable posture and releases
+    them there: its function returns None, and `limit_s` says how long that may take.
+    """
+
+    name: ClassVar[str] = "callback"
+
+    function: Callable[[Demand], Answer | None] = _keep
+    """Returns an answer, or None: the holder will release by itself, or not."""
+    limit_s: float | None = None
+    """After this time a None becomes a stop, in s; None leaves it a refusal."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether it has a function of its own."""
+        return self.function is not _keep
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be called with a demand, and what is no time.
+
+        Raises:
+            BadInput: the function is none, or the limit no number from 0.
+        """
+        check_takes_demand(self.function, "the function of a callback")
+        if self.limit_s is not None:
+            keep_time(self, "limit_s", f"policy {self.name!r}")
+
+    def answer(self, demand: Demand) -> Answer:
+        """Ask the function."""
+        answer = self.function(demand)
+        if answer is not None:
+            return answer
+        if self.limit_s is None:
+            return KEEP
+        return Answer(kind=AnswerKind.YIELD, after_s=self.limit_s)
+
+
+_OWN = (Lock, StopOnDemand, PauseOnDemand, CallbackOnDemand)
+
+
+def policy_classes() -> dict[str, type[ConflictPolicy]]:
+    """Return every policy of this package by its name, in alphabetical order."""
+    found: dict[str, type[ConflictPolicy]] = {}
+    for info in pkgutil.iter_modules(__path__, __name__ + "."):
+        for item in vars(import_module(info.name)).values():
+            if (
+                isinstance(item, type)
+                and item.__module__ == info.name
+                and isinstance(getattr(item, "name", None), str)
+                and callable(getattr(item, "answer", None))
+            ):
+                found[item.name] = item  # type: ignore[attr-defined]
+    return dict(sorted(found.items()))
+
+
+def make_policy(name: str, **settings: object) -> ConflictPolicy:
+    """Return the policy of a name.
+
+    Args:
+        name: as `policy_classes` lists it.
+        settings: fields of the policy's class.
+
+    Raises:
+        UnknownName: no policy has this name, or this one has no such setting.
+    """
+    classes = policy_classes()
+    if not isinstance(name, str) or name not in classes:
+        said = name if isinstance(name, str) else short(name)
+        raise UnknownName("Conflict policy", said, classes, "this manager")
+    known = signature(classes[name]).parameters
+    for setting in settings:
+        if setting not in known:
+            raise UnknownName("Setting", setting, known, f"policy {name!r}")
+    return classes[name](**settings)
+
+
+def as_policy(given: object) -> ConflictPolicy:
+    """Return the policy that a caller gave, by itself or by its name.
+
+    Raises:
+        UnknownName: no policy has this name.
+        BadInput: it is no policy: a class of policies is none yet.
+    """
+    if isinstance(given, str):
+        return make_policy(given)
+    if type(given) in _OWN:
+        return given  # type: ignore[return-value]  # it was checked when it was made
+    answer = getattr(given, "answer", None)
+    has_all = isinstance(getattr(given, "name", None), str) and callable(answer)
+    if isinstance(given, type) or not has_all:
+        raise BadInput(
+            f"policy is {short(given)}; give an object with `name` and `answer`, such "
+            f"as StopOnDemand(), or one of {', '.join(policy_classes())}."
+        )
+    check_takes_demand(answer, f"`answer` of policy {short(given)}")
+    return given  # type: ignore[return-value]  # it has all that one has

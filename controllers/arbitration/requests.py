@@ -1,0 +1,352 @@
+"""Owners, what they ask for, and the ticket of a request on its way.
+
+Owner       a behaviour, box, program or another robot, in a tree, with its defaults
+Request     a set of resources that is wanted together
+Ticket      a request on its way; its outcome is None while it waits
+NotGranted, StaleToken    the errors of who waited in vain, and who holds no more
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from controllers.arbitration.events import ReadOnly
+from controllers.arbitration.policies import ConflictPolicy, Lock, as_policy
+from controllers.arbitration.resource_tree import check_name, check_names, is_name
+from controllers.arbitration.tokens import (
+    AskerTie,
+    HolderTie,
+    Loss,
+    Outcome,
+    Refusal,
+    Token,
+    Why,
+    word,
+)
+from models import BadInput, TestbedError
+from models.values import as_number, short
+
+if TYPE_CHECKING:
+    from controllers.arbitration.events import Expired, Notified
+
+
+OnStop = Callable[["Notified"], None]
+OnLost = Callable[["Notified | Expired"], None]
+LOWEST, HIGHEST = 0, 9
+"""Range of priorities (AR-13)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Owner:
+    """A behaviour, a box, a program or another robot, and its habits.
+
+    What a request leaves open is taken from here.
+    """
+
+    name: str
+    parent: str | None = None
+    """The owner that it is a part of; its reservations are open to it."""
+    policy: ConflictPolicy = field(default_factory=Lock)
+    """What it answers when somebody asks for what it holds."""
+    priority: int = 0
+    """From 0, low, to 9, high."""
+    max_priority: int = HIGHEST
+    """The highest that a request of it may ask with: set by whom it is (AR-13)."""
+    timeout_s: float = 5.0
+    """Longest wait of its requests in s; never infinite (RM-20)."""
+    time_to_live_s: float | None = None
+    """Silence after which it counts as gone, in s; None trusts it for ever."""
+    asker_tie: AskerTie = AskerTie.LOSES
+    holder_tie: HolderTie = HolderTie.KEEPS
+    on_stop: OnStop | None = None
+    """Called when it promised to give way: it has to stop by `until_tick` (fig. 8c)."""
+    on_lost: OnLost | None = None
+    """Called when it has lost resources, for whatever cause, also for a pause. Both are
+    called when the change is made, and may ask anew; what they raise hinders nobody."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be.
+
+        Raises:
+            BadInput: the name is none, the priority out of range, a time negative, the
+                policy or a hook none.
+            UnknownName: a tie rule, or the policy's name, is none.
+        """
+        asker_tie = word(AskerTie, self.asker_tie, "asker_tie")
+        object.__setattr__(self, "asker_tie", asker_tie)
+        holder_tie = word(HolderTie, self.holder_tie, "holder_tie")
+        object.__setattr__(self, "holder_tie", holder_tie)
+        object.__setattr__(self, "policy", as_policy(self.policy))
+        for hook in (self.on_stop, self.on_lost):
+            if hook is not None and not callable(hook):
+                raise BadInput(
+                    f"on_stop or on_lost of owner {self.name!r} is {hook!r}; give a "
+                    "function that takes the notice."
+                )
+        object.__setattr__(self, "name", check_name(self.name, "an owner"))
+        if self.parent is not None:
+            parent = check_name(self.parent, f"the parent of owner {self.name!r}")
+            object.__setattr__(self, "parent", parent)
+        if self.parent == self.name:
+            raise BadInput(f"Owner {self.name!r} is its own parent.")
+        check_priority(self.priority)
+        check_priority(self.max_priority)
+        if self.priority > self.max_priority:
+            raise BadInput(
+                f"priority of owner {self.name!r} is {self.priority}; its highest is "
+                f"{self.max_priority}."
+            )
+        object.__setattr__(self, "timeout_s", check_timeout(self.timeout_s))
+        if self.time_to_live_s is not None:
+            live = as_number(self.time_to_live_s)
+            if live is None or not 0.0 < live < math.inf:
+                raise BadInput(
+                    f"time to live of owner {self.name!r} is "
+                    f"{short(self.time_to_live_s)} s; give a positive number of "
+                    "seconds, or none for an owner that is always trusted."
+                )
+            object.__setattr__(self, "time_to_live_s", live)
+
+
+def check_priority(priority: int) -> None:
+    """Refuse what is no priority.
+
+    Raises:
+        BadInput: it is not a whole number from 0 to 9.
+    """
+    is_whole = isinstance(priority, int) and not isinstance(priority, bool)
+    if not is_whole or not LOWEST <= priority <= HIGHEST:
+        raise BadInput(
+            f"priority is {short(priority)}; give a whole number from {LOWEST} (low) "
+            f"to {HIGHEST} (high)."
+        )
+
+
+def check_timeout(timeout_s: float) -> float:
+    """Return a time limit in s.
+
+    Raises:
+        BadInput: it is no number, negative or not finite.
+    """
+    limit_s = as_number(timeout_s)
+    if limit_s is None or not 0.0 <= limit_s < math.inf:
+        raise BadInput(
+            f"timeout is {short(timeout_s)} s; give 0 to try once, or a positive "
+            "number of seconds: no request waits for ever."
+        )
+    return limit_s
+
+
+FULL = 10_000
+"""100 % in the whole numbers that rates are counted in: 1/100 %."""
+
+NO_RATES: Mapping[str, float] = ReadOnly()
+_WORDS: Mapping[str, type[StrEnum]] = {
+    "loss": Loss,
+    "asker_tie": AskerTie,
+    "holder_tie": HolderTie,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A set of resources, wanted together (RM-22).
+
+    The order of the names is of no importance (RM-24). None takes the owner's habit.
+    """
+
+    owner: str
+    resources: tuple[str, ...] = ()
+    """Leaves and composites without which the owner does not run (RM-47)."""
+    optional: tuple[str, ...] = ()
+    """Those it takes if they are free when it is granted, else goes without (RM-48)."""
+    rates: Mapping[str, float] = field(default_factory=lambda: NO_RATES)
+    """Cumulative resource to rate in percent, two decimals (RM-56); all essential."""
+    priority: int | None = None
+    timeout_s: float | None = None
+    """0 tries once; None takes the owner's limit."""
+    loss: Loss = Loss.WHOLE
+    policy: ConflictPolicy | None = None
+    asker_tie: AskerTie | None = None
+    holder_tie: HolderTie | None = None
+    add_to: Token | None = None
+    """Enlarge this token of the owner's instead of making a new one (AR-23)."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no manager could grant; what is as it should be stays as it is.
+
+        Raises:
+            BadInput: nothing is asked for, a text is given for several names, a name
+                comes twice, a rate, a priority or a time limit is out of range, the
+                policy is none.
+            UnknownName: a word, or the policy's name, is none of its kind.
+        """
+        loss, asker, holder = self.loss, self.asker_tie, self.holder_tie
+        if type(loss) is not Loss or asker is not None or holder is not None:
+            self._check_words()
+        if not is_name(self.owner):
+            object.__setattr__(self, "owner", check_name(self.owner, "an owner"))
+        resources = self.resources
+        if (
+            type(resources) is not tuple
+            or len(resources) != 1
+            or not is_name(resources[0])
+            or type(self.optional) is not tuple
+            or self.optional
+            or self.rates is not NO_RATES
+        ):
+            self._check_resources()
+        if self.policy is not None:
+            object.__setattr__(self, "policy", as_policy(self.policy))
+        if self.priority is not None:
+            check_priority(self.priority)
+        if self.timeout_s is not None:
+            object.__setattr__(self, "timeout_s", check_timeout(self.timeout_s))
+        if self.add_to is not None and type(self.add_to) is not Token:
+            what = type(self.add_to).__name__  # its value may be a secret
+            raise BadInput(
+                f"{self.owner} would add to a {what}; give the Token of a grant."
+            )
+
+    def _check_words(self) -> None:
+        """Keep words as what they mean."""
+        for what, kind in _WORDS.items():
+            value = getattr(self, what)
+            if value is not None:
+                object.__setattr__(self, what, word(kind, value, what))
+
+    def _check_resources(self) -> None:
+        """Keep what is asked for as nobody changes it; see that it makes sense."""
+        for what in ("resources", "optional"):
+            object.__setattr__(self, what, check_names(getattr(self, what), what))
+        if self.rates is not NO_RATES:
+            rates = ReadOnly(checked_rates(self.rates))  # tickets and outcomes
+            object.__setattr__(self, "rates", rates)  # show the request to everybody
+        names = (*self.resources, *self.optional, *self.rates)
+        if not names:
+            raise BadInput(
+                f"{self.owner} asks for nothing; name at least one resource."
+            )
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise BadInput(f"{self.owner} names {twice!r} twice in one request.")
+
+
+def checked_rates(rates: Mapping[str, float]) -> dict[str, float]:
+    """Return rates as a copy that nobody else changes.
+
+    Raises:
+        BadInput: they are no dictionary, or one is no rate (see `rate_of`).
+    """
+    if not isinstance(rates, Mapping):
+        raise BadInput(
+            f"rates are {short(rates)}; give a dictionary of resources and percents."
+        )
+    checked = {}
+    for name, percent in rates.items():
+        rate_of(check_name(name, "a resource"), percent)
+        checked[name] = percent
+    return checked
+
+
+def rate_of(name: str, percent: float) -> int:
+    """Return a rate in 1/100 %.
+
+    Raises:
+        BadInput: it is no number from 0.01 to 100 %, or is finer than 0.01 %.
+    """
+    number = as_number(percent)
+    if number is not None:
+        rate = round(number * 100.0) if 0.0 < number <= 100.0 else 0
+        if rate >= 1 and abs(number * 100.0 - rate) <= 1e-6:
+            return rate
+    raise BadInput(
+        f"rate of {name!r} is {short(percent)} %; give 0.01 to 100 % in steps of "
+        "0.01 %."
+    )
+
+
+_ADVICE = {
+    Why.BUSY: "give a time limit to wait for them",
+    Why.TIMEOUT: "wait longer, or go without",
+    Why.FROZEN: "go without: a virtual owner has it, absent, hot or broken, until that "
+    "is over",
+    Why.DEADLOCK: "release what others wait for, then ask for all in one request",
+    Why.WITHDRAWN: "ask again if they are still needed",
+    Why.CLOSED: "share a new ledger, or ask another manager",
+    Why.OWNER_GONE: "make the owner known again and renew it in time",
+    Why.TOKEN_DEAD: "ask for a new token",
+}
+
+
+class NotGranted(TestbedError):
+    """A request ended without its resources; nothing is held by it (RM-20, RM-23)."""
+
+    def __init__(self, request: Request, outcome: Outcome) -> None:
+        """Say what was wanted, why it was not had, and who was in the way.
+
+        Args:
+            request: what was asked for.
+            outcome: how it ended; not a grant.
+        """
+        self.request = request
+        self.outcome = outcome
+        why = outcome.why or Why.BUSY
+        wanted = ", ".join((*request.resources, *request.rates, *request.optional))
+        ways = "; ".join(
+            f"{blocker.resource}: {', '.join(blocker.owners) or 'not the active state'}"
+            for blocker in outcome.blockers
+        )
+        super().__init__(
+            f"{request.owner!r} did not get {wanted}: {why}"
+            f"{f' (in the way: {ways})' if ways else ''}. {_ADVICE[why].capitalize()}."
+        )
+
+
+class Ticket:
+    """A request on its way; `outcome` is None while it waits."""
+
+    __slots__ = ("number", "outcome", "request")
+
+    def __init__(self, number: int, request: Request) -> None:
+        """Begin to wait.
+
+        Args:
+            number: which request this is, in the order of arrival.
+            request: what is asked for.
+        """
+        self.number = number
+        self.request = request
+        self.outcome: Outcome | None = None
+
+    @property
+    def token(self) -> Token:
+        """Token of the grant, to go with every command.
+
+        Raises:
+            NotGranted: the request has failed.
+            TestbedError: it still waits.
+        """
+        outcome = self.outcome
+        if outcome is None:
+            raise TestbedError(
+                f"request {self.number} of {self.request.owner!r} still waits; look "
+                "whether it has an outcome first."
+            )
+        if outcome.token is None:
+            raise NotGranted(self.request, outcome)
+        return outcome.token
+
+
+class StaleToken(TestbedError):
+    """A token is not valid (any more); nothing has changed (I-10)."""
+
+    def __init__(self, token: Token, reason: Refusal) -> None:
+        """Say which token, by its public part, and why it is refused."""
+        self.token = token
+        self.reason = reason
+        super().__init__(
+            f"token {token.id} is not valid: {reason}; ask for the resources anew."
+        )

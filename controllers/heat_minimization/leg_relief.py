@@ -1,0 +1,216 @@
+"""From the torques of the motors to those that carry the same at the least heat.
+
+    currents -> present forces at the soles -> forces of least joule loss
+
+**Present forces.** The controller's model of the robot is off: an ankle that is two
+degrees off moves the centre of mass by a centimetre, which is as much torque as the
+whole posture needs. The motors, though, tell what is really there. So the present
+forces are those that explain their torques best,
+
+    min_f  ‖(T - S (g - C f)) / σ_T‖² + ‖(B f - h) / σ_B‖²,   f in its friction cones,
+
+with σ_B wide for moments, where the model is off, and narrow for the weight, which is
+known. What is sought then is a *change* of these forces that carries the same,
+
+    T' = T + S C (f - f'),    B f' = B f,
+
+and of the model only the geometry of the legs enters, to first order right.
+
+**Hot motors** are relieved before cool ones: each loss is weighted by
+
+    w_m = (T_max - T_0) / (T_max - T_m),    1 <= w_m <= w_max,
+
+so that a watt in a motor that is half as far from its limit as one at T_0 counts twice.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.heat_minimization.least_loss import (
+    LeastLoss,
+    solve_in_cones,
+    solve_least_loss,
+)
+from controllers.heat_minimization.standing_problem import (
+    StandingProblem,
+    build_standing_problem,
+    joule_loss,
+    sole_normals,
+    sole_points,
+)
+from controllers.stiffness.dynamics import GRAVITY, Dynamics
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemperatureWeightsCfg:
+    """Numbers of the weights."""
+
+    limit_degc: float = 80.0
+    """T_max: where the document's robot is shut down [ES2659053T3]."""
+    reference_degc: float = 40.0
+    """T_0: up to here all motors count alike. The legs of a NAO that stands coolly stay
+    below it."""
+    largest: float = 10.0
+    """w_max, reached 4 K below the limit; 1 leaves temperatures out."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning."""
+        if not self.reference_degc < self.limit_degc < np.inf:
+            raise BadInput(
+                f"reference_degc = {self.reference_degc}, limit_degc = "
+                f"{self.limit_degc}; give a reference below a finite limit."
+            )
+        if not 1.0 <= self.largest <= 1000.0:
+            raise BadInput(f"largest weight {self.largest}; give 1 to 1000.")
+
+
+def temperature_weights(
+    temperature: FloatArray, cfg: TemperatureWeightsCfg
+) -> FloatArray:
+    """Return w, (n_motors,), for temperatures (n_motors,) in °C."""
+    span = cfg.limit_degc - cfg.reference_degc
+    left = np.maximum(cfg.limit_degc - temperature, span / cfg.largest)
+    return np.maximum(span / left, 1.0)
+
+
+TORQUE_SIGMA = 0.05
+"""σ_T in N·m: half the gear friction of a leg joint."""
+BASE_SIGMA = np.array((1.0, 1.0, 0.5, 0.3, 0.3, 0.3))
+"""σ_B in N and N·m: 2 % of the weight along the level axes and 1 % upward; moments as
+of a centre of mass that is 6 mm off."""
+EVEN_PRESENT = 1e-3
+"""In 1/N: which of the forces at the corners of a sole that explain the same."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PresentForces:
+    """Forces at the soles, and the problem whose present state they are."""
+
+    forces: FloatArray
+    """(n, 3) in N, along two tangents and the normal of each sole."""
+    problem: StandingProblem
+    """With g and h as the motors tell them: `problem.effort(forces)` are the present
+    torques, motor by motor, and the forces balance the robot."""
+
+
+def find_present_forces(
+    problem: StandingProblem, motor_effort: FloatArray
+) -> PresentForces:
+    """Explain the torques of the motors by forces at the soles.
+
+    Args:
+        problem: of the model, at the measured angles.
+        motor_effort: (n_motors,) T as measured, in N·m on the joint side.
+    """
+    counts = problem.loss > 0.0
+    SC = problem.sharing[counts] @ problem.contact_map
+    model = problem.motor_effort(problem.gravity)  # S g
+    n = problem.n_points
+    A = np.vstack(
+        (
+            SC / TORQUE_SIGMA,
+            problem.base_map / BASE_SIGMA[:, None],
+            EVEN_PRESENT * np.eye(3 * n),
+        )
+    )
+    b = np.concatenate(
+        (
+            (model - motor_effort)[counts] / TORQUE_SIGMA,
+            problem.weight / BASE_SIGMA,
+            np.zeros(3 * n),
+        )
+    )
+    forces = solve_in_cones(A, b, problem.friction)
+    return PresentForces(
+        forces=forces, problem=_corrected(problem, forces, motor_effort)
+    )
+
+
+def _corrected(
+    problem: StandingProblem, forces: FloatArray, motor_effort: FloatArray
+) -> StandingProblem:
+    """Return the problem with g and h such that `forces` and the torques agree."""
+    S = problem.sharing
+    error = motor_effort - problem.motor_effort(problem.effort(forces))
+    return replace(
+        problem,
+        gravity=problem.gravity + (error / S.sum(axis=1)) @ S,
+        weight=problem.base_map @ forces.ravel(),
+    )
+
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Relief:
+    """How the legs bear the robot, and how they could."""
+
+    present: PresentForces
+    """As the motors tell it."""
+    target: LeastLoss
+    """With the least loss of weighted motors."""
+
+
+class LegRelief:
+    """Finds the relief of one robot; keeps its model, and nothing of the past."""
+
+    def __init__(self, robot: Robot, friction: float) -> None:
+        """Build the model.
+
+        Args:
+            robot: that stands.
+            friction: μ of the ground that is counted on.
+
+        Raises:
+            BadInput: it has no soles.
+        """
+        points = sole_points(robot)
+        self._robot = robot
+        self._friction = friction
+        self._dynamics = Dynamics(robot, points)
+        self._foot_of_point = np.array([robot.feet.index(p.effector) for p in points])
+        self._loss = joule_loss(robot)
+        self.counts: BoolArray = self._loss > 0.0
+        """(n_motors,) those of the legs."""
+        self.weight = self._dynamics.mass * GRAVITY
+        """Of the whole robot, in N."""
+
+    def find(
+        self,
+        q: FloatArray,
+        effort: FloatArray,
+        *,
+        is_pressed: BoolArray,
+        up: FloatArray,
+        weights: FloatArray,
+    ) -> Relief:
+        """Solve at one moment.
+
+        Args:
+            q: (n_joints,) measured angles in rad.
+            effort: (n_motors,) torques that the motors give, in N·m on the joint side.
+            is_pressed: (n_feet,) the feet that carry.
+            up: (3,) unit vector against gravity, in the base frame.
+            weights: (n_motors,) as of `temperature_weights`.
+        """
+        self._dynamics.update(q)
+        (points,) = np.nonzero(is_pressed[self._foot_of_point])
+        corners = self._dynamics.point_positions[points]
+        model = build_standing_problem(
+            self._dynamics,
+            self._robot,
+            up,
+            points,
+            loss=self._loss,
+            friction=self._friction,
+            normals=sole_normals(corners, self._foot_of_point[points], up),
+        )
+        present = find_present_forces(model, effort)
+        weighted = replace(present.problem, loss=self._loss * weights)
+        return Relief(present=present, target=solve_least_loss(weighted))

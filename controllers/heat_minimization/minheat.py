@@ -1,0 +1,273 @@
+"""`minheat`: set-points are shifted until the legs make the least heat they can.
+
+    currents -> torques of least joule loss -> change of torques
+             -> shift of the set-points, slow and bounded
+
+A torque limit caps the fight of two misaligned legs; it does not end it, since each
+set-point still pulls its own way. Here the set-points give way: ten times a second the
+forces at the soles are found that carry the same robot at the least joule loss
+(`leg_relief`), and the shift follows the torques that go with them. Hot motors weigh
+more (`temperature_weights`). The limit of ES2659053 stays in force as a safety net.
+
+Nothing is shifted while the robot moves or is pushed, or rests on more than its feet.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.heat_minimization.least_loss import LeastLoss, solve_least_loss
+from controllers.heat_minimization.leg_relief import (
+    LegRelief,
+    PresentForces,
+    TemperatureWeightsCfg,
+    temperature_weights,
+)
+from controllers.heat_minimization.set_point_shift import (
+    SetPointShift,
+    SetPointShiftCfg,
+)
+from controllers.heat_minimization.standing_problem import FRICTION
+from controllers.heat_minimization.stillness import LowPass, Stillness, StillnessCfg
+from controllers.interface.controller import Limits, require_finite, require_robot
+from controllers.interface.robot_interface import Observation
+from controllers.stiffness import SmartStiffness, SmartStiffnessCfg
+from models import BadInput, Robot
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinHeatCfg:
+    """Choices of the controller."""
+
+    name: str = "minheat"
+    """Name of the controller in tables and run folders."""
+    period_s: float = 0.1
+    """Time between two solutions, in s."""
+    current_time_constant_s: float = 0.3
+    """Low pass of the currents, in s."""
+    calm_s: float = 0.5
+    """Time without motion before the shift goes on, in s."""
+    friction: float = FRICTION
+    """Friction coefficient of the ground that is counted on."""
+    least_on_feet: float = 0.7
+    """Share of the weight that the force sensors must feel; with less the robot also
+    rests on something else, or is held."""
+    shift: SetPointShiftCfg = field(default_factory=SetPointShiftCfg)
+    weights: TemperatureWeightsCfg = field(default_factory=TemperatureWeightsCfg)
+    stillness: StillnessCfg = field(default_factory=StillnessCfg)
+    limits: SmartStiffnessCfg = field(default_factory=SmartStiffnessCfg)
+    """The safety net."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning."""
+        for name in ("period_s", "current_time_constant_s", "friction"):
+            value = getattr(self, name)
+            if not 0.0 < value < float("inf"):
+                raise BadInput(f"{name} = {value}; give a finite number above 0.")
+        if not 0.0 <= self.calm_s < float("inf"):
+            raise BadInput(f"calm_s = {self.calm_s} s; give 0 or more.")
+        if not 0.0 <= self.least_on_feet <= 1.0:
+            raise BadInput(f"least_on_feet = {self.least_on_feet}; give 0 to 1.")
+
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MinHeatState:
+    """Where the controller stands: how far the legs are from the least heat."""
+
+    time_s: float
+    """When this was found."""
+    loss_w: float
+    """Joule loss of the legs now, from the currents, in W."""
+    least_w: float
+    """The least that contact forces allow in this posture, in W, with gears stuck as
+    they are now."""
+    shift: FloatArray
+    """(n_joints,) in rad."""
+    feet: tuple[str, ...]
+    """Those that carry."""
+
+    @property
+    def above_least_w(self) -> float:
+        """The distance to the limit: heat that is made for nothing, in W."""
+        return self.loss_w - self.least_w
+
+
+class MinHeat:
+    """Shifts set-points towards the least joule loss, under the document's limit.
+
+    `reset(robot)` once, then `step(observation)` every 20 ms. `limits` is the safety
+    net, with switches of its own; `enabled` switches both. Switched off it goes on
+    looking, so that `state` tells what it would save.
+    """
+
+    signal_names = ("loss_w", "least_w")
+    """What `signals` holds, for recorders."""
+
+    def __init__(self, cfg: MinHeatCfg | None = None) -> None:
+        """Keep the configuration; nothing is known of a robot yet."""
+        self.cfg = cfg or MinHeatCfg()
+        self.name = self.cfg.name
+        self.limits = SmartStiffness(self.cfg.limits)
+        """The document's controller, which sets the limits."""
+        self._is_enabled = True
+        self._robot: Robot | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Nothing has been seen yet."""
+        self._next = -np.inf
+        self._present: PresentForces | None = None
+        self._seen: tuple[float, FloatArray, tuple[str, ...]] | None = None
+        self._state: MinHeatState | None = None
+        self._counts: Counter[str] = Counter()
+
+    def reset(self, robot: Robot) -> None:
+        """Build everything that depends on `robot` and forget the past.
+
+        Raises:
+            BadInput: the robot has no soles, or the configuration does not fit it.
+        """
+        cfg = self.cfg
+        self.limits.reset(robot)
+        self._robot = robot
+        self._relief = LegRelief(robot, cfg.friction)
+        self._senses_feet = bool(robot.force_sensors)
+        self._torque_constant = np.array(
+            [motor.one_node.torque_constant for motor in robot.motors]
+        )
+        self._stillness = Stillness(robot, cfg.stillness)
+        self._shift = SetPointShift(robot, cfg.shift)
+        self._given: FloatArray = np.zeros(len(robot.joints))
+        self._effort = LowPass(len(robot.motors), cfg.current_time_constant_s)
+        self._forget()
+
+    @property
+    def enabled(self) -> bool:
+        """Switch; off, the shift goes back and the user's stiffness is in force."""
+        return self._is_enabled
+
+    @enabled.setter
+    def enabled(self, on: bool) -> None:
+        self._is_enabled = on
+        self.limits.enabled = on
+
+    @property
+    def shift(self) -> FloatArray:
+        """(n_joints,) the present shift of the set-points in rad; a copy."""
+        require_robot(self._robot)
+        return self._given.copy()
+
+    @property
+    def flag_counts(self) -> Counter[str]:
+        """Steps since `reset` with a flag of the limits, or in which nothing was done.
+
+        The latter by reason.
+        """
+        return self.limits.flag_counts + self._counts
+
+    @property
+    def state(self) -> MinHeatState | None:
+        """Where the last solution left the legs; None before the first.
+
+        It is computed when first asked for.
+        """
+        if self._state is None and self._present is not None and self._seen is not None:
+            problem = self._present.problem
+            T = problem.motor_effort(problem.effort(self._present.forces))
+            time_s, shift, feet = self._seen
+            self._state = MinHeatState(
+                time_s=time_s,
+                loss_w=float(problem.loss @ (T * T)),
+                least_w=solve_least_loss(problem).loss_w,
+                shift=shift,
+                feet=feet,
+            )
+        return self._state
+
+    @property
+    def signals(self) -> tuple[float, float]:
+        """Joule loss of the legs and the least possible, in W; NaN before the first."""
+        state = self.state
+        return (state.loss_w, state.least_w) if state else (np.nan, np.nan)
+
+    def step(self, observation: Observation) -> Limits:
+        """Return the limit and the shift that hold until the next call.
+
+        Raises:
+            SensorError: a sensor value is not finite.
+            BadInput: `reset` was not called.
+        """
+        require_robot(self._robot)
+        limits = self.limits.step(observation)  # looks whether values are finite
+        require_finite(observation, ("current",))
+        effort = observation.current * self._torque_constant
+        dt = self._effort.step(observation.time_s, effort)
+        request = observation.target - self._given
+        self._stillness.step(observation, request)
+        if not self._is_enabled:
+            self._shift.go_back(dt)
+        if observation.time_s >= self._next - 1e-9:
+            self._next = observation.time_s + self.cfg.period_s
+            why_not = self._why_not()
+            if why_not is None:
+                self._look(observation)
+            else:
+                self._shift.renew_gear()
+                self._counts[why_not] += 1
+        self._given = self._within_range(request)
+        return Limits(stiffness=limits.stiffness, shift=self._given.copy())
+
+    def _within_range(self, request: FloatArray) -> FloatArray:
+        """Return the shift, cut where a set-point would leave its joint's range."""
+        robot, shift = require_robot(self._robot), self._shift.value
+        # Who misreads an angle may ask for a little more than the range: left alone.
+        low, high = np.minimum(robot.lower, request), np.maximum(robot.upper, request)
+        wanted = request + shift
+        beyond = (wanted < low) | (wanted > high)
+        if not beyond.any():
+            return shift
+        return np.where(beyond, np.clip(wanted, low, high) - request, shift)
+
+    def _why_not(self) -> str | None:
+        """Return why the shift is left as it is; None: it may go on."""
+        still = self._stillness
+        if still.calm_s < self.cfg.calm_s:
+            return "moving"
+        least = self.cfg.least_on_feet * self._relief.weight
+        if self._senses_feet and still.foot_loads.sum() < least:
+            return "not on its feet"
+        return None
+
+    def _look(self, observation: Observation) -> None:
+        """Solve for the least loss, and let the shift follow unless switched off."""
+        robot = require_robot(self._robot)
+        plane = self.limits.plane
+        if plane is None:
+            return
+        pressed = self._stillness.is_pressed
+        relief = self._relief.find(
+            observation.q,
+            self._effort.value,
+            is_pressed=pressed,
+            up=plane.up,
+            weights=temperature_weights(observation.temperature, self.cfg.weights),
+        )
+        if self._is_enabled:
+            self._follow(relief.target)
+        self._present, self._state = relief.present, None
+        feet = tuple(f for f, on in zip(robot.feet, pressed, strict=True) if on)
+        self._seen = observation.time_s, self._shift.value, feet
+
+    def _follow(self, least: LeastLoss) -> None:
+        """Move the shift towards the torques of `least`, in the legs alone."""
+        counts = self._relief.counts
+        change = np.where(counts, least.motor_effort - self._effort.value, 0.0)
+        remaining = np.where(counts, least.motor_effort, 0.0)
+        self._shift.follow(change, remaining, self.cfg.period_s)
+        if self._shift.is_at_bound:
+            self._counts["shift at its bound"] += 1

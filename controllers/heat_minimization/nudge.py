@@ -1,0 +1,215 @@
+"""`nudge`: the joint with the highest current has its set-point moved a little.
+
+What teams of the RoboCup do on real robots that stand: Berlin United began with knees
+and ankles [naoth], B-Human moves joints towards the angles that they measure [bhuman],
+others followed. With a servo of gain k_p, T = k_p (q* - q); so a step of the set-point
+q* against the sign of the current lowers that current. No model of the robot is used,
+and nobody knows whether another joint pays for it.
+
+    every half second:  m = argmax |i|;   if |i_m| > threshold:  q*_m -= sign(i_m) step
+
+While somebody pushes the robot nothing is changed; when the posture is changed, or a
+foot lifted, the shifts go back. We leave out three things of theirs: arms, since legs
+are what we compare; the restart of all shifts when several have come to their bound,
+which would heat the robot anew (here such a joint is passed over); and the larger steps
+with signs from a table after ten steps in vain.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from math import radians
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.heat_minimization.stillness import LowPass, Stillness, StillnessCfg
+from controllers.interface.controller import Limits, require_finite, require_robot
+from controllers.interface.robot_interface import Observation
+from models import BadInput, Robot
+
+_POSITIVE_FIELDS = (
+    "period_s",
+    "small_step_rad",
+    "large_step_rad",
+    "bound_rad",
+    "current_time_constant_s",
+    "return_s",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NudgeCfg:
+    """When a set-point is moved, by how much, and when it is left alone.
+
+    Where nothing else is said, the value is that of `energySavingProvider.cfg` of
+    [bhuman], release of 2025; the first to do it, [naoth], wait 1 s between steps of
+    0.08° and leave joints below 0.3 A alone.
+    """
+
+    name: str = "nudge"
+    """Name of the controller in tables and run folders."""
+    period_s: float = 0.5
+    """Time between two nudges, in s."""
+    small_step_rad: float = radians(0.0286479)
+    """Step where the servo's error is at most `large_step_rad`: 0.5 mrad, the smallest
+    that the gears can make."""
+    large_step_rad: float = 0.0035
+    """Step where the error is larger."""
+    bound_rad: float = radians(3.0)
+    """Largest shift of a joint."""
+    threshold_a: float = 0.1
+    """A joint with less current is left alone, in A."""
+    high_shift_rad: float = radians(1.5)
+    """From this shift on `high_threshold_a` holds."""
+    high_threshold_a: float = 0.3
+    """A joint that has been moved far is left alone below this current, in A."""
+    return_s: float = 3.0
+    """Time in which a shift of `bound_rad` goes back to zero, in s."""
+    current_time_constant_s: float = 0.2
+    """Low pass of the currents, in s: a fraction of the period. Ours."""
+    calm_s: float = 1.0
+    """Time without motion before the first nudge, in s. Ours; theirs waits 0.1 s, but
+    knows when a motion has ended."""
+    stillness: StillnessCfg = field(default_factory=StillnessCfg)
+    """From when on the robot moves, or is lifted."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning."""
+        for name in _POSITIVE_FIELDS:
+            value = getattr(self, name)
+            if not 0.0 < value < float("inf"):
+                raise BadInput(f"{name} = {value}; give a finite number above 0.")
+        for name in ("threshold_a", "high_shift_rad", "calm_s"):
+            value = getattr(self, name)
+            if not 0.0 <= value < float("inf"):
+                raise BadInput(f"{name} = {value}; give a finite number from 0 up.")
+        if not self.threshold_a <= self.high_threshold_a:
+            raise BadInput(
+                f"threshold_a = {self.threshold_a} A and high_threshold_a = "
+                f"{self.high_threshold_a} A; give threshold_a <= high_threshold_a."
+            )
+        if not self.small_step_rad <= self.large_step_rad <= self.bound_rad:
+            raise BadInput(
+                f"small_step_rad = {self.small_step_rad}, large_step_rad = "
+                f"{self.large_step_rad}, bound_rad = {self.bound_rad}; give them in "
+                "rising order."
+            )
+
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+_SENSOR_FIELDS = ("q", "v", "target", "current", "gyro", "fsr")
+
+
+class Nudge:
+    """Moves the set-point of the leg joint with the highest current, again and again.
+
+    `reset(robot)` once, then `step(observation)` every 20 ms. Stiffness is 1. `enabled`
+    may be set at any time: off, the shifts go back to zero.
+    """
+
+    def __init__(self, cfg: NudgeCfg | None = None) -> None:
+        """Keep the configuration; nothing is known of a robot yet."""
+        self.cfg = cfg or NudgeCfg()
+        self.name = self.cfg.name
+        self.enabled = True
+        """Switch; off, the shifts go back."""
+        self.flag_counts: Counter[str] = Counter()
+        """Nudges by motor, and the cycles in which nothing was nudged, by reason."""
+        self._robot: Robot | None = None
+
+    def reset(self, robot: Robot) -> None:
+        """Prepare for `robot` and forget the past; the switch stays as it is."""
+        self._robot = robot
+        n, motors = len(robot.joints), len(robot.motors)
+        legs = {
+            robot.joints[robot.joint_index(name)].motor for name in robot.leg_joints
+        }
+        self._is_leg: BoolArray = np.array([name in legs for name in robot.motor_names])
+        self._lead = np.array(
+            [robot.joint_index(motor.joints[0]) for motor in robot.motors]
+        )
+        self._joints = tuple(
+            np.flatnonzero(robot.motor_of_joint == m) for m in range(motors)
+        )
+        self._names = tuple(f"nudged {name}" for name in robot.motor_names)
+        self._still = Stillness(robot, self.cfg.stillness)
+        self._stiffness = np.ones(n)
+        self._shift: FloatArray = np.zeros(n)
+        self._current = LowPass(motors, self.cfg.current_time_constant_s)
+        self._next = 0.0
+        self._is_returning = False
+        self.flag_counts = Counter()
+
+    @property
+    def shift(self) -> FloatArray:
+        """(n_joints,) the present shift of the set-points in rad; a copy."""
+        return self._shift.copy()
+
+    def step(self, observation: Observation) -> Limits:
+        """Return stiffness 1 and the shift that holds until the next call.
+
+        Raises:
+            SensorError: a sensor value is not finite.
+            BadInput: `reset` was not called.
+        """
+        require_robot(self._robot)
+        require_finite(observation, _SENSOR_FIELDS)
+        dt = self._current.step(observation.time_s, observation.current)
+        request = observation.target - self._shift
+        still = self._still
+        still.step(observation, request)
+        is_lifted = not still.is_pressed.all()
+        if still.is_new_posture or is_lifted:
+            self._is_returning = True
+
+        if not self.enabled or self._is_returning:
+            self._go_back(dt)
+            self._is_returning = self._is_returning and (
+                is_lifted or still.is_new_posture or bool(self._shift.any())
+            )
+            self._next = observation.time_s + self.cfg.calm_s
+            why = "lifted" if is_lifted else "new posture"
+            self.flag_counts[why if self.enabled else "switched off"] += 1
+        elif still.calm_s < self.cfg.calm_s:
+            self.flag_counts["moving"] += 1
+        elif observation.time_s >= self._next - 1e-9:
+            self._nudge(observation.target - observation.q, request)
+            self._next = observation.time_s + self.cfg.period_s
+        return Limits(stiffness=self._stiffness.copy(), shift=self._shift.copy())
+
+    def _go_back(self, dt: float) -> None:
+        step = self.cfg.bound_rad * dt / self.cfg.return_s
+        self._shift -= np.clip(self._shift, -step, step)
+
+    def _nudge(self, error: FloatArray, request: FloatArray) -> None:
+        """Move one motor's set-points by a step.
+
+        Args:
+            error: (n_joints,) set-point minus measured angle, in rad.
+            request: (n_joints,) set-points without the shift, in rad.
+        """
+        cfg, robot = self.cfg, require_robot(self._robot)
+        amps = np.abs(self._current.value)
+        shift = self._shift[self._lead]
+        is_high = np.abs(shift) >= cfg.high_shift_rad
+        wants = self._is_leg & (
+            amps > np.where(is_high, cfg.high_threshold_a, cfg.threshold_a)
+        )
+        for m in np.argsort(np.where(wants, -amps, np.inf), kind="stable"):
+            if not wants[m]:
+                break
+            lead, joints = self._lead[m], self._joints[m]
+            is_far = abs(error[lead]) > cfg.large_step_rad
+            step = cfg.large_step_rad if is_far else cfg.small_step_rad
+            moved = shift[m] - np.copysign(step, self._current.value[m])
+            # The bound, and for no joint of the motor beyond its range.
+            lower = max(-cfg.bound_rad, float((robot.lower - request)[joints].max()))
+            upper = min(cfg.bound_rad, float((robot.upper - request)[joints].min()))
+            moved = min(max(moved, min(lower, 0.0)), max(upper, 0.0))
+            if moved != shift[m]:
+                self._shift[joints] = moved
+                self.flag_counts[self._names[m]] += 1
+                return
+        self.flag_counts["nothing to do"] += 1

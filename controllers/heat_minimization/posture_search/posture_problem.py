@@ -1,0 +1,225 @@
+"""The problem of a posture search: angles in, joule loss and constraints out.
+
+    min_x P(q(x))     x: angles of the motors that may move, left and right as one
+    such that         both soles lie flat on one plane, and stay where they stand,
+                      the plumb line of the centre of mass meets the support, inside by
+                      a margin, no motor needs more than its share, no links touch,
+
+P being the least joule loss that contact forces allow (`least_loss`) in the posture.
+The ranges of the angles are bounds on x. To build the problem and to solve it are two
+things, so that what fails can be looked at.
+"""
+
+from dataclasses import dataclass
+from math import degrees
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.heat_minimization.least_loss import LeastLoss, solve_least_loss
+from controllers.heat_minimization.posture_search.search_space import (
+    PostureSearchCfg,
+    choose_variables,
+)
+from controllers.heat_minimization.posture_search.stance import (
+    Clearance,
+    Stance,
+    StandingBody,
+    distances_to_edges,
+    hull_order,
+)
+from controllers.heat_minimization.standing_problem import (
+    build_standing_problem,
+    joule_loss,
+    sole_points,
+)
+from controllers.stiffness.dynamics import Dynamics
+from models import BadInput, Posture, Robot
+
+FloatArray = NDArray[np.float64]
+
+PER_M = 100.0
+"""Constraints of lengths count in cm, so that all are of one size."""
+PER_RAD = 10.0
+"""And angles in tenths of a radian."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Constraint:
+    """What one row of the constraints means."""
+
+    name: str
+    unit: str
+    """`mm`, `degrees` or `share²`, for people."""
+
+    def missed(self, value: float) -> str:
+        """Return in words that it is missed by `value`, scaled as the rows are."""
+        if self.unit == "mm":
+            return f"{self.name} (by {1000.0 * abs(value) / PER_M:.1f} mm)"
+        if self.unit == "degrees":
+            return f"{self.name} (by {degrees(abs(value) / PER_RAD):.1f} degrees)"
+        return self.name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PostureValue:
+    """A posture, what it costs and how it fulfils the constraints."""
+
+    q: FloatArray
+    """(n_joints,) in rad."""
+    body: StandingBody
+    least: LeastLoss
+    equal: FloatArray
+    """Equality constraints, 0 where fulfilled; lengths in cm, angles in 0.1 rad."""
+    atleast: FloatArray
+    """Inequality constraints, 0 or more where fulfilled; scaled likewise."""
+    clearance: FloatArray
+    """(n_pairs,) distances of the watched links in m."""
+
+
+class PostureProblem:
+    """The search around one posture of one robot; `at(x)` evaluates it."""
+
+    def __init__(self, robot: Robot, wanted: Posture, cfg: PostureSearchCfg) -> None:
+        """Choose the variables and the constraints.
+
+        Raises:
+            BadInput: the robot or the posture does not stand on feet, or nothing is
+                left that may move.
+            UnknownName: a joint that is to be kept is not of this robot.
+        """
+        _check_stands(robot, wanted)
+        self.robot = robot
+        self.cfg = cfg
+        self.wanted = wanted.angles
+        self._points = np.arange(len(sole_points(robot)))
+        self._dynamics = Dynamics(robot, sole_points(robot))
+        self._stance = Stance(robot, self._dynamics, cfg.slope_deg)
+        self.variables = choose_variables(robot, self.wanted, cfg)
+        counted = [
+            name
+            for name, is_moved in zip(
+                robot.joint_names, self.variables.is_moved, strict=True
+            )
+            if is_moved or name in robot.leg_joints
+        ]
+        self._loss = joule_loss(robot, counted)
+        lead = [robot.joint_index(motor.joints[0]) for motor in robot.motors]
+        self._limit = robot.effort_limit[lead]
+        self._counts = self._loss > 0.0
+        self._clearance = Clearance(robot, self.wanted)
+        self._least_clearance = np.minimum(self._clearance.wanted, cfg.clearance_m)
+        self._dynamics.update(self.wanted)
+        self._reference = self._stance.at()
+        self._hull = hull_order(self._reference.corners)
+        self.equal_rows = self._name_equalities()
+        self.atleast_rows = self._name_inequalities()
+
+    @property
+    def motor_loss(self) -> FloatArray:
+        """(n_motors,) c in W/(N·m)² of the motors that count, else 0."""
+        return self._loss.copy()
+
+    def angles(self, x: FloatArray) -> FloatArray:
+        """Return the (n_joints,) angles in rad of the (n,) variables."""
+        return np.asarray(self.wanted + self.variables.map @ x)
+
+    def at(self, x: FloatArray) -> PostureValue:
+        """Evaluate the posture of the (n,) variables."""
+        q = self.angles(x)
+        self._dynamics.update(q)
+        body = self._stance.at()
+        problem = build_standing_problem(
+            self._dynamics,
+            self.robot,
+            body.up,
+            self._points,
+            loss=self._loss,
+            friction=self.cfg.friction,
+            normals=np.tile(body.normal, (len(self._points), 1)),
+        )
+        least = solve_least_loss(problem)
+        clearance = self._clearance.at(q)
+        return PostureValue(
+            q=q,
+            body=body,
+            least=least,
+            equal=self._equalities(body),
+            atleast=self._inequalities(body, least, clearance),
+            clearance=clearance,
+        )
+
+    def com_margin(self, body: StandingBody) -> float:
+        """Return how far inside its support the centre of mass is, in m."""
+        order = hull_order(body.corners)
+        return float(distances_to_edges(body.corners, order, body.com).min())
+
+    def torque_share(self, least: LeastLoss) -> float:
+        """Return the largest share of its limit that a motor needs."""
+        share = np.abs(least.motor_effort) / self._limit
+        return float(share[self._counts].max())
+
+    def _equalities(self, body: StandingBody) -> FloatArray:
+        rows: list[float] = []
+        for sole, wanted in zip(body.soles, self._reference.soles, strict=True):
+            rows += [PER_M * sole.position[2], *(PER_RAD * sole.tilt)]
+            if not self.cfg.feet_may_move:
+                rows += [*(PER_M * (sole.position - wanted.position)[:2])]
+                rows.append(PER_RAD * _turn(sole.turn - wanted.turn))
+        return np.array(rows)
+
+    def _inequalities(
+        self, body: StandingBody, least: LeastLoss, clearance: FloatArray
+    ) -> FloatArray:
+        inside = distances_to_edges(body.corners, self._hull, body.com)
+        share = least.motor_effort[self._counts] / self._limit[self._counts]
+        return np.concatenate(
+            (
+                PER_M * (inside - self.cfg.com_margin_m),
+                self.cfg.torque_share**2 - share**2,
+                PER_M * (clearance - self._least_clearance),
+            )
+        )
+
+    def _name_equalities(self) -> tuple[Constraint, ...]:
+        rows = []
+        for foot in self.robot.feet[1 : 1 + len(self._reference.soles)]:
+            rows.append(
+                Constraint(name=f"sole of {foot} level with the other", unit="mm")
+            )
+            rows += [Constraint(name=f"sole of {foot} flat", unit="degrees")] * 2
+            if not self.cfg.feet_may_move:
+                rows += [Constraint(name=f"{foot} where it stands", unit="mm")] * 2
+                rows.append(Constraint(name=f"{foot} not turned", unit="degrees"))
+        return tuple(rows)
+
+    def _name_inequalities(self) -> tuple[Constraint, ...]:
+        cfg = self.cfg
+        com = f"centre of mass {1000.0 * cfg.com_margin_m:g} mm inside its support"
+        torque = f"torque within {cfg.torque_share:g} of the limit of"
+        counted = np.array(self.robot.motor_names)[self._counts]
+        return (
+            *[Constraint(name=com, unit="mm")] * len(self._hull),
+            *(Constraint(name=f"{torque} {motor}", unit="share²") for motor in counted),
+            *(
+                Constraint(name=f"{pair} apart", unit="mm")
+                for pair in self._clearance.names
+            ),
+        )
+
+
+def _turn(angle: float) -> float:
+    """Return an angle in (-π, π]."""
+    return float(np.arctan2(np.sin(angle), np.cos(angle)))
+
+
+def _check_stands(robot: Robot, posture: Posture) -> None:
+    sole_points(robot)  # refuses a robot without feet
+    if not robot.has_legs:
+        raise BadInput(f"this body of robot {robot.name!r} has no legs to stand on.")
+    others = [name for name in posture.effectors if name not in robot.feet]
+    if others:
+        raise BadInput(
+            f"posture {posture.name!r} also rests on {', '.join(others)}; a search "
+            f"needs one that stands on {', '.join(robot.feet)} alone."
+        )

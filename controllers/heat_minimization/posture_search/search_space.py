@@ -1,0 +1,251 @@
+"""What a posture search may change, and what it must keep.
+
+It moves motors, those that mirror each other as one:
+
+    q = wanted + map · x,    lower <= x <= upper.
+
+Which joints mirror each other is found from the robot's own geometry. A reflection in
+the base's plane y = 0, M = diag(1, -1, 1), takes a turn by θ about an axis a at p to
+one by -θ about M a at M p. So joint j mirrors joint i where, with all angles 0,
+p_j = M p_i and a_j = ±M a_i; then θ_j = s θ_i with s = -(M a_i) · a_j.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import atan, degrees, isfinite, pi, radians
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from controllers.heat_minimization.standing_problem import FRICTION
+from models import BadInput, Robot
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostureSearchCfg:
+    """Limits of a search; the defaults suit a NAO on a level floor."""
+
+    within_rad: float = radians(5.0)
+    """Largest change of an angle of the wanted posture."""
+    com_margin_m: float = 0.02
+    """Least distance of the centre of mass from the edges of its support, in m."""
+    joint_margin_rad: float = radians(1.0)
+    """Least distance from a joint's stop; a joint that the wanted posture holds closer
+    may stay so."""
+    torque_share: float = 0.8
+    """Largest torque of a motor over its limit at stiffness 1."""
+    clearance_m: float = 0.003
+    """Least distance between links, in m; links that the wanted posture holds closer
+    may not come closer still."""
+    moves_arms: bool = False
+    """Whether joints that are not of the legs may move too, and their heat counts."""
+    keep: Sequence[str] = ()
+    """Joints, or groups of joints, that stay as wanted."""
+    feet_may_move: bool = False
+    """False: both soles stay where they stand, so that the robot can go there without
+    lifting a foot. True: they are only held flat on one plane."""
+    may_be_asymmetric: bool = False
+    """False: what is symmetric in the wanted posture stays so."""
+    slope_deg: float = 0.0
+    """The ground rises by this angle towards the front of the robot."""
+    friction: float = FRICTION
+    """Coulomb coefficient that is counted on."""
+    starts: int = 5
+    """Points from which the search begins; the first is the wanted posture."""
+    seed: int = 0
+    """Of the other starting points."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning."""
+        for name in ("com_margin_m", "joint_margin_rad", "clearance_m"):
+            value = getattr(self, name)
+            if not 0.0 <= value < float("inf"):
+                raise BadInput(f"{name} is {value}; give a finite number from 0 up.")
+        if not 0.0 < self.within_rad <= pi / 2.0:
+            raise BadInput(
+                f"a search within {degrees(self.within_rad):g} degrees of a posture "
+                "makes no sense; give a number above 0, up to 90."
+            )
+        if not 0.0 < self.torque_share <= 1.0:
+            raise BadInput(
+                f"torque_share is {self.torque_share}; give a number above 0, up to 1."
+            )
+        if not (isfinite(self.friction) and self.friction > 0.0):
+            raise BadInput(f"friction is {self.friction}; give a number above 0.")
+        steepest = degrees(atan(self.friction))
+        if not abs(self.slope_deg) < steepest:
+            raise BadInput(
+                f"slope is {self.slope_deg} degrees; with friction {self.friction} a "
+                f"robot stands on less than {steepest:.1f} degrees."
+            )
+        if self.starts < 1 or self.seed < 0:
+            raise BadInput(
+                f"starts = {self.starts}, seed = {self.seed}; give at least one start, "
+                "and a seed from 0 up."
+            )
+
+
+def kept_joints(robot: Robot, keep: Sequence[str]) -> frozenset[str]:
+    """Return the names of the joints that `keep` names, itself or by their group.
+
+    Raises:
+        UnknownName: there is no such group, and no such joint.
+    """
+    kept: set[str] = set()
+    for name in keep:
+        if name in robot.groups:
+            kept.update(robot.groups[name])
+        else:
+            kept.add(robot.joint_names[robot.joint_index(name)])
+    return frozenset(kept)
+
+
+FloatArray = NDArray[np.float64]
+
+ALIKE = 1e-3
+"""How well places (m) and axes must agree."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MirrorPair:
+    """Two joints, left and right, or one joint that mirrors itself."""
+
+    joint: int
+    """Place of the one in joint order."""
+    other: int
+    """Place of the other; the same for a joint in the plane."""
+    sign: float
+    """θ_other = sign · θ_joint in a symmetric posture."""
+
+
+def find_mirror_pairs(robot: Robot) -> tuple[MirrorPair, ...]:
+    """Return the pairs of `robot`; joints without a mirror image are in none."""
+    places, axes = _joint_axes(robot)
+    M = np.array((1.0, -1.0, 1.0))
+    pairs, taken = [], set[int]()
+    for i in range(len(places)):
+        if i in taken:
+            continue
+        reflected = M * axes[i]
+        for j in range(i, len(places)):
+            cosine = float(reflected @ axes[j])
+            is_place = np.abs(places[j] - M * places[i]).max() < ALIKE
+            if j not in taken and is_place and abs(abs(cosine) - 1.0) < ALIKE:
+                pairs.append(MirrorPair(joint=i, other=j, sign=-np.sign(cosine)))
+                taken |= {i, j}
+                break
+    return tuple(pairs)
+
+
+def is_symmetric(pair: MirrorPair, angles: FloatArray) -> bool:
+    """Whether the two angles mirror each other within `ALIKE` rad."""
+    difference = angles[pair.other] - pair.sign * angles[pair.joint]
+    return bool(abs(difference) < ALIKE)
+
+
+def _joint_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
+    """Return (n_joints, 3) places in m and unit axes, in the base frame, angles 0."""
+    model = pin.buildModelFromUrdf(
+        str(robot.urdf), pin.JointModelFreeFlyer(), mimic=False
+    )
+    data = model.createData()
+    pin.computeJointJacobians(model, data, pin.neutral(model))
+    places, axes = [], []
+    for name in robot.joint_names:
+        j = model.getJointId(name)
+        places.append(np.array(data.oMi[j].translation))
+        axes.append(np.array(data.J[3:, model.idx_vs[j]]))
+    return np.array(places), np.array(axes)
+
+
+BoolArray = NDArray[np.bool_]
+
+ROOM_RAD = 1e-6
+"""A variable with less room does not move."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Variables:
+    """The variables x of a search."""
+
+    names: tuple[str, ...]
+    """What each moves: a motor, or two that mirror each other."""
+    map: FloatArray
+    """(n_joints, n) angles for a unit of each; 1, -1 or 0."""
+    lower: FloatArray
+    """(n,) in rad from the wanted posture, 0 or less."""
+    upper: FloatArray
+    """(n,) 0 or more."""
+
+    @property
+    def is_moved(self) -> BoolArray:
+        """(n_joints,) which joints may move."""
+        return np.asarray(self.map.any(axis=1))
+
+
+def choose_variables(
+    robot: Robot, wanted: FloatArray, cfg: PostureSearchCfg
+) -> Variables:
+    """Return the variables of a search around the (n_joints,) `wanted` angles.
+
+    Raises:
+        BadInput: nothing is left that may move.
+        UnknownName: a joint that is to be kept is not of this robot.
+    """
+    columns = _free_motors(robot, cfg)
+    names = {m: robot.motors[m].name for m in columns}
+    for pair in () if cfg.may_be_asymmetric else find_mirror_pairs(robot):
+        one, other = robot.motor_of_joint[[pair.joint, pair.other]].tolist()
+        if not is_symmetric(pair, wanted):
+            continue
+        if one == other:
+            if pair.sign < 0.0:  # such as a head's yaw: it stays in the middle
+                columns.pop(one, None)
+        elif one in columns and other in columns:
+            columns[one] = columns[one] + pair.sign * columns.pop(other)
+            names[one] = f"{names[one]} and {robot.motors[other].name}"
+        else:  # one is kept, so its image is kept
+            columns.pop(one, None)
+            columns.pop(other, None)
+    table = np.array(list(columns.values())).reshape(-1, len(robot.joints)).T
+    lower, upper = _bounds(robot, wanted, cfg, table)
+    may_move = upper - lower > ROOM_RAD
+    if not may_move.any():
+        raise BadInput(
+            f"nothing is left that may move; kept: {', '.join(cfg.keep) or 'none'}. "
+            "Keep fewer joints, or allow an asymmetric posture."
+        )
+    return Variables(
+        names=tuple(names[m] for m, may in zip(columns, may_move, strict=True) if may),
+        map=table[:, may_move],
+        lower=lower[may_move],
+        upper=upper[may_move],
+    )
+
+
+def _free_motors(robot: Robot, cfg: PostureSearchCfg) -> dict[int, FloatArray]:
+    """Return by motor (n_joints,) 1 for its joints, for motors that may move."""
+    kept = kept_joints(robot, cfg.keep)
+    columns = {}
+    for m, motor in enumerate(robot.motors):
+        is_of_legs = set(motor.joints) <= set(robot.leg_joints)
+        if (cfg.moves_arms or is_of_legs) and not kept & set(motor.joints):
+            columns[m] = np.isin(robot.joint_names, motor.joints).astype(np.float64)
+    return columns
+
+
+def _bounds(
+    robot: Robot, wanted: FloatArray, cfg: PostureSearchCfg, table: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return lower and upper bounds, (n,) each, of the columns of `table`."""
+    margin = cfg.joint_margin_rad
+    down = np.minimum(robot.lower + margin - wanted, 0.0)
+    up = np.maximum(robot.upper - margin - wanted, 0.0)
+    lower = np.full(table.shape[1], -cfg.within_rad)
+    upper = np.full(table.shape[1], cfg.within_rad)
+    for k, column in enumerate(table.T):
+        for j in np.flatnonzero(column):
+            low, high = sorted((column[j] * down[j], column[j] * up[j]))
+            lower[k], upper[k] = max(lower[k], low), min(upper[k], high)
+    return lower, upper

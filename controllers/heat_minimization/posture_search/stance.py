@@ -1,0 +1,240 @@
+"""How the soles of a posture stand to each other, the body above them, and its links.
+
+Each sole has a frame of its own: the mean of its contact points, z off the ground, x as
+that of its link as near as may be. Everything is told in the frame of the first sole,
+which is the ground where all soles lie flat.
+
+How far links are from each other is told by the shapes of the URDF: boxes, balls and
+cylinders that overlap where links join, so links of one limb that are few joints apart
+are left to the stops of their joints. Of the others those pairs are watched that are
+apart in the wanted posture, and near.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull
+
+from controllers.heat_minimization.standing_problem import sole_points
+from controllers.stiffness.dynamics import Dynamics
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SolePlace:
+    """Where another sole is, seen from the first one."""
+
+    position: FloatArray
+    """(3,) in m; the last is its height above the ground."""
+    tilt: FloatArray
+    """(2,) parts of its normal along the ground: 0 where it is flat."""
+    turn: float
+    """About the normal, in rad."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StandingBody:
+    """A posture on its soles."""
+
+    soles: tuple[SolePlace, ...]
+    """All soles but the first."""
+    up: FloatArray
+    """(3,) unit vector against gravity, base frame."""
+    normal: FloatArray
+    """(3,) unit normal of the ground, base frame; `up` on level ground."""
+    corners: FloatArray
+    """(n_points, 2) contact points on the ground, in m."""
+    com: FloatArray
+    """(2,) where a plumb line from the centre of mass meets the ground."""
+
+
+class Stance:
+    """Soles of one robot; `at` answers for the configuration of `dynamics`."""
+
+    def __init__(self, robot: Robot, dynamics: Dynamics, slope_deg: float) -> None:
+        """Lay a frame into each sole.
+
+        Args:
+            robot: with feet.
+            dynamics: its points are the robot's `sole_points`, in their order.
+            slope_deg: the ground rises by this towards the front of the robot.
+
+        Raises:
+            BadInput: the contact points of a foot do not span a sole.
+        """
+        self._dynamics = dynamics
+        points = sole_points(robot)
+        feet = [foot for foot in robot.feet if any(p.effector == foot for p in points)]
+        self._members = [
+            np.array([k for k, p in enumerate(points) if p.effector == foot])
+            for foot in feet
+        ]
+        self._links = [points[of_foot[0]].link for of_foot in self._members]
+        self._local = [
+            _sole_frame(foot, np.array([points[k].position for k in of_foot]))
+            for foot, of_foot in zip(feet, self._members, strict=True)
+        ]
+        slope = np.deg2rad(slope_deg)
+        self._forward, self._off = np.sin(slope), np.cos(slope)
+
+    def at(self) -> StandingBody:
+        """Return how the body stands at the configuration of the dynamics."""
+        dynamics = self._dynamics
+        position = dynamics.point_positions
+        frames = []
+        for of_foot, link, axes in zip(
+            self._members, self._links, self._local, strict=True
+        ):
+            centre = position[of_foot].mean(axis=0)
+            turned = dynamics.link_rotation(link) @ axes
+            if turned[:, 2] @ (dynamics.com - centre) < 0.0:  # the body is above
+                turned = turned * (1.0, -1.0, -1.0)
+            frames.append((centre, turned))
+        origin, R = frames[0]  # R has the axes of the ground as columns
+        soles = []
+        for centre, R_other in frames[1:]:
+            turn = R.T @ R_other
+            soles.append(
+                SolePlace(
+                    position=R.T @ (centre - origin),
+                    tilt=turn[:2, 2],
+                    turn=float(np.arctan2(turn[1, 0], turn[0, 0])),
+                )
+            )
+        normal = R[:, 2]
+        ahead = np.array((1.0, 0.0, 0.0)) - normal[0] * normal
+        length = float(np.linalg.norm(ahead))
+        if length > 1e-6:  # a base that lies on its back has no front
+            ahead /= length
+        up = self._forward * ahead + self._off * normal
+        up /= np.linalg.norm(up)
+        from_ground = dynamics.com - origin
+        fallen = from_ground - (normal @ from_ground) / (normal @ up) * up
+        return StandingBody(
+            soles=tuple(soles),
+            up=up,
+            normal=normal,
+            corners=(position - origin) @ R[:, :2],
+            com=fallen @ R[:, :2],
+        )
+
+
+def hull_order(corners: FloatArray) -> IndexArray:
+    """Return the corners of the convex hull of (n, 2) points, counter-clockwise."""
+    return np.asarray(ConvexHull(corners).vertices, dtype=np.intp)
+
+
+def distances_to_edges(
+    corners: FloatArray, order: IndexArray, point: FloatArray
+) -> FloatArray:
+    """Return how far a point is inside each edge of a polygon, in m.
+
+    Args:
+        corners: (n, 2) in m.
+        order: (m,) the polygon, counter-clockwise.
+        point: (2,) in m.
+
+    Returns:
+        (m,) positive inside.
+    """
+    a = corners[order]
+    edge = np.roll(a, -1, axis=0) - a
+    edge /= np.linalg.norm(edge, axis=1, keepdims=True)
+    to = point - a
+    return np.asarray(edge[:, 0] * to[:, 1] - edge[:, 1] * to[:, 0])
+
+
+def _sole_frame(foot: str, points: FloatArray) -> FloatArray:
+    """Return the axes of a sole as columns, (3, 3), in its link's frame.
+
+    Which side of the sole is up is not told here: z may point into the ground.
+    """
+    spread = points - points.mean(axis=0)
+    _, widths, directions = np.linalg.svd(spread)
+    if len(points) < 3 or widths[1] < 1e-3:
+        raise BadInput(
+            f"the contact points of {foot} lie on a line or are fewer than three; a "
+            "sole needs three that span it."
+        )
+    z = directions[2]
+    ahead = np.eye(3)[0 if abs(z[0]) < 0.9 else 1]  # the link's x, unless that is up
+    x = ahead - (z @ ahead) * z
+    x /= np.linalg.norm(x)
+    return np.column_stack((x, np.cross(z, x), z))
+
+
+OWN_LIMB = 3
+"""Links with at most so many joints between them in one limb are not watched: so many
+make a hip."""
+NEAR_M = 0.08
+"""Pairs farther apart than this in the wanted posture are not watched, in m."""
+
+
+class Clearance:
+    """Distances between links; `at` answers for joint angles."""
+
+    def __init__(self, robot: Robot, wanted: FloatArray) -> None:
+        """Choose the pairs that are apart, and near, at the `wanted` angles."""
+        self._model = pin.buildModelFromUrdf(
+            str(robot.urdf), pin.JointModelFreeFlyer(), mimic=False
+        )
+        self._data = self._model.createData()
+        self._iq = np.array(
+            [self._model.idx_qs[self._model.getJointId(n)] for n in robot.joint_names]
+        )
+        self._q: FloatArray = pin.neutral(self._model)
+        self._shapes = pin.buildGeomFromUrdf(
+            self._model, str(robot.urdf), pin.GeometryType.COLLISION
+        )
+        parents = [shape.parentJoint for shape in self._shapes.geometryObjects]
+        apart = [
+            (i, k)
+            for i, k in combinations(range(len(parents)), 2)
+            if not self._is_own_limb(parents[i], parents[k])
+        ]
+        self._watch(apart)
+        self.wanted = self.at(wanted)
+        """(n_pairs,) distances at the wanted angles, in m."""
+        is_near = (self.wanted > 0.0) & (self.wanted < NEAR_M)
+        self._watch([pair for pair, near in zip(apart, is_near, strict=True) if near])
+        self.wanted = self.wanted[is_near]
+        link_of = [self._link(shape) for shape in self._shapes.geometryObjects]
+        self.names = tuple(f"{link_of[i]} and {link_of[k]}" for i, k in self._pairs)
+        """The watched pairs in words."""
+
+    def at(self, q: FloatArray) -> FloatArray:
+        """Return (n_pairs,) distances in m at (n_joints,) angles in rad.
+
+        Shapes that overlap have a negative one.
+        """
+        self._q[self._iq] = q
+        pin.updateGeometryPlacements(
+            self._model, self._data, self._shapes, self._distances, self._q
+        )
+        pin.computeDistances(self._shapes, self._distances)
+        return np.array([r.min_distance for r in self._distances.distanceResults])
+
+    def _is_own_limb(self, one: int, other: int) -> bool:
+        """Whether one joint carries the other, with at most `OWN_LIMB` on the way."""
+        supports = self._model.supports
+        for upper, lower in ((one, other), (other, one)):
+            chain = supports[lower].tolist()
+            if upper in chain:
+                return len(chain) - 1 - chain.index(upper) <= OWN_LIMB
+        return False
+
+    def _watch(self, pairs: list[tuple[int, int]]) -> None:
+        self._pairs = pairs
+        self._shapes.removeAllCollisionPairs()
+        for i, k in pairs:
+            self._shapes.addCollisionPair(pin.CollisionPair(i, k))
+        self._distances = self._shapes.createData()
+
+    def _link(self, shape: pin.GeometryObject) -> str:
+        return str(self._model.frames[shape.parentFrame].name)

@@ -1,0 +1,208 @@
+"""A robot that stands: contact forces, the torques they leave over, what those cost.
+
+At rest, with forces f of the ground on the robot at the contact points, the equation of
+motion [ES2659053T3 ¶fig.6] leaves in its rows of the base and of the joints
+
+    B f = h,        τ = g - C f,
+
+h the force and moment that carry the weight, g the joints' rows of -M̃(q) G, B and C
+the base's and the joints' rows of the transposed contact Jacobian. One motor may drive
+several joints, T = S τ, and makes the joule loss
+
+    P = Σ_m c_m T_m²,        c_m = R_m / K_m².
+
+Each force lies in its friction cone about the normal of its sole, ‖f_t‖ <= μ f_n, which
+on a slope is not the vertical. Two feet on the ground make h's six equations of many
+forces: those left free push the legs against each other, and that costs P without
+carrying anything.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.stiffness.contact_forces import plane_axes
+from controllers.stiffness.dynamics import GRAVITY, Dynamics
+from controllers.stiffness.ground_plane import GroundPlaneCfg, fit_sole_plane
+from models import BadInput, ContactPoint, Robot
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+FLAT = GroundPlaneCfg()
+"""How far the corners of a sole spread at least, and how flat they lie."""
+
+
+def sole_points(robot: Robot) -> tuple[ContactPoint, ...]:
+    """Return the contact points of the robot's feet, the corners of its soles.
+
+    Raises:
+        BadInput: it has none.
+    """
+    points = tuple(p for p in robot.contact_points if p.effector in robot.feet)
+    if not points:
+        raise BadInput(
+            f"robot {robot.name!r} has no contact points on feet, so it cannot stand; "
+            "name `feet` in its robot.yaml."
+        )
+    return points
+
+
+def sole_normals(positions: FloatArray, foot: IndexArray, up: FloatArray) -> FloatArray:
+    """Return the normal of its sole at each point, (n, 3) in the base frame.
+
+    Args:
+        positions: (n, 3) points in the base frame, in m.
+        foot: (n,) the foot that each belongs to. A foot whose points span no plane gets
+            `up`.
+        up: (3,) unit vector against gravity: normals point to its side.
+    """
+    normals = np.tile(up, (len(positions), 1))
+    for number in np.unique(foot):
+        of_foot = foot == number
+        corners = positions[of_foot]
+        normal = fit_sole_plane(corners, corners[0] + up, FLAT)
+        if normal is not None:
+            normals[of_foot] = normal
+    return normals
+
+
+@numba.njit(cache=True)
+def sole_axes(normals: FloatArray) -> FloatArray:
+    """Return (n, 3, 3): two tangents of each sole and its normal, as rows.
+
+    Args:
+        normals: (n, 3) unit vectors in the base frame.
+    """
+    axes = np.empty((len(normals), 3, 3))
+    for k in range(len(normals)):
+        axes[k, :2] = plane_axes(normals[k])
+        axes[k, 2] = normals[k]
+    return axes
+
+
+FRICTION = 0.5
+"""Coulomb coefficient that is counted on: below the 0.7 of a sole on a hard floor."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StandingProblem:
+    """min Σ c T² over f, with B f = h and every force in its cone.
+
+    Forces stand as (e_1, e_2, n) for each point in turn: two tangents of its sole, and
+    the sole's normal away from the ground.
+    """
+
+    contact_map: FloatArray
+    """(n_joints, 3 n) C in m: joint torque for a unit of force."""
+    gravity: FloatArray
+    """(n_joints,) g in N·m."""
+    base_map: FloatArray
+    """(6, 3 n) B: force, and moment about the centre of mass in m."""
+    weight: FloatArray
+    """(6,) h: N along e_x, e_y, up, then N·m about them."""
+    sharing: FloatArray
+    """(n_motors, n_joints) S: 1 where a motor drives a joint, else 0."""
+    loss: FloatArray
+    """(n_motors,) c in W/(N·m)²; 0 for a motor whose heat does not count."""
+    friction: float = FRICTION
+    """μ."""
+
+    @property
+    def n_points(self) -> int:
+        """Number of contact points."""
+        return int(self.contact_map.shape[1] // 3)
+
+    def effort(self, forces: FloatArray) -> FloatArray:
+        """Return the joint torques τ = g - C f, (n_joints,), of (n, 3) forces."""
+        return np.asarray(self.gravity - self.contact_map @ forces.ravel())
+
+    def motor_effort(self, effort: FloatArray) -> FloatArray:
+        """Return T = S τ, (n_motors,), of (n_joints,) joint torques."""
+        return np.asarray(self.sharing @ effort)
+
+
+def joule_loss(robot: Robot, joints: Sequence[str] | None = None) -> FloatArray:
+    """Return c = R / K², (n_motors,) in W/(N·m)², K on the joint side.
+
+    Args:
+        robot: whose motors.
+        joints: those whose motors count, the others get 0; None: those of the legs.
+    """
+    names = robot.leg_joints if joints is None else joints
+    counted = {robot.joints[robot.joint_index(name)].motor for name in names}
+    return np.array(
+        [
+            motor.one_node.resistance / motor.one_node.torque_constant**2
+            if motor.name in counted
+            else 0.0
+            for motor in robot.motors
+        ]
+    )
+
+
+def build_standing_problem(
+    dynamics: Dynamics,
+    robot: Robot,
+    up: FloatArray,
+    points: IndexArray,
+    *,
+    loss: FloatArray,
+    friction: float = FRICTION,
+    normals: FloatArray | None = None,
+) -> StandingProblem:
+    """Build B, C, g and h at the configuration of `dynamics`.
+
+    Args:
+        dynamics: updated to the joint angles; its points hold the contact points.
+        robot: whose motors.
+        up: (3,) unit vector against gravity, in the base frame.
+        points: (n,) the contacts, as places among the dynamics' points.
+        loss: (n_motors,) c, as of `joule_loss`, weighted if need be.
+        friction: μ that is counted on.
+        normals: (n, 3) normal of the sole at each contact, as of `sole_normals`; None:
+            `up`, as on level ground.
+    """
+    axes = np.vstack((plane_axes(up), up))  # rows e_x, e_y, up
+    if normals is None:
+        normals = np.tile(up, (len(points), 1))
+    along = sole_axes(normals)
+    weight = np.zeros(6)
+    weight[2] = dynamics.mass * GRAVITY
+    lever = dynamics.point_positions[points] - dynamics.com
+    motors = np.arange(len(robot.motors))
+    return StandingProblem(
+        contact_map=dynamics.contact_matrix(points, along),
+        gravity=dynamics.gravity_term(-GRAVITY * up),
+        base_map=base_columns(axes, lever, along),
+        weight=weight,
+        sharing=np.equal.outer(motors, robot.motor_of_joint).astype(np.float64),
+        loss=loss,
+        friction=friction,
+    )
+
+
+@numba.njit(cache=True)
+def base_columns(axes: FloatArray, lever: FloatArray, along: FloatArray) -> FloatArray:
+    """Return B, (6, 3 n): force, and moment about the centre of mass, by the axes.
+
+    Args:
+        axes: (3, 3) rows e_x, e_y, up.
+        lever: (n, 3) the points from the centre of mass, in m.
+        along: (n, 3, 3) unit vectors d of the forces at each, as rows.
+    """
+    n = len(lever)
+    B = np.empty((6, 3 * n))
+    for k in range(n):
+        x, y, z = lever[k, 0], lever[k, 1], lever[k, 2]
+        for a in range(3):
+            d, e, f = along[k, a, 0], along[k, a, 1], along[k, a, 2]
+            u, v, w = y * f - z * e, z * d - x * f, x * e - y * d  # lever x d
+            for row in range(3):
+                p, q, r = axes[row, 0], axes[row, 1], axes[row, 2]
+                B[row, 3 * k + a] = p * d + q * e + r * f
+                B[3 + row, 3 * k + a] = p * u + q * v + r * w
+    return B

@@ -1,0 +1,153 @@
+"""Whether a robot stands still, and on which feet.
+
+Set-points are only shifted while it does: not while somebody pushes it, moves its
+posture or lifts it. Sensor values come at times of their own and are smoothed by a low
+pass of first order,
+
+    x̂ <- x̂ + k (x - x̂),      k = 1 - exp(-dt / T),
+
+whose first values are taken as they are.
+"""
+
+from dataclasses import dataclass
+from math import exp
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.robot_interface import Observation
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+
+
+class LowPass:
+    """Smooths an array; `step` with every new one, then read `value`."""
+
+    def __init__(self, n: int, time_constant_s: float) -> None:
+        """Know nothing yet of `n` values; `time_constant_s` is T."""
+        self.value: FloatArray = np.zeros(n)
+        """(n,) x̂; the first values as they came, zeros before."""
+        self._time_constant_s = time_constant_s
+        self._time: float | None = None
+
+    def step(self, time_s: float, values: FloatArray) -> float:
+        """Take new values.
+
+        Args:
+            time_s: when they were measured, in s; a step back in time changes nothing.
+            values: (n,) x, finite.
+
+        Returns:
+            The time passed since the last ones, in s; 0 for the first.
+        """
+        if self._time is None:
+            dt, k = 0.0, 1.0
+        else:
+            dt = max(0.0, time_s - self._time)
+            k = 1.0 - exp(-dt / self._time_constant_s)
+        self._time = time_s
+        self.value += k * (values - self.value)
+        return dt
+
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StillnessCfg:
+    """From when on a robot moves."""
+
+    request_threshold_rad: float = 0.01
+    """A set-point that was moved farther by others is a motion, in rad [bembelbots]."""
+    gyro_threshold: float = 0.05
+    """Angular velocity of the body above which it moves, in rad/s: 10 times the noise
+    of the gyroscope."""
+    velocity_threshold: float = 0.03
+    """Joint velocity above which it moves, in rad/s: after the low pass 4 times that of
+    one step of the encoder."""
+    time_constant_s: float = 0.2
+    """Low pass of both velocities, in s."""
+    lifted_newton: float = 0.8
+    """A foot that carries less is lifted, in N: 2 steps of its sensors."""
+    pressed_newton: float = 1.5
+    """A lifted foot that carries more is on the ground again, in N."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning."""
+        for field in (
+            "request_threshold_rad",
+            "gyro_threshold",
+            "velocity_threshold",
+            "time_constant_s",
+        ):
+            value = getattr(self, field)
+            if not 0.0 < value < float("inf"):
+                raise BadInput(f"{field} = {value}; give a finite number above 0.")
+        if not 0.0 <= self.lifted_newton <= self.pressed_newton:
+            raise BadInput(
+                f"lifted_newton = {self.lifted_newton} N and pressed_newton = "
+                f"{self.pressed_newton} N; give 0 <= lifted <= pressed."
+            )
+
+
+class Stillness:
+    """Follows one robot; `step` once a cycle, then read the attributes."""
+
+    def __init__(self, robot: Robot, cfg: StillnessCfg) -> None:
+        """Prepare for `robot`, of which nothing is known yet."""
+        self._cfg = cfg
+        self._sensors = sensors_of_feet(robot)  # (n_feet, n_force_sensors)
+        self._velocity = LowPass(len(robot.joints), cfg.time_constant_s)
+        self._gyro = LowPass(3, cfg.time_constant_s)
+        self._request: FloatArray | None = None
+        self._moved_at = 0.0
+        self.calm_s = 0.0
+        """Time without motion, in s."""
+        self.is_new_posture = False
+        """Whether others moved the set-points since the last call."""
+        self.foot_loads: FloatArray = np.zeros(len(robot.feet))
+        """(n_feet,) what the sensors of each foot add up to, in N; 0 without any."""
+        self.is_pressed: BoolArray = np.ones(len(robot.feet), dtype=np.bool_)
+        """(n_feet,) which feet carry something; True where no sensor could tell."""
+
+    def step(self, observation: Observation, request: FloatArray) -> None:
+        """Take the newest sensor values.
+
+        Args:
+            observation: all finite.
+            request: (n_joints,) set-points without our own shift, in rad.
+        """
+        cfg, now = self._cfg, observation.time_s
+        if self._request is None:
+            self._request, self._moved_at = request, now
+        self._velocity.step(now, observation.v)
+        self._gyro.step(now, observation.gyro)
+        change = float(np.abs(request - self._request).max())
+        self.is_new_posture = change > cfg.request_threshold_rad
+        if self.is_new_posture:
+            self._request = request
+        if (
+            self.is_new_posture
+            or np.abs(self._gyro.value).max() > cfg.gyro_threshold
+            or np.abs(self._velocity.value).max() > cfg.velocity_threshold
+        ):
+            self._moved_at = now
+        self.calm_s = now - self._moved_at
+        self._feel_feet(observation.fsr)
+
+    def _feel_feet(self, fsr: FloatArray) -> None:
+        self.foot_loads = self._sensors @ fsr
+        bound = np.where(
+            self.is_pressed, self._cfg.lifted_newton, self._cfg.pressed_newton
+        )
+        self.is_pressed = (self.foot_loads >= bound) | ~self._sensors.any(axis=1)
+
+
+def sensors_of_feet(robot: Robot) -> FloatArray:
+    """Return (n_feet, n_force_sensors), 1 where a sensor is of a foot, else 0."""
+    table = np.zeros((len(robot.feet), len(robot.force_sensors)))
+    for row, foot in enumerate(robot.feet):
+        of_foot = {p.fsr for p in robot.contact_points if p.effector == foot}
+        table[row] = [sensor.name in of_foot for sensor in robot.force_sensors]
+    return table

@@ -1,0 +1,7 @@
+"""What controllers and robots say to each other; below all else in `controllers`.
+
+robot_interface   observation, command, LEDs and sound, the robot behind them, and the
+                  check of every command
+controller        what a controller is and decides, what it asks for before it computes,
+                  and the two plainest ones
+"""

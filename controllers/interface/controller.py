@@ -1,0 +1,151 @@
+"""What a controller is: observations in, torque limits out, every 20 ms.
+
+A `Controller` turns an `Observation` into `Limits`: torque limits and, if it is of
+those that may, small shifts of the set-points. Every controller asks for a robot and
+for finite sensor values before it computes (`require_robot`, `require_finite`).
+`ConstantStiffness` and `FixedStiffness` are the plain ones to compare with: the
+stiffness never changes.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.robot_interface import FloatArray, Observation
+from models import BadInput, Robot, TestbedError
+from models.values import short
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What a controller decides: limits, and for some a shift of the set-points.
+
+    Which posture is held is never its matter.
+    """
+
+    stiffness: FloatArray
+    """(n_joints,) fraction of the effort limit that a joint may use, in [0, 1]."""
+    shift: FloatArray | None = None
+    """(n_joints,) added to the set-points of the posture, in rad; None: no shift."""
+
+
+class Controller(Protocol):
+    """Turns observations into torque limits and shifts, every 20 ms."""
+
+    name: str
+
+    def reset(self, robot: Robot) -> None:
+        """Prepare for a run on `robot`; called before the first `step`."""
+
+    def step(self, observation: Observation) -> Limits:
+        """Return the limits that hold until the next call."""
+
+
+@runtime_checkable
+class SignalSource(Protocol):
+    """A controller that says numbers of itself, for recorders and screens."""
+
+    signal_names: tuple[str, ...]
+    """Each with its unit, such as `loss_w`."""
+
+    @property
+    def signals(self) -> tuple[float, ...]:
+        """One a name, as of the last step; NaN where it cannot tell."""
+
+
+class SensorError(TestbedError):
+    """An observation holds a value that no sensor can mean; the run must stop."""
+
+    def __init__(self, field: str, index: int, value: float, time_s: float) -> None:
+        """Name the `field` of the observation, the place in it and the value."""
+        self.field = field
+        self.index = index
+        self.value = value
+        self.time_s = time_s
+        super().__init__(
+            f"{field}[{index}] is {value} at t = {time_s:.3f} s; controllers need "
+            "finite sensor values. Check that sensor, or stop the robot."
+        )
+
+
+def require_robot(robot: Robot | None) -> Robot:
+    """Return the robot that `reset` was given.
+
+    Raises:
+        BadInput: it was not called yet, and there is None.
+    """
+    if robot is None:
+        raise BadInput("The controller has no robot yet; call reset(robot) first.")
+    return robot
+
+
+def require_finite(observation: Observation, fields: Iterable[str]) -> None:
+    """Look for values that are not finite.
+
+    Args:
+        observation: to look through.
+        fields: names of its arrays, in the order in which they are looked at.
+
+    Raises:
+        SensorError: there is one; it names the first.
+    """
+    for name in fields:
+        value = getattr(observation, name)
+        is_finite = np.isfinite(value)
+        if not is_finite.all():
+            index = int(is_finite.argmin())
+            raise SensorError(name, index, float(value[index]), observation.time_s)
+
+
+def check_answer(controller: Controller, decided: object) -> None:
+    """Check that a controller answered at all.
+
+    Raises:
+        BadInput: with something else than limits.
+    """
+    if not isinstance(decided, Limits):
+        raise BadInput(
+            f"controller {controller.name!r} answered {short(decided)}; its `step` "
+            "must return Limits."
+        )
+
+
+class ConstantStiffness:
+    """The same stiffness for every joint, always."""
+
+    def __init__(self, value: float, name: str = "constant") -> None:
+        """Keep the stiffness.
+
+        Args:
+            value: in [0, 1].
+            name: of the controller in tables and run folders.
+
+        Raises:
+            BadInput: the value is outside [0, 1].
+        """
+        if not 0.0 <= value <= 1.0:
+            raise BadInput(f"constant stiffness {value}; give a number from 0 to 1.")
+        self.name = name
+        self.value = value
+        self._stiffness: NDArray[np.float64] | None = None
+
+    def reset(self, robot: Robot) -> None:
+        """Prepare one value a joint of `robot`."""
+        self._stiffness = np.full(len(robot.joints), self.value)
+
+    def step(self, observation: Observation) -> Limits:
+        """Return the constant."""
+        if self._stiffness is None:
+            self._stiffness = np.full(len(observation.q), self.value)
+        return Limits(stiffness=self._stiffness.copy())
+
+
+class FixedStiffness(ConstantStiffness):
+    """Stiffness 1: the robot without any stiffness control ("without", fig. 4a)."""
+
+    def __init__(self) -> None:
+        """Set stiffness 1 and the name `fixed`."""
+        super().__init__(1.0, name="fixed")

@@ -1,0 +1,304 @@
+"""The interface of a robot, simulated or real: what it tells and what it accepts.
+
+`Observation` is what the shared memory of the robot holds; `Command` is what its device
+manager accepts: set-points, stiffness, a colour for LEDs to fade to (`LedSetting`) and
+a slot of sound (`SoundChunk`). `check_command` refuses what does not fit a robot before
+any of it is obeyed. Ground truth (the engine's state) is no part of the interface.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import inf, pi
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import BadInput, LedGroup, Robot, Speaker, UnknownName
+from models.values import as_number, as_numbers, short
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class LedSetting:
+    """A colour for one LED group, reached on a straight line from the present one."""
+
+    colours: FloatArray
+    """(channels,) for all LEDs of the group, or (count, channels) for each of them, in
+    [0, 1]; kept as a read-only copy. Three channels are red, green and blue."""
+    fade_s: float = 0.0
+    """Time from the present colour to this one, in s; 0 is at once."""
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            BadInput: a brightness is outside [0, 1], the array has no channel or too
+                many dimensions, or the fade is negative or endless.
+        """
+        colours = _read_only_copy("colours of LEDs", self.colours)
+        if colours.ndim not in {1, 2} or colours.size == 0:
+            raise BadInput(
+                f"colours of LEDs have shape {colours.shape}; give (channels,) for all "
+                "LEDs of a group, or (count, channels)."
+            )
+        _check_within("colour of an LED", colours, 0.0)
+        fade_s = as_number(self.fade_s)
+        if fade_s is None or not 0.0 <= fade_s < inf:  # false for NaN
+            given = short(self.fade_s) if fade_s is None else fade_s
+            raise BadInput(
+                f"fade of LEDs is {given} s; give 0 (at once) or a positive time."
+            )
+        object.__setattr__(self, "fade_s", fade_s)
+        object.__setattr__(self, "colours", colours)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SoundChunk:
+    """What is heard in one device slot: a sound goes out as a row of chunks."""
+
+    samples: FloatArray = field(repr=False)
+    """(n,) in [-1, 1], one channel; kept as a read-only copy."""
+    sample_rate_hz: int
+    """Samples in a second; one that the loudspeakers play."""
+    label: str
+    """What is being said or played, for the log."""
+    is_last: bool = False
+    """Whether the sound ends with it; one that stops before was cut off."""
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            BadInput: a sample is outside [-1, 1], there is none, the rate is not
+                positive, or the label is empty.
+        """
+        samples = _read_only_copy("samples of a sound", self.samples)
+        if samples.ndim != 1 or samples.size == 0:
+            raise BadInput(
+                f"samples of a sound have shape {samples.shape}; give (n,), at least "
+                "one."
+            )
+        _check_within("sample of a sound", samples, -1.0)
+        rate = as_number(self.sample_rate_hz)
+        if rate is None or not 1.0 <= rate < inf or rate % 1.0:  # true for NaN
+            given = short(self.sample_rate_hz) if rate is None else f"{rate:g}"
+            raise BadInput(
+                f"sample rate is {given} Hz; give a positive one, a whole number "
+                "such as 16000."
+            )
+        object.__setattr__(self, "sample_rate_hz", int(rate))
+        if not isinstance(self.label, str):
+            raise BadInput(f"label of a sound is {short(self.label)}; give a text.")
+        if not self.label:
+            raise BadInput("a sound has no label; say what is played, for the log.")
+        object.__setattr__(self, "samples", samples)
+
+    @property
+    def length_s(self) -> float:
+        """How long it is heard, in s."""
+        return len(self.samples) / self.sample_rate_hz
+
+
+def _read_only_copy(what: str, values: FloatArray) -> FloatArray:
+    """Return a read-only copy."""
+    copy = as_numbers(values)
+    if copy is None:
+        raise BadInput(f"{what} are {short(values)}; give an array of numbers.")
+    copy.setflags(write=False)
+    return copy
+
+
+def _check_within(what: str, values: FloatArray, lower: float) -> None:
+    inside = (values >= lower) & (values <= 1.0)  # false for NaN
+    if not inside.all():
+        bad = values.flat[int(np.argmin(inside))]
+        raise BadInput(f"{what} is {bad:g}; accepted: {lower:g} to 1.")
+
+
+DEVICE_SLOT_S = 0.01
+"""Period of a NAO's device manager in s [naoqi-dcm]: commands go out once in it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observation:
+    """What the sensors say, and what was last commanded.
+
+    Arrays are fresh copies: a controller may keep them. It must not write into them,
+    since who records the run reads the same.
+    """
+
+    time_s: float
+    """Time since the start, in s."""
+    q: FloatArray
+    """(n_joints,) joint angles as the encoders read them, in rad."""
+    v: FloatArray
+    """(n_joints,) joint velocities derived from the encoders, in rad/s."""
+    target: FloatArray
+    """(n_joints,) position set-points in force, in rad: what others ask for, with the
+    shift on top that the controller decided last (`Limits.shift`)."""
+    stiffness: FloatArray
+    """(n_joints,) stiffness in force, in [0, 1]."""
+    current: FloatArray
+    """(n_motors,) motor currents, in A, signed as the torque."""
+    temperature: FloatArray
+    """(n_motors,) reported temperatures, in °C."""
+    gyro: FloatArray
+    """(3,) angular velocity in the IMU frame, in rad/s."""
+    accelerometer: FloatArray
+    """(3,) specific force in the IMU frame, in m/s²; +g upward at rest."""
+    fsr: FloatArray
+    """(n_force_sensors,) normal forces, in N."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
+    """What a robot accepts; None leaves the present value."""
+
+    target: FloatArray | None = None
+    """(n_joints,) position set-points, in rad."""
+    stiffness: FloatArray | None = None
+    """(n_joints,) in [0, 1]."""
+    leds: Mapping[str, LedSetting] | None = None
+    """LED group to what it fades to; groups that are not named go on as they were."""
+    sound: SoundChunk | None = None
+    """What all loudspeakers play from now on; None: nothing new, so silence once the
+    last chunk has been played."""
+
+
+class RobotInterface(Protocol):
+    """A robot that can be read, commanded and stepped."""
+
+    @property
+    def robot(self) -> Robot:
+        """The description that the arrays follow."""
+
+    def read(self) -> Observation:
+        """Return the newest sensor values."""
+
+    def write(self, command: Command) -> None:
+        """Put set-points and stiffness in force from the next tick on.
+
+        LEDs begin to fade, and a sound begins to be heard, at once.
+
+        Raises:
+            BadInput: a value is not finite, or a stiffness is outside [0, 1]; an LED
+                group is unknown or of another shape; a sound has a rate that the
+                loudspeakers do not play, or begins while the last one is being heard.
+        """
+
+    def step(self, ticks: int) -> None:
+        """Let `ticks` periods of the servo (1 ms) pass."""
+
+    def close(self) -> None:
+        """Release what the robot holds; may be called twice."""
+
+
+def check_command(command: Command, robot: Robot) -> None:
+    """Check every value of a command before any of it is obeyed.
+
+    Raises:
+        BadInput: a value is not finite, a stiffness outside [0, 1], a set-point outside
+            the joint's range, or there is not one value for each joint; LEDs or a
+            sound do not fit the robot's (`check_leds`, `check_sound`).
+    """
+    if command.target is not None:
+        check_target(command.target, robot)
+    if command.stiffness is not None:
+        check_stiffness(command.stiffness, robot)
+    if command.leds is not None:
+        groups = {group.name: group for group in robot.leds}
+        for name, setting in command.leds.items():
+            if name not in groups:
+                raise UnknownName("LED group", name, groups, f"robot {robot.name!r}")
+            check_leds(setting, groups[name])
+    if command.sound is not None:
+        check_sound(command.sound, robot.speakers)
+
+
+def check_target(target: FloatArray, robot: Robot) -> FloatArray:
+    """Return set-points (n_joints,) in rad as a checked copy.
+
+    Raises:
+        BadInput: there is not one number for each joint, within its range.
+    """
+    return _check_joint_values(
+        "set-point", target, robot, " rad", robot.lower, robot.upper
+    )
+
+
+def check_stiffness(stiffness: FloatArray, robot: Robot) -> FloatArray:
+    """Return a stiffness (n_joints,) as a checked copy.
+
+    Raises:
+        BadInput: there is not one number for each joint, from 0 to 1.
+    """
+    return _check_joint_values("stiffness", stiffness, robot, "", 0.0, 1.0)
+
+
+def check_shift(shift: FloatArray, robot: Robot) -> FloatArray:
+    """Return a shift of the set-points (n_joints,) in rad as a checked copy.
+
+    Raises:
+        BadInput: there is not one value for each joint, or one is not finite or beyond
+            half a turn.
+    """
+    return _check_joint_values("shift of the set-point", shift, robot, " rad", -pi, pi)
+
+
+def check_leds(setting: LedSetting, group: LedGroup) -> None:
+    """Check that a setting has the channels, and perhaps the count, of a group.
+
+    Raises:
+        BadInput: it has others.
+    """
+    n = group.n_channels
+    if setting.colours.shape not in {(n,), (group.count, n)}:
+        raise BadInput(
+            f"colours for {group.name} have shape {setting.colours.shape}; give ({n},) "
+            f"or ({group.count}, {n}): it is {group.count} LEDs, {group.channels}."
+        )
+
+
+def check_sound(sound: SoundChunk, speakers: Iterable[Speaker]) -> None:
+    """Check that every loudspeaker plays the rate of a sound, and that there is one.
+
+    Raises:
+        BadInput: one does not, or there is none.
+    """
+    rates = [set(speaker.sample_rates_hz) for speaker in speakers]
+    if not rates:
+        raise BadInput(f"sound {sound.label!r} on a robot without a loudspeaker.")
+    common = sorted(set.intersection(*rates))
+    if sound.sample_rate_hz not in common:
+        raise BadInput(
+            f"sound {sound.label!r} has {sound.sample_rate_hz} samples a second; the "
+            f"loudspeakers play {', '.join(map(str, common))}."
+        )
+
+
+def _check_joint_values(
+    what: str,
+    values: FloatArray,
+    robot: Robot,
+    unit: str,
+    lower: FloatArray | float,
+    upper: FloatArray | float,
+) -> FloatArray:
+    n = len(robot.joints)
+    numbers = as_numbers(values)
+    if numbers is None:
+        raise BadInput(f"{what} is {short(values)}; give ({n},) numbers, one a joint.")
+    if numbers.shape != (n,):
+        raise BadInput(f"{what} has shape {numbers.shape}; give ({n},), one a joint.")
+    inside = (numbers >= lower) & (numbers <= upper)  # false for NaN
+    if inside.all():
+        return numbers
+    j = int(np.argmin(inside))
+    low = np.broadcast_to(lower, (n,))[j]
+    high = np.broadcast_to(upper, (n,))[j]
+    raise BadInput(
+        f"{what} of {robot.joint_names[j]} is {numbers[j]:g}{unit}; "
+        f"accepted: {low:g} to {high:g}{unit}."
+    )

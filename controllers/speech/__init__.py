@@ -1,0 +1,38 @@
+"""What a robot says, as samples.
+
+sounds          what a voice is, a plain tone, and sounds by source and filter
+syllable_voice  the built-in voice: rhythm of speech, no words
+espeak_voice    words that people understand, with the extra `speech`
+"""
+
+from controllers.speech.espeak_voice import EspeakVoice
+from controllers.speech.sounds import SAMPLE_RATE_HZ, Voice, tone
+from controllers.speech.syllable_voice import SyllableVoice
+from models import UnknownName
+
+VOICES = ("syllables", "espeak")
+"""Names of the voices. What is said takes another time with each, so nothing changes
+from one to the other unasked."""
+
+
+def make_voice(name: str = VOICES[0]) -> Voice:
+    """Return a voice by its name.
+
+    Raises:
+        UnknownName: there is no such voice.
+        BadInput: it needs an extra that is not installed.
+    """
+    if name not in VOICES:
+        raise UnknownName("Voice", name, VOICES, "this installation")
+    return EspeakVoice() if name == "espeak" else SyllableVoice()
+
+
+__all__ = [
+    "SAMPLE_RATE_HZ",
+    "VOICES",
+    "EspeakVoice",
+    "SyllableVoice",
+    "Voice",
+    "make_voice",
+    "tone",
+]

@@ -1,0 +1,210 @@
+"""Samples of sound: what a voice is, tones, and speech by source and filter.
+
+A vowel or consonant is a buzz through resonators, or a hiss.
+
+    y(n) = a x(n) + b y(n-1) + c y(n-2)
+    c = -r²,  b = 2 r cos θ,  a = 1 - b - c,  r = exp(-π B / f_s),  θ = 2 π F / f_s
+
+is a resonator of frequency F and bandwidth B [klatt1980, eq. 1 and 2]; three of them in
+a row make a vowel. Their frequencies are those of men [peterson1952, table II]. It is
+computed by its impulse response h(n) = a r^n sin((n + 1) θ) / sin θ.
+"""
+
+from functools import cache
+from math import cos, exp, pi, sin, tau
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import BadInput
+from models.values import LONGEST_ENTRY_S
+
+FloatArray = NDArray[np.float64]
+
+SAMPLE_RATE_HZ = 16000
+"""Of all sound that is made here; every loudspeaker of a NAO plays it."""
+
+
+class Voice(Protocol):
+    """Says a text: the same text always gives the same samples, of a known length."""
+
+    @property
+    def sample_rate_hz(self) -> int:
+        """Samples in a second."""
+
+    def render(self, text: str) -> FloatArray:
+        """Return a text as sound.
+
+        Args:
+            text: what is said.
+
+        Returns:
+            (n,) samples in [-1, 1], one channel; it takes n / sample_rate_hz seconds.
+
+        Raises:
+            BadInput: there is nothing to say in it.
+        """
+
+
+RAMP_S = 0.005
+"""Time in which a tone rises and falls, in s: without it one hears a click."""
+
+
+def tone(
+    frequency_hz: float, length_s: float, sample_rate_hz: int = SAMPLE_RATE_HZ
+) -> FloatArray:
+    """Return a sine of full scale, with raised-cosine ends.
+
+    Args:
+        frequency_hz: below half the sample rate.
+        length_s: in s, to the nearest sample.
+        sample_rate_hz: samples in a second.
+
+    Returns:
+        (n,) samples in [-1, 1].
+
+    Raises:
+        BadInput: the frequency cannot be heard so, or there is no whole sample.
+    """
+    if not 0.0 < frequency_hz < sample_rate_hz / 2:
+        raise BadInput(
+            f"tone of {frequency_hz:g} Hz; at {sample_rate_hz} samples a second give "
+            f"more than 0 and less than {sample_rate_hz / 2:g} Hz."
+        )
+    if not 1.0 / sample_rate_hz <= length_s <= LONGEST_ENTRY_S:
+        raise BadInput(
+            f"tone of {length_s} s; give a positive time up to {LONGEST_ENTRY_S:g} s."
+        )
+    n = round(length_s * sample_rate_hz)
+    t = np.arange(n) / sample_rate_hz
+    ends = raised_ends(n, round(RAMP_S * sample_rate_hz))
+    return ends * np.sin(tau * frequency_hz * t)
+
+
+def raised_ends(n: int, ramp: int) -> FloatArray:
+    """Return an envelope that rises and falls as a raised cosine.
+
+    Args:
+        n: samples of the whole.
+        ramp: samples from 0 to 1, and from 1 to 0.
+    """
+    place = np.arange(n)
+    from_end = np.minimum(place, place[::-1]) / max(ramp, 1)
+    envelope: FloatArray = 0.5 - 0.5 * np.cos(np.pi * np.minimum(from_end, 1.0))
+    return envelope
+
+
+VOWEL_HZ = {
+    "a": (730.0, 1090.0, 2440.0),
+    "e": (530.0, 1840.0, 2480.0),
+    "i": (270.0, 2290.0, 3010.0),
+    "o": (570.0, 840.0, 2410.0),
+    "u": (300.0, 870.0, 2240.0),
+    "y": (270.0, 2290.0, 3010.0),
+}
+"""First three formants by letter, in Hz: of the vowels in hod, head, heed, hawed and
+who'd."""
+NASAL_HZ = (270.0, 1000.0, 2200.0)
+"""Formants of voiced consonants, in Hz: a vowel with its mouth closed."""
+BANDWIDTH_HZ = (50.0, 70.0, 110.0)
+"""Of the three formants, in Hz: the default values of [klatt1980]."""
+STOPS, BURST_HZ, CLOSED = "bcdgjkpqt", 2500.0, 0.5
+"""Consonants that are silent for this fraction of their time, and then burst."""
+TILT = 0.9
+"""Pole of the low-pass that makes a glottal pulse of an impulse."""
+VOWEL_LEVEL, HUM_LEVEL, NOISE_LEVEL = 1.0, 0.4, 0.25
+"""Root mean squares of vowels, voiced consonants, and hisses and bursts."""
+HISS_HZ = {"s": 5500.0, "z": 5500.0, "f": 4000.0, "v": 4000.0, "h": 1500.0, "x": 3000.0}
+"""Where the noise of a fricative is loudest, in Hz."""
+
+
+def buzz(pitch_hz: FloatArray, rate_hz: int) -> FloatArray:
+    """Return a train of glottal pulses whose pitch changes, (n,)."""
+    turns = np.floor(np.cumsum(pitch_hz) / rate_hz)
+    pulses = np.diff(turns, prepend=-1.0)
+    response: FloatArray = (1.0 - TILT) * TILT ** np.arange(len(pulses), dtype=float)
+    return _convolved(pulses, response)
+
+
+def noise(n: int) -> FloatArray:
+    """Return white noise of -1 and 1, the same each time, (n,)."""
+    return np.resize(_longest_sequence(), n)
+
+
+@cache
+def _longest_sequence() -> FloatArray:
+    """Return what a shift register of 15 bits gives before it repeats itself."""
+    register, bits = 1, []
+    for _ in range(2**15 - 1):
+        bits.append(register & 1)
+        register = register >> 1 | ((register ^ register >> 1) & 1) << 14
+    return 2.0 * np.array(bits) - 1.0
+
+
+def resonate(
+    sound: FloatArray, formants_hz: tuple[float, ...], rate_hz: int
+) -> FloatArray:
+    """Send a sound through resonators, one after the other."""
+    k = np.arange(len(sound))
+    for frequency, bandwidth in zip(formants_hz, BANDWIDTH_HZ, strict=False):
+        r, theta = exp(-pi * bandwidth / rate_hz), tau * frequency / rate_hz
+        a = 1.0 - 2.0 * r * cos(theta) + r**2
+        sound = _convolved(sound, a * r**k * np.sin((k + 1) * theta) / sin(theta))
+    return sound
+
+
+def vowel(sound: FloatArray, letters: str, rate_hz: int) -> FloatArray:
+    """Return a vowel, or a glide from one to another, made of a buzz."""
+    first, last = (
+        _at_level(resonate(sound, VOWEL_HZ[x], rate_hz), VOWEL_LEVEL)
+        for x in (letters[0], letters[-1])
+    )
+    share = np.linspace(0.0, 1.0, len(sound))
+    glide: FloatArray = ((1.0 - share) * first + share * last) * _soft_ends(len(sound))
+    return glide
+
+
+def consonant(sound: FloatArray, letters: str, rate_hz: int) -> FloatArray:
+    """Return consonants that share a time, made of a buzz or of noise.
+
+    Hissing ones hiss; stops are silent and then burst; the others hum. Of more than
+    four the rest is not heard.
+    """
+    letters = letters[:4]
+    parts = np.array_split(sound, len(letters))
+    return np.concatenate(
+        [
+            _single_consonant(part, x, rate_hz)
+            for part, x in zip(parts, letters, strict=True)
+        ]
+    )
+
+
+def _single_consonant(sound: FloatArray, letter: str, rate_hz: int) -> FloatArray:
+    n = len(sound)
+    if letter in HISS_HZ:
+        hiss = resonate(noise(n), (HISS_HZ[letter],), rate_hz)
+        return _at_level(hiss, NOISE_LEVEL) * np.hanning(n)
+    if letter in STOPS:
+        burst = _at_level(resonate(noise(n), (BURST_HZ,), rate_hz), NOISE_LEVEL)
+        place = np.linspace(0.0, 1.0, n)
+        return burst * np.where(place > CLOSED, (1.0 - place) / (1.0 - CLOSED), 0.0)
+    return _at_level(resonate(sound, NASAL_HZ, rate_hz), HUM_LEVEL) * _soft_ends(n)
+
+
+def _soft_ends(n: int) -> FloatArray:
+    return raised_ends(n, n // 4)
+
+
+def _convolved(sound: FloatArray, response: FloatArray) -> FloatArray:
+    """Return as much of a sound through a filter as the sound is long."""
+    n = len(sound)
+    product = np.fft.rfft(sound, 2 * n) * np.fft.rfft(response, 2 * n)
+    return np.fft.irfft(product, 2 * n)[:n]
+
+
+def _at_level(sound: FloatArray, level: float) -> FloatArray:
+    """Return a sound with this root mean square."""
+    present = np.sqrt(np.mean(sound**2))
+    return sound * (level / present) if present > 0.0 else sound

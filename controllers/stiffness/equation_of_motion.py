@@ -1,0 +1,249 @@
+"""The equation of motion, from its left side to the joint torques (640 to 690).
+
+**Left side (640).** At rest it is -M̃(q) G: the joint rows as they stand, and of the
+base rows only that the weight m g acts at the centre of mass. In motion the base rows
+are a force F and a moment N about the base origin. The ground gives the part of F along
+`up`, at the point of the ground about which the moment has no part in the plane,
+
+    up x (N - p x F) = 0,    up · p = height of the ground,
+
+which takes the place of the centre of mass in step 660.
+
+**Motion**, which the full model needs, comes from sensors. Velocities come from the
+encoders, the angular velocity from the gyroscope; both are differentiated by filtered
+differences: with a low pass of time constant T,
+
+    v̂ ← v̂ + k (v - v̂),    a ← (v̂ - v̂_before) / dt,    k = 1 - exp(-dt / T).
+
+The base acceleration comes from the accelerometer, which measures Ṫ - G of its own
+place. Its gain is wrong by up to 10 % [nao6-datasheet], which at rest would look like
+an acceleration of 1 m/s²; so the reading is divided by the gain that the same sensor
+shows on average, and its low-passed difference to g along the vertical in use is taken
+for the acceleration.
+
+**Loads.** The document lets B hold the vertical component of external disturbances
+[ES2659053T3 claim 7], and lets them be neglected [claim 8], which is the default here:
+no sensor of the robot tells them. A user who knows one, such as a tray in a hand, can
+state it.
+
+**Torques (670, 680, 690).** The document's simplified model, with L = [0; I] and W the
+forces of the ground **on** the robot, reads in its joint rows
+
+    -M̃(q) G = L τ + Cᵗ(q) W    =>    τ = [-M̃(q) G]_joints - [Cᵗ(q) W]_joints.
+
+Where the document speaks of the *sum* of steps 640 and 680 it counts the forces of the
+robot on the ground; with the forces on the robot the sum is this difference. τ is what
+the motors must give: positive where it pushes the joint towards larger angles.
+"""
+
+from dataclasses import dataclass
+from math import exp, isfinite
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.robot_interface import Observation
+from controllers.stiffness.dynamics import GRAVITY, BaseMotion, Dynamics
+from controllers.stiffness.kernels import cross
+from models import BadInput, Robot
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExternalLoad:
+    """A known vertical force on one point of the body."""
+
+    name: str
+    link: str
+    """Link that it acts on."""
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Where it acts, in the link frame, in m."""
+    upward_newton: float
+    """The force on the robot in N, along the vertical; a carried weight is negative."""
+
+    def __post_init__(self) -> None:
+        """Refuse a force or place that is not finite."""
+        if not all(map(isfinite, (*self.position, self.upward_newton))):
+            raise BadInput(
+                f"load {self.name!r}: force {self.upward_newton} N at {self.position}; "
+                "give finite numbers."
+            )
+
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotionCfg:
+    """Numbers of the filters."""
+
+    time_constant_s: float = 0.06
+    """T of the differences: three cycles; one encoder step of 1.5 mrad then shows as
+    1.1 rad/s² instead of 3.8."""
+    gain_time_constant_s: float = 10.0
+    """Time over which the accelerometer's gain is learnt."""
+    longest_gap_s: float = 0.25
+    """A longer time between two observations starts the filters anew."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without meaning."""
+        if not (self.time_constant_s > 0.0 and self.gain_time_constant_s > 0.0):
+            raise BadInput(
+                f"time_constant_s = {self.time_constant_s} s, gain_time_constant_s = "
+                f"{self.gain_time_constant_s} s; give numbers above 0."
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Motion:
+    """Estimated motion of joints and base."""
+
+    v: FloatArray
+    """(n_joints,) in rad/s."""
+    a: FloatArray
+    """(n_joints,) in rad/s²."""
+    base: BaseMotion
+
+
+class MotionEstimator:
+    """Differentiates and filters; `step` at every observation."""
+
+    def __init__(self, robot: Robot, cfg: MotionCfg) -> None:
+        """Refuse a robot whose inertial unit is not on its base.
+
+        Raises:
+            BadInput: the inertial unit sits on another link.
+        """
+        if robot.imu.link != robot.base_link:
+            raise BadInput(
+                f"The full model needs the inertial unit on the base link "
+                f"{robot.base_link!r}; robot {robot.name!r} has it on "
+                f"{robot.imu.link!r}. Use the simplified model."
+            )
+        self._cfg = cfg
+        self._lever = np.array(robot.imu.position)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all motion."""
+        self._time: float | None = None
+
+    def step(self, observation: Observation, up: FloatArray) -> Motion:
+        """Return the motion at `observation`; no acceleration at the first one.
+
+        Args:
+            observation: the sensor values.
+            up: (3,) the vertical in use, base frame.
+        """
+        time, v, w = observation.time_s, observation.v, observation.gyro
+        force = observation.accelerometer
+        dt = 0.0 if self._time is None else time - self._time
+        if self._time is None or dt < 0.0 or dt > self._cfg.longest_gap_s:
+            self._v, self._w = v.copy(), w.copy()
+            self._a, self._w_dot = np.zeros_like(v), np.zeros(3)
+            self._mean = force.copy()
+            self._motion_force = np.zeros(3)
+        elif dt > 0.0:
+            k = 1.0 - exp(-dt / self._cfg.time_constant_s)
+            self._a = k * (v - self._v) / dt
+            self._w_dot = k * (w - self._w) / dt
+            self._v = self._v + k * (v - self._v)
+            self._w = self._w + k * (w - self._w)
+            slow = 1.0 - exp(-dt / self._cfg.gain_time_constant_s)
+            self._mean = self._mean + slow * (force - self._mean)
+            gain = float(np.linalg.norm(self._mean)) / GRAVITY
+            moving = force / gain - GRAVITY * up if gain > 0.5 else np.zeros(3)
+            self._motion_force = self._motion_force + k * (moving - self._motion_force)
+        self._time = time
+        at_imu = GRAVITY * up + self._motion_force
+        return Motion(
+            v=self._v,
+            a=self._a,
+            base=BaseMotion(
+                proper_acceleration=at_imu
+                - cross(self._w_dot, self._lever)
+                - cross(self._w, cross(self._w, self._lever)),
+                angular_velocity=self._w,
+                angular_acceleration=self._w_dot,
+            ),
+        )
+
+
+class LeftSide(NamedTuple):
+    """The left side of the equation of motion, as the other steps need it (640)."""
+
+    joints: FloatArray
+    """(n_joints,) joint rows in N·m."""
+    weight: float
+    """Vertical force that the ground must give, in N; m g at rest."""
+    centre: FloatArray
+    """(3,) point that must lie over the support: the centre of mass at rest."""
+
+
+def left_side_at_rest(dynamics: Dynamics, up: FloatArray) -> LeftSide:
+    """Return the left side of the simplified model, for (3,) the unit vector `up`."""
+    return LeftSide(
+        joints=dynamics.gravity_term(-GRAVITY * up),
+        weight=dynamics.mass * GRAVITY,
+        centre=dynamics.com,
+    )
+
+
+def left_side_in_motion(
+    dynamics: Dynamics,
+    motion: Motion,
+    armature: FloatArray,
+    candidates: FloatArray,
+    up: FloatArray,
+) -> LeftSide:
+    """Return the left side of the full model.
+
+    Args:
+        dynamics: at the present joint angles.
+        motion: of joints and base.
+        armature: (n_joints,) in kg·m², as of `armature_at_joints`.
+        candidates: (n, 3) points in m; the lowest is on the ground.
+        up: (3,) unit vector in the base frame.
+    """
+    base, joints = dynamics.inverse_dynamics(motion.v, motion.a, motion.base)
+    joints += armature * motion.a
+    force, moment = base[:3], base[3:]
+    weight = float(force @ up)
+    centre = dynamics.com
+    if weight > 0.0:
+        ground = float((candidates @ up).min())
+        along = force - weight * up
+        centre = (cross(up, moment) + ground * along) / weight
+    return LeftSide(joints=joints, weight=weight, centre=centre)
+
+
+def armature_at_joints(robot: Robot) -> FloatArray:
+    """Return the rotor inertia at each joint, (n_joints,) in kg·m²; shared evenly."""
+    motors = [robot.motors[i] for i in robot.motor_of_joint]
+    return np.array([motor.armature / len(motor.joints) for motor in motors])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JointTorques:
+    """The joint torques and the two terms that they come from."""
+
+    gravity_term: FloatArray
+    """(n_joints,) joint rows of -M̃(q) G; of the whole left side in the full model."""
+    contact_term: FloatArray
+    """(n_joints,) joint rows of Cᵗ(q) W."""
+    tau: FloatArray
+    """(n_joints,) their difference, in N·m."""
+
+
+def joint_torques(gravity_term: FloatArray, contact_term: FloatArray) -> JointTorques:
+    """Return τ = gravity term - Cᵗ W.
+
+    Args:
+        gravity_term: (n_joints,) step 640, in N·m.
+        contact_term: (n_joints,) steps 670 and 680, in N·m.
+    """
+    return JointTorques(
+        gravity_term=gravity_term,
+        contact_term=contact_term,
+        tau=gravity_term - contact_term,  # step 690
+    )

@@ -1,0 +1,222 @@
+"""The stiffness controller: both logics of ES2659053 in one step (310 and 320).
+
+Engine-free and clock-free: it reads an `Observation`, returns `Limits`, and leaves a
+`StiffnessReport` of how it came to them. Usable on any robot that is described by a
+`Robot`; in NAOqi's words, it is what the motion module does between reading the shared
+memory and writing to the device manager.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.controller import Limits, require_robot
+from controllers.interface.robot_interface import Observation
+from controllers.stiffness.equation_of_motion import ExternalLoad, JointTorques
+from controllers.stiffness.equilibrium import (
+    Equilibrium,
+    EquilibriumLogic,
+    SmartStiffnessCfg,
+)
+from controllers.stiffness.flags import StiffnessFlag, flag_names
+from controllers.stiffness.ground_plane import GroundPlane, VerticalSource
+from controllers.stiffness.offset import Offset, OffsetContext
+from controllers.stiffness.stiffness_law import PostureTuning, StiffnessLaw
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StiffnessReport:
+    """How one step came to its stiffness; arrays are not to be written to."""
+
+    time_s: float
+    flags: int
+    """`StiffnessFlag` bits; `flag_names(report.flags)` spells them out."""
+    plane: GroundPlane
+    posture: str | None
+    """The closest typical posture, if there is one."""
+    contact_names: tuple[str, ...]
+    """Names of the contact points."""
+    contact_forces: FloatArray
+    """(n_contacts,) normal forces in N."""
+    com: FloatArray
+    """(3,) centre of mass in the base frame, in m."""
+    torques: JointTorques
+    offset: FloatArray
+    """(n_joints,) or () the offset."""
+    computed: FloatArray
+    """(n_joints,) stiffness of step 320, before the policy."""
+    stiffness: FloatArray
+    """(n_joints,) stiffness returned."""
+
+    @property
+    def gravity_source(self) -> VerticalSource:
+        """Which vertical was used."""
+        return self.plane.source
+
+
+# What a report is made of: balance, offset, computed and returned stiffness, flags.
+_Step = tuple[Equilibrium, Offset, FloatArray, FloatArray, int]
+
+
+class SmartStiffness:
+    """Sets each joint's torque limit to what equilibrium needs, plus an offset.
+
+    `reset(robot)` once, then `step(observation)` every 20 ms. At run time a user may
+    set `enabled` and `user_stiffness`, and call `tune` and `set_loads`.
+    """
+
+    def __init__(self, cfg: SmartStiffnessCfg | None = None) -> None:
+        """Keep the configuration; nothing is known of a robot yet."""
+        self.cfg = cfg or SmartStiffnessCfg()
+        self.name = self.cfg.name
+        self.enabled = True
+        """Switch (ST-20): off, the user's stiffness is in force."""
+        self._last: _Step | None = None
+        self._report: StiffnessReport | None = None
+        self._tunings: dict[str, PostureTuning] = {}
+        self._robot: Robot | None = None
+        self._counts: Counter[int] = Counter()
+
+    def reset(self, robot: Robot) -> None:
+        """Build everything that depends on `robot` and forget the past.
+
+        The switch and the tunings of the user stay; loads are taken off and the user's
+        stiffness is 1 again.
+
+        Raises:
+            BadInput: the configuration or a tuning does not fit the robot.
+        """
+        for posture in self._tunings:
+            robot.posture(posture)
+        self._robot = robot
+        self._first = EquilibriumLogic(robot, self.cfg)  # 310
+        self._second = StiffnessLaw(robot)  # 320
+        zero = np.zeros(len(robot.joints))
+        self._second.stiffness(self._second.share_of_limit(zero), 0.0)  # compile
+        self._point_names = tuple(point.name for point in robot.contact_points)
+        self._is_foot = np.array(
+            [point.effector in robot.feet for point in robot.contact_points]
+        )
+        self._friction = np.array([joint.friction for joint in robot.joints])
+        self.cfg.offset.reset(robot)
+        self.cfg.policy.reset(robot)
+        self._user = np.ones(len(robot.joints))
+        self._time: float | None = None
+        self._last = self._report = None
+        self._counts = Counter()
+
+    @property
+    def user_stiffness(self) -> FloatArray:
+        """(n_joints,) the user's stiffness in [0, 1]: 1 everywhere unless set."""
+        return self._user.copy()
+
+    @user_stiffness.setter
+    def user_stiffness(self, stiffness: FloatArray | float) -> None:
+        value = np.broadcast_to(np.asarray(stiffness, dtype=float), self._user.shape)
+        if not ((value >= 0.0) & (value <= 1.0)).all():
+            raise BadInput(f"user stiffness {stiffness}; give values from 0 to 1.")
+        self._user = value.copy()
+
+    def tune(self, posture: str, tuning: PostureTuning | None) -> None:
+        """Change the stiffness in one posture; None takes the change back (ST-20).
+
+        Raises:
+            UnknownName: the robot has no such posture.
+        """
+        if self._robot is not None:
+            self._robot.posture(posture)
+        if tuning is None:
+            self._tunings.pop(posture, None)
+        else:
+            self._tunings[posture] = tuning
+
+    def set_loads(self, *loads: ExternalLoad) -> None:
+        """Take vertical forces of the world into account (ST-16); none: neglect them.
+
+        Raises:
+            UnknownName: the robot has no such link.
+        """
+        require_robot(self._robot)
+        self._first.set_loads(loads)
+
+    @property
+    def flag_counts(self) -> Counter[str]:
+        """How many steps since `reset` raised each flag, by name."""
+        counts: Counter[str] = Counter()
+        for flags, steps in self._counts.items():
+            for name in flag_names(flags):
+                counts[name] += steps
+        return counts
+
+    def step(self, observation: Observation) -> Limits:
+        """Return the stiffness that holds until the next call.
+
+        Raises:
+            SensorError: a sensor value is not finite.
+        """
+        robot, cfg = require_robot(self._robot), self.cfg
+        balance = self._first.solve(observation)
+        dt = 0.0 if self._time is None else max(0.0, observation.time_s - self._time)
+        posture, tau, flags = balance.posture, balance.torques.tau, balance.flags
+        offset = cfg.offset.step(
+            OffsetContext(
+                dt_s=dt,
+                posture=posture,
+                is_foot_on_ground=bool(self._is_foot[balance.contacts].any()),
+                joint_temperature=observation.temperature[robot.motor_of_joint],
+            )
+        )
+        share = self._second.share_of_limit(
+            np.abs(tau) + self._friction if cfg.add_friction else tau
+        )
+        computed, is_clipped = self._second.stiffness(share, offset)
+        if is_clipped:
+            flags |= int(StiffnessFlag.CLIPPED)
+        if posture is not None and posture.name in self._tunings:
+            computed = self._tunings[posture.name].apply(computed)
+
+        stiffness, policy_flags = cfg.policy.step(computed, self._user, observation)
+        flags |= policy_flags
+        if not self.enabled:
+            stiffness = self._user.copy()
+            flags |= int(StiffnessFlag.DISABLED)
+
+        self._counts[flags] += 1
+        self._time = observation.time_s
+        self._last = balance, offset, computed, stiffness, flags
+        self._report = None
+        return Limits(stiffness=stiffness.copy())
+
+    @property
+    def plane(self) -> GroundPlane | None:
+        """The virtual ground plane of the last step; None before the first."""
+        return None if self._last is None else self._last[0].plane
+
+    @property
+    def report(self) -> StiffnessReport | None:
+        """How the last step came to its stiffness; None before the first.
+
+        It is built when first asked for: the loop does not wait for what few read.
+        """
+        if self._report is None and self._last is not None and self._time is not None:
+            balance, offset, computed, stiffness, flags = self._last
+            names = self._point_names
+            self._report = StiffnessReport(
+                time_s=self._time,
+                flags=flags,
+                plane=balance.plane,
+                posture=balance.posture.name if balance.posture else None,
+                contact_names=tuple(names[k] for k in balance.contacts.tolist()),
+                contact_forces=balance.forces,
+                com=balance.com,
+                torques=balance.torques,
+                offset=np.array(offset),
+                computed=computed,
+                stiffness=stiffness,
+            )
+        return self._report

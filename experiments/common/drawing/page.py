@@ -1,0 +1,246 @@
+"""Elements of a page: numbers, tables, figures, replay, sections, as plain data.
+
+The template of the report reads these and nothing else. Numbers have a true minus sign
+and no noise digits.
+
+matplotlib writes inks, paper and the colours of curves as fixed values. `themed_svg`
+makes them CSS variables of the page, so that a figure is readable on light and on dark
+paper, on the screen and printed. Names within a figure get a prefix: several stand in
+one page. A figure that cannot be drawn is told and takes no other along.
+"""
+
+import io
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from experiments.common.drawing.style import COLOURS, FAINT_INK, INK, SHADE, SOFT_INK
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawn
+
+
+NOTHING = "–"
+"""Stands where there is no value."""
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """Return a number with so many decimals; None and NaN become a dash."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    if math.isinf(value):
+        return "−∞" if value < 0.0 else "∞"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
+
+
+def signed(value: float | None, digits: int = 1) -> str:
+    """Return a difference with its sign; zero has a plus."""
+    text = number(value, digits)
+    return text if text == NOTHING or text.startswith("−") else f"+{text}"
+
+
+def with_unit(value: float | None, unit: str, digits: int = 1) -> str:
+    """Return a number with its unit; no unit where there is no number."""
+    text = number(value, digits)
+    return text if text == NOTHING else f"{text} {unit}"
+
+
+def duration(time_s: float) -> str:
+    """Return a time in the unit that fits: `3.2 s`, `15 min`."""
+    if time_s < 120.0:
+        return f"{time_s:.3g} s"
+    return f"{time_s / 60.0:.3g} min"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """Head of a column."""
+
+    label: str
+    group: str = ""
+    """Written once above neighbours of the same group, such as a controller."""
+    is_number: bool = True
+    """Whether the cells are aligned to the right."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row: its first cell is its head."""
+
+    cells: tuple[str, ...]
+    is_sum: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataTable:
+    """A table with its caption; every number in it has its unit in head or cell."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    note: str = ""
+    is_sortable: bool = False
+    """Whether a click on a head sorts the rows."""
+    is_folded: bool = False
+    """Whether it is closed until the reader opens it."""
+
+    @property
+    def groups(self) -> tuple[tuple[str, int], ...]:
+        """Neighbouring groups and how many columns each spans; empty without any."""
+        if not any(column.group for column in self.columns):
+            return ()
+        spans: list[tuple[str, int]] = []
+        for column in self.columns:
+            if spans and column.group and spans[-1][0] == column.group:
+                spans[-1] = (column.group, spans[-1][1] + 1)
+            else:
+                spans.append((column.group, 1))
+        return tuple(spans)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageFigure:
+    """A figure: either an SVG element of ours or a picture as a data URI."""
+
+    caption: str
+    alt: str
+    svg: str = ""
+    """Made by us, safe to stand in a page as it is."""
+    uri: str = ""
+    is_photo: bool = False
+    """Shown smaller than a chart: it has no fine print."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """The 3-D replay: a whole page of its own, for a frame in ours."""
+
+    html: str
+    caption: str
+    notes: tuple[str, ...]
+    scale: tuple[str, ...]
+    """Colours of the temperature scale, coldest first."""
+    coldest_degc: float
+    hottest_degc: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sound:
+    """What was heard in a run, for a player."""
+
+    uri: str
+    """A data URI."""
+    named: tuple[str, ...]
+    """What was heard when, one by one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextBlock:
+    """A text that is shown as it was written, such as a scenario's file."""
+
+    caption: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """One run, or one sweep."""
+
+    name: str
+    title: str
+    lead: str
+    """One sentence that says what it was."""
+    warnings: tuple[str, ...] = ()
+    """What is missing or damaged, and what was done about it."""
+    outcome: Sequence[Row] = ()
+    """Its rows of the table that sets runs side by side; empty where it has none."""
+    results: Sequence[DataTable] = ()
+    figures: Sequence[PageFigure] = ()
+    replay: Replay | None = None
+    sound: Sound | None = None
+    events: Sequence[DataTable] = ()
+    trials: Sequence[DataTable] = ()
+    """Of a sweep, one by one."""
+    settings: Sequence[DataTable] = ()
+    texts: Sequence[TextBlock] = ()
+
+
+VARIABLES = {
+    INK: "--ink",
+    SOFT_INK: "--soft",
+    FAINT_INK: "--faint",
+    SHADE: "--shade",
+    "#ffffff": "--paper",
+    "#000000": "--ink",
+    **{colour: f"--c{i}" for i, colour in enumerate(COLOURS)},
+}
+"""Colours of the figures to variables of the page."""
+
+
+def themed_svg(figure: "Figure", prefix: str) -> str:
+    """Return a figure as an `<svg>` element for a page.
+
+    Args:
+        figure: of matplotlib.
+        prefix: put before every id; letters, digits and hyphens.
+    """
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
+    text = re.sub(r'\bid="', f'id="{prefix}-', text)
+    text = re.sub(r'xlink:href="#', f'xlink:href="#{prefix}-', text)
+    text = re.sub(r"url\(#", f"url(#{prefix}-", text)
+    # The paper itself shows through; what covers a line with paper keeps covering it.
+    text = re.sub(
+        r'(<g id="\S+-patch_1">\s*<path [^>]*style="fill: )#ffffff',
+        r"\1none",
+        text,
+        count=1,
+    )
+    for colour, variable in VARIABLES.items():
+        text = re.sub(rf"\b(fill|stroke): {colour}", rf"\1: var({variable})", text)
+    # What has no fill of its own is black.
+    begin = text.index("<svg") + len("<svg")
+    return f'{text[:begin]} aria-hidden="true" fill="var(--ink)"{text[begin:]}'
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedFigure:
+    """A figure that a page wants."""
+
+    caption: str
+    """One or more sentences below it."""
+    draw: "Callable[[], Drawn | None]"
+    """Draws it; None where there is nothing to see."""
+    alt: str
+    """What it shows, for who cannot see it."""
+
+
+def draw_figures(
+    plans: Sequence[PlannedFigure], prefix: str, problems: list[str]
+) -> list[PageFigure]:
+    """Draw all that can be drawn.
+
+    Args:
+        plans: in the order of the page.
+        prefix: of the names within the figures, one for each run of a page.
+        problems: gets a line for each figure that cannot be drawn.
+    """
+    figures = []
+    for k, plan in enumerate(plans):
+        try:
+            drawn = plan.draw()
+        except Exception as error:  # noqa: BLE001  # the tables do not depend on it
+            what = plan.caption[:-1]
+            problems.append(f"A figure could not be drawn ({what}): {error}.")
+            continue
+        if drawn is not None:
+            svg = themed_svg(drawn, f"{prefix}-{k}")
+            figures.append(PageFigure(caption=plan.caption, alt=plan.alt, svg=svg))
+    return figures

@@ -1,0 +1,206 @@
+"""The look of the tables that the commands print, and what they do without room.
+
+A value is never cut, nor parted from its unit: where a terminal is too narrow, texts
+are wrapped; where that is not enough, rows and columns change places; where that is too
+wide as well, the columns follow each other in several tables, the first one in each.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.table import Column, Table
+from rich.text import Text
+
+BETWEEN = 3
+"""Blanks between two columns."""
+LONGEST_VALUE = 24
+"""Cells that are longer are texts, which may be wrapped."""
+BLANK_OF_VALUES = re.compile(r" (?=\()|(?<=[^\W\d]) (?=[+-]?\d)")
+BLANK_OF_TEXTS = re.compile(r"(?<!\d) +| +(?=[\d(])")
+MOST_TURNED = 12
+"""Rows that may become columns."""
+
+
+def plain_table(title: str, caption: str | None = None) -> "PlainTable":
+    """Return a table without columns: one line below the heads, texts at the left.
+
+    Args:
+        title: above it, bold; brackets in it are no markup, but text. Empty: none.
+        caption: below it; None or empty: none.
+    """
+    return PlainTable(
+        title=Text(title, style="bold") if title else None,
+        caption=caption or None,
+        title_justify="left",
+        caption_justify="left",
+        caption_style="",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+    )
+
+
+class PlainTable(Table):
+    """A table that keeps its values whole at every width."""
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
+        """Show it as it is, turned, or in parts."""
+        most = options.max_width
+        if not self.columns or _total(map(self._widest, self.columns)) <= most:
+            yield from super().__rich_console__(console, options)
+            return
+        if _total(map(self._needed, self.columns)) > most:
+            turned = self._turned()
+            if turned is not None and _total(map(self._needed, turned.columns)) <= most:
+                yield turned
+                return
+        parts = self._parts(most)
+        for i, columns in enumerate(parts):
+            part = self._like_this(columns, most)
+            part.title = self.title if i == 0 else None
+            part.caption = self.caption if i == len(parts) - 1 else None
+            if i > 0:
+                yield Text("")
+            yield from Table.__rich_console__(part, console, options)
+
+    def _widest(self, column: Column) -> int:
+        return max(len(line) for text in _texts(column) for line in _lines(text))
+
+    def _needed(self, column: Column) -> int:
+        """Return the width in which no number is cut or loses its unit."""
+        if column.overflow == "fold" and column.justify != "right":
+            return min(LONGEST_VALUE, self._widest(column))
+        heads, *cells = _texts(column)
+        needed = max((len(word) for word in heads.split()), default=1)
+        for text in cells:
+            pieces = [text] if column.no_wrap else _pieces(text)
+            needed = max(needed, *(len(piece) for piece in pieces))
+        return needed
+
+    def _parts(self, most: int) -> list[list[Column]]:
+        """Return the columns of each part; those whose head goes on stay together."""
+        first, *others = self.columns
+        groups: list[list[Column]] = []
+        for column in others:
+            if groups and _texts(column)[0].startswith("\n"):
+                groups[-1].append(column)
+            else:
+                groups.append([column])
+        parts: list[list[Column]] = [[first]]
+        for group in groups:
+            wider = [*parts[-1], *group]
+            if len(parts[-1]) > 1 and _total(map(self._needed, wider)) > most:
+                parts.append([first, *group])
+            else:
+                parts[-1] = wider
+        return parts
+
+    def _like_this(self, columns: Sequence[Column], most: int) -> Table:
+        """Return a part: each column as wide as it needs, texts share what is left."""
+        widths = [self._needed(column) for column in columns]
+        left = most - _total(widths)
+        while left > 0:
+            short = [
+                i
+                for i, column in enumerate(columns)
+                if self._widest(column) > widths[i]
+            ]
+            if not short:
+                break
+            for i in short[:left]:
+                widths[i] += 1
+            left -= len(short[:left])
+        part = Table(
+            title_justify="left",
+            caption_justify="left",
+            caption_style="",
+            box=self.box,
+            pad_edge=False,
+            show_edge=False,
+            show_header=self.show_header,
+        )
+        for column, width in zip(columns, widths, strict=True):
+            part.add_column(
+                column.header,
+                justify=column.justify,
+                overflow="fold",
+                width=width,
+            )
+        for row, *cells in zip(self.rows, *(c.cells for c in columns), strict=True):
+            part.add_row(
+                *map(_wrapped, cells, widths),
+                style=row.style,
+                end_section=row.end_section,
+            )
+        return part
+
+    def _turned(self) -> "PlainTable | None":
+        """Return it with rows and columns exchanged, if the rows are few."""
+        heads = [_texts(column)[0] for column in self.columns]
+        if len(self.rows) > MOST_TURNED or any(head.startswith("\n") for head in heads):
+            return None
+        turned = PlainTable(
+            title=self.title,
+            caption=self.caption,
+            title_justify="left",
+            caption_justify="left",
+            caption_style="",
+            box=self.box,
+            pad_edge=False,
+            show_edge=False,
+        )
+        first, *others = (list(column.cells) for column in self.columns)
+        turned.add_column(heads[0])
+        for name in first:
+            turned.add_column(name, justify="right")
+        for head, cells in zip(heads[1:], others, strict=True):
+            turned.add_row(" ".join(head.split()), *cells)
+        return turned
+
+
+def _texts(column: Column) -> list[str]:
+    """Return the head and the cells of a column as they are shown."""
+    return [_text(cell) for cell in (column.header, *column.cells)]
+
+
+def _text(cell: RenderableType) -> str:
+    return cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain
+
+
+def _lines(text: str) -> list[str]:
+    return text.split("\n")
+
+
+def _pieces(text: str) -> list[str]:
+    """Return what of a cell stays on one line: a number with its unit, a word.
+
+    A short cell is broken before a number that follows a word, and before a bracket.
+    """
+    blank = BLANK_OF_VALUES if len(text) <= LONGEST_VALUE else BLANK_OF_TEXTS
+    return [piece for line in _lines(text) for piece in blank.split(line)] or [""]
+
+
+def _wrapped(cell: RenderableType, width: int) -> RenderableType:
+    """Return a cell with line ends where its pieces fill the width."""
+    text = _text(cell)
+    if max(map(len, _lines(text))) <= width:
+        return cell
+    lines = [""]
+    for piece in _pieces(text):
+        joined = f"{lines[-1]} {piece}" if lines[-1] else piece
+        if len(joined) <= width or not lines[-1]:
+            lines[-1] = joined
+        else:
+            lines.append(piece)
+    style = cell.style if isinstance(cell, Text) else ""
+    return Text("\n".join(lines), style)
+
+
+def _total(widths: Iterable[int]) -> int:
+    """Return the width of a table with columns so wide."""
+    each = list(widths)
+    return sum(each) + BETWEEN * (len(each) - 1)

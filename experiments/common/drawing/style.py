@@ -1,0 +1,137 @@
+"""Look of the figures: palette, frame, places of labels; files and notebook views.
+
+A figure belongs to no window. A file says what it shows: the settings of the run go
+into its metadata as JSON. In a notebook, `FigureView(figure)` as the last line of a
+cell shows it. Labels at the ends of curves stand near their values, so that neither
+text nor curve is covered. matplotlib is imported when the first figure is made.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.files import told_if_not_written
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+INK, SOFT_INK, FAINT_INK = "#1f2328", "#57606a", "#c3c8ce"
+"""Colours of text, of what stands back, of lines that only guide the eye."""
+SHADE = "#dde1e6"
+"""Of an area behind the curves."""
+COLOURS = ("#e69f00", "#d55e00", "#009e73", "#cc79a7", "#0072b2", "#56b4e9", "#7f7f7f")
+"""Of joints; told apart by colour-blind people too (Okabe and Ito's palette)."""
+CONTROLLER_COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Of controllers, from the same palette."""
+
+SIDES = {"R": "right leg", "L": "left leg"}
+"""In the order of the rows, as the document's figures a and b."""
+MOST_JOINTS = 7
+"""Joints in a panel of a robot whose legs are not those of the document."""
+
+
+def new_figure(width: float, height: float, gap: float = 0.05) -> "Figure":
+    """Return an empty figure that belongs to no window.
+
+    Args:
+        width: in inches.
+        height: in inches.
+        gap: space around each panel in inches.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415  # heavy
+    from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415  # heavy
+
+    layout = ConstrainedLayoutEngine(w_pad=gap, h_pad=0.05, wspace=gap, hspace=gap)
+    return Figure(figsize=(width, height), facecolor="white", layout=layout)
+
+
+def panel_title(axes: "Axes", text: str) -> None:
+    """Write a panel's title above its left end."""
+    axes.set_title(text, loc="left", fontsize=10, color=INK, fontweight="bold")
+
+
+def plain_frame(axes: "Axes") -> None:
+    """Leave out of the frame what nobody reads."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(FAINT_INK)
+    axes.tick_params(colors=SOFT_INK, labelsize=8, length=3)
+    axes.xaxis.label.set_color(SOFT_INK)
+    axes.yaxis.label.set_color(SOFT_INK)
+    axes.grid(axis="y", color=FAINT_INK, lw=0.4, alpha=0.6)
+    axes.set_axisbelow(True)
+
+
+def save_figure(
+    figure: "Figure", path: Path, title: str, settings: Mapping[str, object]
+) -> Path:
+    """Write a figure; its settings go into the file as JSON (PNG and SVG).
+
+    Raises:
+        NotWritten: the operating system refuses.
+    """
+    description = json.dumps(settings, ensure_ascii=False, default=str)
+    metadata: dict[str, str | None] = {"Title": title, "Description": description}
+    if path.suffix == ".png":
+        metadata["Software"] = "nao-testbed"
+    else:
+        metadata["Creator"] = "nao-testbed"
+        metadata["Date"] = None  # the same data, the same file
+    with told_if_not_written(path):
+        figure.savefig(path, dpi=150, metadata=metadata)
+    return path
+
+
+DOTS_PER_INCH = 110
+
+
+@dataclass(frozen=True)
+class FigureView:
+    """A figure that belongs to no window; Jupyter asks it for its picture."""
+
+    figure: "Figure"
+
+    def _repr_png_(self) -> bytes:
+        """Return the picture, as Jupyter's protocol names it."""
+        file = BytesIO()
+        self.figure.savefig(file, format="png", dpi=DOTS_PER_INCH)
+        return file.getvalue()
+
+
+FloatArray = NDArray[np.float64]
+
+
+def free_height(
+    wanted: float, taken: Sequence[tuple[float, float]], half: float
+) -> float:
+    """Return the height nearest to the wanted one that is `half` off all intervals.
+
+    Touching counts as free: just above the highest interval there is always room.
+    """
+    walls = [(low - half, high + half) for low, high in taken]
+    heights = [wanted, *(height for wall in walls for height in wall)]
+    free = [h for h in heights if not any(low < h < high for low, high in walls)]
+    return min(free, key=lambda h: abs(h - wanted))
+
+
+def spread_labels(values: Sequence[float], gap: float) -> FloatArray:
+    """Return heights for labels: near their values, at least `gap` apart.
+
+    With the values sorted, h_i - i·gap must not fall: the nearest such heights in the
+    least-squares sense are an isotonic regression.
+    """
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415  # heavy
+
+    order = np.argsort(values, kind="stable")
+    steps = gap * np.arange(len(order))
+    heights = np.empty(len(order))
+    if len(order):
+        heights[order] = isotonic_regression(np.array(values)[order] - steps).x + steps
+    return heights

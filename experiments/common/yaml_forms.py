@@ -1,0 +1,164 @@
+"""Parts of our YAML files: strict fields, unions told apart by a key, notes.
+
+    class PushForm(Part): ...    # unknown keys are refused, no value is converted
+    by_key("an event", ACTIONS)  # the key that is there tells which model is meant
+    notes.add(place, "...")      # all problems of a file at once, each with its place
+
+The docstring below each field is its description in the JSON Schema. What was read is
+written back on one line (`one_line`), or without what its reader knows of lines
+(`plain`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+)
+
+from models import BadInput, UnknownName
+from models.files.yaml_forms import Place, Problem
+
+_PLAIN = r"[^\s\x00-\x1f\x7f]"
+_NAME = rf"^{_PLAIN}([^\x00-\x1f\x7f]*{_PLAIN})?$"
+Name = Annotated[str, Field(min_length=1, pattern=_NAME)]
+"""May hold blanks inside, as `look around` does, but nothing that a screen obeys."""
+Prose = Annotated[
+    str,
+    Field(min_length=1, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]+$"),
+    AfterValidator(str.strip),
+]
+"""A sentence or two, on several lines if need be."""
+BehaviourPath = Annotated[str, Field(min_length=1, pattern=_NAME)]
+"""A name, or several with `/` from the top to what is meant: `life/dance`."""
+FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
+Celsius = Annotated[float, Field(ge=-20.0, le=150.0, allow_inf_nan=False)]
+Priority = Annotated[int, Field(ge=0, le=9)]
+
+
+class Part(BaseModel):
+    """A mapping of the file: unknown keys are refused, no value is converted."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+    )
+
+
+ONE, MANY = Tag("one"), Tag("many")
+
+
+def how_many(value: Any) -> str:
+    """Return the tag of a plain value, or of a list or mapping."""
+    return "many" if isinstance(value, list | tuple | Mapping) else "one"
+
+
+def by_key(what: str, kinds: Mapping[str, type[Part]]) -> Discriminator:
+    """Return the rule that tells models of a union apart by the key that is there.
+
+    Where none is, the nearest one is meant, so that a slip gets its hint.
+
+    Args:
+        what: for messages, such as `an event`.
+        kinds: key to model, in the order in which they are looked for. The tag of a
+            model is its class's name.
+    """
+    keys = tuple(kinds)
+
+    def model_of(value: Any) -> str | None:
+        if isinstance(value, Part):  # being written, not read
+            return type(value).__name__
+        if not isinstance(value, Mapping):
+            return None
+        for key in keys:
+            if key in value:
+                return kinds[key].__name__
+        for found in value:
+            for key in get_close_matches(str(found), keys, n=1):
+                return kinds[key].__name__
+        return None
+
+    return Discriminator(
+        model_of,
+        custom_error_type="no_kind",
+        custom_error_message=f"{what} has one of the keys {', '.join(keys)}",
+    )
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Notes:
+    """The problems found so far."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.problems: list[Problem] = []
+
+    def add(self, place: Place, message: str) -> None:
+        """Note a problem at a place of the file."""
+        problem = Problem(place, message)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def attempt(
+        self, place: Place, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        """Return what a call returns, or None and note why it refused its input."""
+        try:
+            return call(*args, **kwargs)
+        except BadInput as error:
+            self.add(place, str(error))
+            return None
+
+    def is_known(
+        self, place: Place, kind: str, name: str, known: Iterable[str], where: str
+    ) -> bool:
+        """Tell whether a name is among the known ones; note it if not."""
+        names = tuple(known)
+        if name in names:
+            return True
+        self.add(place, str(UnknownName(kind, name, names, where)))
+        return False
+
+
+def one_line(value: Any) -> str:
+    """Return a part of a file in YAML's flow style, without its outer braces."""
+    text = _flow(value)
+    return text[1:-1] if isinstance(value, dict) else text
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        inner = ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items())
+        return f"{{{inner}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_flow, value))}]"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
+
+
+def plain(value: Any) -> Any:
+    """Return a part of a file without what its reader knows of lines."""
+    if isinstance(value, dict):
+        return {plain(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    return value
+
+
+Newton = Annotated[FiniteFloat, Field(ge=-10_000.0, le=10_000.0)]

@@ -1,0 +1,7 @@
+"""How a heat experiment is shown: tables, figures, robot picture, section of a page.
+
+tables                   key numbers, and the tables for terminal and page
+temperatures, joints     the figures; temperatures also writes those of a run folder
+robot_view, robot_picture  the robots side by side, joints coloured by temperature
+section                  all of it for a page
+"""

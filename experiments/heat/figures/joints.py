@@ -1,0 +1,365 @@
+"""What the joints turn into heat, which forces they fight, how far they were shifted.
+
+- power: Joule loss of the legs over time, beside the least that the posture allows;
+- shares: which joints give the torque and which make the heat;
+- internal forces: which torques of the legs carry the weight, and which ones fight;
+- shifts of set-points: joint by joint beside what was misaligned, and over time.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.heat_minimization.standing_problem import joule_loss
+from experiments.common.drawing.style import (
+    COLOURS,
+    CONTROLLER_COLOURS,
+    FAINT_INK,
+    INK,
+    SOFT_INK,
+    new_figure,
+    panel_title,
+    plain_frame,
+    spread_labels,
+)
+from experiments.loop import APPROACH_TIME
+from experiments.standing.internal_forces import InternalForces
+from experiments.standing.published import LEG_JOINTS
+from models import Robot, UnknownName
+from sim.recording.run_folder import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+FloatArray = NDArray[np.float64]
+
+SMOOTH_S = 0.5
+"""Powers are means over this time."""
+TICKS_W = tuple(m * 10.0**e for e in range(-3, 4) for m in (1.0, 2.0, 5.0))
+"""Of the axis of power, in W."""
+SMALLEST_W = 1e-3
+"""The axis does not go below: limp legs lose nothing, which has no logarithm."""
+ROOM = 1.4
+"""Width of the panel over that of its curves: room for the labels at their ends."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PowerCurve:
+    """Joule loss of the leg motors of a run."""
+
+    time_s: FloatArray
+    watts: FloatArray
+
+
+def legs_power_of(run: Run, robot: Robot) -> PowerCurve:
+    """Return the legs' joule loss over a run, in means of half a second.
+
+    Raises:
+        UnknownName: the run has no motor torques.
+    """
+    return legs_power_from(run.frame, robot)
+
+
+def legs_power_from(frame: "pd.DataFrame", robot: Robot) -> PowerCurve:
+    """Return the same of rows that were read already.
+
+    Raises:
+        UnknownName: the rows have no motor torques.
+    """
+    columns = [f"motor_torque.{name}" for name in robot.motor_names]
+    absent = [column for column in columns if column not in frame.columns]
+    if absent:
+        raise UnknownName("Channel", absent[0], frame.columns, "these rows")
+    watts = frame[columns].to_numpy(np.float64) ** 2 @ joule_loss(robot)
+    time_s = frame.index.to_numpy(np.float64)
+    slot = np.floor(time_s / SMOOTH_S).astype(int)
+    _, place = np.unique(slot, return_inverse=True)
+    count = np.bincount(place)
+    return PowerCurve(
+        time_s=np.bincount(place, time_s) / count,
+        watts=np.bincount(place, watts) / count,
+    )
+
+
+def power_figure(
+    curves: Mapping[str, PowerCurve], least_w: Mapping[str, float], title: str
+) -> "Figure":
+    """Return the powers on a logarithmic axis, each named at its end.
+
+    Args:
+        curves: by controller.
+        least_w: what the power cannot or need not fall below, by name; drawn as lines.
+        title: the finding.
+    """
+    figure = new_figure(9.0, 4.2)
+    axes = figure.subplots()
+    longest = max(float(curve.time_s[-1]) for curve in curves.values())
+    ends = {}
+    for (name, curve), colour in zip(curves.items(), CONTROLLER_COLOURS, strict=False):
+        axes.plot(curve.time_s, curve.watts, color=colour, lw=1.8)
+        ends[name] = (float(curve.watts[-1]), colour)
+    axes.set_yscale("log")
+    for watts in least_w.values():
+        axes.axhline(watts, xmax=1.0 / ROOM, color=INK, lw=1.0, ls=(0, (4, 3)))
+    lowest = [*least_w.values(), *(float(c.watts.min()) for c in curves.values())]
+    low = max(SMALLEST_W, min(lowest))
+    axes.set_ylim(0.6 * low, 1.4 * max(float(c.watts.max()) for c in curves.values()))
+    ends |= {name: (watts, SOFT_INK) for name, watts in least_w.items()}
+    heights = [max(watts, SMALLEST_W) for watts, _ in ends.values()]
+    places = spread_labels([np.log(watts) for watts in heights], 0.22)
+    for (name, (watts, colour)), place in zip(ends.items(), places, strict=True):
+        axes.annotate(
+            f"{name} {watts:.2f} W",
+            (longest, max(watts, SMALLEST_W)),
+            (1.03 * longest, float(np.exp(place))),
+            fontsize=8.5,
+            color=colour,
+            va="center",
+            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": colour},
+        )
+    axes.set_xlim(0.0, ROOM * longest)
+    plain_frame(axes)
+    axes.grid(axis="y", which="both", lw=0.3, alpha=0.5)
+    axes.set_yticks([w for w in TICKS_W if low <= w <= axes.get_ylim()[1]], minor=False)
+    axes.yaxis.set_major_formatter(lambda watts, _: f"{watts:g}")
+    axes.yaxis.set_minor_formatter("")
+    axes.set_xticks([tick for tick in axes.get_xticks() if tick <= longest])
+    axes.spines["bottom"].set_bounds(0.0, longest)
+    axes.set_ylabel("joule loss of the legs in W", fontsize=9)
+    axes.set_xlabel("time in s", fontsize=9, x=0.5 / ROOM, ha="center")
+    panel_title(axes, title)
+    return figure
+
+
+def time_mean(frame: "pd.DataFrame") -> "pd.Series[float]":
+    """Return the mean over time of each column.
+
+    Rows of a run are not evenly spaced: each is weighed with the time since the one
+    before.
+
+    Args:
+        frame: index the time in s, rising.
+    """
+    step_s = frame.index.to_series().diff().fillna(0.0)
+    mean: pd.Series[float] = frame.mul(step_s, axis=0).sum() / step_s.sum()
+    return mean
+
+
+def heat_share_figure(
+    torque: "pd.Series[float]", watts: "Mapping[str, pd.Series[float]]", title: str
+) -> "Figure":
+    """Return shares of torque and heat under the first controller, and watts of all.
+
+    Args:
+        torque: mean |torque| of each joint under the first controller.
+        watts: controller to the heat of each joint in W.
+        title: the finding.
+    """
+    first = next(iter(watts))
+    order = watts[first].sort_values().index
+    place = np.arange(len(order))
+    figure = new_figure(9.0, 4.2)
+    left, right = figure.subplots(1, 2, sharey=True)
+    share = watts[first][order] / watts[first].sum()
+    left.barh(place + 0.2, torque[order] / torque.sum(), 0.38, color=FAINT_INK)
+    left.barh(place - 0.2, share, 0.38, color=CONTROLLER_COLOURS[0])
+    left.set_xlabel(f"share of the torque (grey) and of the heat, {first}", fontsize=9)
+    left.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
+    height = 0.8 / len(watts)
+    for i, (name, heat) in enumerate(watts.items()):
+        right.barh(
+            place + 0.4 - (i + 0.5) * height,
+            heat[order],
+            0.95 * height,
+            color=CONTROLLER_COLOURS[i % len(CONTROLLER_COLOURS)],
+            label=f"{name}, {heat.sum():.1f} W in all",
+        )
+    right.set_xlabel("heat in W, mean over the run", fontsize=9)
+    right.legend(frameon=False, fontsize=8, loc="lower right")
+    left.set_yticks(place, list(order))
+    for axes in (left, right):
+        plain_frame(axes)
+        axes.grid(visible=False, axis="y")
+    panel_title(left, title)
+    return figure
+
+
+def internal_figure(forces: InternalForces, title: str) -> "Figure":
+    """Return bars of the measured torques, with the least ones and the fight marked."""
+    from matplotlib.artist import Artist  # noqa: PLC0415  # heavy
+    from matplotlib.lines import Line2D  # noqa: PLC0415  # heavy
+    from matplotlib.patches import Patch  # noqa: PLC0415  # heavy
+
+    figure = new_figure(9.0, 3.8)
+    axes = figure.subplots()
+    place = np.arange(len(forces.motors))
+    is_left = np.array([name.startswith("L") for name in forces.motors])
+    for side, colour in ((is_left, COLOURS[1]), (~is_left, COLOURS[4])):
+        axes.bar(place[side], forces.measured[side], 0.62, color=colour, alpha=0.45)
+    axes.hlines(forces.least, place - 0.38, place + 0.38, color=INK, lw=1.2, ls=":")
+    explained = forces.least + forces.internal
+    axes.hlines(explained, place - 0.38, place + 0.38, color=INK, lw=2.2)
+    handles: list[Artist] = [
+        Patch(color=COLOURS[1], alpha=0.45),
+        Patch(color=COLOURS[4], alpha=0.45),
+        Line2D([], [], color=INK, lw=1.2, ls=":"),
+        Line2D([], [], color=INK, lw=2.2),
+    ]
+    labels = [
+        "measured, left leg",
+        "measured, right leg",
+        "the least that carries the robot",
+        f"that, and {forces.patterns.shape[1]} internal numbers",
+    ]
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8,
+                  frameon=False)  # fmt: skip
+    axes.set_xticks(place, forces.motors, rotation=30, ha="right")
+    axes.axhline(0.0, color=FAINT_INK, lw=0.8)
+    axes.set_ylabel("torque on the joint in N·m", fontsize=9)
+    plain_frame(axes)
+    panel_title(axes, title)
+    return figure
+
+
+def joint_shifts_figure(
+    shifts: "Mapping[str, pd.Series[float]]",
+    misalignment_deg: Mapping[str, float],
+    title: str,
+) -> "Figure":
+    """Return bars of set-point shifts in degrees.
+
+    Args:
+        shifts: controller to the shift of each joint in °; the same joints for all.
+        misalignment_deg: joint to its calibration error, marked where it is among
+            them. A shift of the same size against it takes it back.
+        title: the finding.
+    """
+    joints = list(next(iter(shifts.values())).index)
+    figure = new_figure(9.0, 3.6)
+    axes = figure.subplots()
+    place = np.arange(len(joints))
+    width = 0.8 / len(shifts)
+    for i, (name, shift) in enumerate(shifts.items()):
+        axes.bar(
+            place - 0.4 + (i + 0.5) * width,
+            shift[joints],
+            0.92 * width,
+            color=CONTROLLER_COLOURS[(i + 2) % len(CONTROLLER_COLOURS)],
+            label=name,
+        )
+    marked = [joint for joint in joints if misalignment_deg.get(joint)]
+    axes.hlines(
+        [-misalignment_deg[joint] for joint in marked],
+        [joints.index(joint) - 0.45 for joint in marked],
+        [joints.index(joint) + 0.45 for joint in marked],
+        color=INK,
+        lw=1.6,
+        label="would take the misalignment back",
+    )
+    axes.axhline(0.0, color=FAINT_INK, lw=0.8)
+    axes.set_xticks(place, joints, rotation=30, ha="right")
+    axes.set_ylabel("shift of the set-point in °", fontsize=9)
+    axes.legend(frameon=False, fontsize=8)
+    plain_frame(axes)
+    panel_title(axes, title)
+    return figure
+
+
+LEAST_DEG = 0.02
+"""Shifts below this are not drawn: rounding of a recorded set-point is far less."""
+MOST_POINTS = 600
+MINUTES_FROM_S = 120.0
+"""From this length on the time is in minutes."""
+
+
+def shift_history_figure(
+    frames: "Mapping[str, pd.DataFrame]", robot: Robot, posture: FloatArray
+) -> "Figure | None":
+    """Draw the joints that were shifted most, a panel a controller.
+
+    Args:
+        frames: controller to the rows of its run.
+        robot: that ran.
+        posture: (n_joints,) set-points of the posture held, in rad.
+
+    Returns:
+        The figure; None where no controller shifted anything.
+    """
+    shifts = {
+        name: shift
+        for name, frame in frames.items()
+        if (shift := shifts_deg(frame, robot, posture)) is not None
+        and np.abs(shift).max(initial=0.0) >= LEAST_DEG
+    }
+    if not shifts:
+        return None
+    end_s = max(float(frames[name].index[-1]) for name in shifts)
+    unit, unit_s = ("minutes", 60.0) if end_s >= MINUTES_FROM_S else ("s", 1.0)
+    figure = new_figure(7.6, 2.6 * len(shifts) + 0.3)
+    panels = figure.subplots(len(shifts), 1, sharex=True, sharey=True, squeeze=False)
+    drawn = _drawn_joints(list(shifts.values()), robot)
+    for axes, (name, shift) in zip(panels[:, 0], shifts.items(), strict=True):
+        time = frames[name].index.to_numpy(float) / unit_s
+        keep = np.arange(0, len(time), max(1, len(time) // MOST_POINTS))
+        axes.axhline(0.0, color=SOFT_INK, lw=0.6)
+        for j, style in drawn.items():
+            if np.abs(shift[:, j]).max() >= LEAST_DEG:
+                label = robot.joint_names[j]
+                axes.plot(time[keep], shift[keep, j], label=label, lw=1.6, **style)
+        axes.set_ylabel("shift of the set-point in °", fontsize=9)
+        axes.legend(
+            frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5)
+        )
+        panel_title(axes, name)
+        plain_frame(axes)
+    panels[-1, 0].set_xlabel(f"time in {unit}", fontsize=9)
+    return figure
+
+
+def _drawn_joints(
+    shifts: Sequence[FloatArray], robot: Robot
+) -> dict[int, dict[str, Any]]:
+    """Return the joints that any controller shifted most, and how each is drawn.
+
+    A joint looks the same in every panel: the colour is that of its kind, as among the
+    temperatures, and lines of the right side are dashed where the left has a twin.
+    """
+    names = robot.joint_names
+    largest = np.max([np.abs(shift).max(axis=0) for shift in shifts], axis=0)
+    order = [int(j) for j in np.argsort(-largest) if largest[j] >= LEAST_DEG]
+
+    def kind_of(name: str) -> str:
+        has_twin = name[0] in "LR" and {f"{s}{name[1:]}" for s in "LR"} <= set(names)
+        return name[1:] if has_twin else name
+
+    kinds = {kind_of(names[j]): None for j in order}
+    known = [kind for kind in LEG_JOINTS if f"L{kind}" in names]
+    colours = dict(zip(dict.fromkeys([*known, *kinds]), COLOURS, strict=False))
+    drawn: dict[int, dict[str, Any]] = {}
+    for j in order:
+        kind = kind_of(names[j])
+        if kind in colours:
+            is_right = kind != names[j] and names[j][0] == "R"
+            line = (0, (4, 1.5)) if is_right else "-"
+            drawn[j] = {"color": colours[kind], "ls": line}
+    return dict(sorted(drawn.items()))
+
+
+def shifts_deg(
+    frame: "pd.DataFrame", robot: Robot, posture: FloatArray
+) -> FloatArray | None:
+    """Return set-points less the posture, (n_rows, n_joints) in degrees.
+
+    The way into the posture counts as none. None where the rows hold no set-points.
+    """
+    columns = [f"target.{joint}" for joint in robot.joint_names]
+    if not len(frame) or any(column not in frame.columns for column in columns):
+        return None
+    shift: FloatArray = np.rad2deg(frame[columns].to_numpy(float) - posture)
+    shift[frame.index.to_numpy(float) <= frame.index[0] + APPROACH_TIME] = 0.0
+    return shift

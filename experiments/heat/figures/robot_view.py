@@ -1,0 +1,430 @@
+"""A robot on its ground seen once, to be painted with temperatures again and again.
+
+    view = view_robot(robot, "PoseInit")  # or view_robots, in poses of its own
+    image = view.painted({"LAnklePitch": 80.0, ...})
+
+The engine draws the robot dressed for it (`sim.engine.picture_urdf`): smooth, grey, a drum at
+every joint. Light falls from the front left. A camera in the place of a lamp sees what
+the lamp lights; all else lies in shadow (shadow mapping), softened by blurs.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import center_of_mass, gaussian_filter, label, map_coordinates
+
+from experiments.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
+from models import Robot
+from sim.engine.bullet_engine import Engine
+from sim.engine.picture_urdf import drum_of, write_picture_urdf
+from sim.engine.world import Camera, Rendering, WorldCfg
+from sim.recording.channels import AXES
+from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.colors import Colormap
+
+
+FloatArray = NDArray[np.float64]
+
+BACKGROUND = np.array([0.955, 0.96, 0.965])
+"""Colour of the ground in full light."""
+
+
+LEVEL = np.deg2rad(0.1)
+"""A ground that rises by less has no lines."""
+LINES_APART_M = 0.1
+LINE_WIDTH = 2.0
+"""Of the lines on a slope, in pixels of the drawing."""
+LINE_DARKNESS = 0.14
+
+
+def lamp(seen: FloatArray, direction: FloatArray) -> Camera:
+    """Return a camera far off in the place of a light."""
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    middle, size = (low + high) / 2.0, float(np.linalg.norm(high - low))
+    return Camera(
+        eye=vector3(middle + 12.0 * size * direction / np.linalg.norm(direction)),
+        target=vector3(middle),
+        fov_deg=float(2 * np.rad2deg(np.arctan(0.75 / 12.0))),
+        width=420,
+        height=420,
+        near=10.0 * size,
+        far=15.0 * size,
+    )
+
+
+def lit(
+    rendering: Rendering, sun: Rendering, sky: Rendering, normal: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Put the robot on a ground that catches its shadow; a slope has lines along it.
+
+    Args:
+        rendering: the robot in greys.
+        sun: the robot from the main lamp.
+        sky: the robot from above.
+        normal: (3,) unit vector upwards from the ground, a plane through the origin.
+
+    Returns:
+        Colours (h, w, 3) of robot and ground, and brightness (h, w) of the robot, both
+        from 0 to 1.
+    """
+    is_robot = rendering.link >= 0
+    camera = rendering.camera
+    rays = camera.rays()
+    with np.errstate(divide="ignore"):
+        to_ground = -np.dot(camera.eye, normal) / (rays @ normal)
+    is_ground = ~is_robot & (to_ground > 0.0) & (to_ground < 2.0 * camera.far)
+    shown = np.where(is_robot, rendering.depth, np.where(is_ground, to_ground, 1.0))
+    points = np.array(camera.eye) + rays * shown[..., None]
+    size = 0.7 * float(np.linalg.norm(np.ptp(sun.positions()[sun.link >= 0], axis=0)))
+    on_body = _hidden(points, sun, 0.03 * size)
+    on_ground = _covered(points, sun, 5.0)
+    beneath = _covered(points, sky, 12.0)
+
+    grey = rendering.rgb[..., 0] / 255.0
+    # A blur within the robot's outline, so that the ground's light stays outside.
+    weight = gaussian_filter(is_robot.astype(float), 5.0)
+    softened = gaussian_filter(np.where(is_robot, on_body, 0.0), 5.0)
+    on_body = softened / np.maximum(weight, 1e-3)
+    body = (1.12 * grey * (1.0 - 0.16 * on_body)).clip(0.0, 1.0)
+    ground = (1.0 - 0.12 * on_ground) * (1.0 - 0.2 * beneath)
+    if normal[2] < np.cos(LEVEL):
+        ground *= 1.0 - LINE_DARKNESS * _lines(points, normal)
+    ground = 1.0 - (1.0 - ground) * is_ground * _fade(*grey.shape)
+    image = np.where(
+        is_robot[..., None], body[..., None], ground[..., None] * BACKGROUND
+    )
+    return image, body
+
+
+def _lines(points: FloatArray, normal: FloatArray) -> FloatArray:
+    """Return (h, w): 1 on a grid of lines on the ground, 0 beside it.
+
+    Args:
+        points: (h, w, 3) of the ground in m.
+        normal: (3,) of the ground, with nothing along y.
+    """
+    uphill = np.array([normal[2], 0.0, -normal[0]])
+    on_line = np.zeros(points.shape[:2])
+    for along in (points @ uphill, points[..., 1]):
+        place = along / LINES_APART_M
+        pixel = np.maximum(*map(np.abs, np.gradient(place)))
+        off = np.abs(place - np.round(place))
+        on_line = np.maximum(on_line, (off < 0.5 * LINE_WIDTH * pixel) & (pixel < 0.2))
+    return on_line
+
+
+def _fade(height: int, width: int) -> FloatArray:
+    """Return (height, width): 1 in the picture, falling to 0 at its edges."""
+
+    def ramp(n: int, part: float) -> FloatArray:
+        place = (np.arange(n) + 0.5) / n
+        u = np.minimum(np.minimum(place, 1.0 - place) / part, 1.0)
+        smooth: FloatArray = u * u * (3.0 - 2.0 * u)
+        return smooth
+
+    return np.outer(ramp(height, 0.04), ramp(width, 0.14))
+
+
+def _hidden(points: FloatArray, lamp: Rendering, margin: float) -> FloatArray:
+    """Return (h, w): 1 where a body stands between the lamp and a point, else 0.
+
+    Args:
+        points: (h, w, 3) in m.
+        lamp: what the lamp sees.
+        margin: a body this close before the point is the point's own, in m.
+    """
+    pixel, distance = lamp.camera.project(points)
+    depth = np.where(np.isfinite(lamp.depth), lamp.depth, lamp.camera.far)
+    first = _at(depth, pixel, order=0)
+    hidden: FloatArray = (first < distance - margin).astype(float)
+    return hidden
+
+
+def _covered(points: FloatArray, lamp: Rendering, blur: float) -> FloatArray:
+    """Return (h, w): how much of the lamp's light a point on the ground lacks, 0 to 1.
+
+    Points and lamp as in `_hidden`; `blur` is a standard deviation in the lamp's
+    pixels.
+    """
+    outline = gaussian_filter((lamp.link >= 0).astype(float), blur)
+    return _at(outline, lamp.camera.project(points)[0], order=1)
+
+
+def _at(image: FloatArray, pixel: FloatArray, order: Literal[0, 1]) -> FloatArray:
+    """Return an image (m, n) at pixels (h, w, 2) of column and row."""
+    place = np.stack([pixel[..., 1] - 0.5, pixel[..., 0] - 0.5])
+    values: FloatArray = map_coordinates(image, place, order=order, mode="nearest")
+    return values
+
+
+def vector3(array: FloatArray) -> tuple[float, float, float]:
+    """Return an array (3,) as a tuple."""
+    x, y, z = array.tolist()
+    return (x, y, z)
+
+
+COLDEST_DEGC, HOTTEST_DEGC = 25.0, 80.0
+"""Ends of the colour scale."""
+FROM = np.array([1.0, 0.5, 0.16])
+"""Direction from the robot to the camera: ahead, a little to its left and above."""
+FROM_THE_SIDE = np.array([0.15, 1.0, 0.22])
+"""The same where the ground rises: from its left, so that the slope is seen."""
+SLOPE_SEEN_DEG = 2.0
+"""A ground that rises by more is looked at from the side."""
+LIGHT = np.array([0.7, 0.75, 1.5])
+"""Direction from the robot to the light."""
+OVERSAMPLING = 2
+"""Pixels drawn for one shown, in each direction."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RobotView:
+    """The picture without temperatures, at several pixels for each one shown."""
+
+    rendering: Rendering
+    brightness: FloatArray
+    """(height, width, 3) of the grey robot and the ground, 0 to 1."""
+    light: FloatArray
+    """(height, width) on a white body, 0 to 1."""
+    drums: Mapping[str, NDArray[np.bool_]]
+    """Joint to the pixels (height, width) that show its drum."""
+    centres: Mapping[str, tuple[float, float]]
+    """Joint to column and row of its drum in the painted image."""
+
+    def painted(self, temperatures: Mapping[str, float]) -> NDArray[np.uint8]:
+        """Return the image (h, w, 3) with the drums in the colours of the scale.
+
+        Args:
+            temperatures: joint to °C; joints without one stay grey.
+        """
+        image = self.brightness.copy()
+        for joint, degc in temperatures.items():
+            if joint in self.drums:
+                seen = self.drums[joint]
+                colour = np.array(colour_of(degc))
+                image[seen] = colour * (0.45 + 0.55 * self.light[seen][:, None])
+        n = OVERSAMPLING
+        height, width, _ = image.shape
+        small = image.reshape(height // n, n, width // n, n, 3).mean(axis=(1, 3))
+        pixels: NDArray[np.uint8] = (255.0 * small).round().astype(np.uint8)
+        return pixels
+
+
+def colour_of(degc: float) -> tuple[float, float, float]:
+    """Return red, green, blue of a temperature on the scale."""
+    red, green, blue = colours_of(np.array(degc)).tolist()
+    return red, green, blue
+
+
+def colours_of(degc: FloatArray) -> FloatArray:
+    """Return red, green, blue (..., 3) of temperatures (...), each from 0 to 1."""
+    scale = (degc - COLDEST_DEGC) / (HOTTEST_DEGC - COLDEST_DEGC)
+    colours: FloatArray = np.asarray(colour_map()(np.clip(scale, 0.0, 1.0)))
+    return colours[..., :3]
+
+
+def colour_map() -> "Colormap":
+    """Return the scale: inferno without its ends, which are black and nearly white."""
+    from matplotlib import colormaps  # noqa: PLC0415  # heavy
+    from matplotlib.colors import ListedColormap  # noqa: PLC0415  # heavy
+
+    return ListedColormap(colormaps["inferno"](np.linspace(0.14, 0.84, 256)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pose:
+    """Where a robot is, and how it holds its joints."""
+
+    q: FloatArray
+    """(n_joints,) true angles in rad."""
+    base_position: FloatArray
+    """(3,) in m."""
+    base_quaternion: FloatArray
+    """x y z w."""
+
+
+def standing_pose(robot: Robot, posture: str) -> Pose:
+    """Return the pose of a robot that stands in a posture on level ground.
+
+    Raises:
+        UnknownName: the robot has no such posture.
+    """
+    sim = SimulatedRobot(robot, SimulationCfg(), posture)
+    truth = sim.truth()
+    sim.close()
+    return Pose(
+        q=truth.q,
+        base_position=truth.base_position,
+        base_quaternion=truth.base_quaternion,
+    )
+
+
+def last_pose(
+    frame: "pd.DataFrame", robot: Robot, misalignment_deg: Mapping[str, float]
+) -> Pose | None:
+    """Return the true pose in the last row of a run; None where it does not say.
+
+    Args:
+        frame: rows of the run.
+        robot: that ran.
+        misalignment_deg: joint to calibration error: true angle less encoder's.
+    """
+    names = [
+        *(f"q.{joint}" for joint in robot.joint_names),
+        *(f"{BASE_POSITION}.{axis}" for axis in AXES),
+        *(f"{BASE_QUATERNION}.{part}" for part in QUATERNION),
+    ]
+    if not len(frame) or not set(names) <= set(frame.columns):
+        return None
+    row = frame[names].iloc[-1].to_numpy(float)
+    if not np.isfinite(row).all():
+        return None
+    n = len(robot.joints)
+    return Pose(
+        q=row[:n] + misalignment_of(robot, misalignment_deg),
+        base_position=row[n : n + 3],
+        base_quaternion=row[n + 3 :],
+    )
+
+
+def view_robot(robot: Robot, posture: str, height: int = 760) -> RobotView:
+    """Draw a robot in a posture, seen from the front left; see `view_robots`.
+
+    Raises:
+        UnknownName: the robot has no such posture.
+    """
+    (view,) = view_robots(robot, [standing_pose(robot, posture)], height)
+    return view
+
+
+def view_robots(
+    robot: Robot, poses: Sequence[Pose], height: int = 760, slope_deg: float = 0.0
+) -> list[RobotView]:
+    """Draw a robot in several poses, all at one scale.
+
+    Args:
+        robot: any robot; every joint gets a drum.
+        poses: in each of which it is drawn.
+        height: of the painted images, in pixels.
+        slope_deg: the ground rises by this angle towards +x, through the origin.
+    """
+    slope = np.deg2rad(slope_deg)
+    normal = np.array([-np.sin(slope), 0.0, np.cos(slope)])
+    towards = FROM_THE_SIDE if abs(slope_deg) > SLOPE_SEEN_DEG else FROM
+    engines = [_dressed(robot, pose) for pose in poses]
+    try:
+        cameras = _framed(engines, towards, height * OVERSAMPLING)
+        views = []
+        for engine, camera in zip(engines, cameras, strict=True):
+            rendering = engine.render(camera)
+            seen = rendering.positions()[rendering.link >= 0]
+            sun = engine.render(lamp(seen, LIGHT))
+            sky = engine.render(lamp(seen, np.array([1e-3, 0.0, 1.0])))
+            views.append(_view(robot, rendering, sun, sky, normal))
+    finally:
+        for engine in engines:
+            engine.close()
+    return views
+
+
+def _dressed(robot: Robot, pose: Pose) -> Engine:
+    """Return an engine with the dressed robot at rest in a pose."""
+    where = (pose.q, pose.base_position, pose.base_quaternion)
+    plain = Engine(robot, WorldCfg())
+    plain.place(*where)
+    frames = {link.name: plain.link_pose(link.name) for link in robot.links}
+    plain.close()
+    with TemporaryDirectory() as folder:
+        dressed = write_picture_urdf(robot, frames, robot.joint_names, Path(folder))
+        engine = Engine(dressed, WorldCfg())
+    engine.place(*where)
+    return engine
+
+
+def _framed(
+    engines: Sequence[Engine], towards: FloatArray, height: int
+) -> list[Camera]:
+    """Return cameras that have each whole robot in the picture, and little else.
+
+    They stand equally far off and see equally much, so that sizes can be compared.
+    """
+    out = towards / np.linalg.norm(towards)
+    wides, clouds = [], []
+    for engine in engines:
+        middle, _ = engine.base_pose()
+        wide = Camera(
+            eye=vector3(middle + 4.0 * out),
+            target=vector3(middle),
+            fov_deg=40.0,
+            width=240,
+            height=240,
+        )
+        first = engine.render(wide)
+        seen = first.positions()[first.link >= 0] - middle
+        wides.append(wide)
+        clouds.append(wide.rotation() @ seen.T)
+    distance = 5.0 * max(np.ptp(cloud[:2], axis=1).max() for cloud in clouds)
+    # As seen from there: what is nearer is larger.
+    flat = [cloud[:2] * distance / (distance - cloud[2]) for cloud in clouds]
+    wanted = np.max([np.ptp(xy, axis=1) for xy in flat], axis=0)
+    across = 1.16 * wanted[0]
+    tall = max(1.1 * wanted[1], across / 1.8)
+    width = int(height * max(across / tall, 0.55)) // OVERSAMPLING * OVERSAMPLING
+    cameras = []
+    for wide, xy in zip(wides, flat, strict=True):
+        right, up, _ = wide.rotation()
+        x, y = (xy.max(axis=1) + xy.min(axis=1)) / 2.0
+        target = np.array(wide.target) + x * right + y * up
+        cameras.append(
+            dataclasses.replace(
+                wide,
+                eye=vector3(target + distance * out),
+                target=vector3(target),
+                fov_deg=float(2 * np.rad2deg(np.arctan(tall / 2.0 / distance))),
+                width=width,
+                height=height,
+                near=0.3 * distance,
+                far=3.0 * distance,
+                light=vector3(LIGHT),
+                ambient=0.55,
+                diffuse=0.42,
+                specular=0.03,
+            )
+        )
+    return cameras
+
+
+def _view(
+    robot: Robot,
+    rendering: Rendering,
+    sun: Rendering,
+    sky: Rendering,
+    normal: FloatArray,
+) -> RobotView:
+    image, light = lit(rendering, sun, sky, normal)
+    drums = {name: rendering.sees(drum_of(name)) for name in robot.joint_names}
+    return RobotView(
+        rendering=rendering,
+        brightness=image,
+        light=light,
+        drums=drums,
+        centres={n: _centre(mask) for n, mask in drums.items() if mask.any()},
+    )
+
+
+def _centre(mask: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return column and row of the middle of the largest piece that shows."""
+    pieces, _ = label(mask)
+    sizes = np.bincount(pieces.ravel())
+    sizes[0] = 0  # where the drum does not show
+    row, column = center_of_mass(pieces == sizes.argmax())
+    return float(column) / OVERSAMPLING, float(row) / OVERSAMPLING

@@ -1,0 +1,289 @@
+"""What a page shows of a heat experiment: its result, figures, rows of the overview.
+
+The result comes back from the JSON that it has written. Figures are made anew from the
+rows of the run, or taken from the run folder as they are. The overview sets the robots
+of several experiments side by side.
+"""
+
+import base64
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from experiments.common.drawing.page import (
+    NOTHING,
+    Column,
+    DataTable,
+    PageFigure,
+    PlannedFigure,
+    Row,
+    Section,
+    draw_figures,
+    number,
+    signed,
+)
+from experiments.heat.figures.joints import shift_history_figure
+from experiments.heat.figures.tables import (
+    hottest,
+    legs_loss,
+    shown_joints,
+    times_least,
+)
+from experiments.standing.results import HeatResult
+from models import BadInput, Robot
+from models.files import read_bytes
+from models.files.tables import json_as
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawn
+
+
+class _Settings(BaseModel):
+    """Of the settings, what a page takes apart; others it shows as they are."""
+
+    robot: str = ""
+    preset: str | None = None
+    start_degc: dict[str, float] = {}
+    effort_limits_nm: dict[str, float] = {}
+
+
+def read_heat_result(path: Path, data: Mapping[str, Any]) -> HeatResult:
+    """Return what `HeatResult.as_json` was given.
+
+    Fields that this version does not know are left out; those that an older one did
+    not write keep their defaults.
+
+    Args:
+        path: of the file, for messages.
+        data: what it holds.
+
+    Raises:
+        BadInput: it is something else; the message says which key is wrong.
+    """
+    try:
+        arms = {str(name): _arm(str(name), row) for name, row in data["arms"].items()}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BadInput(
+            f"{path} is not the result of a heat experiment: its arms lack "
+            f"joints with a steady_degc."
+        ) from error
+    result = json_as(path, json.dumps({**data, "arms": arms}), HeatResult)
+    json_as(path, json.dumps(result.settings), _Settings, "settings")
+    return result
+
+
+def _arm(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    joints = {str(joint): _joint(values) for joint, values in row["joints"].items()}
+    return {**row, "controller": name, "joints": joints}
+
+
+def _joint(values: Mapping[str, Any]) -> dict[str, Any]:
+    steady = values["steady_degc"]  # null: the motor would burn first
+    return {**values, "steady_degc": math.inf if steady is None else steady}
+
+
+ROBOT_PICTURE, TIMELINE = "robot.png", "timeline.svg"
+MOST_ABREAST = 3
+"""Controllers beside each other: with more, nobody could read the temperatures."""
+KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
+
+
+def heat_figures(
+    result: HeatResult,
+    frames: "Mapping[str, pd.DataFrame]",
+    robot: Robot | None,
+    prefix: str,
+    problems: list[str],
+) -> list[PageFigure]:
+    """Return temperatures, efforts and, where set-points were shifted, the shifts.
+
+    Args:
+        result: of the experiment.
+        frames: controller to its rows.
+        robot: that stood; None where it is not known, which leaves out the shifts.
+        prefix: of the names within the figures, one for each run of a page.
+        problems: gets a line for each figure that cannot be drawn.
+    """
+    from experiments.heat.figures.temperatures import effort_figure  # noqa: PLC0415  # matplotlib
+
+    limits = result.settings.get("effort_limits_nm") or {}
+    if robot is not None:
+        limits = {j.name: j.effort_limit for j in robot.joints} | dict(limits)
+    controllers = ", ".join(result.arms)
+
+    def shifts() -> "Drawn | None":
+        if robot is None or result.posture not in robot.postures:
+            return None
+        return shift_history_figure(frames, robot, robot.posture(result.posture).angles)
+
+    plans = [
+        *(_temperature_plan(part, frames) for part in parts_of(result)),
+        PlannedFigure(
+            caption="What the legs turn into heat over time. Dashed: the least that "
+            "the posture of the coolest robot allows at the end, gears running free "
+            "and stuck gears bearing what they can.",
+            draw=lambda: (
+                None if robot is None else power_over_time(result, frames, robot)
+            ),
+            alt=f"Line chart: Joule loss of the legs over time under {controllers}. "
+            "The values at the end are in the first table.",
+        ),
+        PlannedFigure(
+            caption="How hard the joints worked, and the mean limit in force.",
+            draw=lambda: effort_figure(result, frames, limits),
+            alt=f"Bar chart: mean torque of the leg joints under {controllers}. The "
+            "values are in the table of joints.",
+        ),
+        PlannedFigure(
+            caption="How far set-points were shifted from the posture.",
+            draw=shifts,
+            alt="Line chart: shift of the most shifted joints over time.",
+        ),
+    ]
+    return draw_figures(plans, prefix, problems)
+
+
+def parts_of(result: HeatResult) -> list[HeatResult]:
+    """Return the result in parts of at most `MOST_ABREAST` controllers, alike in size.
+
+    Four are two and two.
+    """
+    names = list(result.arms)
+    n_parts = max(1, math.ceil(len(names) / MOST_ABREAST))
+    size = math.ceil(len(names) / n_parts)
+    return [
+        replace(result, arms={name: result.arms[name] for name in names[i : i + size]})
+        for i in range(0, len(names), size)
+    ]
+
+
+def _temperature_plan(
+    result: HeatResult, frames: "Mapping[str, pd.DataFrame]"
+) -> PlannedFigure:
+    from experiments.heat.figures.temperatures import temperature_figure  # noqa: PLC0415  # matplotlib
+
+    controllers = ", ".join(result.arms)
+    return PlannedFigure(
+        caption=f"Joint temperatures over time under {controllers}.",
+        draw=lambda: temperature_figure(result, frames),
+        alt=f"Line chart: temperature of the leg joints over time under {controllers}. "
+        "The end values are in the table of joints.",
+    )
+
+
+def power_over_time(
+    result: HeatResult, frames: "Mapping[str, pd.DataFrame]", robot: Robot
+) -> "Drawn | None":
+    """Draw the legs' power under all controllers, and the least for the coolest one.
+
+    Returns:
+        The figure; None where the rows hold no torques, or no leg bears anything.
+    """
+    from experiments.heat.figures.joints import legs_power_from, power_figure  # noqa: PLC0415  # matplotlib
+
+    torques = [f"motor_torque.{name}" for name in robot.motor_names]
+    curves = {
+        name: legs_power_from(frame, robot)
+        for name, frame in frames.items()
+        if name in result.arms and set(torques) <= set(frame.columns)
+    }
+    if not any((curve.watts > 0.0).any() for curve in curves.values()):
+        return None
+    known = [
+        arm
+        for arm in result.arms.values()
+        if arm.legs_power_w is not None and arm.least_power_w
+    ]
+    coolest = min(known, key=lambda arm: arm.legs_power_w or 0.0, default=None)
+    least = {}
+    if coolest is not None:
+        least = {
+            "least, gears free": coolest.least_power_w,
+            "least, gears stuck": coolest.least_with_gears_w,
+        }
+    return power_figure(
+        curves,
+        {name: watts for name, watts in least.items() if watts},
+        "Joule loss of the legs",
+    )
+
+
+def picture_of(path: Path, caption: str, alt: str) -> list[PageFigure]:
+    """Return a picture of the run folder; empty where there is none."""
+    try:
+        data = read_bytes(path)
+    except OSError:
+        return []
+    text = base64.b64encode(data).decode("ascii")
+    uri = f"data:{KINDS[path.suffix]};base64,{text}"
+    return [
+        PageFigure(caption=caption, alt=alt, uri=uri, is_photo=path.suffix == ".png")
+    ]
+
+
+COLUMNS = (
+    Column(label="run", is_number=False),
+    Column(label="controller", is_number=False),
+    Column(label="time, s"),
+    Column(label="hottest joint, °C"),
+    Column(label="left leg rises, K"),
+    Column(label="right leg rises, K"),
+    Column(label="legs' loss, J"),
+    Column(label="power at the end, W"),
+    Column(label="over the least with gear friction"),
+    Column(label="ended early", is_number=False),
+)
+
+
+def outcome_rows(run: str, result: HeatResult) -> tuple[Row, ...]:
+    """Return a row a robot of a run.
+
+    Args:
+        run: what it is called on the page.
+        result: of its experiment.
+    """
+    joints = shown_joints(result)
+    return tuple(
+        Row(
+            cells=(
+                run,
+                name,
+                number(arm.sim_s, 0),
+                number(hottest(arm)[1].end_degc) if arm.joints else NOTHING,
+                signed(arm.left_leg_rise_k),
+                signed(arm.right_leg_rise_k),
+                number(legs_loss(arm, joints), 0),
+                number(arm.legs_power_w, 2),
+                times_least(arm.legs_power_w, arm.least_with_gears_w),
+                arm.failure or "no",
+            )
+        )
+        for name, arm in result.arms.items()
+    )
+
+
+def overview_table(sections: Sequence[Section]) -> DataTable | None:
+    """Return the rows of all runs; None where there are not at least two with any."""
+    with_rows = [section for section in sections if section.outcome]
+    if len(with_rows) < 2:
+        return None
+    return DataTable(
+        caption="All runs side by side",
+        columns=COLUMNS,
+        rows=tuple(row for section in with_rows for row in section.outcome),
+        note="Compare only runs of the same time, posture and robot: see the settings.",
+        is_sortable=True,
+    )
+
+
+def push_words(push: Mapping[str, Any]) -> str:
+    """Return a push of a run's settings in words."""
+    x, y, z = (f"{force:g}" for force in push["force_n"])
+    link = push.get("link") or "base"
+    return f"push of ({x}, {y}, {z}) N for {push['duration_s']:g} s at the {link}"

@@ -1,0 +1,405 @@
+"""Joint temperatures over time, and efforts: the charts of ES2659053T3, fig. 4a to 5b.
+
+Temperatures: a row for the right leg and one for the left, a column for each
+controller; the five joints that the patent draws, the line of the shut-down and, beside
+the published experiment alone, its end values; else the foot says why there are none.
+Robots with other legs get one row with their hottest joints.
+
+Efforts: how hard the joints worked, beside the limits that were in force.
+
+`draw_heat_figures` writes both to the run folder, as PNG and SVG.
+"""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.common.drawing.style import (
+    COLOURS,
+    CONTROLLER_COLOURS,
+    INK,
+    MOST_JOINTS,
+    SIDES,
+    SOFT_INK,
+    free_height,
+    new_figure,
+    panel_title,
+    plain_frame,
+    save_figure,
+    spread_labels,
+)
+from experiments.heat.figures.tables import (
+    has_published_legs,
+    shown_joints,
+    why_not_beside,
+)
+from experiments.standing.published import LEG_JOINTS, SHUT_DOWN_DEGC
+from experiments.standing.results import ArmResult, HeatResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+FloatArray = NDArray[np.float64]
+
+COLUMN_WIDTH, ROW_HEIGHT = 4.4, 2.9
+"""Of a panel, in inches."""
+ROOM = 1.3
+"""Width of a panel over that of its curves: room for the labels at their ends."""
+LABEL_GAP_DEGC = 3.6
+"""Labels at the ends of the curves keep this distance."""
+NAME_SPAN = (0.685, 0.97)
+"""From where to where the name of a published value reaches, of the time shown."""
+LEG_COLUMNS = frozenset(side + joint for side in SIDES for joint in LEG_JOINTS)
+"""Labels of the curves, by which they are told from lines and marks."""
+MOST_POINTS = 600
+"""Of a curve: more cannot be seen, and would only make the file long."""
+
+
+def temperature_figure(
+    result: HeatResult, frames: "Mapping[str, pd.DataFrame]"
+) -> "Figure":
+    """Return the charts: rows are legs, columns are controllers, axes are shared."""
+    rows = panel_rows(result)
+    n = len(result.arms)
+    figure = new_figure(COLUMN_WIDTH * n + 0.3, ROW_HEIGHT * len(rows) + 0.8)
+    panels = figure.subplots(len(rows), n, sharex=True, sharey=True, squeeze=False)
+    low, high = _temperature_range(result)
+    for row, (side, joints) in enumerate(rows.items()):
+        for column, (name, arm) in enumerate(result.arms.items()):
+            axes = panels[row, column]
+            _draw_limits(axes, result)
+            _draw_curves(axes, arm, frames.get(name), joints, side, result.minutes)
+            if side in SIDES:
+                _draw_published(axes, result, arm, side)
+            axes.set_ylim(low, high)
+            panel_title(axes, f"{name}, {SIDES.get(side, 'hottest joints')}")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("temperature in °C", fontsize=9)
+    for axes in panels[-1]:
+        axes.set_xlabel("time in minutes", fontsize=9, x=0.5 / ROOM, ha="center")
+    write_foot(figure, result, why_not_beside(result))
+    return figure
+
+
+def _temperature_range(result: HeatResult) -> tuple[float, float]:
+    """Return an axis that holds every temperature, and the shut-down line."""
+    values = [SHUT_DOWN_DEGC]
+    for arm in result.arms.values():
+        for joint in shown_joints(result):
+            if joint in arm.joints:
+                values += [arm.joints[joint].start_degc, arm.joints[joint].end_degc]
+    return min(values) - 9.0, max(values) + 8.0
+
+
+def _draw_limits(axes: "Axes", result: HeatResult) -> None:
+    axes.axhline(SHUT_DOWN_DEGC, xmax=1.0 / ROOM, color=INK, lw=0.8, ls=(0, (4, 3)))
+    axes.annotate(
+        f"shut-down at {SHUT_DOWN_DEGC:.0f} °C",
+        (0.015, SHUT_DOWN_DEGC),
+        (0, 2),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        fontsize=7.5,
+        color=SOFT_INK,
+    )
+    axes.set_xlim(0.0, ROOM * result.minutes)
+    axes.set_xticks(_time_ticks(result.minutes))
+    plain_frame(axes)
+    axes.spines["bottom"].set_bounds(0.0, result.minutes)
+
+
+def _draw_curves(
+    axes: "Axes",
+    arm: ArmResult,
+    frame: "pd.DataFrame | None",
+    joints: Sequence[str],
+    side: str,
+    minutes_asked: float,
+) -> None:
+    """Draw temperatures over time, each curve named at its end.
+
+    Names stand right of all lines, also of a robot that ended early: one that ended in
+    the first half of the time would need too long a pointer, and is named at its end.
+    """
+    ends: dict[str, tuple[float, float]] = {}
+    for i, joint in enumerate(joints):
+        if joint not in arm.joints:
+            continue
+        minutes, degc = _curve(arm, frame, joint)
+        axes.plot(minutes, degc, color=COLOURS[i], lw=1.8, label=joint)
+        ends[joint] = (float(minutes[-1]), float(degc[-1]))
+    labels = spread_labels([degc for _, degc in ends.values()], LABEL_GAP_DEGC)
+    last = max((minutes for minutes, _ in ends.values()), default=0.0)
+    place = minutes_asked if last > 0.5 * minutes_asked else last
+    for (joint, end), height in zip(ends.items(), labels, strict=True):
+        axes.annotate(
+            f"{joint.removeprefix(side)} {end[1]:.0f} °C",
+            end,
+            (place + 0.03 * minutes_asked, float(height)),
+            fontsize=7.5,
+            color=COLOURS[joints.index(joint)],
+            va="center",
+            annotation_clip=False,
+            zorder=6,
+            bbox={"fc": "white", "lw": 0.0, "pad": 0.4, "alpha": 0.85},
+            arrowprops={
+                "arrowstyle": "-",
+                "lw": 0.6,
+                "relpos": (0.0, 0.5),
+                "shrinkA": 0,
+                "shrinkB": 1,
+                "color": COLOURS[joints.index(joint)],
+            },
+        )
+
+
+def _curve(
+    arm: ArmResult, frame: "pd.DataFrame | None", joint: str
+) -> tuple[FloatArray, FloatArray]:
+    """Return minutes and °C; from the heating model, else from the sensor."""
+    row = arm.joints[joint]
+    if frame is not None:
+        for column in (f"true_temperature.{joint}", f"temperature.{joint}"):
+            if column in frame.columns:
+                step = max(1, len(frame) // MOST_POINTS)
+                keep = np.unique([*range(0, len(frame), step), len(frame) - 1])
+                minutes = frame.index.to_numpy(float)[keep] / 60.0
+                return minutes, frame[column].to_numpy(float)[keep]
+    return np.array([0.0, arm.sim_s / 60.0]), np.array([row.start_degc, row.end_degc])
+
+
+def _rise_in_words(rise_k: float) -> str:
+    kelvins = f"{abs(rise_k):.0f} K"
+    return f"cool by {kelvins}" if rise_k <= -0.5 else f"rise by {kelvins}"
+
+
+def _draw_published(
+    axes: "Axes", result: HeatResult, arm: ArmResult, side: str
+) -> None:
+    """Mark the published end values, and write both sums of rises.
+
+    They belong to one setting: elsewhere they are no end to compare with.
+    """
+    published = result.published.get(arm.controller)
+    ours = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
+    words = "" if ours is None else f"the five {_rise_in_words(ours)}"
+    if published is not None:
+        theirs = (
+            published.left_leg_rise_k if side == "L" else published.right_leg_rise_k
+        )
+        words += f" (published {theirs:.0f} K)"
+        for joint, degc in published.end_degc.items():
+            if joint.startswith(side):
+                colour = COLOURS[LEG_JOINTS.index(joint.removeprefix(side))]
+                axes.plot(
+                    result.minutes,
+                    degc,
+                    marker="D",
+                    ms=6.5,
+                    mfc="white",
+                    mec=colour,
+                    mew=1.6,
+                    ls="none",
+                    zorder=4,
+                    clip_on=False,
+                    label=f"published {joint}",
+                )
+                _name_mark(axes, result.minutes, degc, colour)
+    axes.text(0.015, 0.03, words, transform=axes.transAxes, fontsize=8, color=SOFT_INK)
+
+
+def _name_mark(axes: "Axes", minutes: float, degc: float, colour: str) -> None:
+    """Write a published value left of its mark, where no curve passes."""
+    begin, end = NAME_SPAN[0] * minutes, NAME_SPAN[1] * minutes
+    taken = [(SHUT_DOWN_DEGC, SHUT_DOWN_DEGC)]
+    for line in axes.lines:
+        x, y = np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)
+        if len(x) > 1 and x[-1] > begin and line.get_label() in LEG_COLUMNS:
+            inside = y[(x > begin) & (x < end)]
+            across = [*np.interp([begin, end], x, y), *inside]
+            taken.append((min(across), max(across)))
+    height = free_height(degc, taken, LABEL_GAP_DEGC / 2.0)
+    axes.text(
+        end,
+        height,
+        f"published {degc:.0f} °C",
+        ha="right",
+        va="center",
+        fontsize=7.5,
+        color=colour,
+        zorder=5,
+    )
+
+
+def _time_ticks(minutes: float) -> FloatArray:
+    """Return a handful of round minutes from 0 to the end."""
+    rough = minutes / 4.0
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = next(s for s in (1.0, 2.0, 2.5, 5.0, 10.0) if s * power >= rough) * power
+    return np.arange(0.0, minutes + 1e-9, step)
+
+
+def effort_figure(
+    result: HeatResult,
+    frames: "Mapping[str, pd.DataFrame]",
+    effort_limits: Mapping[str, float],
+) -> "Figure":
+    """Return bars of mean |torque|, with the mean limit in force as a mark.
+
+    The limit is the mean stiffness over the run times the torque at stiffness 1; it is
+    left out where either is not known.
+    """
+    rows = panel_rows(result)
+    n = len(result.arms)
+    figure = new_figure(
+        1.2 + 0.62 * max(map(len, rows.values())) * max(n, 2), 2.6 * len(rows) + 0.8
+    )
+    panels = figure.subplots(len(rows), 1, sharey=True, squeeze=False)[:, 0]
+    width = 0.8 / n
+    for axes, (side, joints) in zip(panels, rows.items(), strict=True):
+        place = np.arange(len(joints))
+        for i, (name, arm) in enumerate(result.arms.items()):
+            x = place + (i - (n - 1) / 2.0) * width
+            efforts = [arm.joints[joint].mean_abs_effort_nm for joint in joints]
+            axes.bar(
+                x,
+                efforts,
+                0.9 * width,
+                color=CONTROLLER_COLOURS[i % len(CONTROLLER_COLOURS)],
+                label=name,
+            )
+            limits = _mean_limits(frames.get(name), joints, effort_limits)
+            axes.hlines(
+                limits,
+                x - 0.45 * width,
+                x + 0.45 * width,
+                color=INK,
+                lw=1.6,
+                label="mean limit in force" if i == n - 1 else None,
+            )
+        axes.set_xticks(place, [joint.removeprefix(side) for joint in joints])
+        axes.set_ylabel("mean |torque| in N·m", fontsize=9)
+        panel_title(axes, SIDES.get(side, "hottest joints"))
+        plain_frame(axes)
+    panels[0].legend(
+        frameon=False,
+        fontsize=8,
+        ncols=n + 1,
+        loc="upper right",
+        bbox_to_anchor=(1.0, 1.16),
+    )
+    write_foot(figure, result)
+    return figure
+
+
+def _mean_limits(
+    frame: "pd.DataFrame | None",
+    joints: Sequence[str],
+    effort_limits: Mapping[str, float],
+) -> FloatArray:
+    """Return mean limits in force in N·m, NaN where they are not known."""
+    limits = np.full(len(joints), np.nan)
+    if frame is None:
+        return limits
+    time_s = frame.index.to_numpy(float)
+    for i, joint in enumerate(joints):
+        column = f"stiffness.{joint}"
+        if column in frame.columns and joint in effort_limits and len(frame) > 1:
+            stiffness = np.trapezoid(frame[column].to_numpy(float), time_s)
+            limits[i] = effort_limits[joint] * stiffness / (time_s[-1] - time_s[0])
+    return limits
+
+
+def draw_heat_figures(
+    result: HeatResult,
+    frames: "Mapping[str, pd.DataFrame]",
+    folder: Path,
+    effort_limits: Mapping[str, float] | None = None,
+) -> list[Path]:
+    """Write the figures of an experiment as PNG and SVG.
+
+    Args:
+        result: what was found.
+        frames: controller to the rows of its run (`sim.recording.run_folder.read_run`); an arm
+            without one is drawn from its first to its last temperature.
+        folder: where the files go.
+        effort_limits: joint to torque at stiffness 1 in N·m; None takes those that
+            the result's settings name.
+
+    Returns:
+        The PNG files.
+
+    Raises:
+        NotWritten: a file cannot be written.
+    """
+    limits = effort_limits
+    if limits is None:
+        limits = result.settings.get("effort_limits_nm") or {}
+    figures = {
+        "temperatures": (
+            "Joint temperatures over time",
+            temperature_figure(result, frames),
+        ),
+        "effort": ("Joint efforts", effort_figure(result, frames, limits)),
+    }
+    settings = settings_of(result)
+    for name, (title, figure) in figures.items():
+        save_figure(figure, folder / f"{name}.png", title, settings)
+        figure.set_layout_engine("none")  # settled: not again for the second file
+        save_figure(figure, folder / f"{name}.svg", title, settings)
+    return [folder / f"{name}.png" for name in figures]
+
+
+def panel_rows(result: HeatResult) -> dict[str, tuple[str, ...]]:
+    """Return the joints of each row of panels, by the side they begin with."""
+    if has_published_legs(result):
+        return {s: tuple(s + joint for joint in LEG_JOINTS) for s in SIDES}
+    return {"": shown_joints(result)[:MOST_JOINTS]}
+
+
+def run_line(result: HeatResult) -> str:
+    """Return the run's settings in one short line, for the foot of a figure."""
+    offsets = [f"{n} {a:+.2f}°" for n, a in result.misalignment_deg.items() if a]
+    if len(offsets) > 3:
+        largest = max(abs(a) for a in result.misalignment_deg.values())
+        offsets = [f"{len(offsets)} joints by up to {largest:.2f}°"]
+    parts = [f"{result.posture} for {result.minutes:g} min"]
+    parts += [
+        f"{key} {result.settings[key]}"
+        for key in ("preset", "servo", "heating", "protection")
+        if result.settings.get(key) is not None
+    ]
+    parts += [f"misaligned: {', '.join(offsets) or 'none'}", f"seed {result.seed}"]
+    return " · ".join(parts)
+
+
+def write_foot(figure: "Figure", result: HeatResult, remark: str | None = None) -> None:
+    """Write the run's settings below everything, small; a remark on its own line."""
+    letters = int(20 * figure.get_size_inches()[0])
+    lines = [run_line(result), *([] if remark is None else [remark])]
+    figure.supxlabel(
+        "\n".join(textwrap.fill(line, letters) for line in lines),
+        fontsize=7,
+        color=SOFT_INK,
+        x=0.01,
+        ha="left",
+    )
+
+
+def settings_of(result: HeatResult) -> dict[str, object]:
+    """Return what a figure's reader needs to repeat the run."""
+    return {
+        "minutes": result.minutes,
+        "posture": result.posture,
+        "seed": result.seed,
+        "controllers": list(result.arms),
+        "misalignment_deg": result.misalignment_deg,
+        "settings": result.settings,
+    }

@@ -1,0 +1,176 @@
+"""What was identified: measured and fitted curves, and intervals beside the truth."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.common.drawing.style import (
+    COLOURS,
+    FAINT_INK,
+    INK,
+    SOFT_INK,
+    new_figure,
+    panel_title,
+    plain_frame,
+    spread_labels,
+)
+from sim.thermal.one_node_fit import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FloatArray = NDArray[np.float64]
+
+ROOM = 1.2
+"""Width of a panel over that of its curves: room for the labels at their ends."""
+LABEL_GAP = 0.055
+"""Of the axis's height, between two labels."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FittedCurve:
+    """A motor's temperatures, and what the model says of them."""
+
+    name: str
+    time_s: FloatArray
+    measured_degc: FloatArray
+    """NaN where it was not measured."""
+    fitted_degc: FloatArray
+    unseen_from_s: float | None = None
+    """Rows from here on were not fitted, but predicted; None: all were fitted."""
+
+
+def fit_figure(
+    curves: Sequence[FittedCurve], title: str, resolution_k: float = 0.0
+) -> "Figure":
+    """Return measured and fitted temperatures, and below them what is left over.
+
+    Args:
+        curves: those of one name get one colour and one label.
+        title: the finding.
+        resolution_k: step of the sensor, drawn as a band of half a step up and down.
+    """
+    figure = new_figure(9.0, 5.0)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1.2))
+    names = list(dict.fromkeys(curve.name for curve in curves))
+    ends: dict[str, tuple[float, float]] = {}
+    for curve in curves:
+        colour = COLOURS[names.index(curve.name) % len(COLOURS)]
+        minutes = curve.time_s / 60.0
+        upper.plot(minutes, curve.measured_degc, ".", ms=2.0, color=colour, alpha=0.35)
+        upper.plot(minutes, curve.fitted_degc, color=colour, lw=1.8)
+        ends[curve.name] = (float(minutes[-1]), float(curve.fitted_degc[-1]))
+        residual = curve.measured_degc - curve.fitted_degc
+        lower.plot(minutes, residual, ".", ms=1.6, color=colour, alpha=0.5)
+    if resolution_k > 0.0:
+        half = 0.5 * resolution_k
+        lower.axhspan(-half, half, xmax=1.0 / ROOM, color=FAINT_INK, alpha=0.35, lw=0.0)
+        lower.set_title(
+            f"grey: ± half a step of the sensor ({resolution_k:g} K)",
+            loc="left",
+            fontsize=7.5,
+            color=SOFT_INK,
+        )
+    unseen = [c.unseen_from_s for c in curves if c.unseen_from_s is not None]
+    if unseen:
+        _mark_unseen((upper, lower), min(unseen) / 60.0)
+    for axes in (upper, lower):
+        plain_frame(axes)
+    longest = max(end for end, _ in ends.values())
+    upper.set_xlim(0.0, ROOM * longest)
+    upper.set_xticks([tick for tick in upper.get_xticks() if tick <= longest])
+    lower.spines["bottom"].set_bounds(0.0, longest)
+    upper.spines["bottom"].set_bounds(0.0, longest)
+    _label_ends(upper, ends, names)
+    upper.set_ylabel("temperature in °C", fontsize=9)
+    lower.set_ylabel("measured − fitted, K", fontsize=9)
+    lower.set_xlabel("time in minutes", fontsize=9, x=0.5 / ROOM, ha="center")
+    panel_title(upper, title)
+    return figure
+
+
+def interval_figure(
+    rows: Mapping[str, Mapping[str, Estimate]],
+    truth: Mapping[str, float],
+    title: str,
+    widest: float = 1.0,
+) -> "Figure":
+    """Return estimates with their intervals, a panel a quantity, the truth as a line.
+
+    Args:
+        rows: way of estimating to quantity to estimate.
+        truth: quantity to its true value, not 0.
+        title: the finding.
+        widest: what lies further from the truth than this share of it is cut, and
+            marked with an arrow.
+    """
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  # heavy
+
+    figure = new_figure(9.0, 1.0 + 0.42 * len(rows))
+    panels = figure.subplots(1, len(truth), sharey=True, squeeze=False)[0]
+    for axes, (quantity, value) in zip(panels, truth.items(), strict=True):
+        unit = ""
+        axes.axvline(value, color=INK, lw=0.8)
+        room = widest * abs(value)
+        for place, (way, estimates) in enumerate(rows.items()):
+            colour = COLOURS[place % len(COLOURS)]
+            estimate = estimates.get(quantity)
+            if estimate is None:
+                continue
+            low, high = estimate.low, estimate.high
+            left, right = max(low, value - room), min(high, value + room)
+            axes.plot([left, right], [place, place], color=colour, lw=3.0, alpha=0.45)
+            for end, marker in ((left, "<"), (right, ">")):
+                if end not in (low, high):
+                    axes.plot(end, place, marker, color=colour, ms=6)
+            unit = estimate.unit
+            if left <= estimate.value <= right:
+                axes.plot(estimate.value, place, "o", color=colour, ms=5, label=way)
+        axes.set_yticks(range(len(rows)), list(rows))
+        axes.set_xlabel(f"{quantity} in {unit}; line: true", fontsize=9)
+        plain_frame(axes)
+        axes.grid(visible=False, axis="y")
+        axes.margins(y=0.25)
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+    panels[0].invert_yaxis()
+    panel_title(panels[0], title)
+    return figure
+
+
+def _mark_unseen(panels: "Sequence[Axes]", minutes: float) -> None:
+    for axes in panels:
+        axes.axvline(minutes, color=SOFT_INK, lw=0.8, ls=(0, (4, 3)))
+    for text, side, shift in (("fitted", "right", -5), ("predicted", "left", 5)):
+        panels[0].annotate(
+            text,
+            (minutes, 0.03),
+            (shift, 0),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha=side,
+            fontsize=8,
+            color=SOFT_INK,
+        )
+
+
+def _label_ends(
+    axes: "Axes", ends: Mapping[str, tuple[float, float]], names: Sequence[str]
+) -> None:
+    low, high = axes.get_ylim()
+    heights = spread_labels(
+        [degc for _, degc in ends.values()], LABEL_GAP * (high - low)
+    )
+    for (name, (minutes, degc)), height in zip(ends.items(), heights, strict=True):
+        axes.annotate(
+            name,
+            (minutes, degc),
+            (1.03 * minutes, float(height)),
+            fontsize=8,
+            va="center",
+            color=COLOURS[names.index(name) % len(COLOURS)],
+            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": FAINT_INK},
+        )

@@ -1,0 +1,258 @@
+"""What controllers answered on one recording: tables, and a figure.
+
+The tables have at most 100 columns on a terminal.
+
+The figure has the answers over time of the joints in which most happened.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+
+from experiments.common.drawing.plain_table import plain_table
+from experiments.common.drawing.style import (
+    CONTROLLER_COLOURS,
+    new_figure,
+    panel_title,
+    plain_frame,
+    save_figure,
+)
+from experiments.replay.results import (
+    ControllerAnswers,
+    RecordedRun,
+    ReplayResult,
+    ShiftAnswers,
+)
+
+MOST_JUMPS = 3
+"""Jumps that are named one by one."""
+MOST_ROWS = 12
+"""Joints shown of a controller."""
+
+
+def replay_tables(result: ReplayResult) -> list[Table]:
+    """Return a table of the controllers, and those of the joints for each that differs.
+
+    Where no stiffness does, that of the reference is shown.
+    """
+    reference = result.answers[result.reference]
+    others = [
+        one
+        for one in result.answers.values()
+        if one is not reference and one.joints and not one.is_identical
+    ]
+    stiffness = [
+        _joints(reference, other) for other in others if other.largest_difference > 0.0
+    ] or [_joints(reference)]
+    shifts = [
+        _shifts(other.controller, result.reference, other.shift, reference.shift)
+        for other in others
+        if other.shift and reference.shift and not other.shift.is_identical
+    ]
+    return [_controllers(result), *stiffness, *shifts]
+
+
+def _controllers(result: ReplayResult) -> Table:
+    table = plain_table(
+        f"Controllers on {_text(result.run)}", caption="\n".join(_notes(result))
+    )
+    table.add_column("controller", no_wrap=True)
+    table.add_column(f"as {result.reference}?", justify="right", no_wrap=True)
+    shift = ("shift by",) if result.has_shift else ()
+    for name in ("rms", "largest", *shift, "a step", "99 %"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("flags: observations")
+    for one in result.answers.values():
+        is_reference = one.controller == result.reference
+        table.add_row(
+            one.controller,
+            "" if is_reference else _same(one),
+            "" if is_reference else _number(one.rms_difference),
+            "" if is_reference else _number(one.largest_difference),
+            *(("" if is_reference else _shift_difference(one),) if shift else ()),
+            _time(one.step_us),
+            _time(one.step_us_99),
+            ", ".join(f"{name} {n}" for name, n in one.flags.items()),
+        )
+    return table
+
+
+def _joints(
+    reference: ControllerAnswers, other: ControllerAnswers | None = None
+) -> Table:
+    """Return the stiffness by joint: those that differ most, or are stiffest."""
+    table = plain_table("Stiffness by joint")
+    table.add_column("joint", no_wrap=True)
+    shown = [reference] if other is None else [reference, other]
+    for one in shown:
+        table.add_column(f"{one.controller}, mean", justify="right")
+        table.add_column("largest", justify="right")
+    if other is not None:
+        table.add_column("rms difference", justify="right")
+    newest = reference if other is None else other
+    rows = sorted(
+        newest.joints,
+        key=lambda name: (newest.joints[name].rms_difference, newest.joints[name].mean),
+        reverse=True,
+    )
+    if len(rows) > MOST_ROWS:
+        table.caption = f"{len(rows) - MOST_ROWS} more joints are in the JSON."
+    for name in rows[:MOST_ROWS]:
+        cells = [
+            _number(value)
+            for one in shown
+            for value in (one.joints[name].mean, one.joints[name].largest)
+        ]
+        if other is not None:
+            cells.append(_number(other.joints[name].rms_difference))
+        table.add_row(name, *cells)
+    return table
+
+
+def _shifts(
+    name: str, reference_name: str, other: ShiftAnswers, reference: ShiftAnswers
+) -> Table:
+    """Return the shifts by joint in degrees, of those that differ most."""
+    table = plain_table("Shift of set-points by joint, in °")
+    table.add_column("joint", no_wrap=True)
+    for of in (reference_name, name):
+        table.add_column(f"{of}, mean", justify="right")
+        table.add_column("largest", justify="right")
+    table.add_column("largest difference", justify="right")
+    differ = [n for n, j in other.joints.items() if j.largest_difference_deg > 0.0]
+    differ.sort(key=lambda n: other.joints[n].largest_difference_deg, reverse=True)
+    if len(differ) > MOST_ROWS:
+        table.caption = f"{len(differ) - MOST_ROWS} more joints are in the JSON."
+    for joint in differ[:MOST_ROWS]:
+        values = [
+            value
+            for one in (reference.joints[joint], other.joints[joint])
+            for value in (one.mean_deg, one.largest_deg)
+        ]
+        values.append(other.joints[joint].largest_difference_deg)
+        table.add_row(joint, *map(_number, values))
+    return table
+
+
+def _shift_difference(one: ControllerAnswers) -> str:
+    shift = one.shift
+    return "" if shift is None else f"{_number(shift.largest_difference_deg)}°"
+
+
+def _same(one: ControllerAnswers) -> str:
+    if one.is_identical:
+        return "bit for bit"
+    if one.first_difference_s is None:
+        return "as far as it went"
+    return f"not from {one.first_difference_s:.2f} s on"
+
+
+def _text(run: RecordedRun) -> str:
+    return (
+        f"{run.folder}: {run.observations} observations, {run.begin_s:.2f} to "
+        f"{run.end_s:.2f} s, every {1e3 * run.period_s:g} ms"
+    )
+
+
+def _notes(result: ReplayResult) -> list[str]:
+    """Return what a reader must know about the recording."""
+    run, notes = result.run, []
+    if not run.knows_shift:
+        notes.append(
+            "Recorded before shifts of set-points were: stiffness alone is compared."
+        )
+    elif result.has_shift:
+        notes.append(
+            "shift by: largest difference of a set-point's shift. On a recording "
+            "nobody moves: no current falls because a set-point was shifted."
+        )
+    if not run.is_exact:
+        notes.append(
+            "Recorded with seven digits: all controllers get the same input, but not "
+            "bit for bit what the robot gave."
+        )
+    if run.state != "done":
+        notes.append(f"The run: {run.state}; what it recorded is replayed to its end.")
+    if n := run.damaged_events:
+        lines = "1 line of its events is" if n == 1 else f"{n} lines of its events are"
+        notes.append(f"{lines} damaged; a replay needs none of them.")
+    if run.jumps:
+        jumps = [f"{a:.2f} to {b:.2f} s" for a, b in run.jumps[:MOST_JUMPS]]
+        more = len(run.jumps) - MOST_JUMPS
+        notes.append(
+            f"No controller was asked from {', '.join(jumps)}"
+            + (f" and {more} times more" if more > 0 else "")
+            + ": heat passed alone, and the clock jumps here too."
+        )
+    return notes
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if value == 0.0 or abs(value) >= 1e-3 else f"{value:.1e}"
+
+
+def _time(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f} µs"
+
+
+FloatArray = NDArray[np.float64]
+
+PANELS = 4
+MOST_POINTS = 4000
+"""Points of a line; more are not seen."""
+
+
+def write_replay_figure(
+    path: Path,
+    result: ReplayResult,
+    answers: Mapping[str, FloatArray],
+    time_s: FloatArray,
+    label: str = "stiffness (1)",
+) -> Path:
+    """Draw the joints in which answers vary most in time, and write the file.
+
+    Args:
+        path: of the PNG file.
+        result: the comparison.
+        answers: controller to its stiffness or shifts, (m, n_joints), m >= 1; the
+            reference is first.
+        time_s: (n,) times of the observations in s.
+        label: what the answers are, and their unit.
+
+    Raises:
+        NotWritten: the file cannot be written.
+    """
+    names = list(result.answers[result.reference].joints)
+    spread = np.max([np.ptp(values, axis=0) for values in answers.values()], axis=0)
+    joints = [names[j] for j in np.argsort(-spread, kind="stable")[:PANELS]]
+    figure = new_figure(8.0, 1.4 + 1.5 * len(joints))
+    panels = figure.subplots(len(joints), 1, sharex=True, squeeze=False)[:, 0]
+    every = -(-len(time_s) // MOST_POINTS)
+    for axes, joint in zip(panels, joints, strict=True):
+        for i, (controller, values) in enumerate(answers.items()):
+            axes.plot(
+                time_s[: len(values) : every],
+                values[::every, names.index(joint)],
+                color=CONTROLLER_COLOURS[i % len(CONTROLLER_COLOURS)],
+                lw=3.0 if i == 0 else 0.9,
+                alpha=0.5 if i == 0 else 1.0,
+                label=controller,
+            )
+        panel_title(axes, joint)
+        plain_frame(axes)
+        axes.set_ylabel(label, fontsize=9)
+    panels[-1].set_xlabel("time of the recorded run in s", fontsize=9)
+    panels[0].legend(
+        frameon=False,
+        fontsize=8,
+        ncols=len(answers),
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+    )
+    settings = {"run": asdict(result.run), "controllers": list(result.answers)}
+    title = f"{label.partition(' ')[0].capitalize()} on one recording"
+    return save_figure(figure, path, title, settings)

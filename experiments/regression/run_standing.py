@@ -1,0 +1,198 @@
+"""Run standing trials: choose the controller, watch it, keep equal trials.
+
+A controller to be tried is given by name, as a factory, or as an instance. A trial is one
+robot of the heat experiment under a watched controller; an equal trial of a session is
+run once.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from controllers.interface.controller import Controller
+from controllers.registry import make_controller
+from experiments.regression.setting import StandingCfg
+from experiments.regression.standing_trial import StandingTrial
+from experiments.regression.watched_controller import (
+    ControllerBreach,
+    WatchedController,
+)
+from experiments.standing.arm import run_arm
+from experiments.standing.results import ArmResult
+from models import BadInput, TestbedError
+from sim.recording.run_folder import create_run_folder
+
+ControllerChoice = str | Controller | Callable[[], Controller]
+"""A name for `make_controller`; a class or function without arguments; an instance."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChosenController:
+    """A controller that is ready for one trial."""
+
+    name: str
+    """How sentences call it."""
+    controller: Controller
+    is_fresh: bool
+    """Whether it was made for this trial: then an equal trial need not be run again."""
+
+
+def choose_controller(choice: ControllerChoice) -> ChosenController:
+    """Make or take the controller.
+
+    Raises:
+        BadInput: it is none, has no name, or its factory fails.
+    """
+    if isinstance(choice, str):
+        return ChosenController(
+            name=choice, controller=make_controller(choice), is_fresh=True
+        )
+    if _is_controller(choice):
+        return _named(cast(Controller, choice), is_fresh=False)
+    if not callable(choice):
+        raise BadInput(
+            f"controller is {choice!r}; give a name such as 'smart', a class or "
+            "function that makes one, or an instance with name, reset and step."
+        )
+    try:
+        made = choice()
+    except TestbedError:
+        raise
+    except Exception as error:  # whatever a foreign factory raises
+        raise BadInput(
+            f"{_called(choice)} makes no controller: {type(error).__name__}: {error}. "
+            "It is called without arguments."
+        ) from error
+    if not _is_controller(made):
+        raise BadInput(
+            f"{_called(choice)} makes {made!r}, which is no controller: it needs a "
+            "name, reset(robot) and step(observation)."
+        )
+    return _named(made, is_fresh=True)
+
+
+def _is_controller(value: object) -> bool:
+    return not isinstance(value, type) and all(
+        callable(getattr(value, method, None)) for method in ("reset", "step")
+    )
+
+
+def _called(factory: object) -> str:
+    return str(getattr(factory, "__qualname__", repr(factory)))
+
+
+def _named(controller: Controller, *, is_fresh: bool) -> ChosenController:
+    name = getattr(controller, "name", None)
+    if not isinstance(name, str) or not name.strip():
+        raise BadInput(
+            f"controller {type(controller).__name__} has name {name!r}; give it a text "
+            "of its own, as in name = 'my-controller'."
+        )
+    return ChosenController(name=name, controller=controller, is_fresh=is_fresh)
+
+
+def run_standing_trial(
+    controller: ControllerChoice | ChosenController, setting: StandingCfg, out: Path
+) -> StandingTrial:
+    """Let a controller hold a robot in a setting.
+
+    A controller that breaks its contract ends the trial, which says so: no exception
+    leaves this function for what the controller does.
+
+    Args:
+        controller: a name, a factory or an instance.
+        setting: of the robot and its ground.
+        out: folder in which the run folder is made.
+
+    Raises:
+        BadInput: the controller cannot be made, or the setting not be used.
+    """
+    chosen = (
+        controller
+        if isinstance(controller, ChosenController)
+        else choose_controller(controller)
+    )
+    watched = WatchedController(chosen.controller, chosen.name)
+    arm = dataclasses.replace(setting.plan(), controller=chosen.name)
+    folder = create_run_folder(out, _plain(chosen.name))
+    try:
+        result = run_arm(dataclasses.replace(arm, folder=folder), controller=watched)
+    except ControllerBreach as breach:  # in reset: there was no step
+        result = _empty_result(chosen.name, str(breach), folder)
+    return StandingTrial(
+        controller=chosen.name,
+        setting=setting,
+        result=result,
+        folder=folder,
+        decisions=watched.decisions(),
+        step_times=watched.step_times(),
+        breach=watched.breach,
+    )
+
+
+def _plain(name: str) -> str:
+    """Return a name that a folder can have."""
+    return "".join(c if c.isalnum() or c in "-_" else "-" for c in name) or "trial"
+
+
+def _empty_result(name: str, failure: str, folder: Path) -> ArmResult:
+    return ArmResult(
+        controller=name,
+        joints={},
+        left_leg_rise_k=None,
+        right_leg_rise_k=None,
+        fell=False,
+        failure=failure,
+        sim_s=0.0,
+        wall_s=0.0,
+        physics_s=0.0,
+        folder=str(folder),
+    )
+
+
+class TrialCache:
+    """Runs trials into a folder and keeps those that would come out the same.
+
+    A name or a factory makes a fresh controller, whose trial is kept; an instance may
+    have changed since, so it runs each time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder of the run folders."""
+        self._folder = folder
+        self._trials: dict[tuple[object, str], StandingTrial] = {}
+
+    def get(self, controller: ControllerChoice, setting: StandingCfg) -> StandingTrial:
+        """Return the trial of a controller in a setting.
+
+        Raises:
+            BadInput: the controller cannot be made, or the setting not be used.
+        """
+        key = (_identity(controller), setting.key)
+        if key in self._trials:
+            return self._trials[key]
+        chosen = choose_controller(controller)
+        trial = run_standing_trial(chosen, setting, self._folder)
+        if chosen.is_fresh:
+            self._trials[key] = trial
+        return trial
+
+
+def _identity(controller: ControllerChoice) -> object:
+    """Return what tells two choices apart; it keeps a factory alive."""
+    return controller if isinstance(controller, str) else _Same(controller)
+
+
+class _Same:
+    """Equal to another of the same object, whatever that thinks of equality."""
+
+    def __init__(self, what: object) -> None:
+        self._what = what
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._what is other._what
+
+    def __hash__(self) -> int:
+        return id(self._what)

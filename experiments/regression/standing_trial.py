@@ -1,0 +1,340 @@
+"""A trial that was run, and the assertions about it, which read as sentences.
+
+Each of them returns None, or raises AssertionError with a sentence: who, what was
+expected, the value, when, which joint. docs/regression_kit.md defines each. A trial
+that ended early says nothing about the rest of its time, so it fails all of them.
+
+Bounds that a test gives are looked at first, so that none holds for naught. A limit of
+the stiffness is a number, a number a joint, or another controller: then it is what that
+one answers to the very same observations, replayed from the trial's recording.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.regression import verdicts
+from experiments.regression.setting import StandingCfg
+from experiments.regression.verdicts import TickTimes, tick_times
+from experiments.regression.watched_controller import Decisions, StepTimes
+from experiments.replay.answers import answer
+from experiments.replay.run import ReplayCfg, open_recording
+from experiments.standing.results import ArmResult
+from models import BadInput, UnknownName
+from sim.recording.run_folder import Run, read_run
+
+
+def bound(name: str, value: float, unit: str = "", most: float = np.inf) -> float:
+    """Return a bound that a test gave.
+
+    Args:
+        name: what a message calls it.
+        value: what was given.
+        unit: of it; empty for none.
+        most: largest value with a meaning.
+
+    Raises:
+        BadInput: it is no finite number from 0 to `most`.
+    """
+    __tracebackhide__ = True
+    is_number = isinstance(value, int | float | np.number)
+    if isinstance(value, bool) or not is_number or not 0.0 <= float(value) <= most:
+        upper = f" to {most:g}" if np.isfinite(most) else " up"
+        raise BadInput(
+            f"{name} is {value!r}; give a number from 0{upper}"
+            f"{f', in {unit}' if unit else ''}."
+        )
+    if not np.isfinite(float(value)):
+        raise BadInput(f"{name} is {value!r}, which nothing exceeds; give a number.")
+    return float(value)
+
+
+FloatArray = NDArray[np.float64]
+
+Limit = float | Mapping[str, float]
+
+
+def limit_of(limit: Limit, joint_names: tuple[str, ...]) -> FloatArray:
+    """Return the largest stiffness of each joint, (n_joints,); 1 where none is given.
+
+    Raises:
+        BadInput: a limit is no number from 0 to 1, or of an unknown joint.
+    """
+    if not isinstance(limit, Mapping):
+        return np.full(len(joint_names), _checked(limit))
+    allowed = np.ones(len(joint_names))
+    for name, value in limit.items():
+        if name not in joint_names:
+            raise UnknownName("Joint", name, joint_names, "the robot of the trial")
+        allowed[joint_names.index(name)] = _checked(value)
+    return allowed
+
+
+def answers_of(controller: str, folder: Path) -> FloatArray:
+    """Return what a controller answers to a recording, (m, n_joints).
+
+    Args:
+        controller: as `controllers.make_controller` takes it.
+        folder: of a run that was recorded with all its digits.
+
+    Raises:
+        BadInput: there is no such controller, or it fails on the recording.
+    """
+    recording = open_recording(ReplayCfg(folder=folder, controllers=(controller,)))
+    seen = recording.observations
+    answers = answer(seen, controller, lambda _name, _share: None)
+    if answers.failure is not None:
+        raise BadInput(f"{controller}, asked for its limits, {answers.failure}")
+    return answers.stiffness
+
+
+def are_of(
+    joints: Sequence[str] | None, joint_names: tuple[str, ...]
+) -> NDArray[np.bool_]:
+    """Return which joints are named, (n_joints,); None names all.
+
+    Raises:
+        UnknownName: a joint is unknown.
+    """
+    if joints is None:
+        return np.full(len(joint_names), True)
+    for name in joints:
+        if name not in joint_names:
+            raise UnknownName("Joint", name, joint_names, "the robot of the trial")
+    return np.array([name in joints for name in joint_names])
+
+
+def _checked(value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise BadInput(f"limit is {value!r}; give a stiffness from 0 to 1.")
+    if not 0.0 <= value <= 1.0:  # NaN too
+        raise BadInput(f"limit is {value}; give a stiffness from 0 to 1.")
+    return float(value)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StandingTrial:
+    """One controller in one setting; made by `run_trial`.
+
+    Every assertion raises BadInput where a bound has no meaning or the trial cannot
+    answer it, such as a comparison of legs on a robot without legs.
+    """
+
+    controller: str
+    """How sentences call it."""
+    setting: StandingCfg = field(repr=False)
+    result: ArmResult = field(repr=False)
+    folder: Path
+    """The run folder."""
+    decisions: Decisions = field(repr=False)
+    """What the controller answered to every observation."""
+    step_times: StepTimes = field(repr=False)
+    breach: str | None = None
+    """The sentence about a broken contract, which ended the trial; None: all kept."""
+
+    @cached_property
+    def run(self) -> Run:
+        """The recording; see `sim.read_run`."""
+        return read_run(self.folder)
+
+    @cached_property
+    def ticks(self) -> TickTimes | None:
+        """What the steps took; None where there were too few."""
+        return tick_times(self.step_times)
+
+    def keeps_its_contract(self) -> None:
+        """Every answer was finite, of the right shape and type, and in [0, 1]."""
+        __tracebackhide__ = True
+        _hold(self.breach)
+
+    def stays_up(self) -> None:
+        """It stood until the end."""
+        __tracebackhide__ = True
+        self._must_have_stood("does not stay up")
+
+    def is_cooler_than(self, other: "StandingTrial", by: float = 0.0) -> None:
+        """Its legs turned less energy into heat than those of another trial.
+
+        Args:
+            other: in the same setting.
+            by: share by which at least; 0.3 asks for 30 % less.
+        """
+        __tracebackhide__ = True
+        by = bound("by", by, most=1.0)
+        if self.setting.key != other.setting.key:
+            raise BadInput(
+                f"{self.controller} and {other.controller} stood in different "
+                "settings; compare trials that differ in the controller only."
+            )
+        mine, theirs = self._legs_loss_j(), other._legs_loss_j()
+        _hold(verdicts.not_cooler(self.controller, mine, other.controller, theirs, by))
+
+    def is_near_the_least_loss(
+        self, factor: float = 1.3, *, gears_help: bool = False
+    ) -> None:
+        """Its legs end with little more heat than the posture needs at the least.
+
+        With `gears_help` the least is that with stuck gears bearing what they can,
+        below which nobody gets.
+        """
+        __tracebackhide__ = True
+        factor = bound("factor", factor)
+        self._must_have_stood()
+        result = self.result
+        power = result.legs_power_w
+        least = result.least_with_gears_w if gears_help else result.least_power_w
+        if power is None or least is None:
+            raise BadInput(
+                f"the least possible loss of {self.controller}'s posture is not known: "
+                "the robot has no legs, or no forces at its soles balance it."
+            )
+        _hold(verdicts.far_from_least(self.controller, power, least, factor))
+
+    def settles_within(self, seconds: float) -> None:
+        """From then on the power of its legs stays near its last value."""
+        __tracebackhide__ = True
+        seconds = bound("seconds", seconds, "s")
+        self._must_have_stood()
+        _hold(verdicts.settles_late(self.controller, self.result, seconds))
+
+    def never_above(self, temperature_degc: float) -> None:
+        """No motor's true temperature was ever higher, in °C."""
+        __tracebackhide__ = True
+        most = bound("temperature", temperature_degc, "°C")
+        self._must_have_stood()
+        truth = self.run.channel("true_temperature")
+        _hold(verdicts.too_hot(self.controller, truth, most))
+
+    def respects_limit(
+        self,
+        limit: Limit | None = None,
+        *,
+        of: str | None = None,
+        joints: Sequence[str] | None = None,
+        margin: float = 0.0,
+        after_s: float = 0.0,
+    ) -> None:
+        """It never answered a stiffness above its limit.
+
+        Args:
+            limit: for all joints, or by joint name; in [0, 1].
+            of: in its place a controller, such as `smart`: its answers to the same
+                observations are the limit.
+            joints: to look at; None: all.
+            margin: by how much it may be above.
+            after_s: from this time on.
+        """
+        __tracebackhide__ = True
+        margin = bound("margin", margin, most=1.0)
+        after_s = bound("after_s", after_s, "s", self.setting.seconds)
+        self._must_have_stood()
+        made = self.decisions
+        if of is not None and limit is None:
+            allowed, whose = answers_of(of, self.folder), f"{of} allows"
+        elif limit is not None and of is None:
+            shape = made.stiffness.shape
+            allowed = np.broadcast_to(limit_of(limit, made.joint_names), shape).copy()
+            whose = "the limit is"
+        else:
+            raise BadInput(
+                "respects_limit needs a limit or `of`, one of them; such as 0.8, "
+                '{"LKneePitch": 0.6} or of="smart".'
+            )
+        allowed[made.time_s < after_s] = np.inf
+        allowed[:, ~are_of(joints, made.joint_names)] = np.inf
+        _hold(verdicts.above_limit(self.controller, made, allowed, margin, whose))
+
+    def shifts_at_most(self, degrees: float) -> None:
+        """It never shifted a set-point further, in degrees."""
+        __tracebackhide__ = True
+        degrees = bound("shift", degrees, "degrees", 180.0)
+        self._must_have_stood()
+        _hold(verdicts.shifts_too_far(self.controller, self.decisions, degrees))
+
+    def does_not_chatter(self, reversals_per_s: int = 2) -> None:
+        """No stiffness and no shift changed its direction more often in a second.
+
+        The three seconds after a push are left out.
+        """
+        __tracebackhide__ = True
+        most = int(bound("reversals_per_s", reversals_per_s))
+        self._must_have_stood()
+        _hold(
+            verdicts.chatters(
+                self.controller, self.decisions, self.setting.pushes, most
+            )
+        )
+
+    def ticks_under(self, seconds: float) -> None:
+        """Its step takes less: the median by the clock, 95 % of the computing time."""
+        __tracebackhide__ = True
+        seconds = bound("tick", seconds, "s", 1.0)
+        self._must_have_stood()
+        if self.ticks is None:
+            raise BadInput(
+                f"the trial of {self.controller} is too short to time its steps; give "
+                "it a second or more."
+            )
+        _hold(verdicts.too_slow(self.controller, self.ticks, seconds))
+
+    def _must_have_stood(self, else_it: str = "cannot be judged") -> None:
+        __tracebackhide__ = True
+        self.keeps_its_contract()
+        if self.result.failure is not None:
+            raise AssertionError(
+                f"{self.controller} {else_it}: it {self.result.failure} of "
+                f"{self.setting.seconds:g} s."
+            )
+
+    def _legs_loss_j(self) -> float:
+        __tracebackhide__ = True
+        self._must_have_stood()
+        loss = self.result.legs_joule_loss_j
+        if loss is None:
+            raise BadInput(f"the robot of {self.controller} has no legs to compare.")
+        return loss
+
+
+def _hold(sentence: str | None) -> None:
+    """Fail with the sentence, if there is one."""
+    __tracebackhide__ = True
+    if sentence is not None:
+        raise AssertionError(sentence)
+
+
+Value = float | str | bool
+"""What survives the way from a worker of pytest-xdist."""
+
+
+def properties_of(trial: StandingTrial) -> dict[str, Value]:
+    """Return name to value; `none` where something is not known."""
+    result = trial.result
+    ticks = trial.ticks
+    numbers: dict[str, float | None] = {
+        "simulated_s": result.sim_s,
+        "legs_joule_loss_j": result.legs_joule_loss_j,
+        "legs_power_w": result.legs_power_w,
+        "least_power_w": result.least_power_w,
+        "least_with_gears_w": result.least_with_gears_w,
+        "largest_shift_deg": result.largest_shift_deg,
+        "settled_s": result.settled_s,
+        "tick_median_ms": 1e3 * ticks.typical_s if ticks else None,
+        "tick_p95_cpu_ms": 1e3 * ticks.slow_s if ticks else None,
+        "tick_worst_ms": 1e3 * ticks.worst_s if ticks else None,
+    }
+    found: dict[str, Value] = {"fell": result.fell}
+    if trial.breach is not None:
+        found["breach"] = trial.breach
+    if result.joints:
+        hottest = max(result.joints, key=lambda name: result.joints[name].end_degc)
+        found["hottest"] = hottest
+        numbers["hottest_degc"] = result.joints[hottest].end_degc
+    found |= {
+        name: "none" if value is None else round(value, 6)
+        for name, value in numbers.items()
+    }
+    return {f"{trial.controller}.{name}": value for name, value in found.items()}

@@ -1,0 +1,305 @@
+"""Is it well commanded, is it hot? Each verdict is a sentence of what is wrong, or None.
+
+*Chatter* is how often what a controller commands changes its direction. A *reversal* is a
+turning point between two moves of more than `amplitude` each: noise that is smaller, and
+a value that creeps one way in steps, count nothing. Chatter is reversals in one second; a
+gap in time (fast-forward) ends the counting.
+
+What a step takes is told in numbers that a busy machine does not spoil. Of every step two
+times are taken: by the wall clock, and what the calling thread computed in it. Another
+program that gets the processor in the middle of a step adds to the first and not to the
+second; a step that sleeps or waits the other way round. So `typical_s` is the median of
+the wall times, which a few interrupted steps do not move, and `slow_s` the 95th
+percentile of the computing times.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from experiments.regression.watched_controller import Decisions, StepTimes
+from experiments.standing.arm import RECOVERY_S
+from experiments.standing.pushes import Push
+from experiments.standing.results import ArmResult
+
+FloatArray = NDArray[np.float64]
+
+WINDOW_S = 1.0
+"""Reversals are counted in windows of this length."""
+STIFFNESS_AMPLITUDE = 0.02
+"""Moves of the stiffness up to this size are no moves."""
+SHIFT_AMPLITUDE = np.deg2rad(0.1)
+"""Moves of a shift up to this size, in rad, are none: a count of a NAO's encoder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chatter:
+    """The window with the most reversals of one column."""
+
+    column: int
+    reversals: int
+    begin_s: float
+    end_s: float
+
+
+def worst_chatter(
+    time_s: FloatArray, values: FloatArray, amplitude: float
+) -> Chatter | None:
+    """Return where the values reverse most often; None where they never do.
+
+    Args:
+        time_s: (m,) rising.
+        values: (m, n) of n commands.
+        amplitude: moves up to this size do not count, in the unit of the values.
+    """
+    worst: Chatter | None = None
+    for begin, end in _stretches(time_s):
+        part, times = values[begin:end], time_s[begin:end]
+        for column in np.flatnonzero(np.ptp(part, axis=0) > amplitude):
+            turned = times[reversals(part[:, column], amplitude)]
+            if not len(turned):
+                continue
+            # Windows that begin at a reversal: no other holds more.
+            ends = np.searchsorted(turned, turned + WINDOW_S - 1e-9)
+            counts = ends - np.arange(len(turned))
+            first = int(counts.argmax())
+            if worst is None or counts[first] > worst.reversals:
+                worst = Chatter(
+                    column=int(column),
+                    reversals=int(counts[first]),
+                    begin_s=float(turned[first]),
+                    end_s=float(turned[first]) + WINDOW_S,
+                )
+    return worst
+
+
+def reversals(values: FloatArray, amplitude: float) -> list[int]:
+    """Return where a command turned: the indices of its turning points.
+
+    Args:
+        values: (m,) one after another.
+        amplitude: as in `worst_chatter`.
+    """
+    turns: list[int] = []
+    series = values.tolist()
+    low = high = extreme = series[0]
+    extreme_at = direction = 0
+    for i, value in enumerate(series):
+        if direction == 0:
+            low, high = min(low, value), max(high, value)
+            if high - low > amplitude:
+                direction = 1 if value == high else -1
+                extreme, extreme_at = value, i
+        elif direction * (value - extreme) > 0.0:
+            extreme, extreme_at = value, i
+        elif direction * (extreme - value) > amplitude:
+            turns.append(extreme_at)
+            direction, extreme, extreme_at = -direction, value, i
+    return turns
+
+
+def _stretches(time_s: FloatArray) -> list[tuple[int, int]]:
+    """Return the begins and ends of stretches without a gap."""
+    steps = np.diff(time_s)
+    if not len(steps):
+        return []
+    gaps = np.flatnonzero(steps > 1.5 * np.median(steps)) + 1
+    edges = [0, *gaps.tolist(), len(time_s)]
+    return list(pairwise(edges))
+
+
+WARM_UP_STEPS = 25
+"""Steps at the start that do not count (0.5 s): kernels compile, memory is touched."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TickTimes:
+    """Times of the steps after the warm-up, in s."""
+
+    typical_s: float
+    """Median of the wall times."""
+    slow_s: float
+    """95th percentile of what the thread computed."""
+    worst_s: float
+    """Largest wall time: told, never judged, since the machine is in it."""
+    steps: int
+    """That were measured."""
+
+
+def tick_times(steps: StepTimes) -> TickTimes | None:
+    """Return the times of the steps; None where there are none after the warm-up."""
+    wall, cpu = steps.wall_s[WARM_UP_STEPS:], steps.cpu_s[WARM_UP_STEPS:]
+    if not len(wall):
+        return None
+    return TickTimes(
+        typical_s=float(np.median(wall)),
+        slow_s=float(np.percentile(cpu, 95.0)),
+        worst_s=float(wall.max()),
+        steps=len(wall),
+    )
+
+
+ROUNDING = 1e-9
+"""What is above a bound by less is rounding."""
+
+
+def above_limit(
+    name: str, made: Decisions, allowed: FloatArray, margin: float, whose: str
+) -> str | None:
+    """Judge the stiffness against what is allowed.
+
+    Args:
+        name: who is judged.
+        made: its answers.
+        allowed: (m, n_joints) largest stiffness; inf where it is not judged.
+        margin: by how much it may be above.
+        whose: begins the clause about the limit, such as `smart allows`.
+    """
+    excess = made.stiffness - allowed - margin
+    if not excess.size or excess.max() <= ROUNDING:
+        return None
+    step, joint = np.unravel_index(excess.argmax(), excess.shape)
+    with_margin = f", with a margin of {margin:g}" if margin else ""
+    return (
+        f"{name} ignores the limit: the stiffness of {made.joint_names[joint]} was "
+        f"{made.stiffness[step, joint]:.3f} at {made.time_s[step]:.2f} s; {whose} "
+        f"{allowed[step, joint]:.3f}{with_margin}."
+    )
+
+
+def shifts_too_far(name: str, made: Decisions, degrees: float) -> str | None:
+    """Judge the shifts of set-points against a bound in degrees."""
+    shift = np.rad2deg(made.shift)
+    size = np.abs(shift)
+    if not size.size or size.max() <= degrees + ROUNDING:
+        return None
+    step, joint = np.unravel_index(size.argmax(), size.shape)
+    return (
+        f"{name} shifts too far: the set-point of {made.joint_names[joint]} by "
+        f"{shift[step, joint]:.2f} degrees at {made.time_s[step]:.2f} s; at most "
+        f"{degrees:g} degrees is allowed."
+    )
+
+
+def chatters(
+    name: str, made: Decisions, pushes: Sequence[Push], most: int
+) -> str | None:
+    """Judge how often stiffness and shifts turn in a second.
+
+    Args:
+        name: who is judged.
+        made: its answers.
+        pushes: after which nothing is judged until the robot has recovered: what
+            answers a push may well rock with it.
+        most: reversals that are allowed in a second.
+    """
+    calm = np.full(len(made.time_s), True)
+    for push in pushes:
+        calm &= (made.time_s < push.at_s) | (made.time_s > push.end_s + RECOVERY_S)
+    commands = {
+        "stiffness": (made.stiffness, STIFFNESS_AMPLITUDE),
+        "shift": (made.shift, SHIFT_AMPLITUDE),
+    }
+    for what, (values, amplitude) in commands.items():
+        found = worst_chatter(made.time_s[calm], values[calm], amplitude)
+        if found is not None and found.reversals > most:
+            return (
+                f"{name} chatters: the {what} of {made.joint_names[found.column]} "
+                f"changed direction {found.reversals} times between "
+                f"{found.begin_s:.2f} s and {found.end_s:.2f} s; at most {most} times "
+                "a second is allowed."
+            )
+    return None
+
+
+def too_slow(name: str, ticks: TickTimes, seconds: float) -> str | None:
+    """Judge what a step takes."""
+    if ticks.typical_s < seconds and ticks.slow_s < seconds:
+        return None
+    return (
+        f"{name} is too slow: its step takes {_ms(ticks.typical_s)} (median of "
+        f"{ticks.steps}) and computes for {_ms(ticks.slow_s)} (95th percentile); both "
+        f"must be under {_ms(seconds)}."
+    )
+
+
+def _ms(time_s: float) -> str:
+    return f"{1e3 * time_s:.3g} ms"
+
+
+def not_cooler(
+    name: str, loss_j: float, other: str, other_loss_j: float, by: float
+) -> str | None:
+    """Judge the legs' joule loss against another trial's, both in J.
+
+    Args:
+        name: whose loss is judged.
+        loss_j: its loss.
+        other: with whom it is compared.
+        other_loss_j: that one's loss.
+        by: share by which it must be less at least; 0 asks for any less.
+    """
+    most = (1.0 - by) * other_loss_j
+    if loss_j < most or (by > 0.0 and loss_j == most):
+        return None
+    asked = f"at least {100.0 * by:g} % less is asked" if by else "less is asked"
+    return (
+        f"{name} is not cool enough: its legs turned {loss_j:.4g} J into heat, "
+        f"{_compared(loss_j, other_loss_j)} {other}, {other_loss_j:.4g} J; {asked}."
+    )
+
+
+def far_from_least(
+    name: str, power_w: float, least_w: float, factor: float
+) -> str | None:
+    """Judge the legs' last power against the least that the posture allows, in W."""
+    if power_w <= factor * least_w:
+        return None
+    return (
+        f"{name} ends far from the least loss: its legs turn {power_w:.3g} W into "
+        f"heat, {power_w / least_w:.2f} times the {least_w:.3g} W that the posture "
+        f"needs; at most {factor:g} times is allowed."
+    )
+
+
+def settles_late(name: str, result: ArmResult, seconds: float) -> str | None:
+    """Judge from when on the legs' power stays near its last value, in s."""
+    settled = result.settled_s
+    if settled is not None and settled <= seconds:
+        return None
+    when = "has not settled" if settled is None else f"settled at {settled:.1f} s"
+    return (
+        f"{name} settles too late: the power of its legs {when}; it must within "
+        f"{seconds:g} s."
+    )
+
+
+def too_hot(name: str, truth: pd.DataFrame, most_degc: float) -> str | None:
+    """Judge the motors' temperatures.
+
+    Args:
+        name: who is judged.
+        truth: true temperatures in °C, a column a motor; index time in s.
+        most_degc: highest that is allowed.
+    """
+    peaks = truth.to_numpy().max(axis=0)
+    motor = int(peaks.argmax())
+    if peaks[motor] <= most_degc:
+        return None
+    is_above = truth.iloc[:, motor].to_numpy() > most_degc
+    first = float(truth.index.to_numpy()[is_above][0])
+    return (
+        f"{name} gets too hot: motor {truth.columns[motor]} was above {most_degc:g} °C "
+        f"at {first:.1f} s and reached {peaks[motor]:.1f} °C."
+    )
+
+
+def _compared(mine: float, theirs: float) -> str:
+    if theirs <= 0.0 or mine == theirs:
+        return "as much as"
+    share = 100.0 * (mine - theirs) / theirs
+    return f"{abs(share):.1f} % {'more' if share > 0.0 else 'less'} than"

@@ -1,0 +1,378 @@
+"""How a recorded robot moved: joints, base, temperatures, LEDs on a time grid.
+
+Encoders read true angles less their calibration errors; where the run's settings name
+these errors they are put back, so that the picture shows the true posture. The base is
+where the simulator had it. Rows of older recordings lack that and give an estimate
+(`upward`, `base_rotations`, `base_positions`):
+
+- The vertical turns in the robot's frame as the gyroscope says, and is drawn to what
+  the accelerometer feels while that is about gravity: at rest it feels +g upward.
+  Heading is not observable; it is left as it was at the start.
+- The base turns so that the estimated vertical is vertical, without a turn about it.
+  Its height is that at which the lowest point of the body touches the ground: nothing
+  of the body is below it. Points that touch do not slide.
+
+A lamp is an LED group whose place is known, in the mean colour of the group. Shapes are
+solid, so a place within those of its link is drawn on the outside: straight ahead of
+it, or above, or on the side, whichever axis leads most away from the middle of the
+link.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
+from scipy.spatial.transform import Rotation
+
+from experiments.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
+from experiments.report.replay_body import Body, Poses, Shape, clothe, place_links
+from experiments.report.run_contents import heard_of, texts_at
+from experiments.report.run_source import RecordedTrial
+from models import BadInput, LedGroup, Robot
+from sim.effectors import colour_names
+from sim.recording.channels import AXES
+
+FloatArray = NDArray[np.float64]
+
+GRAVITY = 9.81
+TIME_CONSTANT_S = 0.4
+"""With which the accelerometer corrects the gyroscope: noise averages out, and drift
+of the gyroscope stays below a tenth of a degree."""
+TRUSTED = 0.15
+"""Largest relative deviation from g at which the accelerometer tells the vertical."""
+LONGEST_STEP_S = 0.1
+"""Rows farther apart are of a fast-forward: the robot stands, its past is no help."""
+
+
+def upward(
+    time_s: FloatArray, accelerometer: FloatArray, gyro: FloatArray
+) -> FloatArray:
+    """Return unit vectors (n, 3) that point up, in the frame of the inertial unit.
+
+    Args:
+        time_s: (n,) of the rows, rising.
+        accelerometer: (n, 3) in m/s².
+        gyro: (n, 3) in rad/s.
+    """
+    up = np.empty_like(accelerometer)
+    size = np.linalg.norm(accelerometer, axis=1)
+    felt = accelerometer / np.maximum(size, 1e-9)[:, None]
+    is_trusted = np.abs(size / GRAVITY - 1.0) < TRUSTED
+    steps = np.diff(time_s, prepend=time_s[:1])
+    # A vector at rest in the world turns against the robot's rotation.
+    turns = Rotation.from_rotvec(-gyro * steps[:, None]).as_matrix()
+    now = felt[0] if size[0] > 1e-9 else np.array([0.0, 0.0, 1.0])
+    for i, step in enumerate(steps.tolist()):
+        if step > LONGEST_STEP_S:
+            now = felt[i] if is_trusted[i] else now
+        else:
+            now = turns[i] @ now
+            if is_trusted[i]:
+                now = now + (1.0 - np.exp(-step / TIME_CONSTANT_S)) * (felt[i] - now)
+        now = now / np.linalg.norm(now)
+        up[i] = now
+    return up
+
+
+TOUCHES_M = 0.004
+"""Points up to this high above the ground are taken to touch it."""
+MOST_POINTS = 60
+"""Points of a link that are looked at: the outermost in so many directions."""
+
+
+def base_rotations(up: FloatArray) -> FloatArray:
+    """Return rotations (n, 3, 3) from base to world that bring `up` to the z axis.
+
+    Args:
+        up: (n, 3) unit vectors in the base frame.
+    """
+    rotation = np.empty((len(up), 3, 3))
+    previous = np.eye(3)
+    vertical = np.array([0.0, 0.0, 1.0])
+    for i, u in enumerate(up):
+        seen = previous @ u
+        axis = np.cross(seen, vertical)
+        sine, cosine = float(np.linalg.norm(axis)), float(seen[2])
+        if sine > 1e-12:
+            angle = np.arctan2(sine, cosine)
+            previous = Rotation.from_rotvec(angle / sine * axis).as_matrix() @ previous
+        elif cosine < 0.0:  # upside down at once: about any level axis
+            previous = np.diag([1.0, -1.0, -1.0]) @ previous
+        rotation[i] = previous
+    return rotation
+
+
+def base_positions(
+    rotation: FloatArray,
+    poses: Poses,
+    shapes: Sequence[Shape],
+    slope_deg: float = 0.0,
+) -> FloatArray:
+    """Return positions (n, 3) of the base in the world, in m.
+
+    Args:
+        rotation: (n, 3, 3) from `base_rotations`.
+        poses: of the links in the base frame.
+        shapes: of the body; drums do not count.
+        slope_deg: the ground rises by this angle towards +x, through the origin.
+    """
+    slope = np.deg2rad(slope_deg)
+    normal = np.array([-np.sin(slope), 0.0, np.cos(slope)])
+    body = np.concatenate(
+        [
+            (
+                points @ np.swapaxes(poses[link][0], 1, 2) + poses[link][1][:, None, :]
+            ).astype(np.float32)  # to a thousandth of a millimetre, in half the memory
+            for link, points in _outermost(shapes).items()
+        ],
+        axis=1,
+    )  # (n, n_points, 3) in the base frame
+    world = body @ np.swapaxes(rotation, 1, 2).astype(np.float32)
+    p = np.empty((len(rotation), 3))
+    touching = np.zeros(body.shape[1], dtype=bool)
+    for i, points in enumerate(world):
+        if i == 0:
+            level = points @ normal
+            touching = level < level.min() + TOUCHES_M
+            p[0, :2] = -points[touching, :2].mean(axis=0)
+        else:
+            moved = (points - world[i - 1])[touching, :2].mean(axis=0)
+            p[i, :2] = p[i - 1, :2] - moved
+        above = points @ normal + p[i, :2] @ normal[:2]
+        p[i, 2] = -above.min() / normal[2]
+        touching = above < above.min() + TOUCHES_M
+    return p
+
+
+def _outermost(shapes: Sequence[Shape]) -> dict[str, FloatArray]:
+    """Return for each link some points (k, 3) that span its shapes."""
+    golden = np.pi * (3.0 - np.sqrt(5.0))
+    z = np.linspace(-1.0, 1.0, MOST_POINTS)
+    angle, radius = golden * np.arange(MOST_POINTS), np.sqrt(1.0 - z**2)
+    ways = np.stack([radius * np.cos(angle), radius * np.sin(angle), z], axis=1)
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    ways = np.vstack([ways, corners, np.eye(3), -np.eye(3)])
+    found: dict[str, list[FloatArray]] = {}
+    for shape in shapes:
+        if shape.joint is None:
+            found.setdefault(shape.link, []).append(shape.points)
+    everything = {link: np.vstack(points) for link, points in found.items()}
+    return {
+        link: points[np.unique((ways @ points.T).argmax(axis=1))]
+        for link, points in everything.items()
+    }
+
+
+OFF = 45.0
+"""Of a lamp that is off, each part in 255ths: a dark grey, seen on light parts."""
+PARTS = {"rgb": (0, 1, 2), "blue": (2,), "white": (0, 1, 2)}
+"""Which parts of a colour, of red, green and blue, the channels of a group set."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Lamp:
+    """An LED group over a run."""
+
+    name: str
+    link: str
+    position: FloatArray
+    """(3,) in the link frame, in m."""
+    rgb: NDArray[np.intp]
+    """(n, 3) in 255ths."""
+
+
+def lamps_of(
+    arm: RecordedTrial, body: Body, rows: NDArray[np.intp]
+) -> tuple[Lamp, ...]:
+    """Return the lamps of a recorded robot.
+
+    Args:
+        arm: with rows; a group that they lack has no lamp.
+        body: of the robot.
+        rows: (n,) numbers of the rows that are shown.
+    """
+    lamps = []
+    for group in body.robot.leds:
+        columns = [f"leds.{name}" for name in colour_names((group,))]
+        if group.place is None or not set(columns) <= set(arm.frame.columns):
+            continue
+        seen = arm.frame[columns].to_numpy(float)[rows]
+        shapes = [s for s in body.shapes if s.link == group.link and s.joint is None]
+        lamps.append(
+            Lamp(
+                name=group.name,
+                link=group.link,
+                position=_on_the_outside(np.array(group.place), shapes),
+                rgb=_colours(group, np.clip(np.nan_to_num(seen), 0.0, 1.0)),
+            )
+        )
+    return tuple(lamps)
+
+
+def _colours(group: LedGroup, seen: FloatArray) -> NDArray[np.intp]:
+    """Return (n, 3): grey gives way as the brightest channel comes up."""
+    light = np.zeros((len(seen), 3))
+    light[:, PARTS[group.channels]] = seen
+    off = OFF * (1.0 - light.max(axis=1, keepdims=True))
+    rgb: NDArray[np.intp] = np.rint(off + 255.0 * light).astype(np.intp)
+    return rgb
+
+
+def _on_the_outside(place: FloatArray, shapes: Sequence[Shape]) -> FloatArray:
+    hulls = [hull for shape in shapes if (hull := _hull(shape)) is not None]
+    if not hulls:
+        return place
+    points = np.vstack([shape.points for shape in shapes])
+    away = place - 0.5 * (points.min(axis=0) + points.max(axis=0))
+    axis = int(np.abs(away).argmax())
+    way = np.eye(3)[axis] * (1.0 if away[axis] >= 0.0 else -1.0)
+    for _ in hulls:  # out of one it may be in another
+        for normals, offsets in hulls:
+            level = normals @ place + offsets
+            if (level < 0.0).all():
+                rise = normals @ way
+                ahead = rise > 1e-12
+                place = place + way * (-level[ahead] / rise[ahead]).min()
+    return place
+
+
+def _hull(shape: Shape) -> tuple[FloatArray, FloatArray] | None:
+    """Return normals (m, 3) and offsets (m,); None of a flat shape."""
+    try:
+        sides = ConvexHull(shape.points).equations
+    except (QhullError, ValueError):
+        return None
+    return sides[:, :3], sides[:, 3]
+
+
+MOST_HEIGHTS = 40
+"""Moments at which the robot is measured, for the camera."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Motion:
+    """One robot over a run."""
+
+    name: str
+    """Its controller."""
+    body: Body
+    q: FloatArray
+    """(n, n_joints) true angles in rad."""
+    rotation: FloatArray
+    """(n, 3, 3) base to world."""
+    position: FloatArray
+    """(n, 3) of the base in m."""
+    degc: FloatArray
+    """(n, n_joints) temperature of the joint's motor in °C."""
+    lamps: tuple[Lamp, ...]
+    said: tuple[str, ...]
+    """(n,) what is said or played, empty in silence."""
+    height: float
+    """Of its highest point above its lowest one, in m: the most of the run."""
+
+
+def dress(arm: RecordedTrial, robot: Robot) -> Body:
+    """Return the shapes of a recorded robot, measured as it stood at the start.
+
+    Raises:
+        BadInput: the rows hold no joint angles.
+    """
+    q = _channel(arm, "q", robot.joint_names)[0] + misalignment(arm, robot)
+    return clothe(robot, q)
+
+
+def pose_robot(arm: RecordedTrial, body: Body, grid_s: FloatArray) -> Motion:
+    """Return the motion of a recorded robot.
+
+    Args:
+        arm: with rows.
+        body: of the robot that was recorded.
+        grid_s: (n,) times in s at which it is wanted; each shows the last row before.
+
+    Raises:
+        BadInput: a channel that it takes is not in the rows.
+    """
+    robot = body.robot
+    time_s = arm.frame.index.to_numpy(float)
+    rows = np.clip(np.searchsorted(time_s, grid_s + 1e-9) - 1, 0, len(time_s) - 1)
+    degc = _channel(arm, "true_temperature", robot.motor_names)[rows]
+    q = _channel(arm, "q", robot.joint_names)[rows] + misalignment(arm, robot)
+    poses = place_links(body.tree, robot.base_link, robot.joint_names, q)
+    if has_base_pose(arm):
+        quaternion = _channel(arm, BASE_QUATERNION, QUATERNION)[rows]
+        rotation: FloatArray = Rotation.from_quat(quaternion).as_matrix()
+        position = _channel(arm, BASE_POSITION, AXES)[rows]
+    else:
+        felt, gyro = _channel(arm, "accelerometer", AXES), _channel(arm, "gyro", AXES)
+        up_in_imu = upward(time_s, felt, gyro)[rows]
+        up = np.einsum("nij,nj->ni", poses[robot.imu.link][0], up_in_imu)
+        rotation = base_rotations(up)
+        position = base_positions(rotation, poses, body.shapes, slope_deg(arm))
+    return Motion(
+        name=arm.name,
+        body=body,
+        q=q,
+        rotation=rotation,
+        position=position,
+        degc=degc[:, list(robot.motor_of_joint)],
+        lamps=lamps_of(arm, body, rows),
+        said=tuple(texts_at(heard_of(arm), grid_s)),
+        height=_height(body, rotation, poses),
+    )
+
+
+def _height(body: Body, rotation: FloatArray, poses: Poses) -> float:
+    """Return the largest of some moments: a robot may stand up."""
+    n = len(rotation)
+    some = np.unique(np.linspace(0, n - 1, MOST_HEIGHTS).astype(int))
+    z = [
+        np.einsum(
+            "nk,nkp->np",
+            rotation[some, 2],
+            poses[shape.link][0][some] @ shape.points.T
+            + poses[shape.link][1][some][:, :, None],
+        )
+        for shape in body.shapes
+    ]
+    highest = np.max([part.max(axis=1) for part in z], axis=0)
+    lowest = np.min([part.min(axis=1) for part in z], axis=0)
+    return float((highest - lowest).max())
+
+
+def has_base_pose(arm: RecordedTrial) -> bool:
+    """Does every row tell where the base was? Older runs did not record it."""
+    columns = [f"{BASE_POSITION}.{axis}" for axis in AXES]
+    columns += [f"{BASE_QUATERNION}.{part}" for part in QUATERNION]
+    known = set(columns) <= set(arm.frame.columns)
+    return known and bool(np.isfinite(arm.frame[columns].to_numpy()).all())
+
+
+def misalignment(arm: RecordedTrial, robot: Robot) -> FloatArray:
+    """Return the calibration errors (n_joints,) in rad that the settings name."""
+    errors = _simulation(arm).get("misalignment_deg") or {}
+    found = [float(errors.get(name, 0.0)) for name in robot.joint_names]
+    radians: FloatArray = np.deg2rad(np.array(found))
+    return radians
+
+
+def slope_deg(arm: RecordedTrial) -> float:
+    """Return the slope of the ground that the settings name, in degrees."""
+    world = cast("Mapping[str, Any]", _simulation(arm).get("world") or {})
+    return float(world.get("slope_deg", 0.0))
+
+
+def _simulation(arm: RecordedTrial) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", arm.run.meta.config.get("simulation") or {})
+
+
+def _channel(arm: RecordedTrial, name: str, members: tuple[str, ...]) -> FloatArray:
+    columns = [f"{name}.{member}" for member in members]
+    values = arm.frame.reindex(columns=columns)
+    for column in columns:
+        if values[column].isna().all():
+            raise BadInput(f"its rows hold no {column}")
+    known: FloatArray = np.nan_to_num(values.to_numpy(float))
+    return known

@@ -1,0 +1,373 @@
+"""The 3-D replay: recorded robots side by side, in a page that opens from a file.
+
+    clothe -> pose_robot -> build_replay
+
+viser writes a recording only for a server. The server listens on the loopback interface
+for the moment of writing, serves nothing, and is stopped. Where the base was not
+recorded it is worked out from accelerometer, gyroscope and ground, and the page says
+so.
+"""
+
+import contextlib
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from experiments.common.drawing.page import Replay, duration, number
+from experiments.heat.figures.robot_view import colours_of
+from experiments.report.replay_body import Body, TreeJoint, turns
+from experiments.report.replay_motion import (
+    Motion,
+    dress,
+    has_base_pose,
+    misalignment,
+    pose_robot,
+    slope_deg,
+)
+from experiments.report.run_source import RecordedTrial
+from models import BadInput, Robot
+
+if TYPE_CHECKING:
+    from viser import MeshHandle, SceneNodeHandle, ViserServer
+    from viser.infra import StateSerializer
+
+
+FloatArray = NDArray[np.float64]
+
+APART = 0.8
+"""Between the middles of two robots, in heights of the tallest one."""
+ANGLE_STEP = np.deg2rad(0.1)
+"""A link is turned anew when it has turned this far: less cannot be seen."""
+WAY_STEP_M = 5e-4
+AMBIENT = 1.2
+"""Strength of the light from everywhere, beside viser's two lamps."""
+COLOUR_STEP = 3
+"""In 255ths of a colour's part."""
+LAMP_RADIUS_M = 0.009
+
+
+def build_scene(
+    motions: Sequence[Motion], grid_s: FloatArray, scale: float, slope_deg: float
+) -> str:
+    """Return the page of the replay.
+
+    Args:
+        motions: of robots that stand side by side, at the times of the grid.
+        grid_s: (n,) times in s, evenly spaced.
+        scale: of the page's clock: one unit is so many seconds.
+        slope_deg: of the ground, which rises towards +x.
+    """
+    with _server() as server:
+        height = max(motion.height for motion in motions)
+        _stage(server, len(motions), height, slope_deg)
+        # Seen from ahead of the robots, +y is to the right.
+        n = len(motions)
+        places = height * APART * (np.arange(n) - 0.5 * (n - 1))
+        actors = [
+            _Actor(server, i, motion, float(y), height)
+            for i, (motion, y) in enumerate(zip(motions, places, strict=True))
+        ]
+        recording: StateSerializer = server.get_scene_serializer()
+        step = float(grid_s[1] - grid_s[0]) / scale if len(grid_s) > 1 else 0.0
+        for i in range(len(grid_s)):
+            if i:
+                recording.insert_sleep(step)
+            for actor in actors:
+                actor.show(i)
+        html: str = recording.as_html()
+        return html
+
+
+class _Actor:
+    """One robot in the scene; `show` moves it to a moment of its run."""
+
+    def __init__(
+        self,
+        server: "ViserServer",
+        number: int,
+        motion: Motion,
+        y: float,
+        height: float,
+    ) -> None:
+        robot, body = motion.body.robot, motion.body
+        scene = server.scene
+        root = f"/robot {number + 1}"
+        paths = {robot.base_link: f"{root}/base"}
+        scene.add_frame(root, show_axes=False, position=(0.0, y, 0.0))
+        self._base = scene.add_frame(paths[robot.base_link], show_axes=False)
+        self._links: dict[str, tuple[SceneNodeHandle, TreeJoint]] = {}
+        for joint in body.tree:
+            path = f"{paths[joint.parent]}/{_plain(joint.child)}"
+            paths[joint.child] = path
+            frame = scene.add_frame(
+                path,
+                show_axes=False,
+                position=tuple(joint.position),
+                wxyz=_wxyz(joint.rotation),
+            )
+            if joint.name in robot.joint_names:
+                self._links[joint.name] = (frame, joint)
+        self._drums: dict[str, MeshHandle] = {}
+        for k, shape in enumerate(body.shapes):
+            mesh = scene.add_mesh_simple(
+                f"{paths[shape.link]}/shape {k}",
+                shape.points.astype(np.float32),
+                shape.triangles.astype(np.uint32),
+                color=shape.rgb,
+            )
+            if shape.joint is not None:
+                self._drums[shape.joint] = mesh
+        self._label = scene.add_label(
+            f"{root}/name", motion.name, position=(0.0, 0.0, 1.12 * height)
+        )
+        self._lamps = [
+            scene.add_icosphere(
+                f"{paths[lamp.link]}/{_plain(lamp.name)}",
+                LAMP_RADIUS_M,
+                tuple(lamp.rgb[0].tolist()),
+                subdivisions=2,
+                position=tuple(lamp.position.tolist()),
+            )
+            for lamp in motion.lamps
+        ]
+        self._shown_rgb = [lamp.rgb[0] for lamp in motion.lamps]
+        self._said = (
+            scene.add_label(
+                f"{root}/said", "", position=(0.0, 0.0, 1.22 * height), visible=False
+            )
+            if any(motion.said)
+            else None
+        )
+        self._motion = motion
+        self._turns = {
+            name: turns(joint, motion.q[:, robot.joint_index(name)], len(motion.q))
+            for name, (_, joint) in self._links.items()
+        }
+        self._colours = np.rint(255.0 * colours_of(motion.degc)).astype(int)
+        self._shown_q = np.full(motion.q.shape[1], np.inf)
+        self._shown_colours = np.full(self._colours.shape[1:], -COLOUR_STEP, dtype=int)
+        self._shown_p, self._shown_rotation = np.full(3, np.inf), np.zeros((3, 3))
+
+    def show(self, i: int) -> None:
+        """Tell what has changed since the last call so much that it can be seen."""
+        motion, robot = self._motion, self._motion.body.robot
+        rotation, p = motion.rotation[i], motion.position[i]
+        cosine = (np.trace(self._shown_rotation.T @ rotation) - 1.0) / 2.0
+        has_turned = cosine < np.cos(ANGLE_STEP)
+        if has_turned or np.abs(p - self._shown_p).max() > WAY_STEP_M:
+            self._base.wxyz, self._base.position = _wxyz(rotation), tuple(p)
+            self._shown_rotation, self._shown_p = rotation, p
+        for name, (frame, _) in self._links.items():
+            j = robot.joint_index(name)
+            if abs(motion.q[i, j] - self._shown_q[j]) > ANGLE_STEP:
+                frame.wxyz = _wxyz(self._turns[name][i])
+                self._shown_q[j] = motion.q[i, j]
+        for name, drum in self._drums.items():
+            j = robot.joint_index(name)
+            colour = self._colours[i, j]
+            if np.abs(colour - self._shown_colours[j]).max() >= COLOUR_STEP:
+                drum.color = tuple(colour.tolist())
+                self._shown_colours[j] = colour
+        for k, (lamp, ball) in enumerate(zip(motion.lamps, self._lamps, strict=True)):
+            if (lamp.rgb[i] != self._shown_rgb[k]).any():
+                ball.color = tuple(lamp.rgb[i].tolist())
+                self._shown_rgb[k] = lamp.rgb[i]
+        if self._said is not None and self._said.text != motion.said[i]:
+            self._said.text = motion.said[i]
+            self._said.visible = bool(motion.said[i])
+        hottest = int(motion.degc[i].argmax())
+        text = f"{motion.name}: {robot.joint_names[hottest]} "
+        text += f"{motion.degc[i, hottest]:.0f} °C"
+        if self._label.text != text:
+            self._label.text = text
+
+
+def _stage(server: "ViserServer", n: int, height: float, slope_deg: float) -> None:
+    """Lay the ground, and set the camera so that all robots are seen from ahead."""
+    # No map of surroundings and no shadows: on a computer without a graphics card each
+    # of them makes a picture take several times as long.
+    server.scene.configure_environment_map(None)
+    server.scene.configure_default_lights(cast_shadow=False)
+    server.scene.add_light_ambient("/light", intensity=AMBIENT)
+    slope = np.deg2rad(slope_deg)
+    width = height * APART * n
+    half = -slope / 2.0  # nose up: minus about y
+    server.scene.add_grid(
+        "/ground",
+        width=round(2.0 * height, 1),
+        height=round(width + height, 1),
+        cell_size=0.1,
+        section_size=0.5,
+        wxyz=(float(np.cos(half)), 0.0, float(np.sin(half)), 0.0),
+    )
+    middle = np.array([0.0, 0.0, 0.5 * height])
+    far = max(2.2 * height, 0.8 * width + 0.9 * height)
+    eye = middle + far * np.array([0.95, -0.25, 0.16])
+    server.initial_camera.position = tuple(eye.tolist())
+    server.initial_camera.look_at = tuple(middle.tolist())
+    server.initial_camera.fov = float(np.deg2rad(40.0))
+
+
+def check_viser() -> None:
+    """Look whether replays can be made here.
+
+    Raises:
+        BadInput: viser is not installed.
+    """
+    try:
+        import viser  # noqa: F401, PLC0415  # heavy, and an extra
+    except ImportError as error:
+        raise BadInput(
+            "the 3-D replay needs viser, which this installation lacks; install "
+            "nao-testbed[report], or give --no-replay."
+        ) from error
+
+
+@contextlib.contextmanager
+def _server() -> "Iterator[ViserServer]":
+    from viser import ViserServer  # noqa: PLC0415  # heavy, and an extra
+
+    # It tells its address on stdout, where data goes.
+    with contextlib.redirect_stdout(io.StringIO()):
+        server = ViserServer(host="127.0.0.1", port=0, verbose=False)
+    try:
+        yield server
+    finally:
+        with contextlib.redirect_stdout(io.StringIO()):
+            server.stop()
+
+
+def _wxyz(rotation: FloatArray) -> tuple[float, float, float, float]:
+    x, y, z, w = np.round(Rotation.from_matrix(rotation).as_quat(), 5).tolist()
+    return w, x, y, z
+
+
+def _plain(name: str) -> str:
+    return name.replace("/", "-")
+
+
+SHORTEST_STEP_S = 0.04
+MOST_STEPS = 1500
+"""Moments that are drawn; a quarter of an hour at every 0.6 s."""
+MINUTES_FROM_S = 120.0
+"""From this length on the clock of the replay counts minutes."""
+COLOURS = 12
+"""Colours of the scale beside the replay."""
+
+
+def build_replay(
+    arms: Sequence[RecordedTrial], robots: Mapping[str, Robot], caption: str
+) -> Replay:
+    """Return the replay of robots side by side.
+
+    Args:
+        arms: with rows.
+        robots: by name of the arm.
+        caption: what is seen.
+
+    Raises:
+        BadInput: rows lack what a replay needs.
+    """
+    pass  # viser
+    from experiments.heat.figures.robot_view import (  # noqa: PLC0415  # the engine
+        COLDEST_DEGC,
+        HOTTEST_DEGC,
+        colour_of,
+    )
+
+    end_s = max(float(arm.frame.index[-1]) for arm in arms)
+    step_s = max(SHORTEST_STEP_S, end_s / MOST_STEPS)
+    grid_s = np.arange(0.0, end_s + 0.5 * step_s, step_s)
+    bodies: dict[Path, Body] = {}
+    motions = []
+    for arm in arms:
+        robot = robots[arm.name]
+        if robot.urdf not in bodies:
+            bodies[robot.urdf] = dress(arm, robot)
+        motions.append(pose_robot(arm, bodies[robot.urdf], grid_s))
+    in_minutes = end_s >= MINUTES_FROM_S
+    html = build_scene(motions, grid_s, 60.0 if in_minutes else 1.0, slope_deg(arms[0]))
+    return Replay(
+        html=html,
+        caption=caption,
+        notes=(
+            *_notes(arms, robots, step_s, in_minutes=in_minutes),
+            *_effector_notes(motions),
+        ),
+        scale=tuple(
+            _hex(colour_of(float(degc)))
+            for degc in np.linspace(COLDEST_DEGC, HOTTEST_DEGC, COLOURS)
+        ),
+        coldest_degc=COLDEST_DEGC,
+        hottest_degc=HOTTEST_DEGC,
+    )
+
+
+def _notes(
+    arms: Sequence[RecordedTrial],
+    robots: Mapping[str, Robot],
+    step_s: float,
+    *,
+    in_minutes: bool,
+) -> tuple[str, ...]:
+    clock = (
+        "The clock counts minutes: at 1x, a second shows a minute."
+        if in_minutes
+        else "The clock counts seconds; 1x is real time."
+    )
+    notes = [
+        f"{clock} The rows are shown every {duration(step_s)}.",
+        *base_notes(arms),
+    ]
+    if any(misalignment(arm, robots[arm.name]).any() for arm in arms):
+        notes.append(
+            "Joint angles are those of the encoders with the calibration errors of the "
+            "settings put back."
+        )
+    slope = slope_deg(arms[0])
+    if slope:
+        notes.append(f"The ground rises by {number(slope)}° ahead of the robots.")
+    return tuple(notes)
+
+
+def _effector_notes(motions: Sequence[Motion]) -> list[str]:
+    notes = []
+    if any(motion.lamps for motion in motions):
+        notes.append("Each ball is a group of LEDs in its mean colour, grey when off.")
+    if any(any(motion.said) for motion in motions):
+        notes.append(
+            "What is said or played is written above the robot; the scene itself is "
+            "silent."
+        )
+    return notes
+
+
+def base_notes(arms: Sequence[RecordedTrial]) -> list[str]:
+    """Say whose base is where it was, and whose is where it probably was."""
+    known = [arm.name for arm in arms if has_base_pose(arm)]
+    guessed = [arm.name for arm in arms if arm.name not in known]
+    notes = []
+    if known:
+        whose = f" of {', '.join(known)}" if guessed else ""
+        notes.append(
+            f"The base{whose} is where the simulator had it: the truth, which no "
+            "sensor tells."
+        )
+    if guessed:
+        whose = f" of {', '.join(guessed)}" if known else ""
+        notes.append(
+            f"The pose of the base{whose} is not recorded. Its tilt is estimated from "
+            "accelerometer and gyroscope, its height from the lowest point of the "
+            "body, which touches the ground; points that touch stay where they are. "
+            "Heading, slides and flights are not known."
+        )
+    return notes
+
+
+def _hex(rgb: tuple[float, float, float]) -> str:
+    return "#" + "".join(f"{round(255.0 * part):02x}" for part in rgb)

@@ -1,0 +1,429 @@
+"""What a page takes from any run: events, settings, sound, a result from the rows.
+
+- events: pushes, protection, falls one by one; how often the rest happened;
+- settings: how a run was made: command, versions, seed, every setting;
+- sound: what was heard, for a player, and what was played when;
+- the result of a robot from its rows, where no result was written. Temperatures are
+  those of the rows. Efforts and heat are sums over the rows with the torque of the last
+  moment of each, where the run itself takes means over its ticks: they agree within
+  some per cent on a robot that stands. Forecasts are left out.
+"""
+
+import base64
+import io
+import math
+import wave
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.common.drawing.page import (
+    NOTHING,
+    Column,
+    DataTable,
+    Row,
+    Sound,
+    number,
+)
+from experiments.heat.figures.section import push_words
+from experiments.report.run_source import RecordedTrial
+from experiments.standing.published import SHUT_DOWN_DEGC
+from experiments.standing.results import ArmResult, HeatResult, JointResult, leg_rise
+from models import Robot
+from models.files import read_bytes, why
+from sim.effectors import SOUND_FILE
+from sim.recording.run_folder import Event
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+MOST_EVENTS = 100
+"""Rows of the table; the run folder has them all."""
+FAST_FORWARD = "fast-forward"
+SHOWN = frozenset({"protection", "reached 80 °C", "controller flags", "scenario event"})
+"""Kinds of events that are shown one by one; of others the number is told."""
+
+
+def event_tables(
+    arms: Sequence[RecordedTrial], mishaps: Sequence[Mapping[str, Any]] = ()
+) -> tuple[DataTable, ...]:
+    """Return the table of events, and that of counts; those without rows left out.
+
+    Args:
+        arms: the robots of the run.
+        mishaps: what went wrong in a scenario, as its result has it.
+    """
+    found: list[tuple[float, str, str]] = []
+    counts: list[Row] = []
+    for arm in arms:
+        found += [(time_s, arm.name, what) for time_s, what in _of_trial(arm)]
+        counts += _counts(arm)
+    scenario = arms[0].name if arms else ""
+    found += [(float(m["time_s"]), scenario, str(m["what"])) for m in mishaps]
+    found.sort(key=lambda event: event[0])
+    rows = tuple(Row(cells=(number(t, 2), *rest)) for t, *rest in found[:MOST_EVENTS])
+    more = len(found) - len(rows)
+    happened = DataTable(
+        caption="What happened",
+        columns=(
+            Column(label="time, s"),
+            Column(label="robot", is_number=False),
+            Column(label="event", is_number=False),
+        ),
+        rows=rows,
+        note=f"And {more} more; the run folder has them." if more else "",
+    )
+    counted = DataTable(
+        caption="Events that are only counted",
+        columns=(
+            Column(label="robot", is_number=False),
+            Column(label="event", is_number=False),
+            Column(label="times"),
+        ),
+        rows=tuple(counts),
+    )
+    return tuple(table for table in (happened, counted) if table.rows)
+
+
+def _of_trial(arm: RecordedTrial) -> list[tuple[float, str]]:
+    config = cast("Mapping[str, Any]", arm.run.meta.config)
+    events = [(float(p["at_s"]), push_words(p)) for p in config.get("pushes") or ()]
+    events += [(e.time_s, _words(e)) for e in arm.run.events if e.kind in SHOWN]
+    if arm.run.state.startswith("failed: ") and len(arm.frame):
+        reason = arm.run.state.removeprefix("failed: ")
+        events.append((float(arm.frame.index[-1]), f"ended: {reason}"))
+    return events
+
+
+def _words(event: Event) -> str:
+    data = event.data
+    if event.kind == "protection":
+        return (
+            f"protection: {data.get('motor')} from status {data.get('before')} to "
+            f"{data.get('status')}"
+        )
+    details = ", ".join(f"{key} {value}" for key, value in data.items())
+    return f"{event.kind}: {details}" if details else event.kind
+
+
+def _counts(arm: RecordedTrial) -> list[Row]:
+    kinds = Counter(e.kind for e in arm.run.events if e.kind not in SHOWN)
+    rows = []
+    for kind, times in sorted(kinds.items()):
+        name = kind
+        if kind == FAST_FORWARD:
+            skipped = sum(_skipped_s(e) for e in arm.run.events if e.kind == kind)
+            name = f"fast-forward, {number(skipped, 0)} s without physics in all"
+        rows.append(Row(cells=(arm.name, name, str(times))))
+    return rows
+
+
+def _skipped_s(event: Event) -> float:
+    begin_s = event.data.get("begin_s")
+    return event.time_s - float(begin_s) if isinstance(begin_s, int | float) else 0.0
+
+
+ELSEWHERE = frozenset({"command", "folder", "controller", "scenario"})
+"""Fields of a configuration that the page shows in another place."""
+
+
+def settings_tables(arms: Sequence[RecordedTrial]) -> tuple[DataTable, ...]:
+    """Return what was recorded beside the numbers: what robots share, what differs."""
+    origins = {arm.name: _origin(arm) for arm in arms}
+    settings = {arm.name: dict(_flat(arm.run.meta.config)) for arm in arms}
+    tables = (
+        _shared("Where it comes from", origins),
+        _differing("Where the robots differ", origins, settings),
+        _shared("Settings", settings),
+    )
+    return tuple(table for table in tables if table.rows)
+
+
+def _origin(arm: RecordedTrial) -> dict[str, str]:
+    meta = arm.run.meta
+    return {
+        "experiment": meta.experiment,
+        "robot": meta.robot,
+        "command": " ".join(meta.command) or NOTHING,
+        "seed": str(meta.seed),
+        "state": arm.run.state,
+        "started (UTC)": meta.started_utc.removesuffix("+00:00").replace("T", " "),
+        "rows": str(len(arm.frame)),
+        "commit": meta.commit or "not known",
+        **{_of_version(name): str(text) for name, text in meta.versions.items()},
+    }
+
+
+def _of_version(name: str) -> str:
+    return name if name == "machine" else f"version of {name}"
+
+
+def _differs(values: Mapping[str, Mapping[str, str]], key: str) -> bool:
+    return len({row.get(key) for row in values.values()}) > 1
+
+
+def _keys(values: Mapping[str, Mapping[str, str]]) -> list[str]:
+    return list(dict.fromkeys(key for row in values.values() for key in row))
+
+
+def _shared(caption: str, values: Mapping[str, Mapping[str, str]]) -> DataTable:
+    """A row a key in which all robots agree."""
+    first = next(iter(values.values()), {})
+    keys = [key for key in _keys(values) if not _differs(values, key)]
+    return DataTable(
+        caption=caption,
+        columns=(
+            Column(label="", is_number=False),
+            Column(label="value", is_number=False),
+        ),
+        rows=tuple(Row(cells=(key, first[key])) for key in keys),
+    )
+
+
+def _differing(caption: str, *groups: Mapping[str, Mapping[str, str]]) -> DataTable:
+    """A row a key in which they do not, a column a robot."""
+    rows = [
+        Row(cells=(key, *(row.get(key, NOTHING) for row in values.values())))
+        for values in groups
+        for key in _keys(values)
+        if _differs(values, key)
+    ]
+    names = list(groups[0])
+    return DataTable(
+        caption=caption,
+        columns=tuple(Column(label=label, is_number=False) for label in ("", *names)),
+        rows=tuple(rows),
+    )
+
+
+def _flat(value: Mapping[str, object], prefix: str = "") -> Sequence[tuple[str, str]]:
+    """Return dotted keys and texts; a mapping of numbers stays on one line."""
+    lines: list[tuple[str, str]] = []
+    for key, item in value.items():
+        if not prefix and key in ELSEWHERE:
+            continue
+        if isinstance(item, Mapping) and not _is_list_of_numbers(item):
+            lines += _flat(item, f"{prefix}{key}.")
+        else:
+            lines.append((f"{prefix}{key}", _text(item)))
+    return lines
+
+
+def _is_list_of_numbers(value: Mapping[str, object]) -> bool:
+    """Whether a mapping is by joint and the like, not a group of settings."""
+    return all(
+        isinstance(item, int | float)
+        and not isinstance(item, bool)
+        and key[:1].isupper()
+        for key, item in value.items()
+    )
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {_text(v)}" for k, v in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_text, value)) or "none"
+    return str(value)
+
+
+FloatArray = NDArray[np.float64]
+
+MOST_BYTES = 5_000_000
+"""Of a sound in the page, 156 s of what a run writes; as text it takes a third more."""
+MOST_NAMED = 50
+"""Sounds that are named below the player."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heard:
+    """A stream to the loudspeakers."""
+
+    label: str
+    begin_s: float
+    end_s: float
+
+
+def heard_of(arm: RecordedTrial) -> tuple[Heard, ...]:
+    """Return what a robot said or played, by beginning."""
+    last_s = float(arm.frame.index[-1]) if len(arm.frame) else np.inf
+    begun: dict[object, tuple[str, float]] = {}
+    found = []
+    for event in arm.run.events:
+        data = event.data
+        if data.get("unit") != "sound":
+            continue
+        key = str(data.get("stream"))
+        if event.kind == "StreamStarted":
+            begun[key] = (str(data.get("label")), event.time_s)
+        elif event.kind == "StreamEnded" and key in begun:
+            label, begin_s = begun.pop(key)
+            found.append(Heard(label=label, begin_s=begin_s, end_s=event.time_s))
+    for label, begin_s in begun.values():
+        found.append(Heard(label=label, begin_s=begin_s, end_s=max(last_s, begin_s)))
+    return tuple(sorted(found, key=lambda one: one.begin_s))
+
+
+def texts_at(heard: Sequence[Heard], grid_s: FloatArray) -> list[str]:
+    """Return what is heard from each moment to the next; the latest where several are.
+
+    What is shorter than a step is shown for one.
+    """
+    texts = [""] * len(grid_s)
+    for one in heard:
+        first = max(int(np.searchsorted(grid_s, one.begin_s + 1e-9)) - 1, 0)
+        last = int(np.searchsorted(grid_s, one.end_s - 1e-9))
+        for i in range(first, min(max(last, first + 1), len(texts))):
+            texts[i] = one.label
+    return texts
+
+
+def sound_of(arm: RecordedTrial, problems: list[str]) -> Sound | None:
+    """Return the sound of a run; None where there is none.
+
+    Args:
+        arm: the robot that was heard.
+        problems: gets a line where there is a sound that the page cannot have.
+    """
+    path = arm.run.folder / SOUND_FILE
+    if not path.exists():
+        return None
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            problems.append(
+                f"{SOUND_FILE} is not in the page: it has {number(size / 1e6, 1)} MB, "
+                f"a page takes {number(MOST_BYTES / 1e6, 0)} MB. Play it from the run "
+                "folder."
+            )
+            return None
+        data = read_bytes(path)
+        with wave.open(io.BytesIO(data)) as file:
+            file.getnframes()
+    except (OSError, EOFError, wave.Error) as error:
+        problems.append(
+            f"{SOUND_FILE} cannot be read: {why(error) or 'it is cut off'}."
+        )
+        return None
+    heard = heard_of(arm)
+    named = [
+        f"{number(one.begin_s, 2)} to {number(one.end_s, 2)} s: {one.label}"
+        for one in heard[:MOST_NAMED]
+    ]
+    if len(heard) > MOST_NAMED:
+        named.append(f"and {len(heard) - MOST_NAMED} more")
+    text = base64.b64encode(data).decode("ascii")
+    return Sound(uri=f"data:audio/wav;base64,{text}", named=tuple(named))
+
+
+def trial_from_rows(arm: RecordedTrial, robot: Robot) -> ArmResult | None:
+    """Return the result of one robot; None without rows or temperatures in them.
+
+    Heat in J: sum over rows of R (tau / K)² dt, with R and K of the robot's data.
+    """
+    frame = arm.frame
+    temperature = _by_motor(frame, robot, ("true_temperature", "temperature"))
+    if temperature is None or not len(frame):
+        return None
+    time_s = frame.index.to_numpy(float)
+    dt = np.diff(time_s, prepend=0.0)
+    torque = _by_motor(frame, robot, ("motor_torque",))
+    if torque is None:
+        torque = np.full_like(temperature, math.nan)
+    heating = [motor.one_node for motor in robot.motors]
+    resistance = np.array([h.resistance for h in heating])
+    torque_constant = np.array([h.torque_constant for h in heating])
+    effort = np.abs(torque).T @ dt / max(dt.sum(), 1e-9)
+    energy = ((torque / torque_constant) ** 2 * resistance).T @ dt
+    joints = {}
+    for name, m in zip(robot.joint_names, robot.motor_of_joint, strict=True):
+        hot = np.flatnonzero(temperature[:, m] >= SHUT_DOWN_DEGC)
+        joints[name] = JointResult(
+            start_degc=float(temperature[0, m]),
+            end_degc=float(temperature[-1, m]),
+            rise_k=float(temperature[-1, m] - temperature[0, m]),
+            mean_abs_effort_nm=float(effort[m]),
+            joule_loss_j=float(energy[m]),
+            time_to_80_degc_s=float(time_s[hot[0]]) if hot.size else None,
+            steady_degc=math.nan,
+            forecast_80_degc_s=None,
+        )
+    state = arm.run.state
+    failure = None if state == "done" else state.removeprefix("failed: ")
+    return ArmResult(
+        controller=arm.name,
+        joints=joints,
+        left_leg_rise_k=leg_rise(joints, "L"),
+        right_leg_rise_k=leg_rise(joints, "R"),
+        fell=failure is not None and "fell" in failure,
+        failure=failure,
+        sim_s=float(time_s[-1]),
+        wall_s=math.nan,
+        physics_s=math.nan,
+    )
+
+
+def heat_from_rows(arms: Mapping[str, ArmResult], first: RecordedTrial) -> HeatResult:
+    """Put results of robots together; what they share is read from the first one."""
+    config = cast("Mapping[str, Any]", first.run.meta.config)
+    simulation = config.get("simulation") or {}
+    duration_s = config.get("duration_s") or max(arm.sim_s for arm in arms.values())
+    return HeatResult(
+        minutes=float(duration_s) / 60.0,
+        posture=str(config.get("posture", "")),
+        seed=first.run.meta.seed,
+        misalignment_deg=dict(simulation.get("misalignment_deg") or {}),
+        arms=dict(arms),
+        settings={
+            "robot": first.run.meta.robot,
+            "effort_limits_nm": first.run.meta.robot_data.get("effort_limits_nm") or {},
+            **_settings(config),
+        },
+    )
+
+
+def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is recorded of those settings that `heat.json` names."""
+    places = {
+        "slope_deg": ("simulation", "world", "slope_deg"),
+        "servo": ("simulation", "servo", "kind"),
+        "gear_friction": ("simulation", "servo", "friction_scale"),
+        "heating": ("simulation", "heating", "model"),
+        "copper": ("simulation", "heating", "copper_coefficient"),
+        "ambient_degc": ("simulation", "heating", "ambient_degc"),
+        "protection": ("simulation", "protection"),
+        "start_degc": ("simulation", "start_degc"),
+        "other_start_degc": ("simulation", "other_start_degc"),
+        "control_period_s": ("control_period",),
+    }
+    found = {}
+    for name, (*outer, last) in places.items():
+        inside: Any = config
+        for key in outer:
+            inside = inside.get(key) if isinstance(inside, Mapping) else None
+        if isinstance(inside, Mapping) and last in inside:
+            found[name] = inside[last]
+    if "copper" in found:
+        found["copper"] = bool(found["copper"])
+    return found
+
+
+def _by_motor(
+    frame: "pd.DataFrame", robot: Robot, channels: tuple[str, ...]
+) -> FloatArray | None:
+    """Return (n_rows, n_motors) of the first channel that is there, else None."""
+    for channel in channels:
+        columns = [f"{channel}.{motor}" for motor in robot.motor_names]
+        if all(column in frame.columns for column in columns):
+            values: FloatArray = frame[columns].to_numpy(float)
+            return values
+    return None

@@ -1,0 +1,363 @@
+"""Reads a run folder for a page: a heat experiment, one robot, or a scenario.
+
+A run that was killed, or lost files later, is read as far as it goes: rows part by
+part, without those that are damaged. What is missing is told in `warnings`, in words
+for the reader of the page.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel
+
+from experiments.common.drawing.page import duration
+from experiments.heat.figures.section import read_heat_result
+from experiments.standing.results import HeatResult
+from experiments.sweep.sweep_table import is_sweep_folder
+from experiments.sweep.trial_store import RecordedPush
+from models import BadInput
+from models.files import read_text, why
+from models.files.tables import json_as
+from sim.recording.channels import TIME_COLUMN
+from sim.recording.recorder import EVENTS_FILE
+from sim.recording.run_folder import Run, read_part, read_run
+from sim.recording.run_meta import META_FILE, RunMeta, read_meta
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_rows(run: Run) -> "tuple[pd.DataFrame, list[str]]":
+    """Return the rows, and what a reader must know about them.
+
+    A damaged part is left out; so is nothing else.
+    """
+    problems = _state_in_words(run.state)
+    try:
+        frame = run.frame
+    except BadInput:
+        frame = _undamaged(run, problems)
+    numbers = [int(n) for n in _part_numbers(run)]
+    absent = sorted(set(range(max(numbers, default=-1) + 1)) - set(numbers))
+    if absent:
+        problems.append(f"part {', '.join(map(str, absent))} of its rows is missing.")
+    promised = run.meta.rows
+    if promised is not None and len(frame) < promised:
+        problems.append(f"{len(frame)} of its {promised} rows are there.")
+    if not len(frame):
+        problems.append("it has no rows: it ended before the first part was written.")
+    elif run.state in {"running", "interrupted"}:
+        problems.append(f"its rows end at {duration(float(frame.index[-1]))}.")
+    return frame, problems
+
+
+def _state_in_words(state: str) -> list[str]:
+    if state == "running":
+        return ["the run goes on; this page shows it as it was when it was made."]
+    if state == "interrupted":
+        return ["the run was killed; what was younger than its last part is lost."]
+    if state.startswith("failed: "):
+        return [f"the run failed: {state.removeprefix('failed: ')}."]
+    return []
+
+
+def _part_numbers(run: Run) -> list[str]:
+    names = [path.name for path in run.folder.glob("part-*.parquet")]
+    return [found[1] for name in names if (found := re.match(r"part-(\d+)\.", name))]
+
+
+def _undamaged(run: Run, problems: list[str]) -> "pd.DataFrame":
+    """Read part by part, without those that cannot be read."""
+    import pandas as pd  # noqa: PLC0415  # slow, and rarely needed
+
+    frames = []
+    for path in sorted(run.folder.glob("part-*.parquet")):
+        try:
+            frames.append(read_part(path))
+        except BadInput:
+            problems.append(f"{path.name} is damaged and was left out.")
+    if not frames:
+        names = [column for column in run.meta.columns if column != TIME_COLUMN]
+        index = pd.Index([], dtype="float64", name=TIME_COLUMN)
+        return pd.DataFrame(index=index, columns=names, dtype="float32")
+    frame = pd.concat(frames)
+    return frame[~frame.index.duplicated()]
+
+
+HEAT_FILE, SCENARIO_FILE = "heat.json", "scenario.json"
+Kind = Literal["heat", "scenario", "other"]
+
+
+class _Verdict(BaseModel):
+    line: int | None
+    expectation: str
+    holds: bool
+    seen: str
+
+
+class _Mishap(BaseModel):
+    time_s: float
+    what: str
+
+
+class _Scenario(BaseModel):
+    """What a page takes of `ScenarioResult.as_json`."""
+
+    name: str = ""
+    verdicts: list[_Verdict] = []
+    mishaps: list[_Mishap] = []
+    fell: bool = False
+    failure: str | None = None
+    sim_s: float = 0.0
+    wall_s: float = 0.0
+    max_degc: dict[str, float] = {}
+
+
+class _World(BaseModel):
+    slope_deg: float = 0.0
+
+
+class _Simulation(BaseModel):
+    world: _World = _World()
+    misalignment_deg: dict[str, float] = {}
+    start_degc: dict[str, float] = {}
+
+
+class _Config(BaseModel):
+    """What a page takes of a run's configuration, where it has that."""
+
+    controller: str = ""
+    scenario: str = ""
+    posture: str = ""
+    duration_s: float = 0.0
+    pushes: list[RecordedPush] = []
+    simulation: _Simulation = _Simulation()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RecordedTrial:
+    """One robot of a run, as its folder has it."""
+
+    name: str
+    """Its controller."""
+    run: Run
+    frame: "pd.DataFrame"
+    """Its rows, as far as they can be read; index simulated time in s."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunSource:
+    """A run folder."""
+
+    folder: Path
+    kind: Kind
+    arms: tuple[RecordedTrial, ...]
+    heat: HeatResult | None = None
+    """What `heat.json` says, where there is one."""
+    scenario: Mapping[str, Any] | None = None
+    """What `scenario.json` says, likewise."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the folder."""
+        return self.folder.resolve().name
+
+
+def runs_in(folder: Path) -> tuple[Path, ...]:
+    """Return the folders of runs and sweeps that a folder means.
+
+    Itself where it is a run; where it stands above runs, or other runs stand beside
+    the robots of a heat experiment, each of them, by name. What each is it says itself.
+    """
+    if (folder / META_FILE).exists() or is_sweep_folder(folder):
+        return (folder,)
+    robots, others = _inside(folder)
+    commands = {(meta.experiment, meta.command) for meta in robots.values() if meta}
+    if (folder / HEAT_FILE).exists() or (robots and len(commands) <= 1):
+        found = [folder]
+    else:
+        found = list(robots)
+    found += [run for other in others for run in runs_in(other)]
+    return tuple(found) or (folder,)
+
+
+def _inside(folder: Path) -> tuple[dict[Path, RunMeta | None], list[Path]]:
+    """Return the robots of a heat experiment in a folder, and all other runs in it.
+
+    A robot whose description cannot be read has None.
+    """
+    robots: dict[Path, RunMeta | None] = {}
+    others = []
+    for path in sorted(path for path in folder.glob("*/") if path.is_dir()):
+        if (path / META_FILE).exists() and not is_sweep_folder(path):
+            try:
+                meta = read_meta(path)
+            except BadInput:
+                robots[path] = None
+                continue
+            if meta.experiment == "heat":
+                robots[path] = meta
+            else:
+                others.append(path)
+        elif (
+            is_sweep_folder(path)
+            or (path / HEAT_FILE).exists()
+            or any(path.glob(f"*/{META_FILE}"))
+        ):
+            others.append(path)
+    return robots, others
+
+
+def read_source(folder: Path) -> RunSource:
+    """Read the folder of one run; `runs_in` tells which those are.
+
+    Raises:
+        BadInput: it is no run folder, is empty, or tells nothing about its run.
+    """
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "does not exist"
+        raise BadInput(f"{folder} {what}; give a folder that a run has written.")
+    if (folder / META_FILE).exists():
+        return _read_single(folder)
+    arms, _ = _inside(folder)
+    if arms or (folder / HEAT_FILE).exists():
+        return _read_heat(folder, list(arms))
+    state = "is empty" if not any(folder.iterdir()) else "is no run folder"
+    raise BadInput(
+        f"{folder} {state}: it has neither {META_FILE} nor {HEAT_FILE}, nor folders of "
+        "robots in it. Give a folder that nao-testbed heat, scenario run or sweep has "
+        "written."
+    )
+
+
+def _check_one_run(folder: Path, arms: list[RecordedTrial]) -> None:
+    """Look whether the robots stood in one experiment.
+
+    Raises:
+        BadInput: it is a folder above runs.
+    """
+    metas = [arm.run.meta for arm in arms]
+    if len({(meta.experiment, tuple(meta.command)) for meta in metas}) > 1:
+        some = ", ".join(str(arm.run.folder) for arm in arms[:3])
+        raise BadInput(
+            f"{folder} holds {len(arms)} runs of different commands; give those that "
+            f"the page shall show, such as {some}."
+        )
+
+
+def _read_single(folder: Path) -> RunSource:
+    warnings: list[str] = []
+    arm = _read_trial(folder, warnings)
+    run = arm.run
+    kinds: dict[str, Kind] = {"heat": "heat", "scenario": "scenario"}
+    kind = kinds.get(run.meta.experiment, "other")
+    scenario = None
+    if kind == "scenario":
+        scenario = _read_scenario(folder / SCENARIO_FILE, warnings)
+    return RunSource(
+        folder=folder,
+        kind=kind,
+        arms=(arm,),
+        scenario=scenario,
+        warnings=tuple(warnings),
+    )
+
+
+def _read_heat(folder: Path, arm_folders: list[Path]) -> RunSource:
+    warnings: list[str] = []
+    arms: list[RecordedTrial] = []
+    for path in arm_folders:
+        try:
+            arms.append(_read_trial(path, warnings))
+        except BadInput as error:
+            warnings.append(f"{path.name} is left out: {error}")
+    if not (folder / HEAT_FILE).exists():
+        _check_one_run(folder, arms)
+    shared = Counter(arm.name for arm in arms)
+    arms = [
+        replace(arm, name=f"{arm.name} ({arm.run.folder.name})")
+        if shared[arm.name] > 1
+        else arm
+        for arm in arms
+    ]
+    data = None
+    if (folder / HEAT_FILE).exists():
+        data = _read_json(folder / HEAT_FILE, warnings)
+    heat = None
+    if data is not None:
+        try:
+            heat = read_heat_result(folder / HEAT_FILE, data)
+        except BadInput as error:
+            warnings.append(str(error))
+    if heat is not None:
+        known = list(heat.arms)
+        arms.sort(key=lambda arm: known.index(arm.name) if arm.name in known else 99)
+        warnings += [
+            f"{name} has no result: {why}" for name, why in heat.failed.items()
+        ]
+        without = [name for name in known if name not in {arm.name for arm in arms}]
+        warnings += [
+            f"{name}: its folder is missing, with its rows." for name in without
+        ]
+    elif not arms:
+        raise BadInput(f"{folder} has nothing that can be read: {'; '.join(warnings)}")
+    if heat is None:
+        warnings.insert(
+            0,
+            f"There is no {HEAT_FILE} that can be read, as of a run that did not come "
+            "to its end: all numbers are computed from the rows that were recorded.",
+        )
+    return RunSource(
+        folder=folder,
+        kind="heat",
+        arms=tuple(arms),
+        heat=heat,
+        warnings=tuple(warnings),
+    )
+
+
+def _read_trial(folder: Path, warnings: list[str]) -> RecordedTrial:
+    run = read_run(folder)
+    path, config = folder / META_FILE, json.dumps(run.meta.config)
+    json_as(path, config, _Config, "config")
+    name = str(run.meta.config.get("controller", folder.name))
+    frame, problems = read_rows(run)
+    if n := run.damaged_events:
+        lines = "line" if n == 1 else "lines"
+        problems.insert(0, f"{n} damaged {lines} of {EVENTS_FILE} left out.")
+    warnings += [f"{name}: {problem}" for problem in problems]
+    return RecordedTrial(name=name, run=run, frame=frame)
+
+
+def _read_scenario(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:
+    """Read a scenario's result; None, and a warning, where there is none."""
+    data = _read_json(path, warnings)
+    try:
+        if data is not None:
+            json_as(path, json.dumps(data), _Scenario)
+    except BadInput as error:
+        warnings.append(str(error))
+        return None
+    return data
+
+
+def _read_json(path: Path, warnings: list[str]) -> Mapping[str, Any] | None:
+    """Read a mapping; None, and a warning, where there is none."""
+    try:
+        data = json.loads(read_text(path))
+    except FileNotFoundError:
+        warnings.append(f"{path.name} is missing.")
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        warnings.append(f"{path.name} cannot be read: {why(error)}.")
+        return None
+    if not isinstance(data, dict):
+        warnings.append(f"{path.name} holds no result.")
+        return None
+    return data

@@ -1,0 +1,399 @@
+"""From run folders to the page: sections, HTML, the file.
+
+What would fail at the end is checked first. The template is the only place that knows
+HTML. Everything that comes from a run is escaped, except the figures that we have drawn
+ourselves. The page forbids itself every request by its Content-Security-Policy.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any, cast
+
+from experiments.common.drawing.page import (
+    DataTable,
+    PageFigure,
+    Replay,
+    Section,
+    TextBlock,
+    duration,
+)
+from experiments.heat.figures.section import (
+    ROBOT_PICTURE,
+    TIMELINE,
+    heat_figures,
+    outcome_rows,
+    overview_table,
+    picture_of,
+)
+from experiments.heat.figures.tables import heat_tables
+from experiments.report.run_contents import (
+    event_tables,
+    heat_from_rows,
+    settings_tables,
+    sound_of,
+    trial_from_rows,
+)
+from experiments.report.run_source import RunSource, read_source, runs_in
+from experiments.scenarios.tables import scenario_tables
+from experiments.standing.results import HeatResult
+from experiments.sweep.summary.section import sweep_section
+from experiments.sweep.sweep_table import SweepFolder, is_sweep_folder, read_folder
+from models import BadInput, Robot
+from models.errors import TestbedError
+from models.files import check_writable
+from models.files.yaml_tree import tree_of
+from sim.recording.run_meta import META_FILE, recorded_robot
+
+
+def section_of(source: RunSource, prefix: str, *, with_replay: bool = True) -> Section:
+    """Return what a page shows of a run.
+
+    Args:
+        source: the run folder.
+        prefix: of the names within its figures, another for each run of a page.
+        with_replay: whether to build the 3-D replay.
+
+    Raises:
+        BadInput: viser is not installed, and a replay is asked for.
+    """
+    problems = list(source.warnings)
+    robots = _robots(source, problems)
+    results: tuple[DataTable, ...] = ()
+    figures: list[PageFigure] = []
+    heat = None
+    if source.kind == "heat":
+        heat = source.heat or _recomputed(source, robots)
+        if heat is not None:
+            results = heat_tables(heat)
+            frames = {arm.name: arm.frame for arm in source.arms if len(arm.frame)}
+            robot = next(iter(robots.values()), None)
+            figures = heat_figures(heat, frames, robot, prefix, problems)
+    elif source.scenario is not None:
+        results = scenario_tables(source.scenario)
+    figures = [*_pictures(source), *figures]
+    replay = _replay(source, robots, problems) if with_replay else None
+    sound = sound_of(source.arms[0], problems) if source.kind == "scenario" else None
+    mishaps = (source.scenario or {}).get("mishaps") or ()
+    return Section(
+        name=source.name,
+        title=_title(source),
+        lead=_lead(source, heat),
+        warnings=tuple(problems),
+        outcome=() if heat is None else outcome_rows(source.name, heat),
+        results=results,
+        figures=figures,
+        replay=replay,
+        sound=sound,
+        events=event_tables(source.arms, mishaps),
+        settings=settings_tables(source.arms),
+        texts=_texts(source),
+    )
+
+
+def _robots(source: RunSource, problems: list[str]) -> dict[str, Robot]:
+    """Load the robot of each arm; one that is not there is told, and left out."""
+    robots: dict[str, Robot] = {}
+    for arm in source.arms:
+        try:
+            robots[arm.name] = recorded_robot(arm.run.meta)
+        except TestbedError as error:
+            problems.append(f"{arm.name}: its robot cannot be loaded: {error}")
+    return robots
+
+
+def _recomputed(source: RunSource, robots: Mapping[str, Robot]) -> HeatResult | None:
+    found = {
+        arm.name: result
+        for arm in source.arms
+        if arm.name in robots
+        and (result := trial_from_rows(arm, robots[arm.name])) is not None
+    }
+    return heat_from_rows(found, source.arms[0]) if found else None
+
+
+def _pictures(source: RunSource) -> list[PageFigure]:
+    if source.kind == "heat":
+        alt = "The robots side by side; the temperatures are in the table of joints."
+        return picture_of(
+            source.folder / ROBOT_PICTURE, "Joint temperatures at the end.", alt
+        )
+    if source.kind == "scenario":
+        alt = "Timeline: who held which part of the body, and what the behaviours did."
+        return picture_of(source.folder / TIMELINE, "Who did what, and when.", alt)
+    return []
+
+
+def _replay(
+    source: RunSource, robots: Mapping[str, Robot], problems: list[str]
+) -> Replay | None:
+    from experiments.report.replay_scene import (  # noqa: PLC0415
+        build_replay,  # heavy
+        check_viser,  # heavy
+    )
+
+    check_viser()
+    arms = [arm for arm in source.arms if len(arm.frame) and arm.name in robots]
+    if not arms:
+        problems.append("There is no replay: no robot with rows.")
+        return None
+    names = ", ".join(arm.name for arm in arms)
+    caption = f"Replay, from left to right: {names}." if len(arms) > 1 else "Replay."
+    try:
+        return build_replay(arms, robots, caption)
+    except BadInput as error:
+        problems.append(f"There is no replay: {error}.")
+        return None
+
+
+def _title(source: RunSource) -> str:
+    if source.kind == "heat":
+        is_robot = (source.folder / META_FILE).exists()
+        return "One robot of a heat run" if is_robot else "Heat experiment"
+    if source.kind == "scenario":
+        name = (source.scenario or {}).get("name")
+        return f"Scenario {name}" if name else "Scenario"
+    return f"Run of {source.arms[0].run.meta.experiment}" if source.arms else "Run"
+
+
+def _lead(source: RunSource, heat: HeatResult | None) -> str:
+    if heat is not None:
+        names = ", ".join(heat.arms)
+        preset = heat.settings.get("preset")
+        return (
+            f"{heat.settings.get('robot', 'The robot')} holds {heat.posture} for "
+            f"{duration(60.0 * heat.minutes)} under {names}"
+            f"{f', preset {preset}' if preset else ''}, seed {heat.seed}."
+        )
+    if not source.arms:
+        return ""
+    meta = source.arms[0].run.meta
+    words = f"{meta.robot} under {source.arms[0].name}, seed {meta.seed}"
+    verdicts = (source.scenario or {}).get("verdicts")
+    if verdicts:
+        held = sum(bool(verdict["holds"]) for verdict in verdicts)
+        words += f": {held} of {len(verdicts)} expectations hold"
+    return f"{_about(source)} {words}.".strip()
+
+
+def _about(source: RunSource) -> str:
+    """Return what a scenario's file says that it is for."""
+    try:
+        form = tree_of(_scenario_text(source), source.folder)
+    except BadInput:  # a recording of another version
+        return ""
+    about = form.get("about") if isinstance(form, dict) else None
+    return " ".join(str(about).split()) if about else ""
+
+
+def _scenario_text(source: RunSource) -> str:
+    config = cast("Mapping[str, Any]", source.arms[0].run.meta.config)
+    return str(config.get("scenario", ""))
+
+
+def _texts(source: RunSource) -> tuple[TextBlock, ...]:
+    if source.kind != "scenario":
+        return ()
+    text = _scenario_text(source)
+    return (TextBlock(caption="The scenario's file", text=text),) if text else ()
+
+
+TEMPLATE = "page.html.j2"
+
+
+def render_page(title: str, sections: Sequence[Section], made_by: str) -> str:
+    """Return the page.
+
+    Args:
+        title: of the page.
+        sections: one a run.
+        made_by: program, version and time, for the foot.
+
+    Raises:
+        BadInput: jinja2 is not installed.
+    """
+    try:
+        import jinja2  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise BadInput(
+            "the report needs jinja2, which this installation lacks; install "
+            "nao-testbed[report]."
+        ) from error
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["script_text"] = _script_text
+    template = environment.get_template(TEMPLATE)
+    return template.render(
+        title=title,
+        sections=sections,
+        overview=overview_table(sections),
+        made_by=made_by,
+    )
+
+
+def _script_text(text: str) -> str:
+    """Return a text as JSON that may stand in a `<script>` element.
+
+    Nothing in it can end the element: `<` is written as an escape.
+    """
+    import markupsafe  # noqa: PLC0415  # comes with jinja2
+
+    return markupsafe.Markup(json.dumps(text).replace("<", "\\u003c"))
+
+
+FILE = "report.html"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportCfg:
+    """What is asked of a report."""
+
+    runs: tuple[Path, ...]
+    """Folders of runs and of sweeps, or above them, in the order of the page."""
+    out: Path | None = None
+    """The file; None: `report.html` in the folder, where one is given."""
+    with_replay: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenPage:
+    """A page, and what it shows."""
+
+    path: Path
+    sections: tuple[Section, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the contract of `--json`: captions of all that the page shows."""
+        return {
+            "experiment": "report",
+            "page": str(self.path),
+            "shows": [_shown(section) for section in self.sections],
+        }
+
+
+def write_report(cfg: ReportCfg) -> Path:
+    """Write the page and return its path; see `write_page`."""
+    return write_page(cfg).path
+
+
+def write_page(
+    cfg: ReportCfg,
+    on_progress: Callable[[int, int, str], None] = lambda _done, _of, _next: None,
+) -> WrittenPage:
+    """Write the page; one that is there already is replaced.
+
+    Args:
+        cfg: what is asked for.
+        on_progress: told how many runs and sweeps are done, of how many, and what is
+            done next.
+
+    Raises:
+        BadInput: a folder is no run and no sweep, two runs have one name, or the file
+            cannot be written.
+    """
+    sources = _read(cfg)
+    out = cfg.out or cfg.runs[0] / FILE
+    _check_writable(out)
+    sections = []
+    for i, source in enumerate(sources):
+        on_progress(i, len(sources), source.name)
+        sections.append(_section(source, f"run{i + 1}", cfg))
+    on_progress(len(sources), len(sources), "page")
+    title = sections[0].title if len(sections) == 1 else _count(sources)
+    names = ", ".join(section.name for section in sections)
+    html = render_page(f"{title}: {names}", sections, _made_by())
+    unfinished = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        unfinished.write_text(html, encoding="utf-8")
+        unfinished.replace(out)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise _unwritable(out, error) from error
+    return WrittenPage(path=out, sections=tuple(sections))
+
+
+def _shown(section: Section) -> dict[str, Any]:
+    tables = (*section.results, *section.events, *section.trials, *section.settings)
+    return {
+        "name": section.name,
+        "title": section.title,
+        "warnings": list(section.warnings),
+        "tables": [table.caption for table in tables],
+        "figures": [figure.caption for figure in section.figures],
+        "texts": [text.caption for text in section.texts],
+        "has_replay": section.replay is not None,
+    }
+
+
+def _count(sources: Sequence[RunSource | SweepFolder]) -> str:
+    """Say how many runs and sweeps there are."""
+    n_sweeps = sum(isinstance(source, SweepFolder) for source in sources)
+    counts = {"run": len(sources) - n_sweeps, "sweep": n_sweeps}
+    return " and ".join(
+        f"{n} {word}{'s' if n > 1 else ''}" for word, n in counts.items() if n
+    )
+
+
+def _section(source: RunSource | SweepFolder, prefix: str, cfg: ReportCfg) -> Section:
+    if isinstance(source, SweepFolder):
+        return sweep_section(source, prefix)
+    return section_of(source, prefix, with_replay=cfg.with_replay)
+
+
+def _read(cfg: ReportCfg) -> list[RunSource | SweepFolder]:
+    if not cfg.runs:
+        raise BadInput("no run folder is given; give at least one.")
+    if len(cfg.runs) > 1 and cfg.out is None:
+        raise BadInput(
+            f"{len(cfg.runs)} runs make one page; say by --out where it goes, such as "
+            f"--out {FILE}."
+        )
+    sources = [
+        read_folder(folder) if is_sweep_folder(folder) else read_source(folder)
+        for asked in cfg.runs
+        for folder in runs_in(asked)
+    ]
+    by_name: dict[str, Path] = {}
+    for source in sources:
+        other = by_name.setdefault(source.name, source.folder)
+        if other is not source.folder:
+            raise BadInput(
+                f"two runs are called {source.name!r}: {other} and {source.folder}. On "
+                "a page nobody could tell them apart; give each once, or rename one."
+            )
+    return sources
+
+
+def _check_writable(out: Path) -> None:
+    if out.is_dir():
+        raise BadInput(f"--out {out} is a folder; give a file, such as {out / FILE}.")
+    try:
+        probe = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    check_writable("--out", out)
+
+
+def _unwritable(out: Path, error: OSError) -> BadInput:
+    return BadInput(
+        f"--out {out} cannot be written: {error.strerror or error}. Give another file."
+    )
+
+
+def _made_by() -> str:
+    try:
+        version = metadata.version("nao-testbed")
+    except metadata.PackageNotFoundError:
+        version = "from a source tree"
+    return f"nao-testbed {version}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,9 +1,0 @@
-from .client import Client as Client
-from .link import NotRegistered as NotRegistered
-from .link import Refused as Refused
-from .link import ServerLink as ServerLink
-from .link import ServerUnreachable as ServerUnreachable
-from .owner_link import ServerRestarted as ServerRestarted
-from .serve import ReservationServer as ReservationServer
-from .serve import ServerCfg as ServerCfg
-from .threaded import SharedLedger as SharedLedger

@@ -1,0 +1,169 @@
+"""Trigger the events of a scenario: what is so, what that triggers, what it does.
+
+After each slot `FactFinder` finds out what is so, as far as any condition asks;
+`Triggers` tells which events take place at the beginning of the next one, at their
+times or after conditions; `act` lets an action happen.
+"""
+
+import heapq
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from controllers.arbitration.manager.front import take_snapshot
+from controllers.schemas.states import State
+from experiments.scenarios.playing.setup import Setup
+from experiments.scenarios.scenario import Scenario
+from experiments.scenarios.vocabulary import conditions as c
+from experiments.scenarios.vocabulary import events as e
+from experiments.scenarios.vocabulary.conditions import ConditionWatch
+from experiments.scenarios.vocabulary.events import AtTick, ScenarioEvent, WhenTrue
+from experiments.scenarios.vocabulary.expectations import After, Happens, InOrder
+from experiments.scenarios.vocabulary.facts import Facts
+from models import UnknownName
+
+
+class FactFinder:
+    """Looks at the ledger and the robot; `find` once after each slot."""
+
+    def __init__(self, plan: Scenario, stage: Setup) -> None:
+        """Find out what is asked about."""
+        asked = tuple(conditions_of(plan))
+        self._stage = stage
+        self._leaves = frozenset(
+            leaf for one in asked if isinstance(one, c.Holds) for leaf in one.holders
+        )
+        self._outputs = frozenset(
+            (one.path, one.variable)
+            for one in asked
+            if isinstance(one, c.OutputIs | c.OutputBeyond)
+        )
+        self._motor_of = {
+            joint: stage.motor_of[joint]
+            for one in asked
+            if isinstance(one, c.Hot)
+            for joint in one.limits_degc
+        }
+
+    def find(self, facts: Facts) -> None:
+        """Put what is so into the facts of a slot."""
+        stage = self._stage
+        if self._leaves and (facts.has_moved or not facts.holders):
+            facts.holders = self._holders()
+        if self._outputs:
+            facts.outputs = self._values()
+        sim = stage.body.sim
+        facts.has_fallen = sim.has_fallen()
+        facts.is_shut_down = sim.protection.state().is_shut_down
+        if self._motor_of:
+            degc = sim.read().temperature
+            facts.degc = {
+                joint: float(degc[motor]) for joint, motor in self._motor_of.items()
+            }
+
+    def _values(self) -> dict[tuple[str, str], object]:
+        schemas, values = self._stage.schemas, {}
+        for path, variable in self._outputs:
+            with suppress(UnknownName):  # its parent has not woken it yet
+                if schemas.view(path).state is not State.SLEPT:
+                    values[path, variable] = schemas.value(path, variable)
+        return values
+
+    def _holders(self) -> dict[str, tuple[str, ...]]:
+        rows = take_snapshot(self._stage.ledger).resources
+        return {row.name: row.users for row in rows if row.name in self._leaves}
+
+
+def conditions_of(plan: Scenario) -> Iterator[c.Condition]:
+    """Yield every condition that the events and expectations of a scenario name."""
+    for event in plan.events:
+        if isinstance(event.trigger, WhenTrue):
+            yield event.trigger.condition
+    for expectation in plan.expectations:
+        if isinstance(expectation, Happens):
+            yield expectation.condition
+            if isinstance(expectation.where, After):
+                yield expectation.where.condition
+        elif isinstance(expectation, InOrder):
+            yield from expectation.conditions
+
+
+class Triggers:
+    """Says at the beginning of each slot which events take place in it.
+
+    `due` before the slot, `look` after it. Of one slot they come in the order of the
+    file; each takes place once.
+    """
+
+    def __init__(self, events: Iterable[ScenarioEvent]) -> None:
+        """Wait for them all."""
+        self._timed: list[tuple[int, int]] = []
+        """Heap of tick and place in the file."""
+        self._events = tuple(events)
+        self._watches: list[tuple[int, int, ConditionWatch]] = []
+        """Place in the file, delay in ticks, condition."""
+        for place, event in enumerate(self._events):
+            trigger = event.trigger
+            if isinstance(trigger, AtTick):
+                heapq.heappush(self._timed, (trigger.tick, place))
+            else:
+                watch = ConditionWatch(trigger.condition)
+                self._watches.append((place, trigger.after_ticks, watch))
+
+    def due(self, tick: int) -> list[ScenarioEvent]:
+        """Return the events that take place at the beginning of a slot."""
+        timed = self._timed
+        if not timed or timed[0][0] > tick:
+            return []
+        places = []
+        while timed and timed[0][0] <= tick:
+            places.append(heapq.heappop(timed)[1])
+        return [self._events[place] for place in sorted(places)]
+
+    def look(self, facts: Facts) -> None:
+        """Watch a slot that is over."""
+        came_true = [item for item in self._watches if item[2].look(facts)]
+        for item in came_true:
+            place, delay, _ = item
+            heapq.heappush(self._timed, (facts.tick + 1 + delay, place))
+            self._watches.remove(item)
+
+    @property
+    def left(self) -> tuple[ScenarioEvent, ...]:
+        """Those that have not taken place, in the order of the file."""
+        places = [place for _, place in self._timed]
+        places += [place for place, _, _ in self._watches]
+        return tuple(self._events[place] for place in sorted(places))
+
+
+def act(action: e.Action, stage: Setup, tick: int) -> None:
+    """Let an action happen at the beginning of a slot.
+
+    Raises:
+        TestbedError: it cannot be done now; the message says why.
+    """
+    body = stage.body
+    match action:
+        case e.StartBehaviour(behaviour=name):
+            stage.schemas.wake(name, tick)
+        case e.StopBehaviour(behaviour=name):
+            stage.schemas.sleep(name, tick)
+        case e.Modulate(behaviour=path, parameters=values):
+            stage.modulate(path, values, tick)
+        case e.Say(text=text):
+            stage.say(text, tick)
+        case e.Push(link=link, newton=newton, ticks=ticks):
+            stage.disturbance.push(link, newton, tick + ticks)
+        case e.SetTemperature(joint=joint, degc=degc):
+            body.sim.set_temperature(stage.motor_name(joint), degc)
+        case e.BreakParts(parts=parts):
+            body.break_parts(parts)
+        case e.RepairParts(parts=parts):
+            body.repair_parts(parts)
+        case e.ChangeBody(body=name):
+            body.change_body(name)
+        case e.SetGround(friction=friction, slope_deg=slope_deg):
+            stage.disturbance.set_ground(friction, slope_deg)
+        case e.UseController(controller=spec):
+            stage.use_controller(spec)
+        case e.DeleteGroup(group=group):
+            stage.delete_group(group, tick)

@@ -1,0 +1,355 @@
+"""Note behaviours of a file that nothing could come of.
+
+The tree of owners that `parent:` makes: each has one, and none is its own. Ids that
+synchronous groups may get, and texts that may be said. Commands that begin in another
+posture or go to one: what the way there needs. What a schema refuses to be activated
+with, and resources that are never granted.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+from controllers.arbitration.tokens import OutcomeKind, Preemption
+from controllers.schemas.library.needs import resources_of_joints
+from controllers.schemas.parameters import make_parameters
+from controllers.schemas.registry import schema_class
+from controllers.schemas.world import check_waking
+from controllers.sync.orders.posture_way import find_way
+from experiments.coupled.stiffness_owner import PRIORITY as STIFFNESS_PRIORITY
+from experiments.scenarios.reading.behaviours import BehaviourForm
+from experiments.scenarios.reading.scenario_file import ScenarioFile
+from experiments.scenarios.scenario import Behaviour
+from experiments.scenarios.vocabulary import conditions as c
+from experiments.scenarios.vocabulary.expectations import (
+    AtTime,
+    Expectation,
+    Happens,
+    InOrder,
+)
+from experiments.scenarios.vocabulary.lookup import Lookup
+from models import BadInput
+from models.files.yaml_forms import Place
+from models.library import Library, Unit
+from models.resources import DeviceKind
+
+
+def check_owner_tree(behaviours: tuple[Behaviour, ...], scene: Lookup) -> None:
+    """Note parents that are below the top or come later, and circles of them (RM-6).
+
+    Behaviours of the top level are owners even if they need nothing.
+
+    Args:
+        behaviours: of the top level, in the order of the file.
+        scene: knows all of them.
+    """
+    above: dict[str, str] = {}
+    order = {behaviour.name: i for i, behaviour in enumerate(behaviours)}
+    for i, behaviour in enumerate(behaviours):
+        parent = behaviour.owner_parent
+        if parent is None:
+            continue
+        place = ("behaviours", i, "parent")
+        role = scene.behaviour(place, parent)
+        if role is not None and not role.is_top:
+            scene.notes.add(
+                place,
+                f"behaviour {parent!r} is below another one and comes and goes with "
+                "it; name one of the top level.",
+            )
+        elif role is not None:
+            above[behaviour.name] = role.path
+    in_circle = _note_circles(behaviours, above, scene)
+    for name, parent in above.items():
+        if name not in in_circle and order[parent] > order[name]:
+            scene.notes.add(
+                ("behaviours", order[name], "parent"),
+                f"behaviour {parent!r} comes later in the file; put it before "
+                f"{name!r}, so that there is an owner to be a part of.",
+            )
+
+
+def _note_circles(
+    behaviours: tuple[Behaviour, ...], above: dict[str, str], scene: Lookup
+) -> set[str]:
+    """Note each circle once, and return who is in one."""
+    in_circle: set[str] = set()
+    for i, behaviour in enumerate(behaviours):
+        way = [behaviour.name]
+        while way[-1] in above and above[way[-1]] not in way:
+            way.append(above[way[-1]])
+        last = above.get(way[-1])
+        if last == behaviour.name and behaviour.name not in in_circle:
+            in_circle.update(way)
+            circle = " is a part of ".join([*way, last])
+            scene.notes.add(
+                ("behaviours", i, "parent"),
+                f"cycle of owners: {circle}; take one parent away.",
+            )
+    return in_circle
+
+
+MOST_PARTS = 10
+"""Of a group whose sums are looked at; whoever sends more of them is believed."""
+
+
+def group_ids(library: Library, behaviours: Iterable[Behaviour]) -> Iterator[str]:
+    """Yield every text that may be the id of a synchronous group.
+
+    A group has the name of its command, unless who starts it gives another id; that is
+    a parameter of a behaviour, whatever the parameter is called.
+
+    Args:
+        library: of the robot, with what the file brings.
+        behaviours: of the top level.
+    """
+    yield from (name for name, order in library.orders.items() if order.is_synchronous)
+    yield from parameter_texts(behaviours)
+
+
+def joined_commands(form: ScenarioFile) -> frozenset[str]:
+    """Return the commands that behaviours complete to a group of one ID (SY-7, SY-8).
+
+    Behaviours that give commands the same `group` send its parts: it can start if the
+    points of some of them sum to the preset.
+    """
+    parts: dict[tuple[str, int], list[tuple[str, int]]] = {}
+    for sent in _sent(form.behaviours):
+        name, group = sent.get("command"), sent.get("group")
+        command = form.commands.get(name) if isinstance(name, str) else None
+        if command is not None and command.points and isinstance(group, str) and group:
+            points = sum(command.points.values())
+            parts.setdefault((group, command.preset), []).append((str(name), points))
+    return frozenset(
+        name
+        for (_, preset), group in parts.items()
+        for i, (name, points) in enumerate(group)
+        if len(group) > MOST_PARTS
+        or preset - points in _sums(n for _, n in group[:i] + group[i + 1 :])
+    )
+
+
+def _sums(points: Iterable[int]) -> set[int]:
+    sums = {0}
+    for n in points:
+        sums |= {total + n for total in sums}
+    return sums
+
+
+def _sent(forms: Iterable[BehaviourForm]) -> Iterator[Mapping[str, Any]]:
+    for form in forms:
+        yield form.with_
+        yield from _sent(form.children)
+
+
+def spoken_texts(library: Library, behaviours: Iterable[Behaviour]) -> Iterator[str]:
+    """Yield every text that behaviours may say; arguments as of `group_ids`."""
+    for sound in library.sounds.values():
+        yield from filter(None, (sound.text, sound.name))
+    yield from parameter_texts(behaviours)
+
+
+def parameter_texts(behaviours: Iterable[Behaviour]) -> Iterator[str]:
+    """Yield every text in the parameters of behaviours of the top level and below."""
+    for top in behaviours:
+        for behaviour in top.walk():
+            yield from _texts(behaviour.parameters)
+            try:
+                info = schema_class(behaviour.schema).info
+                made = make_parameters(info, behaviour.parameters)
+            except BadInput:
+                continue  # it is told elsewhere
+            yield from _texts([getattr(made, one.name) for one in fields(made)])
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text in parameters."""
+    if isinstance(value, str):
+        yield str(value)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+def check_ways(behaviours: tuple[Behaviour, ...], posture: str, scene: Lookup) -> None:
+    """Note behaviours whose command an initial motion leads to that they may not play.
+
+    Only where nobody else in the file may move the joints of the way: else the robot
+    may be in the right posture by then.
+
+    Args:
+        behaviours: of the top level, in the order of the file.
+        posture: in which the scenario begins.
+        scene: knows all behaviours and what they ask for.
+    """
+    for i, behaviour in enumerate(behaviours):
+        _check_way(behaviour, ("behaviours", i), posture, scene)
+
+
+def _check_way(behaviour: Behaviour, place: Place, posture: str, scene: Lookup) -> None:
+    for i, child in enumerate(behaviour.children):
+        _check_way(child, (*place, "children", i), posture, scene)
+    order = scene.robot.library.orders.get(_command(behaviour))
+    if order is None:
+        return
+    motion = scene.robot.library.motions.get(order.outputs.get(Unit.MOTION, ""))
+    begin = order.to if motion is None else motion.start
+    if begin in {None, posture} or posture not in scene.robot.postures:
+        return
+    library = scene.robot.library
+    way = find_way(library, posture, begin or "")
+    steps = way or ()
+    joints = {j for step in steps for j in library.motion(step.motion).joints}
+    needed = scene.leaves(resources_of_joints(scene.robot, joints))
+    role = scene.roles[behaviour.path]
+    others = [r for r in scene.roles.values() if r.path != role.path]
+    moved = needed or scene.leaves(("All motors",))
+    if any(moved & other.leaves for other in others):
+        return
+    if way is None:
+        scene.notes.add(
+            (*place, "with"),
+            f"command {order.name!r} {'begins in' if motion else 'goes to'} {begin}, "
+            f"the robot begins in {posture}, and no transition leads there; begin in "
+            "another posture, or add one.",
+        )
+    elif needed - role.leaves:
+        _note_needs(behaviour, place, needed, scene)
+
+
+def _note_needs(
+    behaviour: Behaviour, place: Place, needed: frozenset[str], scene: Lookup
+) -> None:
+    robot, held = scene.robot, scene.roles[behaviour.path].leaves
+    motors = {
+        name
+        for leaf in needed | held
+        if (device := scene.tree.node(leaf).device) is not None
+        and device.kind is DeviceKind.MOTOR
+        for name in device.names
+    }
+    joints = [joint.name for joint in robot.joints if joint.motor in motors]
+    rest = [leaf for leaf in sorted(held) if leaf not in motors]
+    needs = ", ".join((*resources_of_joints(robot, joints), *rest))
+    scene.notes.add(
+        (*place, "with"),
+        f"{behaviour.name!r} brings the robot into another posture, and does not ask "
+        f"for all that moves on the way; give needs: [{needs}].",
+    )
+
+
+def _command(behaviour: Behaviour) -> str:
+    """Return the command that its schema plays; empty where it has none."""
+    try:
+        info = schema_class(behaviour.schema).info
+        made: Any = make_parameters(info, behaviour.parameters)
+    except BadInput:
+        return ""  # it is told elsewhere
+    command = getattr(made, "command", "")
+    return command if isinstance(command, str) else ""
+
+
+IN_VAIN = frozenset({OutcomeKind.TIMED_OUT, OutcomeKind.DENIED})
+
+
+def check_activation(behaviours: Iterable[Behaviour], scene: Lookup) -> None:
+    """Note what schemas refuse to be woken with.
+
+    Args:
+        behaviours: of the top level, in the order of the file.
+        scene: knows their schemas.
+    """
+    for place, behaviour in _walk_with_places(behaviours):
+        schema = scene.roles[behaviour.path].schema
+        if schema is None or not scene.is_library_right:
+            continue
+        try:
+            made = make_parameters(schema.info, behaviour.parameters)
+            waking = behaviour.as_waking()
+        except BadInput:
+            continue  # it is told elsewhere
+        here = (*place, "with" if behaviour.parameters else "schema")
+        scene.notes.attempt(here, check_waking, schema, waking, made, scene.robot)
+
+
+def check_grants(
+    behaviours: Iterable[Behaviour],
+    expectations: Iterable[Expectation],
+    preemption: Preemption,
+    scene: Lookup,
+    *,
+    changes_body: bool,
+) -> None:
+    """Note behaviours that wait in vain, unless the file expects that they do.
+
+    Args:
+        behaviours: of the top level, in the order of the file.
+        expectations: of the file.
+        preemption: whether a priority takes what is held.
+        scene: knows what they ask for.
+        changes_body: whether an event gives the robot another body.
+    """
+    expected = set(_expected_to_wait(expectations))
+    absent = frozenset() if changes_body else scene.leaves(scene.robot.absent)
+    priorities: dict[str, int] = {}
+    for place, behaviour in _walk_with_places(behaviours):
+        above = priorities.get(behaviour.path.rpartition("/")[0], 0)
+        priority = above if behaviour.priority is None else behaviour.priority
+        priorities[behaviour.path] = priority
+        needed = scene.roles[behaviour.path].needed
+        if behaviour.path in expected:
+            continue
+        key = "needs" if behaviour.needs is not None else "schema"
+        meant = (
+            "If it is meant to wait in vain, expect "
+            f"{{happens: {{timed_out: {behaviour.path}}}}}."
+        )
+        if lacking := sorted(needed & absent):
+            scene.notes.add(
+                (*place, key),
+                f"{behaviour.name!r} needs {', '.join(lacking)}, which this body "
+                f"lacks: it never acts. {meant}",
+            )
+        elif _limits_torque(needed, scene) and (
+            preemption is Preemption.OFF or priority <= STIFFNESS_PRIORITY
+        ):
+            scene.notes.add(
+                (*place, key),
+                f"{behaviour.name!r} needs torque limits that the stiffness controller "
+                "holds: it never acts. Give it a priority above "
+                f"{STIFFNESS_PRIORITY}, and reservations: {{preemption: by_priority}}. "
+                f"{meant}",
+            )
+
+
+def _walk_with_places(
+    behaviours: Iterable[Behaviour], place: Place = ("behaviours",)
+) -> Iterator[tuple[Place, Behaviour]]:
+    for i, behaviour in enumerate(behaviours):
+        yield (*place, i), behaviour
+        yield from _walk_with_places(behaviour.children, (*place, i, "children"))
+
+
+def _limits_torque(leaves: Iterable[str], scene: Lookup) -> bool:
+    devices = (scene.tree.node(leaf).device for leaf in leaves)
+    return any(d is not None and d.kind is DeviceKind.STIFFNESS for d in devices)
+
+
+def _expected_to_wait(expectations: Iterable[Expectation]) -> Iterator[str]:
+    """Yield owners of whom the file expects that they wait, or get nothing."""
+    for item in expectations:
+        match item:
+            case AtTime(waiters=waiters):
+                yield from (owner for paths in waiters.values() for owner in paths)
+            case Happens(condition=c.RequestEnded(owner=owner, kind=kind)):
+                if kind in IN_VAIN:
+                    yield owner
+            case InOrder(conditions=conditions):
+                for one in conditions:
+                    if isinstance(one, c.RequestEnded) and one.kind in IN_VAIN:
+                        yield one.owner
+            case _:
+                pass

@@ -1,0 +1,376 @@
+"""Behaviours of a scenario file: schema, parameters, owners and their tree.
+
+A behaviour asks for what the file says (`needs`, `optional`, `rates`), or else for what
+its schema declares; a ledger is asked on trial, so that what it would refuse is told
+beforehand.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field
+
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.policies import ConflictPolicy, make_policy
+from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.schemas.registry import SchemaClass, schema_class
+from controllers.schemas.schema import ActuationSchema
+from controllers.schemas.states import Kind
+from experiments.common.yaml_forms import (
+    MANY,
+    ONE,
+    BehaviourPath,
+    Name,
+    Notes,
+    Part,
+    Priority,
+    how_many,
+    plain,
+)
+from experiments.scenarios.scenario import Behaviour
+from experiments.scenarios.vocabulary.lookup import Lookup, Role, read_parameters
+from models.files.yaml_forms import Place
+from models.values import Seconds
+
+Percent = Annotated[float, Field(gt=0.0, le=100.0, allow_inf_nan=False)]
+
+
+class PolicyForm(Part):
+    """A conflict policy with settings."""
+
+    name: Name
+    """Such as pause."""
+    within_s: Seconds | None = None
+    """Time that it needs to give way, in s (stop, pause)."""
+    resume_timeout_s: Seconds | None = None
+    """Longest pause, in s (pause)."""
+    limit_s: Seconds | None = None
+    """Longest time before it is made to stop, in s (callback)."""
+
+
+AnyPolicy = Annotated[
+    Annotated[Name, ONE] | Annotated[PolicyForm, MANY], Discriminator(how_many)
+]
+"""A name, or a mapping with a name and settings."""
+
+
+class BehaviourForm(Part):
+    """A schema that runs; one with children lets them compete."""
+
+    name: Name
+    """Of its own in this file, without a slash."""
+    schema_: Annotated[Name, Field(alias="schema")]
+    """A registered schema, such as look around."""
+    with_: dict[str, Any] = Field(alias="with", default_factory=dict)
+    """Its parameters."""
+    children: "list[BehaviourForm]" = Field(default_factory=list)
+    """In their static order, the first one the highest."""
+    needs: list[Name] | None = None
+    """Resources that it must have to act; absent: those that its schema declares."""
+    optional: list[Name] | None = None
+    """Resources that it takes if they are free."""
+    rates: dict[Name, Percent] | None = None
+    """Cumulative resource, such as CPU, to the rate that it must have, in percent."""
+    mode: Literal["use", "reserve"] | None = None
+    """Of earlier files; without effect."""
+    policy: AnyPolicy | None = None
+    """What it answers who wants what it holds: lock, stop, pause or callback."""
+    priority: Priority | None = None
+    """From 0, low, to 9, high."""
+    timeout_s: Seconds | None = None
+    """How long it waits for its resources, in s."""
+    start_s: Seconds | None = None
+    """When it is woken, in s; absent: at 0."""
+    start: Literal["waits"] | None = None
+    """`waits`: it is woken by an event alone."""
+    parent: BehaviourPath | None = None
+    """Another behaviour: as an owner, this one is a part of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedResources:
+    """Resources by their names."""
+
+    needs: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """Cumulative resource to the rate that it must have, in percent."""
+    is_certain: bool = True
+    """Whether there are no others; not where something in the behaviour is wrong."""
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Without which it does not act."""
+        return (*self.needs, *self.rates)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.needs, *self.optional, *self.rates)
+
+
+def read_asked(
+    form: BehaviourForm,
+    place: Place,
+    schema: SchemaClass | None,
+    parameters: Any,
+    scene: Lookup,
+) -> AskedResources:
+    """Return what a behaviour asks for, needed, optional and by rates.
+
+    Args:
+        form: of the behaviour.
+        place: of it in the file.
+        schema: its class; None: it is unknown.
+        parameters: of the schema; None: some are wrong.
+        scene: gets notes of what cannot be asked for.
+    """
+    needs = _named(form, place, "needs", schema, parameters, scene)
+    optional = _named(form, place, "optional", schema, parameters, scene)
+    rates = form.rates
+    if rates is None:
+        rates = {} if schema is None else dict(schema.info.rates)
+    names = (*(needs or ()), *(optional or ()), *rates)
+    is_certain = needs is not None and optional is not None
+    desk = _TrialLedger(form.name, scene)
+    known = [name in scene.tree for name in names]
+    known += [scene.resource((*place, "rates", name), name) for name in rates]
+    taken = [
+        *(desk.ask((*place, "rates", n), rates={n: rate}) for n, rate in rates.items()),
+        *(desk.ask((*place, "needs"), resources=(n,)) for n in needs or ()),
+        *(desk.ask((*place, "optional"), resources=(n,)) for n in optional or ()),
+    ]
+    is_right = all(known) and all(taken)
+    if is_right and names:
+        desk.ask(
+            (*place, "needs"),
+            resources=needs or (),
+            optional=optional or (),
+            rates=rates,
+        )
+    return AskedResources(
+        needs=needs or (),
+        optional=optional or (),
+        rates=rates,
+        is_certain=is_certain and is_right,
+    )
+
+
+class _TrialLedger:
+    """A ledger that is asked for trial, so that what it refuses is told beforehand."""
+
+    def __init__(self, owner: str, scene: Lookup) -> None:
+        self._owner = owner
+        self._scene = scene
+        self._ledger = Ledger(scene.tree)
+        self._ledger.add_owner(Owner(name=owner), 0)
+
+    def ask(self, place: Place, **wanted: Any) -> bool:
+        """Tell whether this could be asked for; note it if not."""
+        names = [name for group in wanted.values() for name in group]
+        if not all(name in self._scene.tree for name in names):
+            return False  # noted before
+        return self._scene.notes.attempt(place, self._request, **wanted) is not None
+
+    def _request(self, **wanted: Any) -> Ticket:
+        return self._ledger.request(Request(owner=self._owner, **wanted), 0)
+
+
+def _named(
+    form: BehaviourForm,
+    place: Place,
+    key: str,
+    schema: SchemaClass | None,
+    parameters: Any,
+    scene: Lookup,
+) -> tuple[str, ...] | None:
+    """Return resources of a kind; None where the schema cannot be asked for them."""
+    given = getattr(form, key)
+    if given is not None:
+        for i, name in enumerate(given):
+            scene.resource((*place, key, i), name)
+        return tuple(given)
+    if schema is None or not issubclass(schema, ActuationSchema):
+        return None if schema is None else ()
+    if parameters is None or not scene.is_library_right:
+        return None
+    ask = schema.needs_of if key == "needs" else schema.optional_of
+    found = scene.notes.attempt((*place, "with"), ask, parameters, scene.robot)
+    return None if found is None else tuple(found)
+
+
+PATIENCE_S = 5.0
+"""How long a behaviour waits for its resources where it does not say."""
+
+
+def read_behaviours(
+    forms: list[BehaviourForm], scene: Lookup, started: Mapping[str, float]
+) -> tuple[Behaviour, ...]:
+    """Return the behaviours of the top level, and tell the scene of all of them.
+
+    Args:
+        forms: of the file.
+        scene: gets their names and roles.
+        started: name to the earliest time at which an event may start it, in s.
+    """
+    _check_names(forms, scene)
+    found = []
+    for i, form in enumerate(forms):
+        times = [started[form.name]] if form.name in started else []
+        if form.start is None:
+            times.append(form.start_s or 0.0)
+        first = round(min(times) / scene.tick_s) if times else None
+        reader = _Reader(scene, first)
+        found.append(reader.read(form, ("behaviours", i), above=""))
+    return tuple(found)
+
+
+def walk_forms(
+    forms: list[BehaviourForm], place: Place = ("behaviours",)
+) -> Iterator[tuple[Place, BehaviourForm]]:
+    """Yield all behaviours with their places, parents before children."""
+    for i, form in enumerate(forms):
+        yield (*place, i), form
+        yield from walk_forms(form.children, (*place, i, "children"))
+
+
+def read_schema(
+    form: BehaviourForm, place: Place, notes: Notes
+) -> tuple[SchemaClass | None, Any]:
+    """Return the schema and its parameters, tested value by value; None: wrong."""
+    found = notes.attempt((*place, "schema"), schema_class, form.schema_)
+    if found is None:
+        return None, None
+    if found.kind is Kind.PERCEPTIVE and (form.children or form.needs):
+        key = "children" if form.children else "needs"
+        notes.add(
+            (*place, key),
+            f"schema {form.schema_!r} is perceptive: it commands nothing and wakes "
+            f"nobody, so it has no {key}; leave them out.",
+        )
+    given = plain(form.with_)
+    return found, read_parameters(found.info, given, (*place, "with"), notes)
+
+
+def _check_names(forms: list[BehaviourForm], scene: Lookup) -> None:
+    first: dict[str, Place] = {}
+    for place, form in walk_forms(forms):
+        here = (*place, "name")
+        if "/" in form.name or "." in form.name:
+            scene.notes.add(
+                here,
+                f"behaviour {form.name!r} has '/' or '.' in its name, which paths and "
+                "variables are written with; leave them out.",
+            )
+        if form.name in scene.virtual:
+            scene.notes.add(
+                here,
+                f"behaviour {form.name!r} has the name of an owner that is there "
+                "without it; give it another one.",
+            )
+        if first.setdefault(form.name, place) != place:
+            scene.notes.add(
+                here,
+                f"a second behaviour is called {form.name!r}; give each a name of its "
+                "own, so that events and expectations say whom they mean.",
+            )
+
+
+class _Reader:
+    """Reads one behaviour of the top level and all below it."""
+
+    def __init__(self, scene: Lookup, first_tick: int | None) -> None:
+        self._scene = scene
+        self._notes = scene.notes
+        self._first_tick = first_tick
+
+    def read(self, form: BehaviourForm, place: Place, above: str) -> Behaviour:
+        """Return a behaviour; what is wrong in it is noted."""
+        path = f"{above}/{form.name}" if above else form.name
+        self._tell(form, place, path, is_top=not above)
+        if above:
+            self._check_child(form, place)
+        elif form.start is not None and form.start_s is not None:
+            self._notes.add(
+                (*place, "start_s"),
+                "start_s and start: waits exclude each other; leave one of them out.",
+            )
+        return Behaviour(
+            name=form.name,
+            path=path,
+            schema=form.schema_,
+            parameters=plain(form.with_),
+            children=tuple(
+                self.read(child, (*place, "children", i), path)
+                for i, child in enumerate(form.children)
+            ),
+            needs=_tuple(form.needs),
+            optional=_tuple(form.optional),
+            rates=form.rates,
+            policy=self._policy(form, place),
+            priority=form.priority,
+            timeout_s=self._timeout_s(form, place),
+            start_tick=self._start(form, place),
+            owner_parent=form.parent,
+            line=self._scene.line_of(place),
+        )
+
+    def _tell(
+        self, form: BehaviourForm, place: Place, path: str, *, is_top: bool
+    ) -> None:
+        """Let the scene know of it."""
+        schema, parameters = read_schema(form, place, self._notes)
+        asked = read_asked(form, place, schema, parameters, self._scene)
+        names = asked.names if asked.is_certain else (self._scene.tree.root.name,)
+        self._scene.roles[path] = Role(
+            path=path,
+            is_owner=bool(names),
+            leaves=self._scene.leaves(names),
+            needed=self._scene.leaves(asked.needed),
+            first_tick=self._first_tick,
+            is_top=is_top,
+            schema=schema,
+            parameters=plain(form.with_),
+        )
+        self._scene.paths[path] = path
+        self._scene.paths.setdefault(form.name, path)
+
+    def _check_child(self, form: BehaviourForm, place: Place) -> None:
+        for key in ("start_s", "start", "parent"):
+            if getattr(form, key) is not None:
+                self._notes.add(
+                    (*place, key),
+                    f"{key} is for behaviours of the top level; the one above "
+                    f"{form.name!r} wakes it and is its parent. Leave it out.",
+                )
+
+    def _timeout_s(self, form: BehaviourForm, place: Place) -> float:
+        if form.timeout_s is None:
+            return PATIENCE_S
+        self._scene.ticks((*place, "timeout_s"), form.timeout_s)
+        return form.timeout_s
+
+    def _policy(self, form: BehaviourForm, place: Place) -> ConflictPolicy | None:
+        given = form.policy
+        if given is None:
+            return None
+        here = (*place, "policy")
+        if isinstance(given, str):
+            return self._notes.attempt(here, make_policy, given)
+        settings: dict[str, Any] = given.model_dump(exclude_unset=True)
+        for key, value in settings.items():
+            if key.endswith("_s") and value is not None:
+                self._scene.ticks((*here, key), value)
+        return self._notes.attempt(here, make_policy, settings.pop("name"), **settings)
+
+    def _start(self, form: BehaviourForm, place: Place) -> int | None:
+        if form.start is not None:
+            return None
+        if form.start_s is None:
+            return 0
+        return self._scene.moment((*place, "start_s"), form.start_s)
+
+
+def _tuple(names: list[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)

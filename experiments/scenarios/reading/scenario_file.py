@@ -1,0 +1,250 @@
+"""The root of a scenario file as pydantic models, and its settings as configuration.
+
+World, what is wrong with the robot, rules of the reservations, buses of the
+transmitter: as the file gives them (`...Form`), and as the parts of the testbed take
+them (`read_...`). The models make the JSON Schema for editors, too.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import ConfigDict, Field, Strict, model_validator
+from pydantic.json_schema import GenerateJsonSchema
+
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.tokens import Preemption
+from experiments.common.yaml_forms import Celsius, FiniteFloat, Name, Notes, Part, Prose
+from experiments.scenarios.reading.behaviours import BehaviourForm
+from experiments.scenarios.scenario import TransmitterPlan
+from experiments.scenarios.vocabulary.events import AnyEvent
+from experiments.scenarios.vocabulary.expectations import AnyExpectation
+from experiments.scenarios.vocabulary.lookup import Lookup
+from models import Robot, default_robot_folder, load_robot
+from models.library import Unit
+from models.load.library_forms import LibraryForm
+from models.values import PositiveSeconds, Seconds
+from sim.engine.world import WorldCfg
+from sim.robot import SimulationCfg, misalignment_of, start_temperatures
+from sim.servo import MOST_FRICTION, ServoCfg
+from sim.thermal import HeatingCfg
+
+UnitName = Literal["motion", "light", "sound"]
+UNITS: tuple[UnitName, ...] = get_args(UnitName)
+Bus = Annotated[list[UnitName], Field(min_length=1)]
+
+
+class WorldForm(Part):
+    """The ground, and gravity."""
+
+    friction: Annotated[FiniteFloat, Field(ge=0.0, le=5.0)] = 0.7
+    """Coulomb coefficient of soles on the ground."""
+    slope_deg: Annotated[FiniteFloat, Field(ge=-30.0, le=30.0)] = 0.0
+    """Rises by this angle towards +x, in degrees."""
+    gravity: Annotated[FiniteFloat, Field(ge=0.0, le=50.0)] = 9.81
+    """In m/s²."""
+    solver_residual: Annotated[FiniteFloat, Field(ge=0.0, le=1e-3)] = 1e-5
+    """Squared residual at which the contact solver stops: quicker than the 1e-7 of the
+    heat experiment, and no different to the eye."""
+
+
+class SimulationForm(Part):
+    """What is wrong with this robot, and how it heats up."""
+
+    misalignment_deg: dict[Name, FiniteFloat] = Field(default_factory=dict)
+    """Joint to calibration error in degrees: true angle minus measured angle."""
+    start_degc: dict[Name, Celsius] = Field(default_factory=dict)
+    """Joint to temperature of its motor at the start, in °C."""
+    other_start_degc: Celsius = 30.0
+    """Of all other motors, in °C."""
+    protection: Literal["none", "nao", "document"] = "none"
+    """What a temperature does to the stiffness."""
+    heating: Literal["one-node", "two-node"] = "one-node"
+    """Heating model."""
+    ambient_degc: Annotated[FiniteFloat, Field(ge=-40.0, le=80.0)] | None = None
+    """Of the air, in °C; absent: the motors' own."""
+    gear_friction: Annotated[FiniteFloat, Field(ge=0.0, le=MOST_FRICTION)] = 1.0
+    """Factor on every joint's gear friction."""
+
+
+class ReservationsForm(Part):
+    """How the ledger settles conflicts."""
+
+    preemption: Literal["off", "by_priority"] = "off"
+    """Whether a strictly higher priority takes what a holder keeps."""
+    retry_s: PositiveSeconds = 0.5
+    """Period at which holders are told again of those who wait, in s."""
+    overtake_s: Seconds = 5.0
+    """How long a waiting request may be passed by equals, in s."""
+
+
+class TransmitterForm(Part):
+    """How outputs are put on buses."""
+
+    buses: Annotated[dict[Name, Bus], Field(min_length=1)] = Field(
+        default_factory=lambda: {"main": list(UNITS)}
+    )
+    """Bus to the units that it serves; each unit has one bus."""
+    mode: Literal["watching", "elected"] = "watching"
+    """Whether each bus watches the points, or one elected unit tests them."""
+    enable: Literal["expected", "at end", "early"] = "expected"
+    """When synchronous outputs are asked for during an initial motion: so that they
+    arrive at its end; only at its end; or earlier than expected, by `early_s`."""
+    early_s: Seconds | None = None
+    """With `enable: early`, in s."""
+    ttl_s: PositiveSeconds = 10.0
+    """A group that is not complete by then is deleted, in s."""
+    conversion_s: dict[UnitName, Seconds] = Field(default_factory=dict)
+    """Unit to what its converter takes, in s: known beforehand."""
+    late_s: dict[UnitName, Seconds] = Field(default_factory=dict)
+    """Unit to what its converter takes beyond that, in s: nobody expects it."""
+
+    @model_validator(mode="after")
+    def _early_has_a_time(self) -> "TransmitterForm":
+        if (self.enable == "early") != (self.early_s is not None):
+            raise ValueError("early_s goes with enable: early, and only with it")
+        return self
+
+
+class ScenarioFile(LibraryForm):
+    """A scripted scenario: who wants what, what happens, what is expected.
+
+    Motions, lights, sounds, commands and transitions are those of the robot and these.
+    """
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    name: Name
+    """Short, for lists."""
+    about: Prose
+    """What it shows, in a sentence or two."""
+    robot: Name = "nao"
+    """`nao`, or the folder of another robot, seen from this file."""
+    body: Name | None = None
+    """Body of the robot, such as H25; absent: with all parts."""
+    posture: Name = "Stand"
+    """Stored posture in which it begins, at rest."""
+    duration_s: Annotated[PositiveSeconds, Strict()]
+    """Simulated time in s."""
+    seed: Annotated[int, Strict(), Field(ge=0)] = 0
+    """Of all noise and chance."""
+    controller: Name = "fixed"
+    """Stiffness controller, as `nao-testbed heat --controllers` names it."""
+    voice: Name = "syllables"
+    """Who speaks: `syllables`, or `espeak`, whose words people understand."""
+    world: WorldForm = WorldForm()
+    simulation: SimulationForm = SimulationForm()
+    reservations: ReservationsForm = ReservationsForm()
+    transmitter: TransmitterForm = TransmitterForm()
+    behaviours: list[BehaviourForm] = Field(default_factory=list)
+    """In the order of acting."""
+    events: list[AnyEvent] = Field(default_factory=list)
+    expect: list[AnyExpectation] = Field(default_factory=list)
+
+
+def scenario_schema() -> dict[str, Any]:
+    """Return the schema (draft 2020-12) of what a scenario file may say.
+
+    It knows the keys, the types and the ranges; names, times and what excludes each
+    other are for `nao-testbed scenario check`.
+    """
+    schema = ScenarioFile.model_json_schema(by_alias=True)
+    return {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        **schema,
+        "title": "nao-testbed scenario",
+    }
+
+
+BUILT_IN_ROBOT = "nao"
+
+
+def read_robot(form: ScenarioFile, file: Path, notes: Notes) -> Robot | None:
+    """Return the robot with the body that it begins with; None where there is none."""
+    folder = (
+        default_robot_folder()
+        if form.robot == BUILT_IN_ROBOT
+        else file.parent / form.robot
+    )
+    robot = notes.attempt(("robot",), load_robot, folder)
+    if robot is None or form.body is None:
+        return robot
+    return notes.attempt(("body",), robot.with_body, form.body) or robot
+
+
+def read_simulation(form: ScenarioFile, robot: Robot, notes: Notes) -> SimulationCfg:
+    """Return the simulated robot; what is wrong is noted and left at its default."""
+    given = form.simulation
+    for joint, degrees in given.misalignment_deg.items():
+        place = ("simulation", "misalignment_deg", joint)
+        notes.attempt(place, misalignment_of, robot, {joint: degrees})
+    for joint, degc in given.start_degc.items():
+        place = ("simulation", "start_degc", joint)
+        notes.attempt(place, start_temperatures, robot, {joint: degc}, 30.0)
+    return SimulationCfg(
+        world=read_world(form, notes) or WorldCfg(),
+        servo=ServoCfg(friction_scale=given.gear_friction),
+        heating=HeatingCfg(model=given.heating, ambient_degc=given.ambient_degc),
+        protection=given.protection,
+        misalignment_deg=given.misalignment_deg,
+        start_degc=given.start_degc,
+        other_start_degc=given.other_start_degc,
+        seed=form.seed,
+    )
+
+
+def read_world(form: ScenarioFile, notes: Notes) -> WorldCfg | None:
+    """Return the ground, and gravity."""
+    given = form.world
+    return notes.attempt(
+        ("world",),
+        WorldCfg,
+        friction=given.friction,
+        slope_deg=given.slope_deg,
+        gravity=given.gravity,
+        solver_residual=given.solver_residual,
+    )
+
+
+def read_ledger(form: ScenarioFile) -> LedgerCfg:
+    """Return the rules of the reservations."""
+    given = form.reservations
+    return LedgerCfg(
+        preemption=Preemption(given.preemption),
+        retry_s=given.retry_s,
+        overtake_s=given.overtake_s,
+    )
+
+
+def check_reservations(form: ScenarioFile, scene: Lookup) -> None:
+    """Note times of the reservations' rules that are no whole slots."""
+    scene.ticks(("reservations", "retry_s"), form.reservations.retry_s)
+    scene.ticks(("reservations", "overtake_s"), form.reservations.overtake_s)
+
+
+def read_transmitter(form: TransmitterForm, scene: Lookup) -> TransmitterPlan:
+    """Return how outputs are put on buses."""
+    place = ("transmitter", "buses")
+    served = [Unit(unit) for units in form.buses.values() for unit in units]
+    for unit in Unit:
+        if served.count(unit) != 1:
+            scene.notes.add(
+                place,
+                f"unit {unit.value!r} is on {served.count(unit)} buses; put each of "
+                f"{', '.join(Unit)} on exactly one.",
+            )
+    early = form.early_s
+    scene.ticks(("transmitter", "ttl_s"), form.ttl_s)
+    for key, times in (("conversion_s", form.conversion_s), ("late_s", form.late_s)):
+        for name, seconds in times.items():
+            scene.ticks(("transmitter", key, name), seconds, f"{key} of {name}")
+    return TransmitterPlan(
+        buses={bus: tuple(map(Unit, units)) for bus, units in form.buses.items()},
+        mode=form.mode,
+        enable=form.enable,
+        early_ticks=None
+        if early is None
+        else scene.ticks(("transmitter", "early_s"), early),
+        time_to_live_s=form.ttl_s,
+        conversion_s={Unit(unit): s for unit, s in form.conversion_s.items()},
+        late_s={Unit(unit): s for unit, s in form.late_s.items()},
+    )

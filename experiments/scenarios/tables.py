@@ -1,0 +1,202 @@
+"""Tables of scenarios: verdicts for terminal and page, highest temperatures, schemas.
+
+An expectation is a row: its line in the file, its verdict, what was seen. What schemas
+there are: a name, what it does, its parameters. Pure functions of results; nothing is
+printed here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from controllers.schemas.info import SchemaInfo
+from controllers.schemas.registry import schema_class, schema_names
+from experiments.common.drawing.page import (
+    NOTHING,
+    Column,
+    DataTable,
+    Row,
+    duration,
+    number,
+)
+from experiments.common.drawing.plain_table import plain_table
+from experiments.scenarios.playing.result import ScenarioResult
+from models import BadInput
+
+MOST_FAILURES = 10
+"""Things that went wrong that are printed; the JSON has them all."""
+HOLDS, BROKEN = Text("holds", style="green"), Text("BROKEN", style="bold red")
+
+
+def verdict_table(result: ScenarioResult) -> Group:
+    """Return the verdicts and, below them, the run in a line or two."""
+    title = f"\n{result.name}, {result.controller}, seed {result.seed}"
+    table = plain_table(title)
+    table.add_column("line", justify="right")
+    # What is of no line is expected of every scenario.
+    table.add_column("expectation", overflow="fold", ratio=3)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("seen", overflow="fold", ratio=2)
+    for verdict in result.verdicts:
+        table.add_row(
+            str(verdict.line) if verdict.line else "",
+            Text(verdict.expectation),
+            HOLDS if verdict.holds else BROKEN,
+            Text(verdict.seen),
+        )
+    lines = map(Text, _run_lines(result))
+    return Group(table, *lines) if result.verdicts else Group(*lines)
+
+
+def results_table(results: Sequence[ScenarioResult]) -> Table:
+    """Return several scenarios, a row each."""
+    table = plain_table("\nScenarios")
+    table.add_column("scenario", overflow="fold")
+    table.add_column("controller", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("seen", overflow="fold")
+    table.add_column("simulated", justify="right", no_wrap=True)
+    for result in results:
+        failed = "" if result.failure is None else f"; failed: {result.failure}"
+        table.add_row(
+            Text(result.name),
+            Text(result.controller),
+            HOLDS if result.all_hold else BROKEN,
+            Text(result.verdicts_in_words + failed),
+            f"{result.sim_s:g} s",
+        )
+    return table
+
+
+def _run_lines(result: ScenarioResult) -> list[str]:
+    speed = result.sim_s / result.wall_s if result.wall_s > 0.0 else 0.0
+    lines = [
+        "",
+        f"{result.verdicts_in_words}; {result.sim_s:g} s "
+        f"simulated in {result.wall_s:.1f} s ({speed:.1f} × real time); "
+        f"{result.n_events} events, trace {result.trace_hash[:12]}",
+    ]
+    lines += [f"{m.time_s:8.2f} s  {m.what}" for m in result.mishaps[:MOST_FAILURES]]
+    more = len(result.mishaps) - MOST_FAILURES
+    if more > 0:
+        lines.append(f"            and {more} more; the JSON has them")
+    if result.max_degc:
+        joint, degc = max(result.max_degc.items(), key=lambda item: item[1])
+        lines.append(f"hottest: {joint} with {degc:.1f} °C")
+    if result.fell:
+        lines.append("the robot fell")
+    lines += [f"{path} never acted: {why}" for path, why in result.never_acted.items()]
+    if result.failure is not None:
+        lines.append(result.failure_in_words)
+    return lines
+
+
+def schema_table() -> Table:
+    """Return the schemas of this installation; one that cannot be loaded says why."""
+    table = plain_table("")
+    table.add_column("schema", no_wrap=True)
+    table.add_column("does", overflow="fold", ratio=1)
+    table.add_column("with", overflow="fold", ratio=1)
+    for name in schema_names():
+        try:
+            info = schema_class(name).info
+        except BadInput as error:
+            table.add_row(name, Text(str(error)), "")
+            continue
+        table.add_row(name, Text(info.about), Text(_parameters(info)))
+    return table
+
+
+def _parameters(info: SchemaInfo) -> str:
+    made = info.parameters()
+    shown = (f"{one.name}: {_flow(getattr(made, one.name))}" for one in fields(made))
+    return ", ".join(shown)
+
+
+def _flow(value: object) -> str:
+    """Return a default as a file would write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_flow, value))}]"
+    return '""' if value == "" else str(value)
+
+
+MOST_JOINTS = 10
+"""Joints shown, the hottest first."""
+
+
+def scenario_tables(result: Mapping[str, Any]) -> tuple[DataTable, ...]:
+    """Return the tables of what `scenario.json` says."""
+    tables = (_outcome_table(result), _verdict_rows(result), _hottest(result))
+    return tuple(table for table in tables if table.rows)
+
+
+def _outcome_table(result: Mapping[str, Any]) -> DataTable:
+    verdicts = result.get("verdicts") or []
+    held = sum(bool(verdict["holds"]) for verdict in verdicts)
+    values = {
+        "expectations that hold": f"{held} of {len(verdicts)}",
+        "the robot fell": "yes" if result.get("fell") else "no",
+        "failed" if result.get("is_whole") else "ended early": str(
+            result.get("failure") or "no"
+        ),
+        "simulated time": duration(float(result.get("sim_s", 0.0))),
+        "computed in": duration(float(result.get("wall_s", 0.0))),
+        "events": str(result.get("n_events", NOTHING)),
+        **{
+            f"{path} never acted": str(why)
+            for path, why in (result.get("never_acted") or {}).items()
+        },
+        "trace (SHA-256)": str(result.get("trace_hash", NOTHING)),
+    }
+    return DataTable(
+        caption="What came of it",
+        columns=(
+            Column(label="", is_number=False),
+            Column(label="value", is_number=False),
+        ),
+        rows=tuple(Row(cells=cells) for cells in values.items()),
+    )
+
+
+def _verdict_rows(result: Mapping[str, Any]) -> DataTable:
+    rows = [
+        Row(
+            cells=(
+                str(verdict["line"] or NOTHING),
+                str(verdict["expectation"]),
+                "holds" if verdict["holds"] else "BROKEN",
+                str(verdict["seen"]),
+            ),
+            is_sum=not verdict["holds"],
+        )
+        for verdict in result.get("verdicts") or []
+    ]
+    return DataTable(
+        caption="Expectations",
+        columns=(
+            Column(label="line"),
+            Column(label="expectation", is_number=False),
+            Column(label="verdict", is_number=False),
+            Column(label="seen", is_number=False),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _hottest(result: Mapping[str, Any]) -> DataTable:
+    degc: Mapping[str, float] = result.get("max_degc") or {}
+    names = sorted(degc, key=lambda name: -degc[name])[:MOST_JOINTS]
+    return DataTable(
+        caption="Highest temperatures",
+        columns=(Column(label="joint", is_number=False), Column(label="highest, °C")),
+        rows=tuple(Row(cells=(name, number(degc[name]))) for name in names),
+        note="The hottest joints." if len(degc) > len(names) else "",
+    )

@@ -1,0 +1,400 @@
+"""Who had what when, and who waited for it how long: spans of time from a trace.
+
+Holders and waiters of each resource leaf, active states, acting behaviours; streams of
+the transmitter, with what waited for it; every request with its outcome and who stood
+in its way; how much of a run a leaf was somebody's. Pure functions of the events; times
+in s.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from controllers.arbitration.events import (
+    Event,
+    Expired,
+    Failed,
+    Frozen,
+    Granted,
+    Names,
+    Released,
+    Requested,
+    Revoked,
+    StateChanged,
+    Thawed,
+)
+from controllers.arbitration.requests import FULL
+from controllers.arbitration.tokens import TokenId
+from controllers.schemas.states import Kind
+from controllers.schemas.trace import SchemaStarted, SchemaStopped, Woken
+from controllers.sync.transmitter.trace import (
+    GroupStarted,
+    StreamEnded,
+    StreamReceived,
+    StreamStarted,
+)
+from controllers.sync.transmitter.words import EndReason
+from models.library import Unit
+
+
+class SpanKind(Enum):
+    """How a name is drawn."""
+
+    HOLDS = "holds"
+    LENT = "lent"
+    """It holds it; one of its parts has it meanwhile."""
+    WAITS = "waits"
+    FROZEN = "frozen"
+    """The body itself has it: hot, broken, absent."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """Somebody, from one time to another."""
+
+    name: str
+    start_s: float
+    end_s: float
+    kind: SpanKind = SpanKind.HOLDS
+
+
+@dataclass(slots=True)
+class _Open:
+    """Spans that have begun and not ended."""
+
+    tick_s: float
+    done: dict[str, list[Span]]
+    begun: dict[tuple[object, str], tuple[str, int, SpanKind]]
+
+    def begin(
+        self, key: object, rows: Iterable[str], name: str, tick: int, kind: SpanKind
+    ) -> None:
+        for row in rows:
+            self.begun.setdefault((key, row), (name, tick, kind))
+
+    def end(self, key: object, rows: Iterable[str], tick: int) -> None:
+        for row in rows:
+            begun = self.begun.pop((key, row), None)
+            if begun is not None and tick > begun[1]:
+                name, first, kind = begun
+                span = Span(
+                    name=name,
+                    start_s=first * self.tick_s,
+                    end_s=tick * self.tick_s,
+                    kind=kind,
+                )
+                self.done.setdefault(row, []).append(span)
+
+    def change(self, key: object, row: str, tick: int, kind: SpanKind) -> None:
+        begun = self.begun.get((key, row))
+        if begun is not None:
+            self.end(key, (row,), tick)
+            self.begin(key, (row,), begun[0], tick, kind)
+
+    def end_all(self, tick: int) -> dict[str, list[Span]]:
+        for key, row in tuple(self.begun):
+            self.end(key, (row,), tick)
+        return {
+            row: sorted(spans, key=lambda s: (s.start_s, s.name))
+            for row, spans in self.done.items()
+        }
+
+
+def holding_spans(
+    events: Iterable[Event], tick_s: float, end_tick: int
+) -> dict[str, list[Span]]:
+    """Return the spans of each leaf that anybody asked for, or the body took.
+
+    Args:
+        events: the trace.
+        tick_s: length of a tick in s.
+        end_tick: what is held or waited for then ends there.
+    """
+    spans = _Open(tick_s, {}, {})
+    asked: dict[int, Names] = {}
+    around: dict[tuple[TokenId, str], TokenId] = {}
+
+    def end(token: TokenId, leaves: Names, tick: int) -> None:
+        spans.end(token, leaves, tick)
+        for leaf in leaves:
+            outer = around.pop((token, leaf), None)
+            spans.change(outer, leaf, tick, SpanKind.HOLDS)
+
+    for event in events:
+        match event:
+            case Requested(request=number, owner=owner):
+                asked[number] = leaves = tuple(event.shares)
+                key = ("request", number)
+                spans.begin(key, leaves, owner, event.tick, SpanKind.WAITS)
+            case Granted(request=number, owner=owner, token=token, shares=shares):
+                spans.end(("request", number), asked.pop(number, ()), event.tick)
+                spans.begin(token, shares, owner, event.tick, SpanKind.HOLDS)
+                for leaf, outer in event.inside.items():
+                    if shares[leaf] == FULL:  # of a rate the rest is still its own
+                        around[token, leaf] = outer
+                        spans.change(outer, leaf, event.tick, SpanKind.LENT)
+            case Failed(request=number):
+                spans.end(("request", number), asked.pop(number, ()), event.tick)
+            case Released(token=token, leaves=leaves):
+                end(token, leaves, event.tick)
+            case Expired(token=token, leaves=leaves):
+                end(token, leaves, event.tick)
+            case Revoked(token=token, lost=lost, freed=freed):
+                end(token, (*lost, *freed), event.tick)
+            case Frozen(leaves=leaves, by=by, is_total=True):
+                spans.begin(("by", by), leaves, by, event.tick, SpanKind.FROZEN)
+            case Thawed(leaves=leaves, by=by):
+                spans.end(("by", by), leaves, event.tick)
+            case _:
+                pass
+    return spans.end_all(end_tick)
+
+
+def state_spans(
+    events: Iterable[Event], tick_s: float, end_tick: int
+) -> dict[str, list[Span]]:
+    """Return the active states of each set, such as `State`."""
+    spans = _Open(tick_s, {}, {})
+    for event in events:
+        if isinstance(event, StateChanged):
+            spans.end("state", (event.group,), event.tick)
+            if event.active is not None:
+                rows = (event.group,)
+                spans.begin("state", rows, event.active, event.tick, SpanKind.HOLDS)
+    return spans.end_all(end_tick)
+
+
+def acting_spans(
+    events: Iterable[Event], tick_s: float, end_tick: int
+) -> dict[str, list[Span]]:
+    """Return when each actuation schema might act, by its path."""
+    spans = _Open(tick_s, {}, {})
+    perceptive: set[str] = set()
+    for event in events:
+        match event:
+            case Woken(path=path, kind=Kind.PERCEPTIVE):
+                perceptive.add(path)
+            case SchemaStarted(path=path) if path in perceptive:
+                pass
+            case SchemaStarted(path=path):
+                spans.begin("acts", (path,), path, event.tick, SpanKind.HOLDS)
+            case SchemaStopped(path=path):
+                spans.end("acts", (path,), event.tick)
+            case _:
+                pass
+    return spans.end_all(end_tick)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StreamSpan:
+    """One stream, from its receipt to its end."""
+
+    unit: Unit
+    label: str
+    group: str | None
+    received_s: float
+    start_s: float | None
+    """Time of its first item; None: it never started."""
+    end_s: float
+    reason: EndReason | None
+    """None: it was not over at the end."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupStart:
+    """All first items of a group went out."""
+
+    group: str
+    time_s: float
+
+
+def stream_spans(
+    events: Iterable[Event], tick_s: float, end_tick: int
+) -> list[StreamSpan]:
+    """Return all streams that were received, in the order of their receipt.
+
+    Args:
+        events: the trace.
+        tick_s: length of a tick in s.
+        end_tick: what plays or waits then ends there.
+    """
+    received: dict[int, StreamReceived] = {}
+    started: dict[int, int] = {}
+    ended: dict[int, tuple[int, EndReason]] = {}
+    for event in events:
+        match event:
+            case StreamReceived(stream=number, refused=None):
+                received[number] = event
+            case StreamStarted(stream=number):
+                started.setdefault(number, event.tick)
+            case StreamEnded(stream=number, reason=reason):
+                # The slot of its last item is a part of it.
+                last = event.tick + (reason is EndReason.DONE)
+                ended[number] = (last, reason)
+            case _:
+                pass
+    return [
+        StreamSpan(
+            unit=event.unit,
+            label=event.label,
+            group=event.group,
+            received_s=event.tick * tick_s,
+            start_s=started[number] * tick_s if number in started else None,
+            end_s=ended.get(number, (end_tick, None))[0] * tick_s,
+            reason=ended.get(number, (end_tick, None))[1],
+        )
+        for number, event in received.items()
+    ]
+
+
+def group_starts(events: Iterable[Event], tick_s: float) -> list[GroupStart]:
+    """Return when each group started."""
+    return [
+        GroupStart(group=event.group, time_s=event.tick * tick_s)
+        for event in events
+        if isinstance(event, GroupStarted)
+    ]
+
+
+STILL_WAITS = "still waits"
+"""Outcome of a request that the run's end found waiting."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """A request, from asking to its answer."""
+
+    request: int
+    """Its number in the trace."""
+    owner: str
+    leaves: Names
+    """The essential ones that it asked for."""
+    asked_s: float
+    answered_s: float
+    """The run's end, where nobody answered."""
+    outcome: str
+    """`granted`, `denied`, `timed_out`, `cancelled` or `still waits`."""
+    behind: Names
+    """Who had one of the leaves when it was asked, the body itself too; sorted."""
+
+    @property
+    def waited_s(self) -> float:
+        """From asking to the answer."""
+        return self.answered_s - self.asked_s
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafUse:
+    """How much of a run a leaf was somebody's."""
+
+    leaf: str
+    held_s: float
+    """Time in which an owner had it."""
+    wanted_s: float
+    """Time in which somebody waited for it; of two who wait, both count."""
+    share: float
+    """Of the run in which an owner had it: its utilisation, from 0 to 1."""
+
+
+def find_waits(
+    events: Iterable[Event], tick_s: float, end_tick: int
+) -> tuple[Wait, ...]:
+    """Return every request of a trace, in the order of asking.
+
+    Args:
+        events: the trace.
+        tick_s: length of a tick in s.
+        end_tick: who waits then has waited until there.
+    """
+    asked: dict[int, tuple[Requested, Names]] = {}
+    holders: dict[str, str] = {}
+    body: dict[str, str] = {}
+    waits: list[Wait] = []
+
+    def answer(number: int, tick: int, outcome: str) -> None:
+        request, behind = asked.pop(number)
+        waits.append(
+            Wait(
+                request=number,
+                owner=request.owner,
+                leaves=tuple(sorted(request.shares)),
+                asked_s=request.tick * tick_s,
+                answered_s=tick * tick_s,
+                outcome=outcome,
+                behind=behind,
+            )
+        )
+
+    for event in events:
+        match event:
+            case Requested(request=number, owner=owner, shares=shares):
+                had = {
+                    who[leaf]
+                    for who in (holders, body)
+                    for leaf in shares
+                    if leaf in who
+                }
+                asked[number] = (event, tuple(sorted(had - {owner})))
+            case Granted(request=number, owner=owner, shares=shares):
+                holders.update(dict.fromkeys(shares, owner))
+                if number in asked:
+                    answer(number, event.tick, "granted")
+            case Failed(request=number, kind=kind) if number in asked:
+                answer(number, event.tick, str(kind))
+            case (
+                Released(owner=owner, leaves=leaves)
+                | Expired(owner=owner, leaves=leaves)
+            ):
+                _let_go(holders, owner, leaves)
+            case Revoked(owner=owner, lost=lost, freed=freed):
+                _let_go(holders, owner, (*lost, *freed))
+            case Frozen(leaves=leaves, by=by, is_total=True):
+                body.update(dict.fromkeys(leaves, by))
+            case Thawed(leaves=leaves, by=by):
+                _let_go(body, by, leaves)
+            case _:
+                pass
+    for number in tuple(asked):
+        answer(number, end_tick, STILL_WAITS)
+    return tuple(sorted(waits, key=lambda wait: wait.request))
+
+
+def leaf_uses(
+    events: Iterable[Event],
+    tick_s: float,
+    end_tick: int,
+    owners: Sequence[str] | None = None,
+) -> tuple[LeafUse, ...]:
+    """Return the use of each leaf that anybody had or wanted, the busiest first.
+
+    Args:
+        events: the trace.
+        tick_s: length of a tick in s.
+        end_tick: of the run; not 0.
+        owners: who counts; None: all.
+    """
+    uses = []
+    for leaf, spans in holding_spans(events, tick_s, end_tick).items():
+        mine = [s for s in spans if owners is None or s.name in owners]
+        held = _covered(s for s in mine if s.kind in {SpanKind.HOLDS, SpanKind.LENT})
+        wanted = sum(s.end_s - s.start_s for s in mine if s.kind is SpanKind.WAITS)
+        if held > 0.0 or wanted > 0.0:
+            share = held / (end_tick * tick_s)
+            uses.append(LeafUse(leaf=leaf, held_s=held, wanted_s=wanted, share=share))
+    return tuple(sorted(uses, key=lambda use: (-use.held_s, -use.wanted_s, use.leaf)))
+
+
+def _covered(spans: Iterable[Span]) -> float:
+    """Return the time that at least one span covers."""
+    total, until = 0.0, -1.0
+    for span in sorted(spans, key=lambda s: s.start_s):
+        begin = max(span.start_s, until)
+        total += max(0.0, span.end_s - begin)
+        until = max(until, span.end_s)
+    return total
+
+
+def _let_go(holders: dict[str, str], owner: str, leaves: Iterable[str]) -> None:
+    for leaf in leaves:
+        if holders.get(leaf) == owner:
+            del holders[leaf]

@@ -1,0 +1,283 @@
+"""What a scenario file may say: what a robot knows by heart, and the words of the form.
+
+    words = scenario_words(load_robot())   # kind to its entries, as JSON can hold them
+    for table in word_tables(words, ["motions", "policies"]): ...
+
+Nothing is said twice: names and numbers come from the robot and the registries, the
+sentences from the docstrings of the classes that a file's words stand for.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
+from itertools import pairwise
+from textwrap import dedent
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from controllers.arbitration.policies import policy_classes
+from controllers.schemas.registry import schema_class, schema_names
+from experiments.common.drawing.plain_table import plain_table
+from experiments.scenarios.vocabulary.conditions import CONDITIONS, LASTING
+from experiments.scenarios.vocabulary.events import ACTIONS
+from experiments.scenarios.vocabulary.expectations import EXPECTATIONS
+from models import BadInput, Robot, UnknownName
+
+Words = Mapping[str, list[dict[str, Any]]]
+
+
+def scenario_words(robot: Robot) -> Words:
+    """Return every kind of word, and the entries of each.
+
+    Raises:
+        FileErrors: the library of the robot is wrong.
+    """
+    library = robot.library
+    return {
+        "motions": [
+            {
+                "name": name,
+                "from": one.start,
+                "to": one.end,
+                "length_s": one.length_s,
+                "stops_s": list(one.stops_s),
+                "joints": list(one.joints),
+            }
+            for name, one in library.motions.items()
+        ],
+        "lights": [
+            {"name": name, "length_s": one.length_s, "leds": list(one.leds)}
+            for name, one in library.lights.items()
+        ],
+        "sounds": [
+            {
+                "name": name,
+                "text": one.text,
+                "tone_hz": one.tone_hz,
+                "length_s": one.length_s,
+            }
+            for name, one in library.sounds.items()
+        ],
+        "commands": [
+            {
+                "name": name,
+                **({} if one.to is None else {"to": one.to}),
+                **{unit.value: output for unit, output in one.outputs.items()},
+                "points": {unit.value: n for unit, n in one.points.items()},
+                "preset": one.preset if one.points else None,
+            }
+            for name, one in library.orders.items()
+        ],
+        "postures": [
+            {"name": name, "state": one.state, "effectors": list(one.effectors)}
+            for name, one in robot.postures.items()
+        ],
+        "schemas": schema_words(),
+        "policies": [
+            {"name": name, "about": _about(kind), "settings": _settings(kind)}
+            for name, kind in policy_classes().items()
+        ],
+        "conditions": [
+            {"name": key, "about": _about(form), "lasts": key in LASTING}
+            for key, form in CONDITIONS.items()
+        ],
+        "events": [
+            {"name": key, "about": _about(form)} for key, form in ACTIONS.items()
+        ],
+        "expectations": [
+            {"name": key, "about": _about(form)} for key, form in EXPECTATIONS.items()
+        ],
+    }
+
+
+def schema_words() -> list[dict[str, Any]]:
+    """Return the schemas of this installation; one that cannot be loaded says why."""
+    return [_schema(name) for name in schema_names()]
+
+
+def check_kinds(kinds: Iterable[str]) -> None:
+    """Refuse a kind of word that there is not.
+
+    Raises:
+        UnknownName: one of them.
+    """
+    for kind in kinds:
+        if kind not in _COLUMNS:
+            raise UnknownName("Kind", kind, _COLUMNS, "the words of a scenario")
+
+
+def word_tables(words: Words, kinds: Iterable[str] = ()) -> Iterator[Table]:
+    """Yield a table a kind; no kinds are all of them."""
+    for kind in kinds or words:
+        table = plain_table(f"\n{kind.capitalize()}")
+        table.add_column("name", overflow="fold")
+        columns = _COLUMNS[kind]
+        for head in columns:
+            table.add_column(head, overflow="fold")
+        for entry in words[kind]:
+            cells = (Text(show(entry)) for show in columns.values())
+            table.add_row(Text(entry["name"]), *cells)
+        yield table
+
+
+# -- what is said of one --------------------------------------------------------------
+
+
+def _schema(name: str) -> dict[str, Any]:
+    try:
+        schema = schema_class(name)
+    except BadInput as error:  # of a package that cannot be loaded
+        return {"name": name, "about": str(error), "parameters": [], "outputs": []}
+    info = schema.info
+    made, abouts = info.parameters(), _field_abouts(info.parameters)
+    return {
+        "name": name,
+        "kind": schema.kind,
+        "about": info.about,
+        "period_s": info.period_s,
+        "parameters": [
+            {
+                "name": one.name,
+                "default": _plain(getattr(made, one.name)),
+                "about": abouts.get(one.name, ""),
+            }
+            for one in fields(made)
+        ],
+        "outputs": [
+            {"name": one.name, "unit": one.unit, "about": one.about}
+            for one in info.outputs
+        ],
+    }
+
+
+def _about(kind: type) -> str:
+    """Return the first line of a docstring."""
+    return (inspect.getdoc(kind) or "").partition("\n")[0]
+
+
+def _settings(kind: type) -> dict[str, Any]:
+    """Return the settings of a policy that a file can give, with their defaults."""
+    parameters = inspect.signature(kind).parameters.values()
+    return {one.name: one.default for one in parameters if not callable(one.default)}
+
+
+def _field_abouts(kind: type) -> dict[str, str]:
+    """Return what stands below each field of a class, where its source is at hand."""
+    found: dict[str, str] = {}
+    for one in reversed(kind.__mro__[:-1]):
+        try:
+            body = ast.parse(dedent(inspect.getsource(one))).body[0]
+        except (OSError, SyntaxError):  # made on the spot
+            continue
+        for field, below in pairwise(
+            body.body if isinstance(body, ast.ClassDef) else ()
+        ):
+            match field, below:
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name)),
+                    ast.Expr(value=ast.Constant(value=str(text))),
+                ):
+                    found[name] = " ".join(text.split())
+    return found
+
+
+def _plain(value: object) -> Any:
+    """Return a default as JSON can hold it; what has no end has none."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None
+    is_plain = value is None or isinstance(value, bool | int | float | str)
+    return value if is_plain else str(value)
+
+
+# -- how it is shown ------------------------------------------------------------------
+
+
+def _flow(value: object) -> str:
+    """Return a value as a file would write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_flow, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{k}: {_flow(v)}' for k, v in value.items())}}}"
+    if value is None:
+        return "null"
+    return '""' if value == "" else str(value)
+
+
+def _way(entry: Mapping[str, Any]) -> str:
+    start, end = entry["from"] or "anywhere", entry["to"] or "anywhere"
+    return f"{start} to {end}"
+
+
+def _sound(entry: Mapping[str, Any]) -> str:
+    if entry["text"] is not None:
+        return f'"{entry["text"]}"'
+    return f"{entry['tone_hz']:g} Hz, {entry['length_s']:g} s"
+
+
+def _outputs(entry: Mapping[str, Any]) -> str:
+    points = entry["points"]
+    return ", ".join(
+        f"{key} {entry[key]}"
+        + (f" ({points['motion' if key == 'to' else key]})" if points else "")
+        for key in ("motion", "to", "light", "sound")
+        if key in entry
+    )
+
+
+def _parameters(entry: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{one['name']}: {_flow(one['default'])}" for one in entry["parameters"]
+    )
+
+
+def _listed(key: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda entry: ", ".join(map(_flow, entry[key]))
+
+
+def _length(entry: Mapping[str, Any]) -> str:
+    return f"{entry['length_s']:g} s"
+
+
+def _said(entry: Mapping[str, Any]) -> str:
+    return str(entry["about"])
+
+
+_COLUMNS: Mapping[str, Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    "motions": {"way": _way, "takes": _length, "may rest at, s": _listed("stops_s")},
+    "lights": {"takes": _length, "LEDs": _listed("leds")},
+    "sounds": {"sounds": _sound},
+    "commands": {"outputs (points)": _outputs},
+    "postures": {
+        "state": lambda one: one["state"] or "",
+        "rests on": _listed("effectors"),
+    },
+    "schemas": {
+        "does": _said,
+        "with": _parameters,
+        "outputs": lambda one: ", ".join(o["name"] for o in one["outputs"]),
+    },
+    "policies": {
+        "does": _said,
+        "with": lambda one: ", ".join(
+            f"{k}: {_flow(v)}" for k, v in one["settings"].items()
+        ),
+    },
+    "conditions": {
+        "claims": _said,
+        "": lambda one: "lasts" if one["lasts"] else "happens",
+    },
+    "events": {"do": _said},
+    "expectations": {"claim": _said},
+}
+"""Kind to its columns behind the name: head, and what stands below it of an entry."""

@@ -1,0 +1,275 @@
+"""Look up what the parts of a scenario file may name, and turn times into slots.
+
+Joints, resources, states, behaviours, owners and groups: an unknown name is noted with
+the place in the file and the nearest known one. Parameters of a schema are tested
+together, since some values belong together; of those that are refused the wrong one is
+found.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.registry import make_controller
+from controllers.schemas.info import SchemaInfo
+from controllers.schemas.parameters import make_parameters
+from controllers.schemas.registry import SchemaClass
+from experiments.common.yaml_forms import Notes
+from models import BadInput, Robot, UnknownName
+from models.files.yaml_forms import Place
+from models.resources import ResourceKind
+
+ATOL_TICKS = 1e-6
+"""Rounding of a time that is written as a decimal number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Role:
+    """What is known of a behaviour of the file."""
+
+    path: str
+    is_owner: bool
+    """Whether it needs any resource."""
+    leaves: frozenset[str]
+    """All that it may hold."""
+    needed: frozenset[str]
+    """Without which it does not act."""
+    first_tick: int | None
+    """Slot before which nothing wakes it, or the one above it; None: nothing ever."""
+    is_top: bool
+    schema: SchemaClass | None = None
+    """None: it is not known, or is woken by another behaviour itself."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """As the file gives them."""
+
+
+@dataclass(kw_only=True)
+class Lookup:
+    """The robot, the clock, and the names of the file."""
+
+    robot: Robot
+    """With the library of the file, once that is read."""
+    tree: ResourceTree
+    tick_s: float
+    duration_ticks: int
+    notes: Notes
+    line_of: Callable[[Place], int]
+    """Place to line of the file."""
+    roles: dict[str, Role] = field(default_factory=dict)
+    """By path."""
+    paths: dict[str, str] = field(default_factory=dict)
+    """Name to path; a path leads to itself."""
+    doubtful: frozenset[str] = frozenset()
+    """Names of behaviours and events that were left out as wrong."""
+    virtual: frozenset[str] = frozenset()
+    """Owners that are no behaviours, such as `hotEngine`."""
+    events: Mapping[str, float | None] = field(default_factory=dict)
+    """Name to time in s; None of one on a condition."""
+    is_library_right: bool = True
+    """Whether the robot's library holds all that the file brings."""
+    groups: frozenset[str] = frozenset()
+    """Ids that synchronous groups may get."""
+    spoken: frozenset[str] = frozenset()
+    """Texts that behaviours or events may say; there may be others."""
+    start_degc: Mapping[str, float] = field(default_factory=dict)
+    """Joint to temperature of its motor at the start."""
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time in s."""
+        return self.duration_ticks * self.tick_s
+
+    def ticks(self, place: Place, seconds: float, what: str = "") -> int:
+        """Return a time in slots; note it if it is no whole number of them.
+
+        Args:
+            place: of the time in the file.
+            seconds: the time in s.
+            what: name of it; empty takes the last word of its place.
+        """
+        exact = seconds / self.tick_s
+        ticks = round(exact)
+        if abs(exact - ticks) > ATOL_TICKS:
+            low = int(exact) * self.tick_s
+            name = what or place[-1]
+            self.notes.add(
+                place,
+                f"{name} is {seconds:g} s, {exact:g} slots; times are whole slots "
+                f"of {self.tick_s:g} s: give {low:.2f} or {low + self.tick_s:.2f}.",
+            )
+        return ticks
+
+    def moment(self, place: Place, seconds: float) -> int:
+        """Return a time in slots; note it if the scenario is over by then."""
+        ticks = self.ticks(place, seconds)
+        if ticks >= self.duration_ticks:
+            self.notes.add(
+                place,
+                f"{place[-1]} is {seconds:g} s, but the scenario ends at "
+                f"{self.duration_s:g} s; its last slot begins at "
+                f"{self.duration_s - self.tick_s:g} s. Give an earlier time, or a "
+                "longer duration_s.",
+            )
+        return ticks
+
+    def behaviour(self, place: Place, name: str) -> Role | None:
+        """Return a behaviour by its name or path; note it if there is none.
+
+        One that a behaviour of the file wakes by itself, such as `dance/wave`, is named
+        by its path.
+        """
+        path = self.paths.get(name)
+        if path is not None:
+            return self.roles[path]
+        role = self._woken_by_itself(name)
+        if role is None and name.partition("/")[0] not in self.doubtful:
+            known = list(dict.fromkeys((*self.paths, *self.roles)))
+            unknown = UnknownName("Behaviour", name, known, "this scenario")
+            self.notes.add(place, str(unknown))
+        return role
+
+    def _woken_by_itself(self, name: str) -> Role | None:
+        """Return whom a behaviour without children in the file may wake."""
+        above, _, below = name.rpartition("/")
+        rest = [below]
+        while above and above not in self.paths:
+            above, _, below = above.rpartition("/")
+            rest.insert(0, below)
+        if not above:
+            return None
+        parent = self.roles[self.paths[above]]
+        if any(path.startswith(f"{parent.path}/") for path in self.roles):
+            return None
+        return Role(
+            path="/".join((parent.path, *rest)),
+            is_owner=True,
+            leaves=frozenset(self.tree.all_leaves),
+            needed=frozenset(),
+            first_tick=parent.first_tick,
+            is_top=False,
+        )
+
+    def owner(self, place: Place, name: str) -> Role | None:
+        """Return a behaviour that is an owner; note it if it is none."""
+        role = self.behaviour(place, name)
+        if role is not None and not role.is_owner:
+            self.notes.add(
+                place,
+                f"behaviour {name!r} needs no resource, so it is no owner: it asks for "
+                "nothing and holds nothing. Give it needs, or name another one.",
+            )
+            return None
+        return role
+
+    def joint(self, place: Place, name: str) -> bool:
+        """Tell whether the robot has a joint; note it if not."""
+        where = f"robot {self.robot.name!r}"
+        return self.notes.is_known(place, "Joint", name, self.robot.joint_names, where)
+
+    def joints(self, place: Place, name: str) -> tuple[str, ...]:
+        """Return the joints of a joint or a group; note it if there is none."""
+        robot = self.robot
+        if name in robot.groups:
+            return tuple(robot.groups[name])
+        known = (*robot.joint_names, *robot.groups)
+        is_known = self.notes.is_known(
+            place, "Joint", name, known, f"robot {robot.name!r}"
+        )
+        return (name,) if is_known else ()
+
+    def resource(self, place: Place, name: str) -> bool:
+        """Tell whether there is such a resource; note it if not."""
+        where = f"the resources of {self.robot.name!r}"
+        return self.notes.is_known(place, "Resource", name, self.tree.names, where)
+
+    def state(self, place: Place, name: str) -> bool:
+        """Tell whether there is such a state; note it if not."""
+        states = [
+            leaf
+            for leaf in self.tree.all_leaves
+            if self.tree.node(leaf).kind is ResourceKind.STATE
+        ]
+        where = f"the states of {self.robot.name!r}"
+        return self.notes.is_known(place, "State", name, states, where)
+
+    def group(self, place: Place, name: str) -> None:
+        """Note a group that nothing in this scenario could start."""
+        base, _, number = name.rpartition(" ")
+        if name in self.groups or (number.isdigit() and base in self.groups):
+            return
+        if not self.doubtful:
+            where = "the synchronous commands and behaviours of this scenario"
+            known = [
+                name
+                for name, order in self.robot.library.orders.items()
+                if order.is_synchronous
+            ]
+            self.notes.is_known(place, "Group", name, known, where)
+
+    def leaves(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the leaves of resources that are known."""
+        return frozenset(
+            leaf
+            for name in names
+            if name in self.tree
+            for leaf in self.tree.leaves(name)
+        )
+
+
+def read_parameters(
+    info: SchemaInfo,
+    given: Mapping[str, Any],
+    place: Place,
+    notes: Notes,
+    base: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return the parameters that values make; None where they are refused.
+
+    Some values belong together and are refused alone, so all are tried at once. Of
+    those that are refused, the one is noted without which the rest is right; else each
+    that is refused alone; else all of them.
+
+    Args:
+        info: of the schema.
+        given: name to value.
+        place: of the values in the file.
+        notes: gets what is wrong.
+        base: values that were given before.
+    """
+    before = dict(base or {})
+    problem = _problem(info, {**before, **given})
+    if problem is None:
+        return make_parameters(info, {**before, **given})
+    rest = {
+        name: {other: one for other, one in given.items() if other != name}
+        for name in given
+    }
+    cure = [n for n in given if _problem(info, {**before, **rest[n]}) is None]
+    if len(cure) == 1:
+        notes.add((*place, cure[0]), problem)
+        return None
+    alone = {
+        name: words
+        for name, value in given.items()
+        if (words := _problem(info, {**before, name: value})) is not None
+    }
+    if cure or not alone:
+        notes.add(place, problem)
+        return None
+    for name, words in alone.items():
+        notes.add((*place, name), words)
+    return None
+
+
+def _problem(info: SchemaInfo, values: Mapping[str, Any]) -> str | None:
+    try:
+        make_parameters(info, values)
+    except BadInput as error:
+        return str(error)
+    return None
+
+
+def read_controller(place: tuple[str | int, ...], spec: str, notes: Notes) -> None:
+    """Note a stiffness controller that cannot be made."""
+    notes.attempt(place, make_controller, spec)

@@ -1,0 +1,9 @@
+from .client import Client as Client
+from .client import ServerRestarted as ServerRestarted
+from .link import NotRegistered as NotRegistered
+from .link import Refused as Refused
+from .link import ServerLink as ServerLink
+from .link import ServerUnreachable as ServerUnreachable
+from .server import ReservationServer as ReservationServer
+from .server import ServerCfg as ServerCfg
+from .shared_ledger import SharedLedger as SharedLedger

@@ -1,0 +1,233 @@
+"""Code of others, run in threads of its own, under no lock.
+
+What raises is handed to whoever knows whose it is; what never returns keeps one thread
+busy and nobody waiting. The calls of one function come one after another, in order
+(`ForeignCalls`).
+
+The ledger asks a policy and needs its answer at once. A user's code may take long, wait
+for a lock, or never return. So the ledger is told KEEP while the code runs, and asked
+to demand again when it has come back, or when a callback's limit is over: then the
+holder gives way whatever its function does (`PolicyCalls`). The manager's own policies
+only state what they were made with, and answer by themselves.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from controllers.arbitration.manager.negotiation import words_of
+from controllers.arbitration.policies import (
+    KEEP,
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    ConflictPolicy,
+    Demand,
+    Lock,
+    PauseOnDemand,
+    StopOnDemand,
+)
+from controllers.arbitration.tokens import TokenId
+
+Function = Callable[..., object]
+Failed = Callable[[Function, tuple[object, ...], BaseException], None]
+"""Called with a function, its arguments, and what it raised at them."""
+
+MOST = 32
+"""Threads at most: so many functions may hang before others have to wait."""
+LAST_CALLS_S = 1.0
+"""Time that `close` leaves to what was to be told before, in s."""
+
+
+class ForeignCalls:
+    """Calls functions of others, as many at a time as there are."""
+
+    def __init__(self, failed: Failed) -> None:
+        """Begin without threads; they come as they are needed.
+
+        Args:
+            failed: told what a function raised; raises nothing itself.
+        """
+        self._failed = failed
+        self._changed = threading.Condition()
+        self._pending: dict[int, deque[tuple[object, ...]]] = {}
+        """Id of a function that is called, or will be, to the arguments of its next."""
+        self._ready: deque[Function] = deque()
+        self._threads: set[threading.Thread] = set()
+        self._n_idle = 0
+        self._is_closed = False
+
+    def call(self, function: Function, *args: object) -> None:
+        """Call a function soon, after its earlier calls."""
+        with self._changed:
+            self._add(function, args)
+
+    def signal(self, function: Function) -> None:
+        """Call a function soon; signals that it has not got yet are one."""
+        with self._changed:
+            if not self._pending.get(id(function)):
+                self._add(function, ())
+
+    def close(self) -> None:
+        """Wait a little for what was to be called before, then end the threads."""
+        with self._changed:
+            if threading.current_thread() not in self._threads:
+                self._changed.wait_for(lambda: not self._pending, LAST_CALLS_S)
+            self._is_closed = True
+            self._changed.notify_all()
+
+    def _add(self, function: Function, args: tuple[object, ...]) -> None:
+        if self._is_closed:
+            return
+        pending = self._pending.get(id(function))
+        if pending is not None:
+            pending.append(args)
+            return
+        self._pending[id(function)] = deque([args])
+        self._ready.append(function)
+        if len(self._ready) > self._n_idle and len(self._threads) < MOST:
+            thread = threading.Thread(target=self._work, name="outside", daemon=True)
+            self._threads.add(thread)
+            thread.start()
+        self._changed.notify_all()
+
+    def _work(self) -> None:
+        while (function := self._next()) is not None:
+            while (args := self._arguments(function)) is not None:
+                try:
+                    function(*args)
+                except BaseException as fault:  # noqa: BLE001  others' code
+                    self._failed(function, args, fault)
+
+    def _next(self) -> Function | None:
+        """Return a function with calls to make; None at the end."""
+        with self._changed:
+            self._n_idle += 1
+            self._changed.wait_for(lambda: self._ready or self._is_closed)
+            self._n_idle -= 1
+            return self._ready.popleft() if self._ready else None
+
+    def _arguments(self, function: Function) -> tuple[object, ...] | None:
+        """Return those of its next call, None if there is none for now."""
+        with self._changed:
+            pending = self._pending[id(function)]
+            if pending:
+                return pending.popleft()
+            del self._pending[id(function)]
+            self._changed.notify_all()
+            return None
+
+
+_OWN = frozenset({Lock, StopOnDemand, PauseOnDemand})
+"""Classes, not their children, whose answers call nobody."""
+_NOW = Answer(kind=AnswerKind.YIELD)
+
+
+class _Call:
+    """A function at work for one demand."""
+
+    def __init__(self, demand: Demand, began_s: float) -> None:
+        """Note who asked, and when."""
+        self.demand = demand
+        self.began_s = began_s
+        self.is_done = False
+        self.answer: object = None
+        self.error: Exception | None = None
+
+    def is_for(self, demand: Demand) -> bool:
+        """Whether a later demand is the same asker's for the same request."""
+        mine = self.demand
+        return (mine.request, mine.asker) == (demand.request, demand.asker)
+
+
+class PolicyCalls:
+    """Asks policies, one at a time for each token, and remembers what they said."""
+
+    def __init__(
+        self, clock: Callable[[], float], demand_again: Callable[[int], None]
+    ) -> None:
+        """Begin with none at work.
+
+        Args:
+            clock: seconds.
+            demand_again: lets the ledger repeat the demand of a request.
+        """
+        self._clock = clock
+        self._demand_again = demand_again
+        self._lock = threading.Lock()
+        self._calls: dict[TokenId, _Call] = {}
+
+    def answer(self, policy: ConflictPolicy, demand: Demand) -> object:
+        """Answer a demand at once.
+
+        What the policy raised is raised here, so that the ledger's trace shows it.
+        """
+        if type(policy) in _OWN:
+            return policy.answer(demand)
+        limit_s = policy.limit_s if isinstance(policy, CallbackOnDemand) else None
+        with self._lock:
+            call = self._calls.get(demand.token)
+            if call is None or (call.is_done and not call.is_for(demand)):
+                self._start(policy, demand, limit_s)
+                return KEEP
+            spent_s = self._clock() - call.began_s
+            if not call.is_done:
+                is_over = limit_s is not None and spent_s >= limit_s
+                return _NOW if is_over else KEEP
+            del self._calls[demand.token]
+        if call.error is not None:
+            raise call.error
+        if call.answer is not None or not isinstance(policy, CallbackOnDemand):
+            return call.answer
+        if limit_s is None:
+            return KEEP
+        return Answer(kind=AnswerKind.YIELD, after_s=max(0.0, limit_s - spent_s))
+
+    def _start(
+        self, policy: ConflictPolicy, demand: Demand, limit_s: float | None
+    ) -> None:
+        call = _Call(demand, self._clock())
+        self._calls[demand.token] = call
+        watch = None
+        if limit_s is not None:
+            wait_s = min(limit_s, threading.TIMEOUT_MAX)
+            watch = threading.Timer(wait_s, self._tell, [demand])
+            watch.daemon = True
+            watch.start()
+        threading.Thread(
+            target=self._run,
+            args=(policy, call, watch),
+            name=f"callback-{demand.holder}",
+            daemon=True,
+        ).start()
+
+    def _run(
+        self, policy: ConflictPolicy, call: _Call, watch: threading.Timer | None
+    ) -> None:
+        try:
+            if isinstance(policy, CallbackOnDemand):
+                call.answer = policy.function(call.demand)
+            else:
+                call.answer = policy.answer(call.demand)
+        except Exception as error:  # noqa: BLE001  # a user's function raises anything
+            call.error = error
+        except BaseException as error:  # noqa: BLE001  it ends nothing but itself
+            call.error = RuntimeError(
+                f"the callback ended its thread: {words_of(error)}"
+            )
+        if watch is not None:
+            watch.cancel()
+        with self._lock:
+            call.is_done = True
+        self._tell(call.demand)
+        with self._lock:  # the asker did not wait for it
+            if call.demand.request is not None:
+                self._drop(call)
+
+    def _drop(self, call: _Call) -> None:
+        if self._calls.get(call.demand.token) is call:
+            del self._calls[call.demand.token]
+
+    def _tell(self, demand: Demand) -> None:
+        if demand.request is not None:
+            self._demand_again(demand.request)

@@ -1,0 +1,537 @@
+"""The way to a reservation server: the shared secret, HTTP calls, the stream of notices.
+
+Server, client and command line speak of the same errors; which one a caller gets says
+what it can do about it. `ServerLink` makes the calls that need no owner. `NoticeReader`
+reads an owner's notices and comes back after a break: the server numbers notices and
+keeps them for a while; the reader says the last one that it has, so that nothing is lost
+in a break that is not too long.
+"""
+
+import json
+import logging
+import queue
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from controllers.arbitration.tokens import Refusal, Token
+from experiments.controller_failed import traceback_of
+from experiments.server.messages import (
+    EPOCH_HEADER,
+    KEEP_ALIVE_S,
+    AuthoriseAnswer,
+    CommandData,
+    DefinitionData,
+    GivenData,
+    InstalledData,
+    NameData,
+    NoticeData,
+    ReleaseData,
+    ResourceData,
+    RulesData,
+    SnapshotData,
+    StartedData,
+    TakenData,
+    printable,
+)
+from models import BadInput, TestbedError
+from models.files import read_text, why
+from models.resources import ResourceKind
+
+SHORTEST = 8
+"""Characters; a shorter one can be tried out."""
+
+
+def check_secret(secret: str) -> None:
+    """Refuse what is too short, or could not be sent.
+
+    Raises:
+        BadInput: so it is; the secret itself is not told.
+    """
+    if len(secret) < SHORTEST:
+        raise BadInput(
+            f"the shared secret has {len(secret)} characters; give at least {SHORTEST}."
+        )
+    check_sendable(secret)
+
+
+def check_sendable(secret: str) -> None:
+    """Refuse what a header cannot carry as it is.
+
+    Raises:
+        BadInput: so it is; the secret itself is not told.
+    """
+    if not secret.isprintable() or secret != secret.strip():
+        raise BadInput(
+            "the shared secret begins or ends with a blank, or has a character that "
+            "cannot be printed, such as the end of a line; give one without."
+        )
+
+
+def read_secret(path: Path) -> str:
+    """Return the first line of a file.
+
+    Raises:
+        BadInput: it cannot be read, or others than its owner may read it.
+    """
+    try:
+        if path.stat().st_mode & 0o077:
+            raise BadInput(
+                f"secret file {path} can be read by others; `chmod 600 {path}` first."
+            )
+        lines = read_text(path).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"secret file {path} cannot be read: {why(error)}.") from error
+    if not lines or not lines[0].strip():
+        raise BadInput(
+            f"secret file {path} is empty; put the secret on its first line."
+        )
+    return lines[0].strip()
+
+
+CALL_S = 5.0
+"""Longest time for one call that need not wait, in s."""
+INSTALL_S = 30.0
+"""Longest time for reading a file, in s."""
+START_S = 3600.0
+"""Longest time for the start of a behaviour: each part of it may wait a minute."""
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class ServerUnreachable(TestbedError):
+    """Nobody answers there, or not in time. Worth a retry."""
+
+
+class Refused(TestbedError):
+    """The server will not do it; nothing has changed there."""
+
+    def __init__(self, status: int, text: str) -> None:
+        """Keep the HTTP status for those who look closer."""
+        self.status = status
+        super().__init__(text)
+
+
+class NotRegistered(Refused):
+    """The server knows this owner no more: it is to register again."""
+
+
+class ServerLink:
+    """Calls to one server that need no owner; safe for threads."""
+
+    def __init__(self, url: str, secret: str | None = None) -> None:
+        """Open no connection yet.
+
+        Args:
+            url: such as http://127.0.0.1:8640.
+            secret: what the server asks of everyone, if it does.
+
+        Raises:
+            BadInput: the address is malformed, or the secret cannot be sent.
+        """
+        self.url = _checked(url)
+        self.epoch: int | None = None
+        """Of the last answer; a server that was restarted has a higher one."""
+        headers = {}
+        if secret is not None:
+            check_sendable(secret)
+            headers[b"Authorization"] = b"Bearer " + secret.encode()
+        self.http = httpx.Client(
+            base_url=self.url,
+            headers=headers,
+            timeout=CALL_S,
+            trust_env=False,  # robots of one network: no proxy
+            verify=self.url.startswith("https:"),  # else it would read certificates
+        )
+
+    def __enter__(self) -> "ServerLink":
+        """Return the link itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.http.close()
+
+    # -- what anybody may do -----------------------------------------------------------
+
+    def snapshot(self) -> SnapshotData:
+        """Return the list of resources with owners and waiters (RM-62)."""
+        return self.read(SnapshotData, self.call("GET", "/resources"))
+
+    def add_resource(
+        self, name: str, parent: str, kind: ResourceKind = ResourceKind.EXCLUSIVE
+    ) -> None:
+        """Add a resource, such as a ball (RM-60)."""
+        data = checked(ResourceData, name=name, parent=parent, kind=kind)
+        self.call("POST", "/resources", data)
+
+    def release(self, token: Token, names: tuple[str, ...] | None = None) -> None:
+        """Give back all of a token, or these names."""
+        data = checked(ReleaseData, token=text_of(token), names=names)
+        self.call("POST", "/release", data)
+
+    def authorise(self, token: Token | None, resource: str) -> Refusal | None:
+        """Ask, as a device, why a command may not pass; None: it may (AR-10)."""
+        text = None if token is None else text_of(token)
+        data = checked(CommandData, token=text, resource=resource)
+        return self.read(AuthoriseAnswer, self.call("POST", "/authorise", data)).reason
+
+    # -- what a station does -----------------------------------------------------------
+
+    def install(self, text: str, name: str) -> InstalledData:
+        """Send a file of rules and behaviours, installed whole or not at all (RM-64).
+
+        Raises:
+            BadInput: all that is wrong in it, a line each.
+        """
+        data = checked(RulesData, name=name, text=text)
+        answer = self.call("POST", "/rules", data, timeout_s=INSTALL_S)
+        return self.read(InstalledData, answer)
+
+    def installed(self) -> InstalledData:
+        """Return what a station sent that is there now."""
+        return self.read(InstalledData, self.call("GET", "/rules"))
+
+    def definition(self, behaviour: str) -> DefinitionData:
+        """Return a behaviour that a station sent, in a scenario's words, to play it."""
+        answer = self.call("GET", f"/behaviours/{quote(behaviour, safe='')}")
+        return self.read(DefinitionData, answer)
+
+    def start(self, behaviour: str) -> StartedData:
+        """Start a behaviour by its name; wait as long as it waits for its resources."""
+        data = checked(NameData, name=behaviour)
+        answer = self.call("POST", "/start", data, timeout_s=START_S)
+        return self.read(StartedData, answer)
+
+    def stop(self, behaviour: str) -> None:
+        """Stop a behaviour; one that does not run stays as it is."""
+        self.call("POST", "/stop", checked(NameData, name=behaviour))
+
+    def take_away(self, *names: str, priority: int | None = None) -> None:
+        """Take resources from whoever has them, until `give_back`.
+
+        Args:
+            names: leaves and composites.
+            priority: takes only from lower ones, or nothing; None: from all.
+        """
+        data = checked(TakenData, names=names, priority=priority)
+        self.call("POST", "/take-away", data)
+
+    def give_back(self, *names: str) -> None:
+        """Let resources that were taken away be had again; without a name all."""
+        data = checked(GivenData, names=names or None)
+        self.call("POST", "/give-back", data)
+
+    # -- calls -------------------------------------------------------------------------
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        data: BaseModel | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, float] | None = None,
+        timeout_s: float = CALL_S,
+    ) -> httpx.Response:
+        """Make one call.
+
+        Raises:
+            ServerUnreachable: there is no answer in time, or the server is full.
+            BadInput: the server says that what was asked makes no sense.
+            NotRegistered: it does not know the owner.
+            Refused: it will not do it for another reason.
+        """
+        body = None if data is None else data.model_dump_json(exclude_defaults=True)
+        all_headers = dict(headers or {})
+        if body is not None:
+            all_headers["Content-Type"] = "application/json"
+        try:
+            answer = self.http.request(
+                method,
+                path,
+                content=body,
+                headers=all_headers,
+                params=params,
+                timeout=timeout_s,
+            )
+        except httpx.HTTPError as error:
+            raise self.unreachable(error) from error
+        self.note_epoch(answer)
+        if answer.status_code >= 400:
+            raise _refusal(answer)
+        return answer
+
+    def note_epoch(self, answer: httpx.Response) -> None:
+        """Remember the epoch that an answer tells."""
+        text = answer.headers.get(EPOCH_HEADER, "")
+        if text.isdecimal():
+            self.epoch = int(text[:20])
+
+    def unreachable(self, error: httpx.HTTPError) -> ServerUnreachable:
+        """Return our error for one of the transport."""
+        return ServerUnreachable(
+            f"no reservation server answers at {self.url} "
+            f"({str(error) or type(error).__name__}). Start one with `nao-testbed "
+            "resources serve`, or give its address."
+        )
+
+    def read(self, model: type[M], answer: httpx.Response) -> M:
+        """Return an answer as data.
+
+        Raises:
+            Refused: it is none of a reservation server.
+        """
+        try:
+            return model.model_validate_json(answer.content)
+        except ValidationError as error:
+            raise Refused(
+                answer.status_code,
+                f"what answers at {self.url} is no reservation server, or one of "
+                "another version.",
+            ) from error
+
+
+def text_of(token: Token) -> str:
+    """Return the form in which a token goes to the server.
+
+    Raises:
+        BadInput: it is none.
+    """
+    if type(token) is not Token:
+        kind = type(token).__name__  # its value may be a secret
+        raise BadInput(f"a token is of type {kind}; give the Token of a grant.")
+    return token.as_text()
+
+
+def checked(model: type[M], **values: Any) -> M:
+    """Return data for the server, checked before it is sent.
+
+    Raises:
+        BadInput: a value is out of range.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        texts = [
+            f"{'.'.join(map(str, fault['loc']))} is {str(fault['input'])[:80]!r}: "
+            f"{fault['msg']}"
+            for fault in error.errors()[:5]
+        ]
+        raise BadInput("; ".join(texts) + ".") from error
+
+
+def _checked(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        is_good = (
+            parts.scheme in {"http", "https"}
+            and bool(parts.hostname)
+            and parts.port != 0  # out of range: ValueError
+            and not (parts.query or parts.fragment or parts.username)
+        )
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise BadInput(
+            f"server address {url!r} is malformed; give one such as "
+            "http://127.0.0.1:8640."
+        )
+    return url.rstrip("/")
+
+
+def _refusal(answer: httpx.Response) -> TestbedError:
+    try:
+        lines = str(answer.json()["error"]).split("\n")
+        text = "\n".join(map(printable, lines))
+    except (ValueError, KeyError, TypeError):
+        text = (
+            f"the server answered {answer.status_code} "
+            f"{printable(answer.reason_phrase)} without a reason; is it a reservation "
+            "server?"
+        )
+        return Refused(answer.status_code, text)
+    if answer.status_code in {400, 404}:
+        return BadInput(text)
+    if answer.status_code == 503:  # full
+        return ServerUnreachable(text)
+    kind = NotRegistered if answer.status_code == 410 else Refused
+    return kind(answer.status_code, text)
+
+
+LONGEST_BREAK_S = 2.0
+"""Longest pause before the reader tries to connect again."""
+KEPT = 10_000
+"""Notices that are kept for somebody who iterates slowly; the oldest go first."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Event:
+    """One server-sent event."""
+
+    name: str
+    data: str
+
+
+class NoticeReader:
+    """A thread that reads one owner's stream of notices."""
+
+    def __init__(
+        self,
+        link: ServerLink,
+        learn: Callable[[NoticeData], None],
+        on_notice: Callable[[NoticeData], None] | None,
+    ) -> None:
+        """Prepare to read.
+
+        Args:
+            link: to the server.
+            learn: called first with each notice.
+            on_notice: the user's function, called next; what it raises is logged.
+        """
+        self._link = link
+        self._learn = learn
+        self._on_notice = on_notice
+        self._key: str | None = None
+        self._last = 0
+        self.n_missed = 0
+        """Notices that the server did not keep long enough for us."""
+        self._queue: queue.SimpleQueue[NoticeData | None] | None = None
+        self._changed = threading.Condition()
+        self._is_stopped = False
+        self._socket: socket.socket | None = None
+        self._thread = threading.Thread(target=self._run, name="notices", daemon=True)
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._thread.start()
+
+    def begin(self, key: str, last: int) -> None:
+        """Read for a registration, from the notices after `last` on."""
+        with self._changed:
+            self._key, self._last = key, last
+            self._hang_up()
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """End the thread, and whoever iterates."""
+        with self._changed:
+            self._is_stopped = True
+            self._hang_up()
+            self._changed.notify_all()
+        if self._thread.ident is not None:
+            self._thread.join()
+        if self._queue is not None:
+            self._queue.put(None)
+
+    def all(self) -> Iterator[NoticeData]:
+        """Yield notices from now on, until the reader stops."""
+        if self._queue is None:
+            self._queue = queue.SimpleQueue()
+        waiting = self._queue
+        while (notice := waiting.get()) is not None:
+            yield notice
+
+    # -- inside ------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        pause_s = 0.0
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_stopped, pause_s)
+                self._changed.wait_for(lambda: self._is_stopped or self._key)
+                if self._is_stopped:
+                    return
+                key = self._key
+            n_read = self._read_stream(key or "")
+            pause_s = 0.05 if n_read else min(LONGEST_BREAK_S, 2.0 * pause_s + 0.05)
+
+    def _read_stream(self, key: str) -> int:
+        """Read until the stream ends; return how many lines came."""
+        n_lines = 0
+        headers = {"Owner-Key": key, "Last-Event-ID": str(self._last)}
+        timeout = httpx.Timeout(KEEP_ALIVE_S, read=3.0 * KEEP_ALIVE_S)
+        with (
+            suppress(httpx.HTTPError),
+            self._link.http.stream(
+                "GET", "/owner/notices", headers=headers, timeout=timeout
+            ) as answer,
+        ):
+            if answer.status_code != 200:
+                self._forget(key, answer.status_code)
+                return 0
+            with self._changed:
+                if self._is_stopped or self._key != key:
+                    return 0
+                stream = answer.extensions["network_stream"]
+                self._socket = stream.get_extra_info("socket")
+            try:
+                for event in _events(answer.iter_lines()):
+                    n_lines += 1
+                    self._take(event)
+            finally:
+                self._socket = None
+        return n_lines
+
+    def _forget(self, key: str, status: int) -> None:
+        """Wait for a new registration when the server does not know this one."""
+        with self._changed:
+            if status == 410 and self._key == key:
+                self._key = None
+
+    def _hang_up(self) -> None:
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _take(self, event: _Event) -> None:
+        if event.name == "missed":
+            self.n_missed += int(json.loads(event.data)["n_missed"])
+        if event.name != "notice":
+            return
+        notice = NoticeData.model_validate_json(event.data)
+        self._last = notice.number
+        self._learn(notice)
+        if self._queue is not None:
+            if self._queue.qsize() >= KEPT:
+                self._queue.get()
+            self._queue.put(notice)
+        if self._on_notice is not None:
+            try:
+                self._on_notice(notice)
+            except BaseException as fault:  # noqa: BLE001  # a user's function
+                said = "on_notice raised; the next notice is read all the same\n%s"
+                _log.error(said, traceback_of(fault))
+
+
+def _events(lines: Iterator[str]) -> Iterator[_Event]:
+    """Yield the events of a stream; an event ends with an empty line."""
+    name, data = "", []
+    for line in lines:
+        if line.startswith("event:"):
+            name = line[6:].strip()
+        elif line.startswith("data:"):
+            data.append(line[5:].strip())
+        elif not line:
+            yield _Event(name=name, data="\n".join(data))
+            name, data = "", []

@@ -1,0 +1,633 @@
+"""What goes over the wire between robots: requests, answers, the list, notices.
+
+Requests are frozen models that refuse unknown fields; each number says its unit. Tokens
+travel as text, whole only to their owner, by their public part to all others. A server
+tells the list of resources (`SnapshotData`) and notices to owners (`NoticeData`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    computed_field,
+)
+from pydantic_core import PydanticCustomError
+
+from controllers.arbitration.behaviours import RunningBehaviour
+from controllers.arbitration.events import Notified, Released
+from controllers.arbitration.manager.front import (
+    HoldingRow,
+    LedgerSnapshot,
+    ResourceRow,
+)
+from controllers.arbitration.policies import ConflictPolicy, make_policy, policy_classes
+from controllers.arbitration.requests import HIGHEST, LOWEST, Owner, Request
+from controllers.arbitration.tokens import (
+    AskerTie,
+    Blocker,
+    HolderTie,
+    Loss,
+    LossCause,
+    NoticeKind,
+    Outcome,
+    OutcomeKind,
+    Preemption,
+    Refusal,
+    Token,
+    Why,
+)
+from experiments.server.shared_ledger import Notice
+from models import UnknownName
+from models.resources import ResourceKind
+
+MAX_NAMES = 1000
+"""Names in one request."""
+MAX_WAIT_S = 25.0
+"""Longest time that the server keeps one call waiting; the client then asks again."""
+
+
+def printable(text: str) -> str:
+    """Return a text of others without what a terminal would obey."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _printable(name: str) -> str:
+    """Refuse what a terminal would obey, or nobody could see (RM-63)."""
+    for character in name:
+        if not character.isprintable():
+            raise PydanticCustomError(
+                "unprintable",
+                "character {code} cannot be printed; give a name that people can read",
+                {"code": f"U+{ord(character):04X}"},
+            )
+    return name
+
+
+def _in_order(names: object) -> object:
+    """Refuse a set in the place of a tuple: it has no order."""
+    if isinstance(names, set | frozenset | dict):
+        raise PydanticCustomError("unordered", "give a tuple of names, in an order")
+    return names
+
+
+Name = Annotated[
+    str, Field(strict=True, min_length=1, max_length=100), AfterValidator(_printable)
+]
+Names = Annotated[
+    tuple[Name, ...], Field(max_length=MAX_NAMES), BeforeValidator(_in_order)
+]
+Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=86_400.0)]
+Priority = Annotated[int, Field(strict=True, ge=LOWEST, le=HIGHEST)]
+Percent = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0, le=100.0)]
+Secret = Annotated[str, Field(strict=True, max_length=200)]
+"""A token, an owner's key: text that is compared, never shown."""
+TimeToLive = Annotated[
+    float, Field(strict=True, allow_inf_nan=False, ge=0.1, le=3600.0)
+]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PolicyData(_Data):
+    """A conflict policy by its name; `callback` tells the owner and waits (RM-33)."""
+
+    name: Name = "lock"
+    settings: Annotated[dict[Name, Seconds], Field(max_length=10)] = {}
+    """Times of the policy in s, such as `within_s` of stop, `limit_s` of callback."""
+
+    def make(self) -> ConflictPolicy:
+        """Return the policy.
+
+        Raises:
+            UnknownName: there is no such policy, or no such setting of it.
+        """
+        cls = policy_classes().get(self.name)
+        if cls is not None:
+            known = [name for name in _fields(cls) if name.endswith("_s")]
+            for name in self.settings:
+                if name not in known:
+                    raise UnknownName("Setting", name, known, f"policy {self.name!r}")
+        return make_policy(self.name, **self.settings)
+
+
+def _fields(cls: type[ConflictPolicy]) -> list[str]:
+    return list(getattr(cls, "__dataclass_fields__", {}))
+
+
+class OwnerData(_Data):
+    """An owner that registers."""
+
+    name: Name
+    parent_key: Secret | None = None
+    """Key of the owner that it is a part of: its reservations are open to it."""
+    policy: PolicyData = PolicyData()
+    priority: Priority = 0
+    timeout_s: Seconds = 5.0
+    """Longest wait of a request that says nothing else."""
+    time_to_live_s: TimeToLive = 5.0
+    """Silence after which all that it holds is free again."""
+    asker_tie: AskerTie = AskerTie.LOSES
+    holder_tie: HolderTie = HolderTie.KEEPS
+
+    def as_owner(self, parent: str | None, max_priority: int) -> Owner:
+        """Return what the ledger keeps of it.
+
+        Raises:
+            BadInput: its priority is higher than it may be.
+        """
+        return Owner(
+            name=self.name,
+            parent=parent,
+            policy=self.policy.make(),
+            priority=self.priority,
+            max_priority=max_priority,
+            timeout_s=self.timeout_s,
+            time_to_live_s=self.time_to_live_s,
+            asker_tie=self.asker_tie,
+            holder_tie=self.holder_tie,
+        )
+
+
+class Registered(_Data):
+    """The answer to an owner."""
+
+    owner: str
+    key: str
+    """Goes with every later call of this owner; nobody else may act for it."""
+    epoch: int
+    last_notice: int
+    """Number of the newest notice so far."""
+
+
+class RequestData(_Data):
+    """What an owner asks for; None takes its habit."""
+
+    resources: Names = ()
+    optional: Names = ()
+    rates: Annotated[dict[Name, Percent], Field(max_length=MAX_NAMES)] = {}
+    """Cumulative resource to percent."""
+    mode: Literal["use", "reserve"] = "use"
+    """Of earlier clients; without effect."""
+    priority: Priority | None = None
+    timeout_s: Seconds | None = None
+    loss: Loss = Loss.WHOLE
+    policy: PolicyData | None = None
+    asker_tie: AskerTie | None = None
+    holder_tie: HolderTie | None = None
+    add_to: Secret | None = None
+    """Token to enlarge."""
+    mark: Secret | None = None
+    """The owner's own name of this request: sent twice, it is asked once."""
+    wait_s: Annotated[Seconds, Field(le=MAX_WAIT_S)] = 0.0
+    """How long the server may keep the call until there is an outcome."""
+
+    def as_request(self, owner: str) -> Request:
+        """Return the request of an owner."""
+        return Request(
+            owner=owner,
+            resources=self.resources,
+            optional=self.optional,
+            rates=dict(self.rates),
+            priority=self.priority,
+            timeout_s=self.timeout_s,
+            loss=self.loss,
+            policy=self.policy.make() if self.policy else None,
+            asker_tie=self.asker_tie,
+            holder_tie=self.holder_tie,
+            add_to=Token.from_text(self.add_to) if self.add_to else None,
+        )
+
+
+class BlockerData(_Data):
+    """Who was in the way of a request, on one resource."""
+
+    resource: str
+    owners: tuple[str, ...]
+
+
+class OutcomeData(_Data):
+    """How a request ended; `token` is whole, for its owner alone."""
+
+    kind: OutcomeKind
+    tick: int
+    token: str | None = None
+    obtained: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    why: Why | None = None
+    blockers: tuple[BlockerData, ...] = ()
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "OutcomeData":
+        """Write an outcome."""
+        return cls(
+            kind=outcome.kind,
+            tick=outcome.tick,
+            token=outcome.token.as_text() if outcome.token else None,
+            obtained=outcome.obtained,
+            missing=outcome.missing,
+            why=outcome.why,
+            blockers=tuple(
+                BlockerData(resource=b.resource, owners=b.owners)
+                for b in outcome.blockers
+            ),
+        )
+
+    def as_outcome(self) -> Outcome:
+        """Read an outcome."""
+        return Outcome(
+            kind=self.kind,
+            tick=self.tick,
+            token=Token.from_text(self.token) if self.token else None,
+            obtained=self.obtained,
+            missing=self.missing,
+            why=self.why,
+            blockers=tuple(
+                Blocker(resource=b.resource, owners=b.owners) for b in self.blockers
+            ),
+        )
+
+
+class TicketData(_Data):
+    """A request on its way."""
+
+    ticket: int
+    outcome: OutcomeData | None
+    """None: it waits."""
+
+
+class ReleaseData(_Data):
+    """Gives back a token; whoever knows it may."""
+
+    token: Secret
+    names: Names | None = None
+    """None: all of it."""
+
+
+class Alive(_Data):
+    """The answer to a sign of life."""
+
+    epoch: int
+    tokens: tuple[str, ...]
+    """Public parts of the owner's valid tokens."""
+
+
+class CommandData(_Data):
+    """The question of a device: may a command with this token act here (AR-10)?"""
+
+    resource: Name
+    token: Secret | None = None
+
+
+class AuthoriseAnswer(_Data):
+    """The answer to a device."""
+
+    is_allowed: bool
+    reason: Refusal | None
+
+
+class ResourceData(_Data):
+    """A resource to be added at run time, such as a ball (RM-60)."""
+
+    name: Name
+    parent: Name
+    kind: ResourceKind = ResourceKind.EXCLUSIVE
+
+
+class RulesData(_Data):
+    """A station's file; what is wrong in it is said with this name and the line."""
+
+    name: Name
+    text: Annotated[str, Field(max_length=200_000)]
+
+
+class NameData(_Data):
+    """Which behaviour is meant."""
+
+    name: Name
+
+
+class BehaviourData(_Data):
+    """A behaviour that a station sent."""
+
+    name: str
+    runs: bool
+    has: tuple[str, ...] = ()
+    """Leaves that it had at its start, if it runs."""
+    parts: tuple[str, ...] = ()
+
+
+class DefinitionData(_Data):
+    """A behaviour that a station sent, in the words of a scenario file."""
+
+    behaviour: Mapping[str, Any]
+    """Name, schema, parameters, habits, and the needs that follow from the schema."""
+    library: Mapping[str, Any] = {}
+    """Sections with the motions, lights, sounds, commands, ways of its file."""
+
+    def as_scenario(self) -> dict[str, Any]:
+        """Return the sections of a scenario file that are all of it."""
+        return {**self.library, "behaviours": [self.behaviour]}
+
+
+class InstalledData(_Data):
+    """What a station sent that is there now, and how conflicts are settled."""
+
+    preemption: Preemption
+    retry_s: float
+    overtake_s: float
+    owners: tuple[str, ...]
+    """Those with a rule."""
+    behaviours: tuple[BehaviourData, ...]
+
+
+class StartedData(_Data):
+    """What came of starting a behaviour, from the whole down."""
+
+    name: str
+    runs: bool
+    token: str | None = None
+    """Whole: goes with its commands."""
+    has: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    parts: "tuple[StartedData, ...]" = ()
+
+    @classmethod
+    def of(cls, running: RunningBehaviour) -> "StartedData":
+        """Write it."""
+        return cls(
+            name=running.behaviour.name,
+            runs=running.runs,
+            token=running.token.as_text() if running.token else None,
+            has=running.has,
+            missing=running.missing,
+            parts=tuple(cls.of(part) for part in running.parts),
+        )
+
+
+class TakenData(_Data):
+    """Resources that a station takes away."""
+
+    names: Annotated[Names, Field(min_length=1)]
+    priority: Priority | None = None
+    """Takes from lower ones only; None: from all."""
+
+
+class GivenData(_Data):
+    """Resources that a station gives back; None: all that it took."""
+
+    names: Names | None = None
+
+
+class _View(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class HoldingData(_View):
+    """An owner's hold on a resource; of a composite: on all of its exclusive leaves."""
+
+    owner: str
+    token: str
+    """Its public part, `epoch.sequence`."""
+    is_lent: bool = False
+    """Whether descendants have it meanwhile, in its place: all of a composite."""
+    priority: int
+    held_s: float
+    """Age in s."""
+    share_percent: float
+
+    @computed_field  # type: ignore[prop-decorator]  # pydantic's own form
+    @property
+    def mode(self) -> Literal["use", "reserve"]:
+        """The same for earlier clients."""
+        return "reserve" if self.is_lent else "use"
+
+
+class WaitData(_View):
+    """A request that waits for a resource, or for something below a composite."""
+
+    owner: str
+    request: int
+    priority: int
+    waited_s: float
+    """Age in s."""
+    left_s: float | None
+    """Until it times out, in s; None while paused without limit."""
+    is_paused: bool
+
+
+class VirtualData(_View):
+    """What a virtual owner does to a resource."""
+
+    by: str
+    is_total: bool
+    effort_cap: float | None
+
+
+class RowData(_View):
+    """One resource of the list."""
+
+    name: str
+    parent: str | None
+    depth: int
+    kind: ResourceKind | None
+    """None: a composite."""
+    holders: tuple[HoldingData, ...]
+    waiters: tuple[WaitData, ...]
+    virtual: tuple[VirtualData, ...]
+    is_active: bool | None
+    used_percent: float | None
+
+
+class OwnerRowData(_View):
+    """One owner."""
+
+    name: str
+    parent: str | None
+    policy: str
+    priority: int
+    is_gone: bool
+
+
+class SnapshotData(_View):
+    """All of it, at one tick."""
+
+    epoch: int
+    tick: int
+    tick_s: float
+    resources: tuple[RowData, ...]
+    owners: tuple[OwnerRowData, ...]
+
+    @classmethod
+    def of(cls, snapshot: LedgerSnapshot, tick_s: float) -> "SnapshotData":
+        """Write a snapshot.
+
+        Args:
+            snapshot: of the ledger.
+            tick_s: length of its tick in s.
+        """
+        parts = _parts(snapshot.resources)
+        now = snapshot.tick
+        return cls(
+            epoch=snapshot.epoch,
+            tick=now,
+            tick_s=tick_s,
+            resources=tuple(
+                _row(row, parts.get(row.name), now, tick_s)
+                for row in snapshot.resources
+            ),
+            owners=tuple(
+                OwnerRowData.model_validate(asdict(owner)) for owner in snapshot.owners
+            ),
+        )
+
+
+class NoticeData(_View):
+    """What an owner is told; whole tokens only in its own outcomes."""
+
+    number: int
+    """From 1, in order; a reader that reconnects says the last one that it has."""
+    kind: NoticeKind | Literal["released", "expired"]
+    tick: int
+    token: str | None = None
+    """Public part of the token concerned."""
+    leaves: tuple[str, ...] = ()
+    freed: tuple[str, ...] = ()
+    by: str = ""
+    why: LossCause | None = None
+    until_tick: int | None = None
+    request: int | None = None
+    outcome: OutcomeData | None = None
+    has_ended: bool = False
+    """Whether the token concerned is dead."""
+    error: str = ""
+    """What the owner's own code raised."""
+
+    @classmethod
+    def of(cls, letter: Notice) -> "NoticeData":
+        """Write a notice."""
+        told = letter.told
+        if isinstance(told, Notified):
+            return cls(
+                number=letter.number,
+                kind=told.kind,
+                tick=told.tick,
+                token=str(told.token) if told.token else None,
+                leaves=told.leaves,
+                freed=told.freed,
+                by=told.by,
+                why=told.why,
+                until_tick=told.until_tick,
+                request=told.request,
+                outcome=OutcomeData.of(told.outcome) if told.outcome else None,
+                has_ended=letter.has_ended,
+                error=told.error,
+            )
+        return cls(
+            number=letter.number,
+            kind="released" if isinstance(told, Released) else "expired",
+            tick=told.tick,
+            token=str(told.token),
+            leaves=told.leaves,
+            has_ended=letter.has_ended,
+        )
+
+
+def _parts(rows: Sequence[ResourceRow]) -> Mapping[str, list[ResourceRow]]:
+    """Return each composite's leaves."""
+    parents = {row.name: row.parent for row in rows}
+    found: dict[str, list[ResourceRow]] = {}
+    for row in rows:
+        above = row.parent if row.kind is not None else None
+        while above is not None:
+            found.setdefault(above, []).append(row)
+            above = parents[above]
+    return found
+
+
+def _row(
+    row: ResourceRow, parts: list[ResourceRow] | None, now: int, tick_s: float
+) -> RowData:
+    leaves = [row] if parts is None else parts
+    whole = [leaf for leaf in leaves if leaf.kind is ResourceKind.EXCLUSIVE]
+    first = row if parts is None else (whole[0] if whole else None)
+    common = [] if first is None else list(first.holders)
+    if parts is not None:  # who holds all of a composite holds the composite
+        common = [
+            holding
+            for holding in common
+            if all(
+                any(h.token == holding.token for h in leaf.holders) for leaf in whole
+            )
+        ]
+    waits = {wait.request: wait for leaf in leaves for wait in leaf.waiters}
+    if parts is not None:
+        waits = dict(sorted(waits.items(), key=lambda w: (-w[1].priority, w[0])))
+    return RowData(
+        name=row.name,
+        parent=row.parent,
+        depth=row.depth,
+        kind=row.kind,
+        holders=tuple(
+            HoldingData(
+                owner=h.owner,
+                token=str(h.token),
+                is_lent=h.is_lent if parts is None else _is_lent(h, whole),
+                priority=h.priority,
+                held_s=_seconds(now - h.since_tick, tick_s),
+                share_percent=h.share_percent,
+            )
+            for h in common
+        ),
+        waiters=tuple(
+            WaitData(
+                owner=w.owner,
+                request=w.request,
+                priority=w.priority,
+                waited_s=_seconds(now - w.since_tick, tick_s),
+                left_s=(
+                    None
+                    if w.until_tick is None
+                    else _seconds(w.until_tick - now, tick_s)
+                ),
+                is_paused=w.is_paused,
+            )
+            for w in waits.values()
+        ),
+        virtual=_virtual(row, whole if parts is not None else []),
+        is_active=row.is_active,
+        used_percent=row.used_percent,
+    )
+
+
+def _is_lent(holding: HoldingRow, whole: list[ResourceRow]) -> bool:
+    """Return whether descendants have all leaves of a composite."""
+    holders = (h for leaf in whole for h in leaf.holders)
+    return all(h.is_lent for h in holders if h.token == holding.token)
+
+
+def _virtual(row: ResourceRow, whole: list[ResourceRow]) -> tuple[VirtualData, ...]:
+    """Return the virtual owners of a leaf, or those of all leaves of a composite."""
+    holds = list(row.virtual)
+    if whole:
+        holds = [
+            v for v in whole[0].virtual if all(v in leaf.virtual for leaf in whole)
+        ]
+    return tuple(VirtualData.model_validate(asdict(hold)) for hold in holds)
+
+
+def _seconds(ticks: int, tick_s: float) -> float:
+    return round(ticks * tick_s, 6)
+
+
+EPOCH_HEADER = "reservation-epoch"
+
+
+KEEP_ALIVE_S = 5.0

@@ -1,0 +1,251 @@
+"""What an owner does at a terminal: look at the list of resources, and hold some.
+
+`list_lines` writes the tree with owners and waiters; each line is: name, arrow, owner and
+how it holds, waiters, their number. `run_take` waits, prints the token, holds it until
+its time is over or it is lost, and gives it back.
+"""
+
+import getpass
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, NoReturn
+
+from controllers.arbitration.tokens import NoticeKind, Outcome
+from experiments.json_file import STDOUT, json_text, write_json
+from experiments.server.client import Client
+from experiments.server.messages import (
+    HoldingData,
+    NoticeData,
+    RowData,
+    SnapshotData,
+    printable,
+)
+from models import BadInput
+from models.values import number_of
+
+
+def list_lines(snapshot: SnapshotData, *, only_busy: bool = False) -> Iterator[str]:
+    """Yield the lines of the list, from the top of the tree down.
+
+    Args:
+        snapshot: as the server tells it.
+        only_busy: leave out what nobody holds or waits for; composites above the rest
+            stay.
+    """
+    rows = snapshot.resources
+    if only_busy:
+        kept = _with_parents(rows)
+        rows = tuple(row for row in rows if row.name in kept)
+    width = max((2 * row.depth + len(row.name) for row in rows), default=0)
+    for row in rows:
+        yield _line(row, width)
+
+
+def _line(row: RowData, width: int) -> str:
+    name = "  " * row.depth + row.name
+    parts = []
+    if row.is_active:
+        parts.append("(Activated)")
+    if row.used_percent is not None:
+        parts.append(f"{row.used_percent:g} % used")
+    owners = [f"{v.by} ({_effect(v.is_total, v.effort_cap)})" for v in row.virtual]
+    owners += [_holder(row, holding) for holding in row.holders]
+    if owners:
+        parts.append("-> " + ", ".join(owners))
+    # The waiters of a composite that nobody holds stand at its parts.
+    if row.waiters and (owners or row.kind is not None):
+        names = [w.owner + (" (paused)" if w.is_paused else "") for w in row.waiters]
+        parts.append(f"Waiter: {', '.join(names)}  {len(row.waiters)}")
+    return printable(f"{name:<{width}}  {'  '.join(parts)}".rstrip())
+
+
+def _holder(row: RowData, holding: HoldingData) -> str:
+    share = "" if row.used_percent is None else f" {holding.share_percent:g} %"
+    return f"{holding.owner} ({'lent' if holding.is_lent else 'use'}{share})"
+
+
+def _effect(is_total: bool, effort_cap: float | None) -> str:
+    cap = "" if effort_cap is None else f"effort at most {effort_cap:g}"
+    return ", ".join(filter(None, ["unavailable" if is_total else "", cap]))
+
+
+def _with_parents(rows: tuple[RowData, ...]) -> set[str]:
+    parents = {row.name: row.parent for row in rows}
+    kept: set[str] = set()
+    for row in rows:
+        if row.holders or row.waiters or row.virtual or row.is_active:
+            name: str | None = row.name
+            while name is not None and name not in kept:
+                kept.add(name)
+                name = parents[name]
+    return kept
+
+
+LOOK_S = 0.1
+"""How often a held token is looked at, in s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakeCfg:
+    """What the command line says."""
+
+    url: str
+    secret: str | None
+    owner: str | None
+    names: tuple[str, ...]
+    optional: tuple[str, ...]
+    rates: tuple[str, ...]
+    timeout_s: float
+    hold_s: float | None
+    priority: int
+    policy: str
+    time_to_live_s: float
+    json_file: str | None = None
+    """As `write_json` takes it: written once the outcome is there."""
+
+
+def run_take(cfg: TakeCfg) -> int:
+    """Take, hold and release; return the exit status.
+
+    Raises:
+        BadInput: an option makes no sense, or the server knows no such resource.
+        TestbedError: no server answers, or it refuses.
+    """
+    if cfg.hold_s is not None and not 0.0 <= cfg.hold_s < float("inf"):
+        raise BadInput(f"--for is {cfg.hold_s} s; give a number from 0.")
+    rates = _rates(cfg.rates)
+    holder = _Holder()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # asked to end; terminal closed
+        signal.signal(number, _interrupt)
+    client = Client(
+        cfg.url,
+        f"{_user()}-{os.getpid()}" if cfg.owner is None else cfg.owner,
+        secret=cfg.secret,
+        policy=cfg.policy,
+        priority=cfg.priority,
+        time_to_live_s=cfg.time_to_live_s,
+        on_notice=holder.hear,
+    )
+    try:
+        with client:
+            _say(f"{client.name} waits, for {cfg.timeout_s:g} s at most ...")
+            outcome = client.take(
+                *cfg.names,
+                optional=cfg.optional,
+                rates=rates,
+                timeout_s=cfg.timeout_s,
+            )
+            data = json_text(_as_json(client.name, outcome))
+            write_json(cfg.json_file, data, holds_token=True)
+            if outcome.token is None:
+                print(_why_not(outcome), file=sys.stderr)
+                return 1
+            holder.has_begun = True
+            if cfg.json_file != STDOUT:
+                print(outcome.token.as_text(), flush=True)
+            _say(f"{client.name} holds {', '.join(outcome.obtained)}")
+            if outcome.missing:
+                print(f"not free: {', '.join(outcome.missing)}", file=sys.stderr)
+            return holder.hold(client, outcome, cfg.hold_s)
+    except KeyboardInterrupt:
+        return 0 if holder.has_begun else 1
+
+
+class _Holder:
+    """Holds a token until its time is over, or it ends otherwise."""
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        self._ended = threading.Event()
+        self._released = False
+        self._loss: NoticeData | None = None
+
+    def hear(self, notice: NoticeData) -> None:
+        """Take a notice, in a thread of the client."""
+        if notice.kind is NoticeKind.LOST:
+            self._loss = notice
+        self._released |= notice.kind == "released" and notice.has_ended
+        if notice.has_ended:
+            self._ended.set()
+
+    def hold(self, client: Client, outcome: Outcome, hold_s: float | None) -> int:
+        """Wait; return the exit status."""
+        token = outcome.token
+        assert token is not None
+        end_s = math.inf if hold_s is None else time.monotonic() + hold_s
+        while client.holds(token) and (left_s := end_s - time.monotonic()) > 0.0:
+            self._ended.wait(min(LOOK_S, left_s))
+        if client.holds(token):
+            client.release(token)
+            return 0
+        self._ended.wait(LOOK_S)  # the notice may be on its way
+        if self._released:
+            _say("released")
+            return 0
+        print(f"lost: {self._why_lost(client)}", file=sys.stderr)
+        return 1
+
+    def _why_lost(self, client: Client) -> str:
+        loss = self._loss
+        if loss is not None:
+            leaves = ", ".join((*loss.leaves, *loss.freed))
+            return f"{leaves} ({loss.why}, by {loss.by})"
+        return str(client.why_lost or "the server ended it")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may know no names
+        return "user"
+
+
+def _rates(texts: tuple[str, ...]) -> dict[str, float]:
+    rates: dict[str, float] = {}
+    for text in texts:
+        name, equals, percent = text.rpartition("=")
+        try:
+            rates[name] = number_of(percent)
+        except ValueError:
+            equals = ""
+        if not (name and equals):
+            raise BadInput(f"--rate {text!r} is not of the form NAME=PERCENT: CPU=10.")
+    return rates
+
+
+def _as_json(owner: str, outcome: Outcome) -> dict[str, Any]:
+    """Return the contract of `--json`; the token is whole, as `release` takes it."""
+    return {
+        "experiment": "resources take",
+        "owner": owner,
+        "outcome": outcome.kind,
+        "why": outcome.why,
+        "token": outcome.token.as_text() if outcome.token else None,
+        "resources": outcome.obtained,
+        "missing": outcome.missing,
+        "blockers": {one.resource: list(one.owners) for one in outcome.blockers},
+    }
+
+
+def _why_not(outcome: Outcome) -> str:
+    ways = [f"{b.resource}: {', '.join(b.owners)}" for b in outcome.blockers]
+    text = f"{outcome.kind}, {outcome.why}" + (f" ({'; '.join(ways)})" if ways else "")
+    return printable(text)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    del number, frame
+    raise KeyboardInterrupt
+
+
+def _say(text: str) -> None:
+    """Tell a person what happens; a pipe hears nothing."""
+    if sys.stderr.isatty():
+        print(text, file=sys.stderr)

@@ -1,0 +1,499 @@
+"""A reservation server as a running thing: tree, epoch, socket, secret, signals, end.
+
+`nao-testbed resources serve` makes a ledger of its own, for a robot or for a file of
+resources without one (`run_server`); on a robot, `ReservationServer` shares the ledger
+that the robot's own behaviours use. It speaks plain HTTP: where others listen to the
+network, put it behind a proxy with TLS and give clients its https address.
+
+The *epoch* counts the restarts of a manager, in a file. A token carries the epoch that it
+was issued in. A restarted manager knows nothing of earlier tokens; a higher epoch lets it
+refuse them all, and say why.
+"""
+
+import fcntl
+import ipaddress
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+
+import uvicorn
+
+from controllers.arbitration.faults.virtual_owners import (
+    BROKEN_ARM,
+    HOT_ENGINE,
+    ROBOT_MODEL,
+    freeze_absent,
+)
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.requests import HIGHEST, check_priority
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import Preemption
+from experiments.server.link import check_secret
+from experiments.server.service import Service
+from experiments.server.service.connections import (
+    LOOPBACK_NAMES,
+    Guard,
+    PunctualConnection,
+)
+from experiments.server.service.routes import MAX_BODY, Routes
+from experiments.server.shared_ledger import SharedLedger
+from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
+from models.files import read_bytes
+from models.files.yaml_forms import YamlFile, read_yaml
+from models.load.forms import ResourceFile
+from models.resources import ResourceNode
+
+_LARGEST = 10**17
+
+
+def default_epoch_file() -> Path:
+    """Return the file in the user's folder for state."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    folder = Path(state) if state else Path.home() / ".local" / "state"
+    return folder / "nao-testbed" / "reservations-epoch"
+
+
+def next_epoch(path: Path) -> int:
+    """Raise the epoch by one and return it; it is on the disk before it is used.
+
+    Two servers that start together get different ones.
+
+    Args:
+        path: of the file; it and its folder are made if they are missing.
+
+    Raises:
+        BadInput: the file holds something else, or cannot be written.
+    """
+    try:
+        _read(path)  # what is no such file is refused before a lock stands beside it
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.with_name(path.name + ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            epoch = _read(path) + 1
+            _write(path, epoch)
+    except OSError as error:
+        raise BadInput(
+            f"epoch file {path} cannot be used: {error.strerror}. Give a file that "
+            "this user may write with --state."
+        ) from error
+    return epoch
+
+
+def _read(path: Path) -> int:
+    try:
+        text = read_bytes(path).decode("ascii", errors="replace").strip()
+    except FileNotFoundError:
+        return 0
+    if not text.isdecimal() or int(text[:20]) >= _LARGEST:
+        raise BadInput(
+            f"epoch file {path} holds {text[:40]!r}; it must hold one whole number, "
+            "the count of restarts. Write one that is higher than any before, or give "
+            "another file with --state."
+        )
+    return int(text)
+
+
+def _write(path: Path, epoch: int) -> None:
+    """Write to a new file, then rename: a crash leaves the old or the new number."""
+    new = path.with_name(path.name + ".new")
+    with new.open("w", encoding="ascii") as file:
+        file.write(f"{epoch}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+OBJECTS = "Objects"
+"""The composite of what is outside of all robots: a ball (RM-60)."""
+
+
+def robot_of(folder: Path | None, body: str | None) -> Robot:
+    """Return a robot with one of its bodies.
+
+    Args:
+        folder: of the robot; None is NAO.
+        body: name of a body that lacks parts; None is the whole robot.
+
+    Raises:
+        BadInput: the folder, or its robot's body, cannot be had.
+    """
+    robot = load_robot(folder or default_robot_folder())
+    return robot if body is None else robot.with_body(body)
+
+
+def with_objects(root: ResourceNode, names: tuple[str, ...]) -> ResourceNode:
+    """Return a tree with outside objects, each an exclusive leaf, beside the rest."""
+    if not names:
+        return root
+    objects = ResourceNode(
+        name=OBJECTS, children=tuple(ResourceNode(name=name) for name in names)
+    )
+    return ResourceNode(name=root.name, children=(*root.children, objects))
+
+
+def read_resources(path: Path) -> ResourceNode:
+    """Read a file of the form of a robot's `resources.yaml`, for no robot at all.
+
+    Raises:
+        BadInput: it is malformed, a name is unknown or inside of itself, or a leaf
+            has a device.
+    """
+    if not path.exists():
+        raise BadInput(f"resource file {path} is missing; give one that is there.")
+    return _ResourceReader(read_yaml(path, ResourceFile)).read()
+
+
+class _ResourceReader:
+    """Builds the tree from the root down."""
+
+    def __init__(self, file: YamlFile[ResourceFile]) -> None:
+        self._file = file
+        self._value = file.value
+        self._placed: set[str] = set()
+
+    def read(self) -> ResourceNode:
+        root = self._build(self._value.root, ("root",), ())
+        for section in ("composites", "instances", "leaves"):
+            for name in getattr(self._value, section):
+                if name not in self._placed:
+                    self._file.fail(
+                        f"resource {name!r} is not below {self._value.root!r}; name it "
+                        "in a composite or remove it.",
+                        *(section, name),
+                    )
+        return root
+
+    def _build(
+        self, name: str, place: tuple[str | int, ...], above: tuple[str, ...]
+    ) -> ResourceNode:
+        if name in above:
+            circle = " in ".join([*above[above.index(name) :], name])
+            self._file.fail(f"cycle: {circle}; take one of them out.", *place)
+        if name in self._placed:
+            self._file.fail(f"resource {name!r} is twice in the tree.", *place)
+        self._placed.add(name)
+        value = self._value
+        if name in value.composites:
+            return ResourceNode(
+                name=name,
+                children=tuple(
+                    self._build(part, ("composites", name, i), (*above, name))
+                    for i, part in enumerate(value.composites[name])
+                ),
+            )
+        if name in value.instances:
+            instance = value.instances[name]
+            if instance.class_name not in value.classes:
+                unknown = UnknownName(
+                    "Class", instance.class_name, value.classes, "the classes"
+                )
+                self._file.fail(str(unknown), "instances", name, "class")
+            return ResourceNode(
+                name=name,
+                children=tuple(
+                    self._build(
+                        instance.prefix + part, ("instances", name), (*above, name)
+                    )
+                    for part in value.classes[instance.class_name]
+                ),
+            )
+        if name not in value.leaves:
+            known = (*value.composites, *value.instances, *value.leaves)
+            self._file.fail(
+                str(UnknownName("Resource", name, known, "this file")), *place
+            )
+        leaf = value.leaves[name]
+        if leaf.leds or leaf.speakers or leaf.stiffness:
+            self._file.fail(
+                f"leaf {name!r} has a device, but this file belongs to no robot; put "
+                "it into the robot's folder and give that with --robot.",
+                *("leaves", name),
+            )
+        return ResourceNode(name=name, kind=leaf.kind)
+
+
+DEFAULT_PORT = 8640
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerCfg:
+    """Where a server listens, and to whom."""
+
+    host: str = "127.0.0.1"
+    """Loopback unless told: whoever reaches a server can hold what it manages."""
+    port: int = DEFAULT_PORT
+    """0 takes a free one."""
+    secret: str | None = None
+    """Must be given when the host is not loopback; asked of everyone when given."""
+    silent_reader_s: float = 10.0
+    """A reader that takes nothing for so long is cut off, in s."""
+    max_connections: int = 500
+    """Who comes when there are so many is sent away; those who are there go on."""
+    max_priority: int = HIGHEST
+    """The highest priority of those who register, so that a robot's own may be higher
+    (AR-13)."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be, or would stand open to a network.
+
+        Raises:
+            BadInput: port, secret or a limit is out of range.
+        """
+        if not 0 <= self.port <= 65_535:
+            raise BadInput(f"port is {self.port}; give one from 1 to 65535, or 0.")
+        if not self.silent_reader_s > 0.0 or self.max_connections < 1:
+            raise BadInput("limits of the server must be positive.")
+        check_priority(self.max_priority)
+        if self.secret is not None:
+            check_secret(self.secret)
+        if self.secret is None and not is_loopback(self.host):
+            raise BadInput(
+                f"host {self.host!r} can be reached from other machines and needs a "
+                "shared secret: put one into a file for --secret-file, or into the "
+                "environment as NAO_TESTBED_SECRET. Or serve on 127.0.0.1."
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs of this machine reach a host."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False  # a name may mean anything
+
+
+class ReservationServer:
+    """Serves one shared ledger: `run` in this thread, or as a context in another."""
+
+    def __init__(
+        self,
+        front: SharedLedger,
+        cfg: ServerCfg | None = None,
+        listener: socket.socket | None = None,
+        *,
+        robot: Robot | None = None,
+    ) -> None:
+        """Take the address; nothing is answered yet.
+
+        Args:
+            front: the ledger to serve.
+            cfg: where and to whom.
+            listener: of `listen`, for who wants to know first that there is one.
+            robot: for which a station's schemas are checked, if there is one.
+
+        Raises:
+            BadInput: the address cannot be had.
+        """
+        cfg = cfg or ServerCfg()
+        desk = Service(front, max_priority=cfg.max_priority, robot=robot)
+        self._socket = listener or listen(cfg)
+        self._routes = Routes(desk)
+        hosts = {*LOOPBACK_NAMES, _in_url(cfg.host).lower()}
+        guard = Guard(
+            self._routes.app,
+            epoch=desk.epoch,
+            secret=cfg.secret,
+            max_body=MAX_BODY,
+            hosts=hosts if is_loopback(cfg.host) else None,
+        )
+        self.url = f"http://{_in_url(cfg.host)}:{self._socket.getsockname()[1]}"
+        """Where it is reached, from this machine."""
+        self._server = _Server(
+            self._routes,
+            uvicorn.Config(
+                guard,
+                http=PunctualConnection,
+                log_config=None,
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                lifespan="off",
+                ws="none",
+                limit_concurrency=cfg.max_connections,
+                timeout_graceful_shutdown=2,
+            ),
+        )
+        self._thread: threading.Thread | None = None
+
+    def run(self) -> None:
+        """Serve until SIGINT, SIGTERM or `stop`."""
+        self._server.run(sockets=[self._socket])
+
+    def stop(self) -> None:
+        """Let `run` end soon; from any thread."""
+        self._server.should_exit = True
+
+    def __enter__(self) -> "ReservationServer":
+        """Serve in a thread."""
+        self._thread = threading.Thread(target=self.run, name="reservations-server")
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the thread."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join()
+
+
+class _Server(uvicorn.Server):
+    """Ends streams before it waits for them, and ends by a signal with success."""
+
+    def __init__(self, routes: Routes, config: uvicorn.Config) -> None:
+        """Prepare to serve."""
+        super().__init__(config)
+        self._routes = routes
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams, then as usual."""
+        self._routes.close()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop on SIGINT and SIGTERM; do not raise them again afterwards."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def end(number: int, frame: FrameType | None) -> None:
+            self.handle_exit(number, frame)
+
+        before = {s: signal.signal(s, end) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+def listen(cfg: ServerCfg) -> socket.socket:
+    """Return a socket that listens as configured.
+
+    Raises:
+        BadInput: the address is none of this machine, or is in use.
+    """
+    host = cfg.host.strip("[]")
+    try:
+        found = socket.getaddrinfo(
+            host, cfg.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except (OSError, UnicodeError) as error:
+        raise BadInput(
+            f"host {cfg.host!r} is no address of this machine: {error}. Give one such "
+            "as 127.0.0.1."
+        ) from error
+    family, _, _, _, address = found[0]
+    # asyncio sends at once (TCP_NODELAY) where it sees that a socket is TCP; without
+    # it, each answer waits 40 ms for the other side's delayed acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Both go over to every connection: what is sent to a reader that takes nothing
+        # fills a small buffer, and the connection ends when it stays full.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * 1024)
+        listener.setsockopt(
+            socket.IPPROTO_TCP,
+            socket.TCP_USER_TIMEOUT,
+            round(cfg.silent_reader_s * 1000.0),
+        )
+        listener.bind(address)
+        listener.listen(socket.SOMAXCONN)
+    except OSError as error:
+        listener.close()
+        raise BadInput(
+            f"cannot listen on {cfg.host} port {cfg.port}: {error.strerror}. Is "
+            "another server running there? Give another --port, or 0 for a free one."
+        ) from error
+    return listener
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeCommandCfg:
+    """What the command line says."""
+
+    host: str
+    port: int
+    secret: str | None
+    robot: Path | None
+    body: str | None
+    resources: Path | None
+    objects: tuple[str, ...]
+    preemption: str
+    max_priority: int
+    state: Path | None
+
+
+def run_server(cfg: ServeCommandCfg) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    Raises:
+        BadInput: an option makes no sense, a file cannot be read, the port is taken.
+    """
+    server_cfg = ServerCfg(
+        host=cfg.host,
+        port=cfg.port,
+        secret=cfg.secret,
+        max_priority=cfg.max_priority,
+    )
+    kinds = [kind.value for kind in Preemption]
+    if cfg.preemption not in kinds:
+        raise UnknownName("Preemption", cfg.preemption, kinds, "this manager")
+    if cfg.resources is not None and (cfg.robot is not None or cfg.body is not None):
+        raise BadInput("--resources is for no robot; leave out --robot and --body.")
+    robot = None
+    if cfg.resources is not None:
+        root = read_resources(cfg.resources)
+    else:
+        robot = robot_of(cfg.robot, cfg.body)
+        root = robot.resources
+    tree = ResourceTree(with_objects(root, cfg.objects))
+    ledger_cfg = LedgerCfg(preemption=Preemption(cfg.preemption))
+    with closing(listen(server_cfg)) as listener:
+        epoch = next_epoch(cfg.state or default_epoch_file())
+        ledger = Ledger(tree, ledger_cfg, epoch=epoch)
+        for name in (ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM):
+            ledger.add_virtual_owner(name, ledger.tick)
+        if robot is not None:
+            freeze_absent(ledger, robot, ledger.tick)
+        _serve(ledger, server_cfg, listener, robot)
+
+
+def _serve(
+    ledger: Ledger, cfg: ServerCfg, listener: socket.socket, robot: Robot | None
+) -> None:
+    with SharedLedger(ledger) as front:
+        server = ReservationServer(front, cfg, listener, robot=robot)
+        print(server.url, flush=True)
+        print(
+            f"epoch {ledger.epoch}, {len(ledger.tree.all_leaves)} resources; the page "
+            "is at that address, Ctrl-C ends",
+            file=sys.stderr,
+            flush=True,
+        )
+        server.run()

@@ -1,0 +1,297 @@
+"""What stands between a server's socket and its routes: who gets in, and for how long.
+
+`Guard` looks at Host, shared secret and headers. It is a plain ASGI layer, so that streams
+pass through it untouched; what it refuses reaches no route and changes nothing.
+
+`PunctualConnection` ends a connection that does not finish what it says: who opens
+connections and says nothing, or half of a request, could otherwise keep others out for
+ever. And who comes when the server is full is sent away, while those who are there go on:
+an owner's signs of life travel on a connection that it has.
+
+`EventStream` sends server-sent events to a reader that may leave, or stop reading.
+Nothing is queued for a reader. The stream asks for what is new when the last piece has
+gone out; one that reads slowly gets fewer pieces, and one that does not read at all is
+cut off by the socket's own time limit.
+"""
+
+import asyncio
+import base64
+import binascii
+import json
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from experiments.server.messages import EPOCH_HEADER, printable
+
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+class Guard:
+    """Refuses strangers, and marks every answer with the epoch."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        epoch: int,
+        secret: str | None,
+        hosts: Iterable[str] | None,
+        max_body: int,
+    ) -> None:
+        """Stand before an application.
+
+        Args:
+            app: what is guarded.
+            epoch: of the manager, told in a header of every answer.
+            secret: what callers must know; None asks for nothing.
+            hosts: names that a Host header may give, without a port; None takes any.
+                A page of a stranger that points its own name at this machine (DNS
+                rebinding) gives another one.
+            max_body: largest body in bytes; one that says that it is larger is refused
+                unread, and others when they have become too large.
+        """
+        self._app = app
+        self._epoch = str(epoch)
+        self._secret = secret
+        self._max_body = max_body
+        self._hosts = None if hosts is None else frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a call on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers[EPOCH_HEADER] = self._epoch
+                headers["x-content-type-options"] = "nosniff"
+                headers["referrer-policy"] = "no-referrer"
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        refusal = self._refuse(Headers(scope=scope))
+        await (refusal or self._app)(scope, receive, send_marked)
+
+    def _refuse(self, headers: Headers) -> JSONResponse | None:
+        host = _without_port(headers.get("host", ""))
+        if self._hosts is not None and host not in self._hosts:
+            return error_response(
+                421,
+                f"Host is {host[:100]!r}; this server answers to "
+                f"{', '.join(sorted(self._hosts))}. Use one of these addresses.",
+            )
+        if self._secret is not None and not self._knows(headers):
+            refusal = error_response(
+                401,
+                "the shared secret is missing or wrong; give it with --secret-file, as "
+                "a Bearer token, or as the password of a browser's log-in (any name).",
+            )
+            refusal.headers["www-authenticate"] = (
+                'Basic realm="reservations", charset="UTF-8"'
+            )
+            return refusal
+        size = headers.get("content-length", "0")
+        digits = size.lstrip("0") or "0"
+        is_short = size.isdecimal() and len(digits) <= len(str(self._max_body))
+        if not is_short or int(digits) > self._max_body:
+            return error_response(
+                413, f"the body is too large; this server takes {self._max_body} bytes."
+            )
+        return None
+
+    def _knows(self, headers: Headers) -> bool:
+        """Compare in constant time."""
+        scheme, _, value = headers.get("authorization", "").partition(" ")
+        given = value.strip().encode("latin-1")  # as the header had it
+        if scheme.lower() == "basic":
+            try:
+                given = base64.b64decode(given, validate=True).partition(b":")[2]
+            except (binascii.Error, ValueError):
+                return False
+        elif scheme.lower() != "bearer":
+            return False
+        return secrets.compare_digest(given, (self._secret or "").encode())
+
+
+def error_response(status: int, text: str) -> JSONResponse:
+    """Return an error in the form of this server: `{"error": "..."}`.
+
+    Its lines can be printed as they are, whatever of the request they repeat.
+    """
+    lines = "\n".join(map(printable, text.split("\n")))
+    return JSONResponse({"error": lines}, status_code=status)
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.lower().rpartition(":")
+    return name if colon and port.isdigit() else host.lower()
+
+
+WHOLE_S = 10.0
+"""Longest time from the first byte of a request, or from connecting, to its last."""
+
+
+class PunctualConnection(H11Protocol):
+    """One connection, with a time limit for what arrives on it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Take the limit of connections from the protocol: it would hit all."""
+        super().__init__(*args, **kwargs)
+        self._most, self.limit_concurrency = self.limit_concurrency, None
+        self._limit: asyncio.TimerHandle | None = None
+
+    def connection_made(  # type: ignore[override]  # as the parent's
+        self, transport: asyncio.Transport
+    ) -> None:
+        """Begin, or say that the server is full."""
+        super().connection_made(transport)
+        if self._most is not None and len(self.connections) > self._most:
+            self.connections.discard(self)
+            transport.write(_full(self._most))
+            transport.close()
+        else:
+            self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Read, and see whether more of the same request is to come."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the limit."""
+        super().connection_lost(exc)
+        self._let_off()
+
+    def _watch(self) -> None:
+        if not self._is_waiting_for_more():
+            self._let_off()
+        elif self._limit is None:
+            self._limit = self.loop.call_later(WHOLE_S, self._end)
+
+    def _is_waiting_for_more(self) -> bool:
+        cycle = self.cycle
+        return cycle is None or cycle.response_complete or cycle.more_body
+
+    def _let_off(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+
+    def _end(self) -> None:
+        self._limit = None
+        if self._is_waiting_for_more() and not self.transport.is_closing():
+            self.transport.abort()
+
+
+def _full(most: int) -> bytes:
+    """Return the answer to one connection too many."""
+    text = f"this server keeps {most} connections, and has them; try again soon."
+    body = json.dumps({"error": text}).encode()
+    head = (
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
+        f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+"""Silence after which a comment is sent: it finds out whether the reader is there."""
+
+
+class WakeSignal:
+    """Rung from any thread, heard by one coroutine."""
+
+    def __init__(self) -> None:
+        """Bind to the running loop."""
+        self._loop = asyncio.get_running_loop()
+        self._rung = asyncio.Event()
+
+    def ring(self) -> None:
+        """Wake the coroutine; before it listens, it will not have to wait."""
+        with suppress(RuntimeError):  # its loop has ended meanwhile
+            self._loop.call_soon_threadsafe(self._rung.set)
+
+    async def heard(self, within_s: float) -> bool:
+        """Wait for the next ring; return whether there was one in time."""
+        try:
+            async with asyncio.timeout(within_s):
+                await self._rung.wait()
+        except TimeoutError:
+            return False
+        self._rung.clear()
+        return True
+
+    async def quiet(self, for_s: float) -> None:
+        """Let rings pass for a while; what they tell will be told all the same."""
+        await asyncio.sleep(for_s)
+        self._rung.clear()
+
+
+def as_event(name: str, data: str, number: int | None = None) -> str:
+    """Return one event as it is sent; the data is one line of JSON."""
+    mark = "" if number is None else f"id: {number}\n"
+    return f"{mark}event: {name}\ndata: {data}\n\n"
+
+
+class EventStream(Response):
+    """An answer that sends pieces until the reader leaves or the server ends."""
+
+    def __init__(
+        self, pieces: AsyncIterator[str], on_end: Callable[[], None] | None = None
+    ) -> None:
+        """Prepare a stream.
+
+        Args:
+            pieces: events as text.
+            on_end: called once when the stream has ended, however it did.
+        """
+        super().__init__()
+        self._pieces = pieces
+        self._on_end = on_end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until somebody ends it."""
+        del scope
+        sender = asyncio.create_task(self._send_all(send))
+        watcher = asyncio.create_task(_wait_for_leaving(receive))
+        try:
+            await asyncio.wait({sender, watcher}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (sender, watcher):
+                task.cancel()
+            ends = await asyncio.gather(sender, watcher, return_exceptions=True)
+            if self._on_end is not None:
+                self._on_end()
+        for end in ends:
+            if isinstance(end, Exception):
+                raise end
+
+    async def _send_all(self, send: Send) -> None:
+        headers = [
+            (b"content-type", b"text/event-stream; charset=utf-8"),
+            (b"cache-control", b"no-store"),
+            (b"x-accel-buffering", b"no"),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        async for piece in self._pieces:
+            await send(
+                {
+                    "type": "http.response.body",
+                    "body": piece.encode(),
+                    "more_body": True,
+                }
+            )
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _wait_for_leaving(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

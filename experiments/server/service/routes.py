@@ -1,0 +1,375 @@
+"""The routes of a reservation server.
+
+    GET  /                       a page that shows all of it and updates by itself
+    GET  /resources              the same as JSON; GET /events streams it
+    POST /resources              adds a resource, such as a ball
+    POST /owners                 registers an owner; the answer holds its key
+    POST /owner/alive            a sign of life        (these with header Owner-Key)
+    GET  /owner/notices          what the owner is told, as a stream
+    POST /owner/requests         asks; GET, DELETE /owner/requests/N look, withdraw
+    DELETE /owner                the owner leaves
+    POST /release                gives back a token, or a part of it
+    POST /authorise              asks, as a device, whether a command may pass
+    POST /rules                  a station's file, installed whole or not at all; GET
+    GET  /behaviours/NAME        one of its behaviours, for who plays it
+    POST /start                  starts one of its behaviours, by name; POST /stop
+    POST /take-away              takes resources from all; POST /give-back
+
+Every error is `{"error": "..."}` with a 4xx status that says what to do, and changes
+nothing; a closed ledger answers 503.
+"""
+
+import json
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping
+from importlib.resources import files
+from typing import Annotated
+
+from fastapi import FastAPI, Header, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse
+from fastapi.telemetry import TelemetryConfig
+from starlette.exceptions import HTTPException
+
+from controllers.arbitration.requests import StaleToken, Ticket
+from experiments.server.messages import (
+    KEEP_ALIVE_S,
+    MAX_WAIT_S,
+    Alive,
+    AuthoriseAnswer,
+    CommandData,
+    DefinitionData,
+    GivenData,
+    InstalledData,
+    NameData,
+    NoticeData,
+    OutcomeData,
+    OwnerData,
+    Registered,
+    ReleaseData,
+    RequestData,
+    ResourceData,
+    RulesData,
+    SnapshotData,
+    StartedData,
+    TakenData,
+    TicketData,
+)
+from experiments.server.service import NameTaken, OwnerGone, Service, TooMany
+from experiments.server.service.connections import (
+    EventStream,
+    WakeSignal,
+    as_event,
+    error_response,
+)
+from experiments.server.service.station import Busy
+from experiments.server.shared_ledger import LedgerClosed
+from models import BadInput, TestbedError, UnknownName
+
+_STATUS: Mapping[type[TestbedError], int] = {
+    UnknownName: 404,
+    BadInput: 400,
+    StaleToken: 409,
+    NameTaken: 409,
+    OwnerGone: 410,
+    TooMany: 429,
+    Busy: 409,
+}
+_CLOSED = (
+    "this server's ledger is closed, and grants nothing any more; ask again when it "
+    "serves a new one."
+)
+
+
+def add_error_answers(app: FastAPI, max_body: int) -> None:
+    """Let an application answer errors in our form.
+
+    Args:
+        app: the application.
+        max_body: largest body that it takes, in bytes.
+    """
+
+    @app.exception_handler(TestbedError)
+    async def ours(_: Request, error: Exception) -> Response:
+        if isinstance(error, LedgerClosed):  # whose own words are for its owner
+            return error_response(503, _CLOSED)
+        known = (kind for kind in type(error).__mro__ if kind in _STATUS)
+        return error_response(_STATUS[next(known, BadInput)], str(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return error_response(400, _explain(error))
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        text = str(error.detail)
+        if error.status_code == 404:
+            path = request.url.path[:100]
+            text = f"there is no {path!r} here; GET / shows what is."
+        elif error.status_code == 413:
+            text = f"the body is too large; this server takes {max_body} bytes."
+        elif error.status_code == 405:
+            path = request.url.path[:100]
+            text = f"{request.method} {path} is nothing to do here."
+        elif error.status_code == 400:  # too deep, too many digits, not UTF-8
+            text = (
+                "the body cannot be read; send JSON in UTF-8, flat, of short numbers."
+            )
+        return error_response(error.status_code, text)
+
+
+def _explain(error: RequestValidationError) -> str:
+    """Say what is wrong with a request, field by field."""
+    texts = []
+    for fault in error.errors()[:5]:
+        place = ".".join(str(part) for part in fault["loc"][1:])[:100]
+        if fault["type"] == "json_invalid":
+            detail = fault.get("ctx", {}).get("error", "")
+            texts.append(f"the body is not JSON, at character {place}: {detail}")
+        elif fault["type"] == "missing":
+            texts.append(f"{place or 'the body'} is missing")
+        elif isinstance(fault["input"], bytes):
+            texts.append("the body must come with Content-Type: application/json")
+        elif fault["type"] == "extra_forbidden":
+            texts.append(f"{place} is not known here")
+        else:
+            texts.append(
+                f"{place or 'the body'} is {str(fault['input'])[:80]!r}: {fault['msg']}"
+            )
+    return "; ".join(texts) + "."
+
+
+MAX_BODY = 256 * 1024
+"""Largest body of a request in bytes; more is refused unread."""
+PAGE_PERIOD_S = 0.1
+"""Shortest time between two pictures sent to one page."""
+
+_NO_TELEMETRY: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+
+OwnerKey = Annotated[str | None, Header(alias="Owner-Key", max_length=200)]
+Wait = Annotated[float, Query(ge=0.0, le=MAX_WAIT_S, allow_inf_nan=False)]
+
+
+class Routes:
+    """All routes of one desk; `app` is the ASGI application."""
+
+    def __init__(self, desk: Service) -> None:
+        """Open the routes."""
+        self._desk = desk
+        self._bells: set[WakeSignal] = set()
+        self._is_closing = False
+        self._page = (
+            files("experiments.server").joinpath("page.html").read_text("utf-8")
+        )
+        self._picture = ("", 0.0, 0)
+        self.app = FastAPI(
+            title="Reservations of a robot",
+            docs_url=None,  # its pages load scripts from outside
+            redoc_url=None,
+            telemetry=_NO_TELEMETRY,
+            max_body_size=MAX_BODY,
+        )
+        add_error_answers(self.app, MAX_BODY)
+        self._add_looking()
+        self._add_owners()
+        self._add_requests()
+        self._add_station()
+
+    def close(self) -> None:
+        """End the streams and those who wait, so that the server can end."""
+        self._is_closing = True
+        for bell in list(self._bells):
+            bell.ring()
+
+    # -- routes ------------------------------------------------------------------------
+
+    def _add_looking(self) -> None:
+        app, desk = self.app, self._desk
+
+        @app.get("/", response_class=HTMLResponse)
+        async def page() -> HTMLResponse:
+            nonce = secrets.token_urlsafe(16)
+            policy = (
+                f"default-src 'none'; connect-src 'self'; style-src 'nonce-{nonce}'; "
+                f"script-src 'nonce-{nonce}'; img-src data:; base-uri 'none'; "
+                "form-action 'none'; frame-ancestors 'none'"
+            )
+            return HTMLResponse(
+                self._page.replace("NONCE", nonce),
+                headers={"content-security-policy": policy},
+            )
+
+        @app.get("/resources")
+        async def resources() -> SnapshotData:
+            return desk.snapshot()
+
+        @app.post("/resources", status_code=201)
+        async def add_resource(data: ResourceData) -> ResourceData:
+            desk.add_resource(data)
+            return data
+
+        @app.get("/events", response_model=None)
+        async def events() -> EventStream:
+            bell = self._bell()
+            desk.front.on_change.append(bell.ring)
+
+            def end() -> None:
+                desk.front.on_change.remove(bell.ring)
+                self._bells.discard(bell)
+
+            return EventStream(self._pictures(bell), end)
+
+        @app.post("/release", status_code=204, response_class=Response)
+        async def release(data: ReleaseData) -> None:
+            desk.release(data)
+
+        @app.post("/authorise")
+        async def authorise(data: CommandData) -> AuthoriseAnswer:
+            return desk.authorise(data)
+
+    def _add_owners(self) -> None:
+        app, desk = self.app, self._desk
+
+        @app.post("/owners", status_code=201)
+        async def register(data: OwnerData, key: OwnerKey = None) -> Registered:
+            return desk.register(data, key)
+
+        @app.post("/owner/alive")
+        async def alive(key: OwnerKey = None) -> Alive:
+            return desk.renew(key)
+
+        @app.delete("/owner", status_code=204, response_class=Response)
+        async def leave(key: OwnerKey = None) -> None:
+            desk.leave(key)
+
+        @app.get("/owner/notices", response_model=None)
+        async def notices(
+            key: OwnerKey = None,
+            last: Annotated[int, Header(alias="Last-Event-ID", ge=0)] = 0,
+        ) -> EventStream:
+            owner = desk.owner(key)
+            bell = self._bell()
+            desk.front.inboxes.add_reader(owner, bell.ring)
+
+            def end() -> None:
+                desk.front.inboxes.remove_reader(owner, bell.ring)
+                self._bells.discard(bell)
+
+            return EventStream(self._letters(owner, key, last, bell), end)
+
+    def _add_requests(self) -> None:
+        app, desk = self.app, self._desk
+
+        @app.post("/owner/requests")
+        async def ask(data: RequestData, key: OwnerKey = None) -> TicketData:
+            return await self._wait_for(desk.ask(key, data), data.wait_s)
+
+        @app.get("/owner/requests/{number}")
+        async def look(
+            number: int, key: OwnerKey = None, wait_s: Wait = 0.0
+        ) -> TicketData:
+            return await self._wait_for(desk.ticket(key, number), wait_s)
+
+        @app.delete("/owner/requests/{number}")
+        async def withdraw(number: int, key: OwnerKey = None) -> TicketData:
+            return await self._wait_for(desk.withdraw(key, number), 0.0)
+
+    def _add_station(self) -> None:
+        app, desk = self.app, self._desk
+
+        @app.get("/rules")
+        async def installed() -> InstalledData:
+            return desk.installed()
+
+        @app.post("/rules")
+        def install(data: RulesData) -> InstalledData:  # reading takes a while
+            return desk.install(data)
+
+        @app.get("/behaviours/{name:path}")
+        async def definition(name: str) -> DefinitionData:
+            return desk.definition(name)
+
+        @app.post("/start")
+        def start(data: NameData) -> StartedData:  # it may wait
+            return desk.start(data)
+
+        @app.post("/stop", status_code=204, response_class=Response)
+        async def stop(data: NameData) -> None:
+            desk.station.stop(data.name)
+
+        @app.post("/take-away", status_code=204, response_class=Response)
+        async def take_away(data: TakenData) -> None:
+            desk.station.take_away(data.names, data.priority)
+
+        @app.post("/give-back", status_code=204, response_class=Response)
+        async def give_back(data: GivenData) -> None:
+            desk.station.give_back(data.names)
+
+    # -- waiting and streams -----------------------------------------------------------
+
+    def _bell(self) -> WakeSignal:
+        bell = WakeSignal()
+        self._bells.add(bell)
+        return bell
+
+    async def _wait_for(self, ticket: Ticket, wait_s: float) -> TicketData:
+        if ticket.outcome is None and wait_s > 0.0 and not self._is_closing:
+            bell = self._bell()
+
+            def done(_: Ticket) -> None:
+                bell.ring()
+
+            self._desk.front.watch(ticket, done)
+            try:
+                await bell.heard(wait_s)
+            finally:
+                self._desk.front.unwatch(ticket, done)
+                self._bells.discard(bell)
+        outcome = None if ticket.outcome is None else OutcomeData.of(ticket.outcome)
+        return TicketData(ticket=ticket.number, outcome=outcome)
+
+    async def _pictures(self, bell: WakeSignal) -> AsyncIterator[str]:
+        changed = True
+        while not self._is_closing:
+            yield as_event("snapshot", self._fresh_picture()) if changed else ":\n\n"
+            changed = await bell.heard(KEEP_ALIVE_S)
+            if changed and not self._is_closing:
+                await bell.quiet(PAGE_PERIOD_S)
+
+    def _fresh_picture(self) -> str:
+        """Return the list as JSON; made once for all pages that want it now."""
+        text, made_s, of = self._picture
+        n = self._desk.front.n_changes  # first: a change meanwhile makes it old
+        if not text or of != n or time.monotonic() > made_s + PAGE_PERIOD_S:
+            made_s = time.monotonic()
+            text = self._desk.snapshot().model_dump_json()
+            self._picture = (text, made_s, n)
+        return text
+
+    async def _letters(
+        self, owner: str, key: str | None, last: int, bell: WakeSignal
+    ) -> AsyncIterator[str]:
+        yield ":\n\n"  # the reader sees at once that it is connected
+        while not self._is_closing:
+            try:
+                self._desk.owner(key)
+            except OwnerGone:
+                return
+            post = self._desk.front.inboxes.after(owner, last)
+            if post.n_missed:
+                yield as_event("missed", json.dumps({"n_missed": post.n_missed}))
+            for letter in post.letters:
+                notice = NoticeData.of(letter).model_dump_json()
+                yield as_event("notice", notice, letter.number)
+                last = letter.number
+            if not await bell.heard(KEEP_ALIVE_S):
+                yield ":\n\n"

@@ -1,0 +1,509 @@
+"""What a station sends before a run: a YAML file of rules and behaviours.
+
+    preemption: by_priority
+    retry_s: 1.0
+    overtake_s: 2.0
+    owners:
+      - {name: visitor, priority: 1, max_priority: 3, policy: stop}
+    behaviours:
+      - name: greet
+        needs: [TTS, Right arm]
+        optional: [Left leg]
+        policy: {name: pause, within_s: 0.5}
+      - name: nod
+        schema: move               # needs what its motion moves
+        with: {motion: yes}
+    motions:
+      yes: {angles_deg: {HeadPitch: [[0.5, 10.0], [1.0, 0.0]]}}
+
+Its form are pydantic models whose words are those of a scenario's behaviours; there is no
+code in it. `read_station` says all that is wrong in it at once, a line each, and changes
+nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import reduce
+from operator import getitem
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, Strict
+
+from controllers.arbitration.behaviours import (
+    Behaviour,
+    check_behaviour,
+    start_behaviour,
+    stop_behaviour,
+)
+from controllers.arbitration.manager.front import LedgerFront
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.policies import ConflictPolicy, Lock, make_policy
+from controllers.arbitration.requests import Owner
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import AskerTie, HolderTie, Preemption
+from controllers.schemas.waking import Waking
+from experiments.common.yaml_forms import Notes, Part, Priority, plain
+from experiments.scenarios.reading.behaviours import (
+    AnyPolicy,
+    AskedResources,
+    Percent,
+    read_asked,
+    read_schema,
+)
+from experiments.scenarios.reading.behaviours import BehaviourForm as ScenarioBehaviour
+from experiments.scenarios.vocabulary.lookup import Lookup
+from experiments.server.messages import MAX_NAMES, Name
+from models import Robot
+from models.files.yaml_forms import FileErrors, Place, ReadFile, read_file
+from models.load.library_files import KnownNames, build_library, library_problems
+from models.load.library_forms import LibraryForm
+from models.resources import ResourceKind
+
+LONGEST_WAIT_S = 60.0
+"""Longest wait of a behaviour at its start: its station waits as long."""
+
+MOST = 500
+"""Entries of a list, and behaviours of a file with all their parts."""
+
+SETTLING = {"preemption", "retry_s", "overtake_s"}
+"""Keys of the file that are fields of `LedgerCfg`."""
+
+Wait = Annotated[float, Field(ge=0.0, le=LONGEST_WAIT_S)]
+Period = Annotated[float, Strict(), Field(ge=0.01, le=3600.0)]
+Names = Annotated[list[Name], Field(max_length=MAX_NAMES)]
+
+
+class OwnerForm(Part):
+    """What holds for an owner that registers by a name, whatever it says itself."""
+
+    name: Name
+    priority: Priority | None = None
+    """From 0, low, to 9, high."""
+    max_priority: Priority | None = None
+    """The highest that its requests may have."""
+    policy: AnyPolicy | None = None
+    """What is answered for it who wants what it holds."""
+    timeout_s: Annotated[float, Field(ge=0.0, le=86_400.0)] | None = None
+    """Longest wait of its requests, in s."""
+    asker_tie: Annotated[AskerTie, Field(strict=False)] | None = None
+    holder_tie: Annotated[HolderTie, Field(strict=False)] | None = None
+
+
+class StationBehaviourForm(Part):
+    """A behaviour as data, with the words of a scenario's (RM-47, RM-50, RM-58)."""
+
+    name: Name
+    schema_: Annotated[Name | None, Field(alias="schema")] = None
+    """A registered schema, such as look around; absent: it only holds resources."""
+    with_: dict[str, Any] = Field(alias="with", default_factory=dict)
+    """Its parameters."""
+    needs: Names | None = None
+    """Resources without which it does not run; absent: those that its schema needs."""
+    optional: Names | None = None
+    """Resources that it takes if they are free."""
+    rates: dict[Name, Percent] | None = None
+    """Cumulative resource, such as CPU, to the rate that it must have, in percent."""
+    children: "list[StationBehaviourForm]" = Field(
+        default_factory=list, max_length=MOST
+    )
+    """Its parts, to which all that it takes is open."""
+    policy: AnyPolicy | None = None
+    """What it answers who wants what it holds: lock, stop, pause or callback."""
+    priority: Priority = 0
+    timeout_s: Wait = 0.0
+    """How long it waits for its resources, in s."""
+    runs_regardless: bool = False
+    """Whether it runs without its needs too."""
+    needs_all_children: bool = False
+    """Whether it runs only if all its children do."""
+
+
+class ResourceForm(Part):
+    """A resource beside those of the robot, such as a ball."""
+
+    name: Name
+    parent: Name
+    kind: Annotated[ResourceKind, Field(strict=False)] = ResourceKind.EXCLUSIVE
+
+
+class StationFile(LibraryForm):
+    """The whole file; rules that it leaves out are those that the server began with.
+
+    Motions, lights, sounds, commands and transitions are those of the robot and these.
+    """
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    preemption: Annotated[Preemption, Field(strict=False)] | None = None
+    """Whether a strictly higher priority takes what a holder keeps."""
+    retry_s: Period | None = None
+    """Period at which holders are told again of those who wait, in s (RM-19)."""
+    overtake_s: Annotated[float, Strict(), Field(ge=0.0, le=3600.0)] | None = None
+    """How long a request that waits may be passed by equals, in s."""
+    resources: list[ResourceForm] = Field(default_factory=list, max_length=MOST)
+    owners: list[OwnerForm] = Field(default_factory=list, max_length=MOST)
+    behaviours: list[StationBehaviourForm] = Field(
+        default_factory=list, max_length=MOST
+    )
+
+
+NO_ROBOT = (
+    "this server has no robot to check it for; serve one with --robot, or send needs "
+    "in the place of a schema."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnerRule:
+    """What a station says of an owner; None: what the owner says."""
+
+    priority: int | None = None
+    max_priority: int | None = None
+    policy: ConflictPolicy | None = None
+    timeout_s: float | None = None
+    asker_tie: AskerTie | None = None
+    holder_tie: HolderTie | None = None
+
+    def of(self, owner: Owner) -> Owner:
+        """Return an owner's habits under this rule.
+
+        Raises:
+            BadInput: its own priority is higher than the rule lets it be.
+        """
+        said = {f.name: getattr(self, f.name) for f in fields(self)}
+        given: Any = {name: value for name, value in said.items() if value is not None}
+        return replace(owner, **given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """A behaviour as data, for who plays it."""
+
+    behaviour: Mapping[str, Any]
+    """In a scenario's words, with the needs that follow from its schema."""
+    library: Mapping[str, Any] = field(default_factory=dict)
+    """Sections of entries that came in its file; of a behaviour with a schema."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StationRules:
+    """A file that is right."""
+
+    settling: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `LedgerCfg` that it sets: how conflicts are settled."""
+    resources: tuple[ResourceForm, ...] = ()
+    rules: dict[str, OwnerRule]
+    """By owner."""
+    behaviours: dict[str, Behaviour]
+    """By name; those of the top level."""
+    definitions: dict[str, Definition]
+    """By name, with all parts: what the file says of each."""
+
+    def of(self, owner: Owner) -> Owner:
+        """Return an owner's habits under its rule, if there is one.
+
+        Raises:
+            BadInput: a value of its own does not go with that.
+        """
+        rule = self.rules.get(owner.name)
+        return owner if rule is None else rule.of(owner)
+
+    def goes_with(self, taken: frozenset[str], guests: frozenset[str]) -> bool:
+        """Whether no name of it is one that nobody may get (as `read_station`)."""
+        names = {*self.all_names()}
+        return names.isdisjoint(taken | guests) and taken.isdisjoint(self.rules)
+
+    def all_names(self) -> Iterator[str]:
+        """Yield the names of the behaviours and all their parts."""
+        for behaviour in self.behaviours.values():
+            yield from (one.name for one in behaviour.walk())
+
+
+def read_station(
+    text: str,
+    name: str,
+    tree: ResourceTree,
+    taken: frozenset[str],
+    guests: frozenset[str],
+    max_priority: int,
+    robot: Robot | None = None,
+) -> StationRules:
+    """Return what a file says, all of it checked.
+
+    Args:
+        text: of the file.
+        name: of the file, for messages.
+        tree: the resources that there are.
+        taken: names of owners that no behaviour may have, nor a rule.
+        guests: names of owners that no behaviour may have, but a rule.
+        max_priority: the highest that anybody may ask with at this server.
+        robot: for which schemas are checked; None: there is none, and no schema.
+
+    Raises:
+        FileErrors: all that is wrong in it, a line each, with `file:line`.
+    """
+    file = read_file(Path(name), StationFile, text=text)
+    if file.value is None:
+        raise FileErrors(file.errors())
+    notes = Notes()
+    reader = _StationReader(
+        file, file.value, robot, notes, tree, taken, guests, max_priority
+    )
+    rules = reader.read()
+    file.refuse(notes.problems)
+    return rules
+
+
+class _StationReader:
+    """One pass over a file whose form is right."""
+
+    def __init__(
+        self,
+        read: ReadFile[StationFile],
+        file: StationFile,
+        robot: Robot | None,
+        notes: Notes,
+        tree: ResourceTree,
+        taken: frozenset[str],
+        guests: frozenset[str],
+        max_priority: int,
+    ) -> None:
+        self._guests = guests
+        self._read = read
+        self._file = file
+        self._robot = robot
+        sections = [name for name in LibraryForm.model_fields if name in read.tree]
+        self._library = {name: plain(read.tree[name]) for name in sections}
+        self._definitions: dict[str, Definition] = {}
+        self._notes = notes
+        self._tree = tree
+        self._taken = taken
+        self._max_priority = max_priority
+        self._named: set[str] = set()
+        self._built: list[tuple[Place, Behaviour]] = []
+
+    def read(self) -> StationRules:
+        """Return all of it; what is wrong is noted."""
+        for i, form in enumerate(self._file.resources):
+            self._resource(form, ("resources", i))
+        rules: dict[str, OwnerRule] = {}
+        for i, owner in enumerate(self._file.owners):
+            rules[owner.name] = self._rule(owner, ("owners", i))
+        self._scene = self._make_scene()
+        behaviours = [
+            self._behaviour(form, ("behaviours", i))
+            for i, form in enumerate(self._file.behaviours)
+        ]
+        if len(self._built) > MOST:
+            self._notes.add(
+                ("behaviours",),
+                f"there are {len(self._built)} behaviours with their parts; send "
+                f"{MOST} at most.",
+            )
+        if not self._notes.problems:
+            front = LedgerFront(Ledger(self._tree))
+            for place, behaviour in self._built:
+                self._try(place, behaviour, front)
+        return StationRules(
+            settling=self._file.model_dump(include=SETTLING, exclude_none=True),
+            resources=tuple(self._file.resources),
+            rules=rules,
+            behaviours={one.name: one for one in behaviours if one is not None},
+            definitions=self._definitions,
+        )
+
+    def _resource(self, form: ResourceForm, place: Place) -> None:
+        if form.name in self._tree.names and self._is_as_said(form):
+            return  # sent before
+        grown = self._notes.attempt(
+            place, self._tree.with_resource, form.name, form.parent, form.kind
+        )
+        self._tree = grown or self._tree
+
+    def _is_as_said(self, form: ResourceForm) -> bool:
+        node = self._tree.node(form.name)
+        is_there = self._tree.parent(form.name) == form.parent
+        return is_there and node.kind is form.kind and not node.children
+
+    def _rule(self, form: OwnerForm, place: Place) -> OwnerRule:
+        self._name(form.name, place)
+        for key in ("priority", "max_priority"):
+            self._priority(getattr(form, key), (*place, key))
+        rule = OwnerRule(
+            priority=form.priority,
+            max_priority=form.max_priority,
+            policy=self._policy(form.policy, place),
+            timeout_s=form.timeout_s,
+            asker_tie=form.asker_tie,
+            holder_tie=form.holder_tie,
+        )
+        self._notes.attempt(place, rule.of, Owner(name=form.name))
+        return rule
+
+    def _behaviour(self, form: StationBehaviourForm, place: Place) -> Behaviour | None:
+        self._name(form.name, place)
+        if form.name in self._guests:
+            self._notes.add(
+                (*place, "name"),
+                f"an owner is registered by the name {form.name!r}; choose another one "
+                "for the behaviour.",
+            )
+        self._priority(form.priority, (*place, "priority"))
+        asked = self._asked(form, place)
+        self._define(form, asked, place)
+        parts = [
+            self._behaviour(child, (*place, "children", i))
+            for i, child in enumerate(form.children)
+        ]
+        policy = self._policy(form.policy, place) or Lock()
+
+        def build() -> Behaviour:
+            return Behaviour(
+                name=form.name,
+                essential=asked.needs,
+                rates=asked.rates,
+                optional=asked.optional,
+                parts=tuple(part for part in parts if part is not None),
+                runs_regardless=form.runs_regardless,
+                needs_all_parts=form.needs_all_children,
+                timeout_s=form.timeout_s,
+                policy=policy,
+                priority=form.priority,
+            )
+
+        built = self._notes.attempt(place, build)
+        if built is not None:
+            self._built.append((place, built))
+        return built
+
+    def _make_scene(self) -> Lookup | None:
+        """Return the robot with the entries of the file; None without a robot."""
+        robot, file = self._robot, self._file
+        if robot is None:
+            for section in self._library:
+                self._notes.add((section,), NO_ROBOT)
+        if robot is None or not (self._library or _use_schemas(file.behaviours)):
+            return None
+        left_out = self._read.left_out
+        known = KnownNames.of_library(robot.library).with_left_out(left_out)
+        problems = library_problems(file, robot, known)
+        self._notes.problems += problems
+        is_right = not problems and not {p[0] for p in left_out} & {*self._library}
+        if is_right:
+            more = robot.library.with_more(build_library(file, robot))
+            robot = replace(robot, library=more)
+        return Lookup(
+            robot=robot,
+            tree=self._tree,
+            tick_s=LedgerCfg().tick_s,
+            duration_ticks=1,
+            notes=self._notes,
+            line_of=lambda _: 0,
+            is_library_right=is_right,
+        )
+
+    def _asked(self, form: StationBehaviourForm, place: Place) -> AskedResources:
+        """Return what a behaviour asks for: as it says, or else as its schema does."""
+        if form.schema_ is not None:
+            return self._asked_by_schema(form, form.schema_, place)
+        if form.with_:
+            text = (
+                "with is for a schema's parameters; name the schema, or leave it out."
+            )
+            self._notes.add((*place, "with"), text)
+        needs, optional = form.needs or [], form.optional or []
+        for key, names in (("needs", needs), ("optional", optional)):
+            for i, name in enumerate(names):
+                self._notes.attempt((*place, key, i), self._tree.node, name)
+        for name in form.rates or ():
+            self._notes.attempt((*place, "rates", name), self._tree.node, name)
+        return AskedResources(
+            needs=tuple(needs), optional=tuple(optional), rates=dict(form.rates or {})
+        )
+
+    def _asked_by_schema(
+        self, form: StationBehaviourForm, schema: str, place: Place
+    ) -> AskedResources:
+        if form.children:
+            self._notes.add(
+                (*place, "children"),
+                f"the children of schema {schema!r} would compete where it is played, "
+                "and not have what they need all at once; give each a start of its "
+                "own, or put them into a scenario.",
+            )
+        if self._scene is None:
+            self._notes.add((*place, "schema"), NO_ROBOT)
+            return AskedResources()
+        same = ScenarioBehaviour.model_construct(
+            name=form.name,
+            schema_=schema,
+            with_=form.with_,
+            needs=form.needs,
+            optional=form.optional,
+            rates=form.rates,
+        )
+        self._notes.attempt((*place, "name"), Waking, schema=schema, name=form.name)
+        found, parameters = read_schema(same, place, self._notes)
+        return read_asked(same, place, found, parameters, self._scene)
+
+    def _define(
+        self, form: StationBehaviourForm, asked: AskedResources, place: Place
+    ) -> None:
+        said = reduce(getitem, place, self._read.tree)
+        asks = {"needs": asked.needs, "optional": asked.optional, "rates": asked.rates}
+        behaviour = plain({**said, **asks})
+        if form.schema_ is None:
+            self._definitions[form.name] = Definition(behaviour=behaviour)
+            return
+        fields = ScenarioBehaviour.model_fields.items()
+        keys = [field.alias or name for name, field in fields]
+        self._definitions[form.name] = Definition(
+            behaviour={key: behaviour[key] for key in keys if key in behaviour},
+            library=self._library,
+        )
+
+    def _try(self, place: Place, behaviour: Behaviour, front: LedgerFront) -> None:
+        """Ask for what a behaviour needs, at a ledger on which nothing else happens."""
+        alone = replace(behaviour, parts=(), needs_all_parts=False, timeout_s=0.0)
+        running = self._notes.attempt(place, start_behaviour, alone, front)
+        if running is not None:
+            stop_behaviour(running, front)
+        self._notes.attempt(place, check_behaviour, behaviour, self._tree)
+
+    def _name(self, name: str, place: Place) -> None:
+        if name in self._named:
+            self._notes.add(
+                (*place, "name"),
+                f"a second owner or behaviour is called {name!r}; give each a name of "
+                "its own.",
+            )
+        elif name in self._taken:
+            self._notes.add(
+                (*place, "name"),
+                f"{name!r} is there already, as an owner, a behaviour of this robot or "
+                "a cause; choose another name.",
+            )
+        self._named.add(name)
+
+    def _priority(self, given: int | None, place: Place) -> None:
+        if given is not None and given > self._max_priority:
+            self._notes.add(
+                place,
+                f"priority is {given}; at this server the highest is "
+                f"{self._max_priority}.",
+            )
+
+    def _policy(self, given: Any, place: Place) -> ConflictPolicy | None:
+        if given is None:
+            return None
+        here = (*place, "policy")
+        if isinstance(given, str):
+            return self._notes.attempt(here, make_policy, given)
+        settings: dict[str, Any] = given.model_dump(exclude_unset=True)
+        return self._notes.attempt(here, make_policy, settings.pop("name"), **settings)
+
+
+def _use_schemas(forms: list[StationBehaviourForm]) -> bool:
+    return any(f.schema_ is not None or _use_schemas(f.children) for f in forms)

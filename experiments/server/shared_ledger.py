@@ -1,0 +1,496 @@
+"""A ledger for real threads: one lock, held for the short time of one call.
+
+The ledger itself knows no threads and no clock. This front gives it both: it counts
+ticks of a monotonic clock, wakes up when something is due, lets threads wait for their
+outcome, and keeps what owners are told in queues of notices. Code of others (policies,
+listeners, what is to be called when something has changed) runs in threads of its own,
+never under the lock: one that hangs, raises or waits for another lock stops nobody
+(`foreign_code`).
+
+Notices are numbered and kept for a while, so that nobody misses one. A reader says the
+number of the last notice that it has seen and gets those after it. A queue is bounded: a
+reader that stays away for too long is told how many it missed.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import RLock
+from types import TracebackType
+
+from controllers.arbitration.events import (
+    Event,
+    Expired,
+    Failed,
+    Granted,
+    Notified,
+    Released,
+    Renewed,
+    Revoked,
+    Settled,
+    Ticked,
+)
+from controllers.arbitration.manager.front import (
+    LedgerSnapshot,
+    check_waits,
+    give_up,
+    take_snapshot,
+)
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.arbitration.tokens import Outcome, Refusal, Token, TokenId, Why
+from experiments.controller_failed import traceback_of
+from experiments.server.foreign_code import ForeignCalls, Function, PolicyCalls
+from models import BadInput, TestbedError
+from models.values import short
+
+KEPT = 1000
+"""Notices that an inbox keeps."""
+Told = Notified | Released | Expired
+"""What an owner learns: notices, and that a token of its ended in another way."""
+
+Reader = Callable[[], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notice:
+    """A notice with its place among all of its owner's."""
+
+    number: int
+    """From 1."""
+    told: Told
+    has_ended: bool
+    """Whether the token concerned, if there is one, is dead."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoticeBatch:
+    """What a reader gets."""
+
+    letters: tuple[Notice, ...]
+    n_missed: int
+    """Notices after the reader's last one that are not kept any more."""
+
+
+class _NoticeQueue:
+    """The notices of one owner."""
+
+    def __init__(self) -> None:
+        self.letters: deque[Notice] = deque(maxlen=KEPT)
+        self.last = 0
+        self.tokens: set[TokenId] = set()
+        self.readers: list[Reader] = []
+
+    def put(self, told: Told) -> None:
+        self.last += 1
+        has_ended = told.token is not None and told.token not in self.tokens
+        letter = Notice(number=self.last, told=told, has_ended=has_ended)
+        self.letters.append(letter)
+
+    def after(self, number: int) -> NoticeBatch:
+        first = self.letters[0].number if self.letters else self.last + 1
+        letters = tuple(letter for letter in self.letters if letter.number > number)
+        return NoticeBatch(letters=letters, n_missed=max(0, first - 1 - number))
+
+
+class NoticeQueues:
+    """The inboxes of all owners, filled by a ledger's events."""
+
+    def __init__(
+        self, lock: RLock, wake: Callable[[Reader], None] = lambda reader: reader()
+    ) -> None:
+        """Begin empty.
+
+        Args:
+            lock: held by whoever calls the ledger.
+            wake: calls a reader, soon.
+        """
+        self._lock = lock
+        self._wake = wake
+        self._boxes: dict[str, _NoticeQueue] = {}
+        self._woken: list[Reader] = []
+
+    def hear(self, event: Event) -> None:
+        """Take an event of the ledger; called under the lock."""
+        if isinstance(event, Notified):
+            self._put(event)
+        elif isinstance(event, Granted):
+            self._box(event.owner).tokens.add(event.token)
+        elif isinstance(event, Expired):
+            self._box(event.owner).tokens.discard(event.token)
+            self._put(event)
+        elif isinstance(event, Released):
+            if event.is_whole:
+                self._box(event.owner).tokens.discard(event.token)
+            self._put(event)
+        elif isinstance(event, Revoked) and event.is_whole:
+            self._box(event.owner).tokens.discard(event.token)
+
+    def wake(self) -> None:
+        """Tell the readers of inboxes that got something."""
+        woken, self._woken = self._woken, []
+        for reader in woken:
+            self._wake(reader)
+
+    def tokens(self, owner: str) -> tuple[TokenId, ...]:
+        """Return the valid tokens of an owner, in order of issue."""
+        with self._lock:
+            return tuple(sorted(self._box(owner).tokens))
+
+    def last(self, owner: str) -> int:
+        """Return the number of an owner's newest notice; 0: none."""
+        with self._lock:
+            return self._box(owner).last
+
+    def after(self, owner: str, number: int) -> NoticeBatch:
+        """Return what an owner was told after a notice."""
+        with self._lock:
+            return self._box(owner).after(number)
+
+    def add_reader(self, owner: str, reader: Reader) -> None:
+        """Call a function soon after something has arrived."""
+        with self._lock:
+            self._box(owner).readers.append(reader)
+
+    def remove_reader(self, owner: str, reader: Reader) -> None:
+        """Forget such a function."""
+        with self._lock:
+            box = self._boxes.get(owner)  # none: its owner is forgotten
+            if box is not None and reader in box.readers:
+                box.readers.remove(reader)
+
+    def forget(self, owner: str) -> None:
+        """Throw away an owner's inbox; its readers are woken to find nothing."""
+        with self._lock:
+            box = self._boxes.pop(owner, None)
+            for reader in box.readers if box else ():
+                self._wake(reader)
+
+    def _put(self, told: Told) -> None:
+        box = self._box(told.owner)
+        box.put(told)
+        self._woken += box.readers
+
+    def _box(self, owner: str) -> _NoticeQueue:
+        return self._boxes.setdefault(owner, _NoticeQueue())
+
+
+_LOG = logging.getLogger(__name__)
+_RAISED = "what %s the ledger raised\n%s"
+WhenDone = Callable[[Ticket], None]
+"""Called once, soon, with a ticket that has its outcome."""
+_UNSEEN = (Renewed, Settled, Ticked)
+"""Events after which nobody holds or waits for anything else than before."""
+
+
+class LedgerClosed(TestbedError):
+    """Time has ended for this shared ledger: nothing can be waited for any more."""
+
+
+class SharedLedger:
+    """A thread-safe front of one ledger; nobody else may call that ledger.
+
+    Use it as a context manager, or call `close` at the end. A thread that dies keeps
+    what it holds until its owner's time to live is over.
+    """
+
+    def __init__(
+        self, ledger: Ledger, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Begin to count ticks from the ledger's present one.
+
+        Args:
+            ledger: the ledger to share.
+            clock: seconds, never going back.
+        """
+        self._ledger = ledger
+        self._tick_s = ledger.cfg.tick_s
+        self._clock = clock
+        self._begin = clock() - ledger.tick * self._tick_s
+        self._lock = threading.RLock()
+        self._due_changed = threading.Condition(self._lock)
+        self._planned: int | None = None
+        self._is_closed = False
+        self._n_steps = 0
+        self._ended: list[int] = []
+        self._has_changed = False
+        self._takers: dict[int, list[threading.Event]] = {}
+        self._watchers: dict[int, list[tuple[Ticket, WhenDone]]] = {}
+        self._outside = ForeignCalls(self._note_fault)
+        self.n_changes = 0
+        """Calls and timers so far that changed who holds or waits."""
+        self.on_change: list[Callable[[], None]] = []
+        """Called soon after such a change, and at least once after the last."""
+        self.inboxes = NoticeQueues(self._lock, self._outside.signal)
+        """What each owner was told, and its valid tokens."""
+        self._callbacks = PolicyCalls(clock, self._demand_again)
+        fault = ledger.hand_over(self._callbacks.answer, self._outside.call)
+        if fault is not None:
+            _LOG.error(_RAISED, "listened to", traceback_of(fault))
+        ledger.hear_at_once(self.inboxes.hear)
+        ledger.hear_at_once(self._hear)
+        self._timer = threading.Thread(
+            target=self._keep_time, name="reservations-timer", daemon=True
+        )
+        self._timer.start()
+
+    def __enter__(self) -> "SharedLedger":
+        """Return the front itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """End the timer; what still waits is cancelled, as the manager is closed.
+
+        Nothing is granted any more. What is held can be given back and looked at.
+
+        Raises:
+            BadInput: this thread is in a `step`, for whose end the timer waits.
+        """
+        with self._lock:
+            if self._n_steps:
+                raise BadInput("a step cannot close its ledger; leave the step first.")
+        with self.step() as (ledger, tick):
+            self._is_closed = True
+            for number in reversed(ledger.waiting):
+                ledger.withdraw(number, tick, Why.CLOSED)
+            self._due_changed.notify_all()
+        self._timer.join()
+        self._outside.close()
+
+    @contextmanager
+    def step(self) -> Iterator[tuple[Ledger, int]]:
+        """Do anything to the ledger in one step: yield it and the present tick."""
+        with self._lock:
+            self._n_steps += 1
+            try:
+                yield self._ledger, self._now()
+            finally:
+                self._n_steps -= 1
+                self._wake()
+
+    # -- owners ------------------------------------------------------------------------
+
+    def add_owner(self, owner: Owner) -> None:
+        """Make an owner known; its parent first."""
+        with self.step() as (ledger, tick):
+            ledger.add_owner(owner, tick)
+
+    def renew(self, owner: str) -> None:
+        """Show that an owner is alive."""
+        with self.step() as (ledger, tick):
+            ledger.renew(owner, tick)
+
+    def drop(self, owner: str) -> None:
+        """End all that an owner and its descendants hold and wait for."""
+        with self.step() as (ledger, tick):
+            ledger.drop(owner, tick)
+
+    # -- requests ----------------------------------------------------------------------
+
+    def ask(self, request: Request, when_done: WhenDone | None = None) -> Ticket:
+        """Ask without waiting.
+
+        Args:
+            request: what is wanted.
+            when_done: called when a ticket that is returned without an outcome gets
+                one.
+
+        Returns:
+            The ticket; its outcome is None while it waits.
+
+        Raises:
+            LedgerClosed: nothing is granted any more.
+            BadInput: `when_done` cannot be called.
+        """
+        if when_done is not None and not callable(when_done):
+            raise BadInput(
+                f"when_done is {short(when_done)}; give a function that takes a ticket."
+            )
+        with self.step() as (ledger, tick):
+            if self._is_closed:
+                raise _closed(request)
+            ticket = ledger.request(request, tick)
+            if when_done is not None and ticket.outcome is None:
+                self.watch(ticket, when_done)
+        return ticket
+
+    def take(self, request: Request) -> Outcome:
+        """Ask, and let this thread wait until the request has ended.
+
+        Raises:
+            LedgerClosed: it was closed before; while this waits, the outcome says so.
+            BadInput: this thread is in a `step`, in which nothing can end.
+        """
+        with self._lock:
+            self._check_outside_step(request)
+            ticket = self.ask(request)
+        return self.wait(ticket)
+
+    def wait(self, ticket: Ticket) -> Outcome:
+        """Let this thread wait until a request of this front has ended.
+
+        Raises:
+            LedgerClosed: it still waits, and was closed before.
+            BadInput: this thread is in a `step`, in which nothing can end; or the
+                ticket is none of this ledger's, and waits for ever.
+        """
+        done = threading.Event()
+        with self._lock:
+            check_waits(ticket, self._ledger)
+            self._check_outside_step(ticket.request)
+            if ticket.outcome is None:
+                if self._is_closed:
+                    raise _closed(ticket.request)
+                self._takers.setdefault(ticket.number, []).append(done)
+        try:
+            if ticket.outcome is None:
+                done.wait()
+        except BaseException:  # such as Ctrl-C: this thread waits no more
+            self._give_up(ticket)
+            raise
+        assert ticket.outcome is not None
+        return ticket.outcome
+
+    def watch(self, ticket: Ticket, when_done: WhenDone) -> None:
+        """Call a function when a ticket has its outcome; soon, if it has."""
+        with self._lock:
+            if ticket.outcome is None:
+                watchers = self._watchers.setdefault(ticket.number, [])
+                watchers.append((ticket, when_done))
+            else:
+                self._outside.call(when_done, ticket)
+
+    def unwatch(self, ticket: Ticket, when_done: WhenDone) -> None:
+        """Forget such a function."""
+        with self._lock:
+            watchers = self._watchers.pop(ticket.number, [])
+            others = [pair for pair in watchers if pair != (ticket, when_done)]
+            if others:
+                self._watchers[ticket.number] = others
+
+    def withdraw(self, ticket_number: int) -> None:
+        """End a waiting request; one that has ended stays as it is."""
+        with self.step() as (ledger, tick):
+            ledger.withdraw(ticket_number, tick)
+
+    # -- tokens ------------------------------------------------------------------------
+
+    def release(self, token: Token, names: Iterable[str] | None = None) -> None:
+        """Give back all of a token, or these names (AR-24, AR-25)."""
+        with self.step() as (ledger, tick):
+            ledger.release(token, tick, names)
+
+    def authorise(self, token: Token | None, leaf: str) -> Refusal | None:
+        """Return why a command may not pass now; None: it may (AR-10)."""
+        with self.step() as (ledger, tick):
+            ledger.advance(tick)
+            return ledger.authorise(token, leaf)
+
+    def snapshot(self) -> LedgerSnapshot:
+        """Return all that is held and waited for now, in one piece (RM-62)."""
+        with self.step() as (ledger, tick):
+            ledger.advance(tick)
+            return take_snapshot(ledger)
+
+    # -- inside ------------------------------------------------------------------------
+
+    def _check_outside_step(self, request: Request) -> None:
+        if self._n_steps:
+            raise BadInput(
+                f"{request.owner!r} would wait inside a step, where time stands still; "
+                "leave the step first, or use `ask`."
+            )
+
+    def _now(self) -> int:
+        tick = int((self._clock() - self._begin) / self._tick_s)
+        return max(tick, self._ledger.tick)
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, Granted | Failed):
+            self._ended.append(event.request)
+        if not isinstance(event, _UNSEEN):
+            self._has_changed = True
+
+    def _wake(self) -> None:
+        """Wake up those whom a step concerns, and the timer if it must plan anew."""
+        ended, self._ended = self._ended, []
+        for number in ended:
+            for taker in self._takers.pop(number, ()):
+                taker.set()
+            for ticket, when_done in self._watchers.pop(number, ()):
+                self._outside.call(when_done, ticket)
+        self.inboxes.wake()
+        if self._has_changed:
+            self._has_changed = False
+            self.n_changes += 1
+            for changed in tuple(self.on_change):
+                self._outside.signal(changed)
+        due = self._ledger.next_due()
+        if due is not None and (self._planned is None or due < self._planned):
+            self._due_changed.notify_all()
+
+    def _give_up(self, ticket: Ticket) -> None:
+        """End a request that nobody waits for any more, whatever its state."""
+        with self.step() as (ledger, tick):
+            give_up(ticket, ledger, tick)
+
+    def _note_fault(
+        self, function: Function, args: tuple[object, ...], fault: BaseException
+    ) -> None:
+        """Log what code of others raised, and tell its owner, if it is known."""
+        _LOG.error(_RAISED, "was told of", traceback_of(fault))
+        said = args[0] if args else None
+        with self.step() as (ledger, _):
+            if isinstance(said, Ticket):
+                owner, number = said.request.owner, said.number
+                ledger.tell_raised(owner, fault, request=number)
+            elif isinstance(said, Notified | Expired) and ledger.is_hook(
+                function, said.owner
+            ):
+                ledger.tell_raised(said.owner, fault, token=said.token)
+
+    def _demand_again(self, ticket_number: int) -> None:
+        with self.step() as (ledger, tick):
+            if not self._is_closed:
+                ledger.demand_again(ticket_number, tick)
+
+    def _keep_time(self) -> None:
+        """Let happen what is due; sleep until the next thing is."""
+        with self._due_changed:
+            while not self._is_closed:
+                due = self._planned = self._ledger.next_due()
+                if due is None:
+                    self._due_changed.wait()
+                    continue
+                wait_s = self._begin + due * self._tick_s - self._clock()
+                if wait_s > 0.0:
+                    self._due_changed.wait(min(wait_s, threading.TIMEOUT_MAX))
+                else:
+                    self._let_happen()
+
+    def _let_happen(self) -> None:
+        with self.step() as (ledger, tick):
+            try:
+                ledger.advance(tick)
+            except Exception as fault:  # noqa: BLE001  time goes on, whatever it is
+                _LOG.error(_RAISED, "is due in", traceback_of(fault))
+
+
+def _closed(request: Request) -> LedgerClosed:
+    return LedgerClosed(
+        f"{request.owner!r} asks a ledger that is closed; ask before `close`, or share "
+        "a new ledger."
+    )

@@ -1,0 +1,98 @@
+"""`nao-testbed sweep` and `sweep-show`; heavy imports wait until they are used.
+
+`sweep` runs one experiment over many robots; `sweep-show` tells what came of a sweep that
+has run, wholly or in part.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.options import JsonOption, controllers_option, names_in
+from experiments.stop_signals import heed_stop_signals
+
+
+def sweep_command(
+    file: Annotated[
+        str, typer.Argument(metavar="SPEC", help="A YAML file, or one that ships.")
+    ],
+    controllers: Annotated[str | None, controllers_option("the file's")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the results; a sweep that it holds is gone on with. "
+            "Default: runs/sweeps/ and the file's name.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Processes; default: one a core."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="tcp://HOST:PORT", help="Use the workers of a cluster."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Start however many trials there are.")
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show parameters, first trials and how long it takes, by one of each.",
+        ),
+    ] = False,
+    json_file: JsonOption = None,
+) -> None:
+    """Run one experiment over many robots, settings and controllers."""
+    from experiments.sweep.run_commands import SweepCfg, run_sweep_command  # noqa: PLC0415  # heavy
+
+    heed_stop_signals()
+    asked = SweepCfg(
+        file=file,
+        controllers=names_in(controllers),
+        out=out,
+        jobs=jobs,
+        scheduler=scheduler,
+        is_sure=yes,
+        is_dry=dry_run,
+        json_file=json_file,
+    )
+    raise typer.Exit(run_sweep_command(asked))
+
+
+def sweep_show_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a sweep.")],
+    json_file: JsonOption = None,
+) -> None:
+    """Compare the controllers of a sweep that has run; draw its figures anew."""
+    from rich.console import Console  # noqa: PLC0415  # heavy
+
+    from experiments.json_file import (  # noqa: PLC0415  # beside it
+        STDOUT,
+        check_json_file,
+        json_text,
+        write_json,
+    )
+    from experiments.sweep.summary.show import show_summary, summary_json  # noqa: PLC0415  # heavy
+    from experiments.sweep.sweep_table import (  # noqa: PLC0415
+        read_folder,  # heavy
+        read_sweep,  # heavy
+    )
+
+    if folder.is_dir():
+        found = read_folder(folder)
+        sweep, said = found.sweep, (*found.state, *found.problems)
+    else:
+        sweep, said = read_sweep(folder), ()
+    check_json_file(json_file)
+    for sentence in said:
+        print(sentence, file=sys.stderr)
+    is_json = json_file == STDOUT
+    width = None if sys.stdout.isatty() else 100
+    out = folder if folder.is_dir() else folder.parent
+    show_summary(sweep, out, Console(stderr=is_json, width=width))
+    write_json(json_file, json_text(summary_json(sweep)))

@@ -1,0 +1,360 @@
+"""`nao-testbed sweep`: from a file to a table, over all cores or many machines.
+
+`--dry-run` shows the parameters of a sweep and its first trials. While trials run, a line
+on a terminal tells how far the sweep is; in a pipe, nothing does.
+"""
+
+import contextlib
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby, islice
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Column, Table
+
+from experiments.common.drawing.plain_table import plain_table
+from experiments.json_file import STDOUT, check_json_file, json_text, write_json
+from experiments.stop_signals import exit_status
+from experiments.sweep.engines import SweepEngine
+from experiments.sweep.engines.joblib_engine import JoblibEngine
+from experiments.sweep.runner import (
+    NothingWorks,
+    OnTally,
+    Tally,
+    run_sweep,
+    run_sweep_trial,
+)
+from experiments.sweep.spec import (
+    Parameter,
+    SweepSpec,
+    Values,
+    value_text,
+    words_of,
+)
+from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
+from experiments.sweep.summary.show import show_summary, summary_json
+from experiments.sweep.sweep_table import TABLE_FILE, Sweep, read_sweep
+from experiments.sweep.sweep_trial import SweepTrial
+from experiments.sweep.trial_store import TrialStore
+from experiments.warm_up import say_if_it_compiles
+from models import BadInput
+
+FIRST_TRIALS = 8
+MOST_COLUMNS = 5
+
+
+def parameter_table(spec: SweepSpec) -> Table:
+    """Return all parameters and what they may be; like joints share a line."""
+    table = plain_table(f"\nParameters of {spec.name}")
+    table.add_column("parameter")
+    table.add_column("of")
+    table.add_column("values")
+    for name, joints, values in _lines(spec.parameters):
+        table.add_row(name, joints, words_of(values))
+    return table
+
+
+def _lines(parameters: tuple[Parameter, ...]) -> Iterator[tuple[str, str, Values]]:
+    def kind(parameter: Parameter) -> tuple[str, Values]:
+        return parameter.name.partition(".")[0], parameter.values
+
+    for (name, values), alike in groupby(parameters, kind):
+        columns = [column for parameter in alike for column in parameter.columns]
+        joints = [column.partition(".")[2] for column in columns]
+        yield name, _few(joints), values
+
+
+def _few(joints: list[str]) -> str:
+    if len(joints) <= 3:
+        return ", ".join(joints)
+    return f"{joints[0]}, {joints[1]} and {len(joints) - 2} more"
+
+
+def trial_table(spec: SweepSpec) -> Table:
+    """Return the first trials, by what differs between trials."""
+    grids = [parameter.name for parameter in spec.grids]
+    drawn = [parameter.name for parameter in spec.drawn]
+    shown = [*drawn[: max(0, MOST_COLUMNS - len(grids))], *grids] or ["controller"]
+    more = len(drawn) + len(grids) - len(shown)
+    title = f"First trials of {spec.n_trials:,}".replace(",", " ")
+    if more > 0:
+        title += f", without {more} more columns that are drawn"
+    table = plain_table(f"\n{title}")
+    table.add_column("robot", justify="right")
+    for name in shown:
+        table.add_column(name.replace(".", "\n"), overflow="fold")
+    for trial in islice(spec.trials(), FIRST_TRIALS):
+        cells = (value_text(trial.parameters[name]) for name in shown)
+        table.add_row(str(trial.robot), *cells)
+    return table
+
+
+def duration_words(seconds: float) -> str:
+    """Return a time as people say it: `40 s`, `12 min`, `3.5 hours`, `31 years`."""
+    for unit, length, most in (
+        ("s", 1.0, 100.0),
+        ("min", 60.0, 100.0),
+        ("hours", 3600.0, 48.0),
+        ("days", 86400.0, 700.0),
+    ):
+        if seconds < most * length:
+            return f"{seconds / length:.{1 if unit == 'hours' else 0}f} {unit}"
+    return f"{seconds / (365.25 * 86400.0):.0f} years"
+
+
+def progress_words(tally: Tally, elapsed_s: float) -> str:
+    """Return rate, time that is left, and what went wrong."""
+    ran = tally.done + tally.failed - tally.skipped
+    words = []
+    if ran > 0 and elapsed_s > 0.0:
+        rate = ran / elapsed_s
+        left = (tally.total - tally.done - tally.failed) / rate
+        words += [f"{60.0 * rate:.1f}/min", f"{duration_words(left)} left"]
+    if tally.fell:
+        words.append(f"{tally.fell} fell or stopped")
+    if tally.failed:
+        words.append(f"{tally.failed} failed")
+    return ", ".join(words)
+
+
+@contextlib.contextmanager
+def shown_progress(name: str, n_trials: int) -> Iterator[OnTally]:
+    """Show a line on stderr while trials run, if that is a terminal.
+
+    Args:
+        name: of the sweep.
+        n_trials: of the sweep, as far as is known before the first.
+
+    Yields:
+        What is to be told after each trial.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _tally: None
+        return
+    begin = time.monotonic()
+    widest = len(f"{n_trials} of {n_trials}")  # a narrow terminal cuts the rest first
+    with Progress(
+        TextColumn(
+            "{task.description}",
+            markup=False,
+            table_column=Column(no_wrap=True, max_width=16),
+        ),
+        BarColumn(),
+        TextColumn(
+            "{task.completed:.0f} of {task.total:.0f}",
+            table_column=Column(no_wrap=True, min_width=widest),
+        ),
+        TextColumn("{task.fields[words]}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        task = progress.add_task(name, total=n_trials, words="")
+
+        def show(tally: Tally) -> None:
+            progress.update(
+                task,
+                total=tally.total,
+                completed=tally.done + tally.failed,
+                words=progress_words(tally, time.monotonic() - begin),
+            )
+
+        yield show
+
+
+MOST_UNASKED = 10_000
+"""Trials that are started without a question."""
+MOST_COUNTED = 1000
+"""Trials that are looked at for how often each controller comes."""
+MOST_ERRORS = 5
+"""That are printed; the table has all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepCfg:
+    """What the command line asks for."""
+
+    file: str
+    controllers: tuple[str, ...] = ()
+    """In the place of the file's; none: those."""
+    out: Path | None = None
+    jobs: int | None = None
+    scheduler: str | None = None
+    is_sure: bool = False
+    is_dry: bool = False
+    json_file: str | None = None
+
+
+def run_sweep_command(asked: SweepCfg) -> int:
+    """Run a sweep, write its table, say what came of it; return the exit status.
+
+    Raises:
+        BadInput: the file, the folder, or the address cannot be used; nothing has
+            been started.
+    """
+    path = SWEEPS.find(asked.file)
+    spec = read_spec(path, asked.controllers)
+    check_json_file(asked.json_file)
+    is_json = asked.json_file == STDOUT
+    console = Console(stderr=is_json, width=None if sys.stdout.isatty() else 100)
+    if asked.is_dry:
+        console.print(parameter_table(spec), trial_table(spec))
+        console.print(_size(spec, asked.jobs), highlight=False)
+        return 0
+    out = asked.out or Path("runs", "sweeps", path.stem)
+    TrialStore(out, spec).check()
+    _ask(spec, asked)
+    say_if_it_compiles()
+    last = Tally(total=spec.n_trials)
+    begin = time.monotonic()
+    try:
+        with _engine(asked) as engine, shown_progress(spec.name, spec.n_trials) as show:
+
+            def on_tally(tally: Tally) -> None:
+                nonlocal last
+                last = tally
+                show(tally)
+
+            sweep = run_sweep(spec, out, engine, on_tally)
+    except KeyboardInterrupt as stop:
+        print(_stopped(out), file=sys.stderr)
+        return exit_status(stop)
+    elapsed_s = time.monotonic() - begin
+    show_summary(sweep, out, console)
+    _say(console, last, elapsed_s, engine.workers)
+    console.print(
+        f"Table: {out / TABLE_FILE}   (in Python: read_sweep({str(out)!r}).frame)",
+        soft_wrap=True,
+        markup=False,
+        highlight=False,
+    )
+    write_json(asked.json_file, json_text(summary_json(sweep)))
+    return _tell_errors(sweep)
+
+
+def _stopped(out: Path) -> str:
+    """Say what a sweep left that was stopped."""
+    try:
+        done = int(read_sweep(out).frame["error"].isna().sum())
+    except BadInput:
+        return "stopped before any trial was done."
+    return (
+        f"stopped; {out / TABLE_FILE} holds the trials that are done, {done}. The same "
+        "command goes on with the rest."
+    )
+
+
+@contextlib.contextmanager
+def _engine(asked: SweepCfg) -> Iterator[SweepEngine]:
+    if asked.scheduler is None:
+        with JoblibEngine(asked.jobs) as here:
+            yield here
+        return
+    if asked.jobs is not None:
+        raise BadInput(
+            "--jobs is for this machine alone; with --scheduler, the workers that "
+            "have joined it are used."
+        )
+    from experiments.sweep.engines.dask_engine import DaskEngine  # noqa: PLC0415  # an extra
+
+    with DaskEngine(asked.scheduler) as cluster:
+        if cluster.workers == 0:
+            wait = "no worker has joined yet; the first one that does will begin."
+            print(f"{asked.scheduler}: {wait}", file=sys.stderr)
+        yield cluster
+
+
+def _ask(spec: SweepSpec, asked: SweepCfg) -> None:
+    """Let a person confirm what takes long.
+
+    Raises:
+        BadInput: there is nobody to ask, or the answer is no.
+    """
+    if asked.is_sure or spec.n_trials <= MOST_UNASKED:
+        return
+    size = _size(spec, asked.jobs)
+    if not sys.stdin.isatty():
+        raise BadInput(
+            f"{size} Give --yes to start so many, or make the sweep smaller."
+        )
+    if not typer.confirm(f"{size} Start?", err=True):
+        raise BadInput("nothing was started.")
+
+
+def _size(spec: SweepSpec, jobs: int | None) -> str:
+    """Say how many trials there are, and how long they take."""
+    with JoblibEngine(jobs) as engine:
+        workers = engine.workers
+    wall_s = spec.n_trials * measured_trial_s(spec) / workers
+    count = f"{spec.n_trials:,}".replace(",", " ")
+    robots = "1 robot" if spec.robots == 1 else f"{spec.robots} robots"
+    points = "1 point" if spec.points == 1 else f"{spec.points} points"
+    most = ""
+    if spec.keep is not None:
+        most = f" at the most, with {spec.keep.controller} first, the rest if kept"
+    trials = "trial" if spec.n_trials == 1 else "trials"
+    return (
+        f"{count} {trials}: {robots} at {points} of the grid{most}; "
+        f"about {duration_words(wall_s)} with {workers} processes."
+    )
+
+
+def measured_trial_s(spec: SweepSpec) -> float:
+    """Return how long a trial takes on average, in s, by one of each controller.
+
+    The first one runs twice: before it, code is loaded that later ones find.
+
+    Raises:
+        NothingWorks: a trial has no result.
+    """
+    first: dict[str, SweepTrial] = {}
+    counts: Counter[str] = Counter()
+    for trial in islice(spec.trials(), MOST_COUNTED):
+        first.setdefault(trial.controller, trial)
+        counts[trial.controller] += 1
+    messages = Console(stderr=True)
+    total_s = 0.0
+    with messages.status(f"measuring a trial of {', '.join(first)}"):
+        for i, (name, trial) in enumerate(first.items()):
+            outcomes = [run_sweep_trial(trial) for _ in range(1 if i else 2)]
+            if outcomes[-1].result is None:
+                raise NothingWorks(f"{trial.key}: {outcomes[-1].error}")
+            total_s += counts[name] * (outcomes[-1].wall_s or 0.0)
+    return total_s / counts.total()
+
+
+def _say(console: Console, tally: Tally, elapsed_s: float, workers: int) -> None:
+    words = [f"{tally.done} of {tally.total} trials done"]
+    if tally.skipped:
+        words.append(f"{tally.skipped} of them before")
+    if tally.fell:
+        words.append(f"{tally.fell} fell or stopped early")
+    if tally.failed:
+        words.append(f"{tally.failed} failed")
+    line = ", ".join(words) + "."
+    if tally.done + tally.failed > tally.skipped:
+        busy = tally.worked_s / max(elapsed_s * max(1, workers), 1e-9)
+        line += (
+            f" {duration_words(elapsed_s)} with {workers} workers, "
+            f"{100.0 * busy:.0f} % of it in trials."
+        )
+    console.print(line, highlight=False)
+
+
+def _tell_errors(sweep: Sweep) -> int:
+    failed = sweep.frame[sweep.frame["error"].notna()]
+    for trial, error in (
+        failed[["trial", "error"]].head(MOST_ERRORS).itertuples(index=False)
+    ):
+        print(f"{trial} failed: {error}", file=sys.stderr)
+    if len(failed) > MOST_ERRORS:
+        more = len(failed) - MOST_ERRORS
+        print(f"and {more} more: column `error` of the table.", file=sys.stderr)
+    if len(failed):
+        print("The same command runs these trials again.", file=sys.stderr)
+    return 1 if len(failed) else 0

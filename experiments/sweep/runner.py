@@ -1,0 +1,231 @@
+"""Run a sweep: skip what is there, run what is left, write the table.
+
+with JoblibEngine(2) as engine:
+    sweep = run_sweep(read_spec(path), Path("runs/ankles"), engine)
+
+A worker runs a trial and tells whatever happens (`run_sweep_trial`).
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from experiments.standing.arm import ArmCfg, run_arm
+from experiments.standing.results import ArmResult
+from experiments.sweep.engines import SerialEngine, SweepEngine, Work
+from experiments.sweep.spec import SweepSpec, kept_robots, mark_kept
+from experiments.sweep.sweep_table import (
+    Sweep,
+    frame_of,
+    read_sweep,
+    row_of,
+    write_table,
+)
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from experiments.sweep.trial_store import TrialStore, robot_digest
+from models import BadInput, Robot, TestbedError, load_robot
+from sim.recording.run_meta import plain
+
+
+def run_sweep_trial(trial: SweepTrial) -> TrialOutcome:
+    """Run a trial; a fall is a result, an exception an error with its reason."""
+    begin = time.perf_counter()
+    try:
+        _check_robot(trial)
+        result = run_arm(_KeptRobotTrial(**vars(trial.arm())))
+        wall_s = time.perf_counter() - begin
+        return TrialOutcome(result=result_fields(result), wall_s=wall_s)
+    except TestbedError as error:
+        return TrialOutcome.lost(str(error))
+    except Exception as error:  # noqa: BLE001  # a sweep goes on whatever one trial does
+        return TrialOutcome.lost(f"{type(error).__name__}: {error}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _KeptRobotTrial(ArmCfg):
+    """An arm whose robot is read once a process: that takes as long as 1 s of physics.
+
+    The files of a robot do not change under a sweep: `robot_digest` is kept likewise.
+    """
+
+    def load_robot(self) -> Robot:
+        """See `ArmCfg.load_robot`."""
+        return _robot(self.robot_folder).with_effort_limits(self.effort_limits)
+
+
+@lru_cache(maxsize=8)
+def _robot(folder: Path) -> Robot:
+    return load_robot(folder)
+
+
+def _check_robot(trial: SweepTrial) -> None:
+    """Refuse to run another robot than the one that was meant."""
+    digest = robot_digest(trial.robot_folder)
+    if trial.robot_digest and digest != trial.robot_digest:
+        raise BadInput(
+            f"the robot {trial.robot_folder or 'NAO'} of this worker has other data "
+            f"({digest}) than that of the sweep ({trial.robot_digest}); give all "
+            "machines the same files."
+        )
+
+
+def result_fields(result: ArmResult) -> dict[str, Any]:
+    """Return a result as JSON can hold it; numbers that are not finite become None."""
+    return {
+        field.name: _finite(plain(getattr(result, field.name)))
+        for field in dataclasses.fields(result)
+    }
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return None if value in ("inf", "-inf", "nan") else value
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """How far a sweep has come."""
+
+    total: int
+    """Trials of the sweep, as far as is known."""
+    done: int = 0
+    """Ended with a result, in this run or an earlier one."""
+    skipped: int = 0
+    """Of these, in an earlier run."""
+    fell: int = 0
+    """Of the done ones: those that fell, or ended early for another reason."""
+    failed: int = 0
+    """Ended without a result, in this run."""
+    worked_s: float = 0.0
+    """Wall time of all trials of this run, in s."""
+
+    def add(self, outcome: TrialOutcome) -> None:
+        """Count a trial of this run."""
+        self.worked_s += outcome.wall_s or 0.0
+        if outcome.result is None:
+            self.failed += 1
+        else:
+            self._add_result(outcome.result.get("failure"))
+
+    def skip(self, failure: object) -> None:
+        """Count a trial of an earlier run."""
+        self.skipped += 1
+        self._add_result(failure)
+
+    def _add_result(self, failure: object) -> None:
+        self.done += 1
+        self.fell += failure is not None
+
+
+MOST_FAILED_AT_FIRST = 20
+"""So many trials without a result, and none with one, end a sweep: what is wrong is
+wrong with all of them."""
+
+
+class NothingWorks(TestbedError):
+    """The first trials of a run all failed."""
+
+
+OnTally = Callable[[Tally], None]
+
+
+def _tell_nobody(_tally: Tally) -> None:
+    pass
+
+
+def run_sweep(
+    spec: SweepSpec,
+    out: Path,
+    engine: SweepEngine | None = None,
+    on_tally: OnTally = _tell_nobody,
+    work: Work = run_sweep_trial,
+) -> Sweep:
+    """Run all trials of a sweep that have not run yet.
+
+    The table is written whatever happens, Ctrl-C too, with what is done by then.
+
+    Args:
+        spec: from `read_spec`.
+        out: folder; a sweep that it holds is gone on with.
+        engine: within its own `with`; None: this process.
+        on_tally: told after each trial.
+        work: runs a trial.
+
+    Returns:
+        The sweep as `read_sweep` reads it.
+
+    Raises:
+        BadInput: the folder cannot be used.
+        NothingWorks: the first `MOST_FAILED_AT_FIRST` trials of this run all failed.
+        KeyboardInterrupt: after the table was written.
+    """
+    with TrialStore(out, spec) as store:
+        try:
+            _run_stages(spec, store, engine or SerialEngine(), on_tally, work)
+        finally:
+            rows = mark_kept(spec.keep, map(row_of, store.records()))
+            write_table(out, frame_of(rows, spec.columns), store.meta)
+    return read_sweep(out)
+
+
+def _run_stages(
+    spec: SweepSpec,
+    store: TrialStore,
+    engine: SweepEngine,
+    on_tally: OnTally,
+    work: Work,
+) -> None:
+    if spec.keep is None:
+        tally = Tally(total=spec.n_trials)
+        _run_stage(spec.trials(), store, engine, tally, on_tally, work)
+        return
+    first = spec.keep.controller
+    of_one = spec.points // len(spec.controllers)  # trials of a robot and controller
+    tally = Tally(total=spec.robots * of_one)
+    trials = spec.trials(wanted=lambda controller: controller == first)
+    _run_stage(trials, store, engine, tally, on_tally, work)
+    kept = kept_robots(spec.keep, map(row_of, store.records()))
+    tally.total += len(kept) * (spec.points - of_one)
+    trials = spec.trials(sorted(kept), lambda controller: controller != first)
+    _run_stage(trials, store, engine, tally, on_tally, work)
+
+
+def _run_stage(
+    trials: Iterable[SweepTrial],
+    store: TrialStore,
+    engine: SweepEngine,
+    tally: Tally,
+    on_tally: OnTally,
+    work: Work,
+) -> None:
+    """Run those of these trials that have no result yet."""
+    seen: set[str] = set()
+
+    def left() -> Iterator[SweepTrial]:
+        for trial in trials:
+            record = store.read(trial)
+            if record is None or record.result is None:
+                yield trial
+            else:
+                tally.skip(record.result.get("failure"))
+                on_tally(tally)
+
+    def on_result(trial: SweepTrial, outcome: TrialOutcome) -> None:
+        if trial.key in seen:  # a cluster may run a trial twice; the first one counts
+            return
+        seen.add(trial.key)
+        store.write(trial, outcome)
+        tally.add(outcome)
+        on_tally(tally)
+        if tally.failed >= MOST_FAILED_AT_FIRST and tally.done == tally.skipped:
+            raise NothingWorks(
+                f"the first {tally.failed} trials all failed, the last one by: "
+                f"{outcome.error} Mend that; the same command then goes on."
+            )
+
+    engine.run(left(), work, on_result)

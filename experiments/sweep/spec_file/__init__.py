@@ -1,0 +1,371 @@
+"""The form of a sweep file: what is swept, over what, how often, which robots are kept.
+
+A value is one, a list (a grid), or a distribution. The key `keep` says which robots go on
+to the other controllers; it is read against the robot and its controllers.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Discriminator, Field, Tag
+
+from experiments.common.yaml_forms import (
+    FiniteFloat,
+    Name,
+    Newton,
+    Notes,
+    Part,
+    Prose,
+    by_key,
+)
+from experiments.standing.published import PUBLISHED
+from experiments.sweep.spec import (
+    Choice,
+    Fixed,
+    Grid,
+    Keep,
+    Normal,
+    Target,
+    Uniform,
+    Values,
+)
+from experiments.sweep.sweep_table import JOINT_OUTCOMES, OUTCOMES
+from experiments.sweep.sweep_trial import Value
+from models import BadInput, Robot, UnknownName
+from models.values import PositiveSeconds, Seconds
+
+TwoNumbers = Annotated[list[FiniteFloat], Field(min_length=2, max_length=2)]
+
+
+def _each_once(values: list[Any]) -> list[Any]:
+    if not values:
+        raise ValueError("an empty grid runs nothing; give at least one value")
+    for i, value in enumerate(values):
+        if value in values[:i]:
+            raise ValueError(f"{value!r} stands there twice; give each value once")
+    return values
+
+
+def _at_least_one(options: list[Any]) -> list[Any]:
+    if not options:
+        raise ValueError("there is nothing to choose from; give at least one value")
+    return options
+
+
+class UniformForm(Part):
+    """All numbers between two are equally likely."""
+
+    uniform: TwoNumbers
+    """Smallest and largest number."""
+
+
+class NormalForm(Part):
+    """Normally distributed numbers."""
+
+    normal: TwoNumbers
+    """Mean and standard deviation."""
+    clip: TwoNumbers | None = None
+    """Smallest and largest number; a draw outside of them is drawn again."""
+
+
+class ChooseNumberForm(Part):
+    """Some numbers, all equally likely."""
+
+    choice: Annotated[list[FiniteFloat], AfterValidator(_at_least_one)]
+    """What is chosen from; a value that stands there twice is twice as likely."""
+
+
+class ChooseTextForm(Part):
+    """Some names, all equally likely."""
+
+    choice: Annotated[list[Name], AfterValidator(_at_least_one)]
+    """What is chosen from; a value that stands there twice is twice as likely."""
+
+
+NUMBER_KINDS: Mapping[str, type[Part]] = {
+    "uniform": UniformForm,
+    "normal": NormalForm,
+    "choice": ChooseNumberForm,
+}
+TEXT_KINDS: Mapping[str, type[Part]] = {"choice": ChooseTextForm}
+
+
+def _which(kinds: Mapping[str, type[Part]]) -> Discriminator:
+    distribution = by_key("a distribution", kinds)
+
+    def which(value: Any) -> Any:
+        if isinstance(value, list):
+            return "list"
+        if isinstance(value, Mapping | Part):
+            return distribution.discriminator(value)  # type: ignore[operator]  # a function
+        return "value"
+
+    return Discriminator(
+        which,
+        custom_error_type="no_kind",
+        custom_error_message=f"give a value, a list, or one of {', '.join(kinds)}",
+    )
+
+
+Number = Annotated[
+    Annotated[FiniteFloat, Tag("value")]
+    | Annotated[list[FiniteFloat], AfterValidator(_each_once), Tag("list")]
+    | Annotated[UniformForm, Tag("UniformForm")]
+    | Annotated[NormalForm, Tag("NormalForm")]
+    | Annotated[ChooseNumberForm, Tag("ChooseNumberForm")],
+    _which(NUMBER_KINDS),
+]
+"""A number, a list of them, or `{uniform: [low, high]}`, `{normal: [mean, deviation],
+clip: [low, high]}`, `{choice: [...]}`."""
+Text = Annotated[
+    Annotated[Name, Tag("value")]
+    | Annotated[list[Name], AfterValidator(_each_once), Tag("list")]
+    | Annotated[ChooseTextForm, Tag("ChooseTextForm")],
+    _which(TEXT_KINDS),
+]
+"""A name, a list of them, or `{choice: [...]}`."""
+
+
+def read_values(form: Any) -> Values:
+    """Return what a form says.
+
+    Args:
+        form: of a `Number` or `Text`.
+
+    Raises:
+        BadInput: the numbers of a distribution do not go together.
+    """
+    match form:
+        case UniformForm():
+            low, high = form.uniform
+            return Uniform(float(low), float(high))
+        case NormalForm():
+            mean, deviation = (float(value) for value in form.normal)
+            if form.clip is None:
+                return Normal(mean, deviation)
+            low, high = form.clip
+            return Normal(mean, deviation, (float(low), float(high)))
+        case ChooseNumberForm() | ChooseTextForm():
+            return Choice(tuple(_value(option) for option in form.choice))
+        case list():
+            return Grid(tuple(_value(value) for value in form))
+        case _:
+            return Fixed(_value(form))
+
+
+def _value(value: float | str) -> Value:
+    """Return whole numbers as reals, so that 1 and 1.0 are the same trial."""
+    return value if isinstance(value, str) else float(value)
+
+
+Tolerance = Annotated[FiniteFloat, Field(gt=0.0)]
+
+
+class KeepForm(Part):
+    """All robots run with one controller; those near some outcome run with the rest."""
+
+    controller: Name
+    """With which all robots run, one of the sweep's."""
+    near: Literal["published"] | dict[Name, FiniteFloat]
+    """Outcome, a column of the table or a joint for its temperature at the end, to its
+    value; published: the column `without` of the document."""
+    within: Annotated[dict[Name, Tolerance], Field(min_length=1)]
+    """Outcome to how far from it a robot may be; others do not matter."""
+    mirrored: bool = False
+    """Also keep a robot that is near when its left and right are swapped."""
+
+
+Joints = dict[Name, Number]
+"""Joint, or group of joints such as Legs or LArm, to values. A list for a group is one
+grid, with the same value for all its joints; a distribution is drawn for each joint."""
+Positive = Annotated[FiniteFloat, Field(gt=0.0)]
+AtLeastOne = Annotated[int, Field(ge=1)]
+
+
+class SweepPushForm(Part):
+    """A constant force on the centre of mass of a link, for a while."""
+
+    at_s: Seconds = 6.0
+    """When it begins, in s."""
+    duration_s: PositiveSeconds = 0.2
+    """In s."""
+    force_n: Annotated[list[Newton], Field(min_length=3, max_length=3)]
+    """In N, in the world: x ahead of the robot, y to its left, z up."""
+    link: Name | None = None
+    """Absent: the base, the torso of a NAO."""
+
+
+class FastForwardForm(Part):
+    """When to leave the physics alone; see `experiments.standing.fast_forward`."""
+
+    full: bool = False
+    """Step the physics all the time."""
+    block_s: PositiveSeconds | None = None
+    """Length of a block of physics, in s."""
+    blocks: AtLeastOne | None = None
+    """Blocks in a row that must agree."""
+    bound: Positive | None = None
+    """Largest spread of a motor's mean squared torque over these blocks, in N²m²."""
+    relative_bound: Annotated[FiniteFloat, Field(ge=0.0)] | None = None
+    """And as a fraction of its mean, whichever is larger."""
+    shift_bound: Positive | None = None
+    """Largest change over these blocks of a set-point that is shifted, in rad."""
+    not_before_s: Seconds | None = None
+    """Time for taking the posture and settling, in s."""
+    first_jump_s: PositiveSeconds | None = None
+    """Longest time without physics at first, in s."""
+    growth: Annotated[FiniteFloat, Field(ge=1.0)] | None = None
+    """Factor on it each time that the physics in between was as steady as before."""
+    longest_jump_s: PositiveSeconds | None = None
+    """Up to this, in s."""
+
+
+class SweepFile(Part):
+    """A sweep: every grid point for every robot that is drawn."""
+
+    name: Name
+    """By which it is spoken of."""
+    about: Prose | None = None
+    """What it is for."""
+    robot: Name | None = None
+    """Folder of the robot, from this file's folder; absent: the NAO."""
+    robots: AtLeastOne = 1
+    """How many robots are drawn from the distributions."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Of all draws, and of all sensor noise."""
+    preset: Name | None = None
+    """A named setting that lies below what this file says, such as document."""
+    controller: Text
+    """As `--controllers` takes them: fixed, smart, constant:0.6."""
+    minutes: Number | None = None
+    """Simulated time of a trial; absent: the preset's, or 15."""
+    posture: Text | None = None
+    """Stored posture to hold; absent: the preset's, or PoseInit, or the first one."""
+    slope_deg: Number = 0.0
+    """The ground rises by this angle ahead of the robot, in degrees."""
+    friction: Number = 0.7
+    """Coulomb coefficient of soles on the ground."""
+    misalignment_deg: Joints = Field(default_factory=dict)
+    """Calibration error of joints in degrees: true angle minus measured angle."""
+    start_degc: Joints = Field(default_factory=dict)
+    """Temperature of joints' motors at the start, in °C."""
+    other_start_degc: Number | None = None
+    """Of all other motors, in °C; absent: the preset's, or 30."""
+    effort_limit_nm: Joints = Field(default_factory=dict)
+    """Torque of joints at stiffness 1, in N·m; absent: the preset's or the robot's."""
+    gear_friction: Number = 1.0
+    """Factor on every joint's gear friction."""
+    ambient_degc: Number | None = None
+    """Temperature of the air, in °C; absent: the motors' own."""
+    heating: Text = "one-node"
+    """Heating model: one-node or two-node."""
+    protection: Text = "none"
+    """What a temperature does to the stiffness: none, nao or document."""
+    servo: Text = "torque"
+    """torque, or pybullet for the engine's own motors."""
+    control_period: Number = 0.02
+    """Cycle of the controllers, in s."""
+    pushes: list[SweepPushForm] = Field(default_factory=list)
+    """What disturbs every robot."""
+    keep: KeepForm | None = None
+    """Which robots run with all controllers; absent: all."""
+    fast_forward: FastForwardForm = Field(default_factory=FastForwardForm)
+    """When to leave the physics alone; absent: as in `nao-testbed heat`."""
+
+
+_WITHOUT = PUBLISHED["fixed"]
+NEAR_PUBLISHED: Mapping[str, float] = {
+    "left_leg_rise_k": _WITHOUT.left_leg_rise_k,
+    "right_leg_rise_k": _WITHOUT.right_leg_rise_k,
+    "hottest_degc": max(_WITHOUT.end_degc.values()),
+    **{f"end_degc.{joint}": end for joint, end in _WITHOUT.end_degc.items()},
+}
+"""What `near: published` means, by column [ES2659053T3, fig. 4a to 5b]."""
+COLUMNS = ("hottest_degc", *(n for n in OUTCOMES if n not in {"fell", "failure"}))
+"""Outcomes of a trial that may be near something, beside those of joints."""
+
+
+def read_keep(
+    form: KeepForm | None, controllers: Any, robot: Robot, notes: Notes
+) -> Keep | None:
+    """Return which robots are kept, None where nothing is said of it.
+
+    Args:
+        form: of the file.
+        controllers: the form of its key `controller`.
+        robot: whose joints may be named.
+        notes: told of all that is wrong.
+    """
+    if form is None:
+        return None
+    _check_controller(form.controller, controllers, notes)
+    near = _near(form, robot, notes)
+    targets = {}
+    for name, tolerance in form.within.items():
+        place = ("keep", "within", name)
+        column = notes.attempt(place, column_of, name, robot.joint_names)
+        if column is not None:
+            wanted = notes.attempt(place, wanted_value, column, near)
+            if wanted is not None:
+                targets[column] = Target(value=wanted, tolerance=float(tolerance))
+    return Keep(controller=form.controller, targets=targets, mirrored=form.mirrored)
+
+
+def _check_controller(name: str, controllers: Any, notes: Notes) -> None:
+    match controllers:
+        case str():
+            names = [controllers]
+        case list():
+            names = controllers
+        case _:
+            problem = "each robot draws one controller; with keep, give a list of them."
+            notes.add(("controller",), problem)
+            return
+    where = "the controllers of this sweep"
+    notes.is_known(("keep", "controller"), "Controller", name, names, where)
+
+
+def _near(form: KeepForm, robot: Robot, notes: Notes) -> dict[str, float]:
+    if isinstance(form.near, str):
+        return dict(NEAR_PUBLISHED)
+    near = {}
+    for name, value in form.near.items():
+        place = ("keep", "near", name)
+        column = notes.attempt(place, column_of, name, robot.joint_names)
+        if column is not None:
+            near[column] = float(value)
+    return near
+
+
+def column_of(name: str, joints: Iterable[str]) -> str:
+    """Return the column of the table that a name of the file means.
+
+    Args:
+        name: a column, or a joint for its temperature at the end.
+        joints: all joints of the robot.
+
+    Raises:
+        UnknownName: it is neither.
+    """
+    names = tuple(joints)
+    if name in names:
+        return f"end_degc.{name}"
+    of_joints = tuple(f"{field}.{joint}" for field in JOINT_OUTCOMES for joint in names)
+    if name in COLUMNS or name in of_joints:
+        return name
+    known = (*COLUMNS, *names, *of_joints)
+    raise UnknownName("Outcome", name, known, "the table of a sweep")
+
+
+def wanted_value(column: str, near: Mapping[str, float]) -> float:
+    """Return what an outcome shall be near to.
+
+    Raises:
+        BadInput: that is not said.
+    """
+    if column not in near:
+        raise BadInput(
+            f"near says nothing of {column}, only of {', '.join(near) or 'nothing'}; "
+            "say what it shall be near to, or leave it out of within."
+        )
+    return near[column]

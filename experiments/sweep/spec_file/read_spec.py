@@ -1,0 +1,436 @@
+"""Read a sweep file: all that is wrong in it at once, or what it spans.
+
+    spec = read_spec(Path("ankles.yaml"))
+
+Nothing is started before all of the file is right. Whether a value of a parameter can be
+used is decided by the rules of the simulator (`check_value`); which columns a joint, or a
+group of joints, means, by the robot (`joint_parameters`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from controllers.registry import check_controllers, make_controller
+from experiments.common.yaml_forms import Notes
+from experiments.heat.plan import DEFAULT_POSTURE, LONGEST_MINUTES
+from experiments.presets import Preset, load_preset
+from experiments.shipped import Shipped
+from experiments.standing.fast_forward import FastForwardCfg
+from experiments.standing.pushes import Push, check_in_time, check_pushes
+from experiments.sweep.spec import (
+    Fixed,
+    Grid,
+    Normal,
+    Parameter,
+    SweepSpec,
+    Values,
+    draw,
+    shortest_s,
+)
+from experiments.sweep.spec_file import (
+    FastForwardForm,
+    SweepFile,
+    SweepPushForm,
+    read_keep,
+    read_values,
+)
+from experiments.sweep.sweep_trial import (
+    EFFORT_LIMIT,
+    JOINT_PARAMETERS,
+    MISALIGNMENT,
+    START,
+    Value,
+)
+from experiments.sweep.trial_store import robot_digest
+from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
+from models.files.tables import read_text_of
+from models.files.yaml_forms import FileErrors, Place, read_file
+from models.resources import DeviceKind
+from sim.engine.world import WorldCfg, ticks_of
+from sim.robot import misalignment_of, start_temperatures
+from sim.servo import ServoCfg
+from sim.thermal import HeatingCfg
+from sim.thermal.protection import make_protection
+
+
+@dataclass(frozen=True, slots=True)
+class JointEntry:
+    """A key of the file, such as `LAnklePitch` or `legs`, and its values."""
+
+    key: str
+    joints: tuple[str, ...]
+    """Those that it means, in joint order."""
+    values: Values
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it means several joints, or one under another name."""
+        return self.joints != (self.key,)
+
+
+def joints_of(robot: Robot, key: str) -> tuple[str, ...]:
+    """Return the joints that a key means, in joint order.
+
+    Args:
+        robot: whose.
+        key: a joint; a group of `robot.yaml`; or a resource with motors in it, such as
+            `Left leg`. Groups and resources in upper or lower case.
+
+    Raises:
+        UnknownName: it is none of them.
+    """
+    if key in robot.joint_names:
+        return (key,)
+    groups = _groups(robot)
+    meant = {name.lower(): name for name in groups}.get(key.lower())
+    if meant is None:
+        known = (*groups, *robot.joint_names)
+        raise UnknownName("Joint or group", key, known, f"robot {robot.name!r}")
+    return tuple(name for name in robot.joint_names if name in groups[meant])
+
+
+def _groups(robot: Robot) -> dict[str, frozenset[str]]:
+    """Return joints by group; the robot's own groups go before resources."""
+    found: dict[str, frozenset[str]] = {}
+    for node in robot.resources.walk():
+        motors = {
+            motor
+            for below in node.walk()
+            if below.device is not None and below.device.kind is DeviceKind.MOTOR
+            for motor in below.device.names
+        }
+        if motors and node.name != robot.resources.name:
+            joints = {j.name for j in robot.joints if j.motor in motors}
+            if node.name not in robot.joint_names:
+                found[node.name] = frozenset(joints)
+    own = {name: frozenset(joints) for name, joints in robot.groups.items()}
+    taken = {name.lower() for name in own}
+    return own | {k: v for k, v in found.items() if k.lower() not in taken}
+
+
+def joint_parameters(
+    robot: Robot,
+    name: str,
+    entries: list[JointEntry],
+    preset: Mapping[str, float],
+) -> list[Parameter]:
+    """Return the parameters of one of `JOINT_PARAMETERS`.
+
+    A joint that is named goes before its group, and both before the preset. A
+    distribution of a group is drawn for each of its joints. What belongs to a motor,
+    as all but the misalignment do, is the same for the joints that share it.
+
+    Args:
+        robot: whose joints.
+        name: of the parameter.
+        entries: of the file.
+        preset: joint to value.
+
+    Raises:
+        BadInput: two entries claim one joint.
+    """
+    motor_of = {joint.name: joint.motor for joint in robot.joints}
+    unit_of = {j: j for j in motor_of} if name == MISALIGNMENT else motor_of
+    claims: dict[str, JointEntry] = {}
+    for entry in sorted(entries, key=lambda entry: entry.is_group):
+        for unit in dict.fromkeys(unit_of[joint] for joint in entry.joints):
+            first = claims.setdefault(unit, entry)
+            if first is entry or (entry.is_group and not first.is_group):
+                continue
+            raise BadInput(
+                f"{name} of {unit} is given twice, by {first.key!r} and "
+                f"{entry.key!r}; keep one, or name the joint itself."
+            )
+    found = [
+        Parameter(columns=(f"{name}.{joint}",), values=Fixed(float(value)))
+        for joint, value in preset.items()
+        if unit_of[joint] not in claims
+    ]
+    for entry in entries:
+        units = [unit for unit, claim in claims.items() if claim is entry]
+        members = [
+            tuple(f"{name}.{joint}" for joint in unit_of if unit_of[joint] == unit)
+            for unit in units
+        ]
+        if isinstance(entry.values, Fixed | Grid) and members:
+            members = [tuple(column for columns in members for column in columns)]
+        found += [
+            Parameter(columns=columns, values=entry.values) for columns in members
+        ]
+    return found
+
+
+PHYSICS_DT = WorldCfg().physics_dt
+SHORTEST_MINUTES = 0.01
+"""Shorter ones hold no block of physics."""
+
+
+def _minutes(_robot: Robot, value: Any) -> None:
+    if not SHORTEST_MINUTES <= value <= LONGEST_MINUTES:
+        raise BadInput(
+            f"minutes is {value:g}; give a number from {SHORTEST_MINUTES:g} to "
+            f"{LONGEST_MINUTES:g}."
+        )
+
+
+def _control_period(_robot: Robot, value: Any) -> None:
+    ticks_of("control period", value, PHYSICS_DT)
+
+
+_CHECKS: Mapping[str, Callable[[Robot, Any], object]] = {
+    "controller": lambda _robot, value: make_controller(value),
+    "minutes": _minutes,
+    "posture": lambda robot, value: robot.posture(value),
+    "slope_deg": lambda _robot, value: WorldCfg(slope_deg=value),
+    "friction": lambda _robot, value: WorldCfg(friction=value),
+    "gear_friction": lambda _robot, value: ServoCfg(friction_scale=value),
+    "servo": lambda _robot, value: ServoCfg(kind=value),
+    "heating": lambda _robot, value: HeatingCfg(model=value),
+    "ambient_degc": lambda _robot, value: HeatingCfg(ambient_degc=value),
+    "protection": lambda robot, value: make_protection(value, robot),
+    "other_start_degc": lambda robot, value: start_temperatures(robot, {}, value),
+    "control_period": _control_period,
+    MISALIGNMENT: misalignment_of,
+    START: lambda robot, value: start_temperatures(robot, value, 30.0),
+    EFFORT_LIMIT: lambda robot, value: robot.with_effort_limits(value),
+}
+
+
+def check_value(robot: Robot, column: str, value: Value) -> None:
+    """Look whether a trial could have this value.
+
+    Args:
+        robot: who stands.
+        column: of the parameter.
+        value: of it.
+
+    Raises:
+        BadInput: it could not.
+    """
+    name, dot, joint = column.partition(".")
+    _CHECKS[name](robot, {joint: value} if dot else value)
+
+
+SWEEPS = Shipped(kind="sweep", folder=Path(__file__).resolve().parents[1] / "sweeps")
+
+
+PLAIN = (
+    "minutes",
+    "posture",
+    "slope_deg",
+    "friction",
+    "other_start_degc",
+    "gear_friction",
+    "ambient_degc",
+    "heating",
+    "protection",
+    "servo",
+    "control_period",
+)
+"""Parameters with one value a trial, beside the controller, in the table's order."""
+DEFAULT_MINUTES, DEFAULT_START_DEGC = 15.0, 30.0
+ROBOTS_LOOKED_AT = 1000
+"""Whose draws are tried beforehand, where a distribution has no bounds."""
+
+
+def read_spec(path: Path, controllers: Sequence[str] = ()) -> SweepSpec:
+    """Return what a sweep file asks for, every name known and every value possible.
+
+    Args:
+        path: of the file.
+        controllers: in the place of the file's; none: those. They are part of what
+            makes the sweep this one.
+
+    Raises:
+        BadInput: there is no such controller, or it comes twice.
+        FileErrors: all that is wrong in the file, a line each, with `file:line`.
+    """
+    if controllers:
+        check_controllers(controllers)
+    file = read_file(path, SweepFile, _left_out)
+    if file.value is None:
+        raise FileErrors(file.errors())
+    notes = Notes()
+    form = file.value
+    if controllers:
+        named = controllers[0] if len(controllers) == 1 else list(controllers)
+        form = form.model_copy(update={"controller": named})
+    loader = _SpecReader(path, form, notes)
+    robot = notes.attempt(("robot",), loader.load_robot)
+    preset = notes.attempt(("preset",), loader.load_preset)
+    if robot is None:
+        raise FileErrors(file.errors(notes.problems))
+    spec = loader.read(robot, preset)
+    loader.try_draws(robot, spec)
+    file.refuse(notes.problems)
+    return spec
+
+
+def _left_out(place: Place) -> Place:
+    """Return what a wrong value takes with it: an entry of a map, or all of the key."""
+    return place[:2] if place and place[0] in JOINT_PARAMETERS else place[:1]
+
+
+class _SpecReader:
+    """One pass over a file whose form is right, or was made right."""
+
+    def __init__(self, path: Path, form: SweepFile, notes: Notes) -> None:
+        self._path = path
+        self._form = form
+        self._notes = notes
+
+    def load_robot(self) -> Robot:
+        return load_robot(self._folder() or default_robot_folder())
+
+    def load_preset(self) -> Preset | None:
+        return load_preset(self._form.preset) if self._form.preset else None
+
+    def _folder(self) -> Path | None:
+        """Return the robot's folder, from that of the file."""
+        if self._form.robot is None:
+            return None
+        return (self._path.parent / Path(self._form.robot).expanduser()).resolve()
+
+    def read(self, robot: Robot, preset: Preset | None) -> SweepSpec:
+        form = self._form
+        limits = {} if preset is None else preset.effort_limits
+        if not self._notes.attempt(("preset",), robot.with_effort_limits, limits):
+            limits = {}
+        joints = {
+            MISALIGNMENT: {} if preset is None else preset.misalignment_deg,
+            START: {} if preset is None else preset.start_degc,
+            EFFORT_LIMIT: limits,
+        }
+        parameters = [
+            *(self._plain(robot, preset, name) for name in PLAIN),
+            *(p for name in joints for p in self._joints(robot, name, joints[name])),
+            self._parameter(robot, ("controller",), "controller", form.controller),
+        ]
+        return SweepSpec(
+            name=form.name,
+            about=form.about,
+            path=self._path,
+            text=read_text_of(self._path),
+            robot_folder=self._folder(),
+            robot_name=robot.name,
+            robot_digest=robot_digest(self._folder()),
+            robots=form.robots,
+            seed=form.seed,
+            preset=form.preset,
+            parameters=tuple(p for p in parameters if p is not None),
+            pushes=self._pushes(robot, shortest_s(p for p in parameters if p)),
+            fast_forward=_fast_forward(form.fast_forward),
+            keep=read_keep(form.keep, form.controller, robot, self._notes),
+        )
+
+    def _plain(
+        self, robot: Robot, preset: Preset | None, name: str
+    ) -> Parameter | None:
+        value = getattr(self._form, name)
+        if value is None:
+            value = _default(robot, preset, name)
+        if value is None:
+            return None
+        return self._parameter(robot, (name,), name, value)
+
+    def _parameter(
+        self, robot: Robot, place: Place, name: str, form: Any
+    ) -> Parameter | None:
+        values = self._values(robot, place, name, form)
+        return None if values is None else Parameter(columns=(name,), values=values)
+
+    def _values(
+        self, robot: Robot, place: Place, column: str, form: Any
+    ) -> Values | None:
+        """Return what a form says, or None and note what is wrong with it."""
+        values = self._notes.attempt(place, read_values, form)
+        match values:
+            case None:
+                return None
+            case Fixed():
+                tried = [(place, values.value)]
+            case Grid():
+                tried = [((*place, i), v) for i, v in enumerate(values.values)]
+            case _:
+                tried = [(place, value) for value in values.extremes()]
+        before = len(self._notes.problems)
+        for where, value in tried:
+            self._notes.attempt(where, check_value, robot, column, value)
+        return values if len(self._notes.problems) == before else None
+
+    def _joints(
+        self, robot: Robot, name: str, preset: dict[str, float]
+    ) -> list[Parameter]:
+        entries = []
+        for key, form in getattr(self._form, name).items():
+            place = (name, key)
+            joints = self._notes.attempt(place, joints_of, robot, key)
+            for joint in joints or ():
+                values = self._values(robot, place, f"{name}.{joint}", form)
+                if values is None:
+                    break
+            else:
+                if joints:
+                    entries.append(JointEntry(key, joints, read_values(form)))
+        known = {j: v for j, v in preset.items() if j in robot.joint_names}
+        arguments = (robot, name, entries, known)
+        return self._notes.attempt((name,), joint_parameters, *arguments) or []
+
+    def try_draws(self, robot: Robot, spec: SweepSpec) -> None:
+        """Look whether draws without bounds stay within those of the simulator."""
+        for parameter in spec.drawn:
+            values = parameter.values
+            if not isinstance(values, Normal) or values.is_clipped:
+                continue
+            for number in range(min(spec.robots, ROBOTS_LOOKED_AT)):
+                value = draw(values, spec.seed, number, parameter.name)
+                try:
+                    check_value(robot, parameter.name, value)
+                except BadInput as error:
+                    problem = (
+                        f"drawn for robot {number}: {error} Or give clip: [.., ..]."
+                    )
+                    self._notes.add((parameter.name.partition(".")[0],), problem)
+                    break
+
+    def _pushes(self, robot: Robot, shortest_s: float) -> tuple[Push, ...]:
+        found = []
+        for i, form in enumerate(self._form.pushes):
+            push = _push(form)
+            self._notes.attempt(("pushes", i), check_pushes, [push], robot)
+            self._notes.attempt(("pushes", i), check_in_time, [push], shortest_s)
+            found.append(push)
+        return tuple(found)
+
+
+def _default(robot: Robot, preset: Preset | None, name: str) -> Any:
+    """Return what a parameter is that the file does not name; None: the simulator's."""
+    if name == "minutes":
+        return DEFAULT_MINUTES if preset is None else preset.minutes
+    if name == "other_start_degc":
+        return DEFAULT_START_DEGC if preset is None else preset.other_start_degc
+    if name == "posture":
+        if preset is not None:
+            return preset.posture
+        known = DEFAULT_POSTURE in robot.postures
+        return DEFAULT_POSTURE if known else next(iter(robot.postures))
+    return None
+
+
+def _push(form: SweepPushForm) -> Push:
+    x, y, z = (float(value) for value in form.force_n)
+    return Push(
+        at_s=form.at_s,
+        duration_s=form.duration_s,
+        force_n=(x, y, z),
+        link=form.link,
+    )
+
+
+def _fast_forward(form: FastForwardForm) -> FastForwardCfg | None:
+    if form.full:
+        return None
+    given = {f.name: getattr(form, f.name, None) for f in fields(FastForwardCfg)}
+    return FastForwardCfg(**{k: v for k, v in given.items() if v is not None})

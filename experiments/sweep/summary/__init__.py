@@ -1,0 +1,332 @@
+"""What a sweep tells: controllers compared on the same robots, as frames.
+
+sweep = read_sweep("runs/sweeps/fifty_robots")
+summary_of(sweep).loc["minheat", "loss_median"]
+
+A robot is compared with itself: under every controller it has the same errors, ground,
+starts and noise. Robots that are not kept (key `keep` of the file) do not count.
+
+ES2659053 has one robot without and one with the method [ES2659053T3, fig. 4a to 5b]. A
+sweep that keeps robots whose outcome with `fixed` is near the column "without" says what
+the method makes of such robots; the column "with" was not looked at. `published_band`
+says where the published outcomes lie among them.
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from experiments.standing.published import (
+    LEG_JOINTS,
+    MINUTES,
+    POSTURE,
+    PUBLISHED,
+    differences_line,
+)
+from experiments.standing.results import SMALLEST_LEAST_W
+from experiments.sweep.spec_file import NEAR_PUBLISHED
+from experiments.sweep.sweep_table import Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+REFERENCE = "fixed"
+"""What others are compared with, where it is in the sweep; else the first one."""
+LOW, HIGH = 0.05, 0.95
+"""The band that 90 % of the robots lie in."""
+
+
+def controllers_of(sweep: Sweep) -> tuple[str, ...]:
+    """Return the controllers in the order of the file."""
+    return tuple(str(name) for name in dict.fromkeys(sweep.frame["controller"]))
+
+
+def reference_of(sweep: Sweep) -> str | None:
+    """Return the controller that others are compared with; None in an empty sweep."""
+    names = controllers_of(sweep)
+    return REFERENCE if REFERENCE in names else next(iter(names), None)
+
+
+def compared(sweep: Sweep) -> "pd.DataFrame":
+    """Return the trials that count, those of robots that are kept, with more columns.
+
+    `multiple` is the legs' joule loss at the end over the least that contact forces
+    would allow at the true posture with free gears; `multiple_with_gears` that over the
+    least when stuck gears bear what they can, which nobody gets below; both NaN where
+    next to nothing is needed. `stands` says that the trial ended as it should.
+    """
+    frame = sweep.frame[sweep.frame["kept"].astype(bool)].copy()
+    frame["stands"] = frame["error"].isna() & frame["failure"].isna()
+    for column, least in (
+        ("multiple", "least_power_w"),
+        ("multiple_with_gears", "least_with_gears_w"),
+    ):
+        power = frame[least].where(frame[least] >= SMALLEST_LEAST_W)
+        frame[column] = frame["legs_power_w"] / power
+    return frame
+
+
+def paired(sweep: Sweep, column: str) -> "pd.DataFrame":
+    """Return an outcome with a row a robot and grid point, and a column a controller.
+
+    NaN where a robot fell, or has not run.
+
+    Args:
+        sweep: from `read_sweep`.
+        column: of `compared`.
+    """
+    frame = compared(sweep)
+    frame = frame[frame["stands"]]
+    rows = ["robot", *(name for name in sweep.meta["grid"] if name != "controller")]
+    # Not `pivot_table`: it would span the product of all joints of a group's grid.
+    means = frame.groupby([*rows, "controller"], dropna=False)[column].mean()
+    wide = means.unstack("controller").dropna(how="all")
+    return wide.reindex(columns=list(controllers_of(sweep)))
+
+
+def relative(pairs: "pd.DataFrame", reference: str) -> "pd.DataFrame":
+    """Return paired outcomes over those of the reference on the same robot."""
+    return pairs.div(pairs[reference], axis=0)
+
+
+def band(values: "pd.Series[float]", prefix: str = "") -> dict[str, float]:
+    """Return median and 90 % band; NaN where there are no values."""
+    low, median, high = values.quantile([LOW, 0.5, HIGH])
+    return {f"{prefix}median": median, f"{prefix}low": low, f"{prefix}high": high}
+
+
+def summary_of(sweep: Sweep) -> "pd.DataFrame":
+    """Return a row a controller.
+
+    Columns: `trials`, `fell` (or ended early), `failed` (no result), `pairs`;
+    `loss_*`, the legs' joule loss over the run relative to the reference on the same
+    robot; `multiple_*` and `with_gears_*`, as in `compared`; `largest_shift_deg`;
+    `settled` (trials whose power had settled), `settled_median_s` and `settled_last_s`;
+    each `*` is `median`, `low` and `high` of the 90 % band.
+    """
+    import pandas as pd  # noqa: PLC0415  # heavy
+
+    frame = compared(sweep)
+    reference = reference_of(sweep)
+    rows = {}
+    for name in controllers_of(sweep):
+        of_it = frame[frame["controller"] == name]
+        stands = of_it[of_it["stands"]]
+        loss = relative(paired(sweep, "legs_joule_loss_j"), reference or name)[name]
+        rows[name] = {
+            "trials": len(of_it),
+            "fell": int(of_it["failure"].notna().sum()),
+            "failed": int(of_it["error"].notna().sum()),
+            "pairs": int(loss.notna().sum()),
+            **band(loss.dropna(), "loss_"),
+            **band(stands["multiple"].dropna(), "multiple_"),
+            **band(stands["multiple_with_gears"].dropna(), "with_gears_"),
+            "largest_shift_deg": stands["largest_shift_deg"].max(),
+            "settled": int(stands["settled_s"].notna().sum()),
+            "settled_median_s": stands["settled_s"].median(),
+            "settled_last_s": stands["settled_s"].max(),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("controller")
+
+
+def hotter_on(sweep: Sweep, tolerance: float = 0.001) -> "pd.DataFrame":
+    """Return on how many robots a controller (row) loses more than another (column).
+
+    Args:
+        sweep: from `read_sweep`.
+        tolerance: fraction by which the legs' joule loss must be above.
+    """
+    import pandas as pd  # noqa: PLC0415  # heavy
+
+    pairs = paired(sweep, "legs_joule_loss_j")
+    counts = {  # by column, then row
+        other: {
+            name: int((pairs[name] > (1.0 + tolerance) * pairs[other]).sum())
+            for name in pairs
+        }
+        for other in pairs
+    }
+    return pd.DataFrame(counts)
+
+
+_RISES = {name: p.left_leg_rise_k + p.right_leg_rise_k for name, p in PUBLISHED.items()}
+MEASURES = {
+    "hot_leg_rise_k": {n: p.left_leg_rise_k for n, p in PUBLISHED.items()},
+    "other_leg_rise_k": {n: p.right_leg_rise_k for n, p in PUBLISHED.items()},
+    "hot_joint_degc": {n: p.end_degc["LAnklePitch"] for n, p in PUBLISHED.items()},
+    "other_joint_degc": {n: p.end_degc["RHipPitch"] for n, p in PUBLISHED.items()},
+    "rise_ratio": {n: rise / _RISES["fixed"] for n, rise in _RISES.items()},
+}
+"""Outcome to what is published of it, by controller. The hot leg is the document's left
+one; a joint is the hottest of its leg with `fixed`, wherever that is; the ratio is that
+of both legs' rises to those with `fixed`."""
+
+
+def is_near_published(sweep: Sweep) -> bool:
+    """Tell whether a sweep kept robots for being near the published ones.
+
+    And let them stand as those did, so that the published outcomes belong beside them.
+    """
+    return _is_kept_near(sweep) and not _other_setting(sweep)
+
+
+def why_no_band(sweep: Sweep) -> str | None:
+    """Say why no published outcome is set beside robots kept for being near one."""
+    found = _other_setting(sweep) if _is_kept_near(sweep) else ()
+    return differences_line(found) if found else None
+
+
+def _is_kept_near(sweep: Sweep) -> bool:
+    keep = sweep.meta.get("identity", {}).get("keep")
+    return (
+        keep is not None
+        and keep["controller"] == "fixed"
+        and all(
+            NEAR_PUBLISHED.get(column) == target["value"]
+            for column, target in keep["targets"].items()
+        )
+    )
+
+
+def _other_setting(sweep: Sweep) -> tuple[str, ...]:
+    """Return where all robots' setting is not that of the document.
+
+    What nobody knows of the document's robot, a sweep may draw: calibration errors,
+    starts, ground. A key that an older sweep lacks is not judged.
+    """
+    identity = sweep.meta["identity"]
+    expected = {"minutes": MINUTES, "posture": POSTURE, "protection": "none"}
+    found = [
+        f"{name} is not {value} throughout"
+        for name, value in expected.items()
+        if name in identity and identity[name] != {"fixed": {"value": value}}
+    ]
+    return (*found, *(["robots are pushed"] if identity.get("pushes") else []))
+
+
+def band_robots(sweep: Sweep) -> "pd.DataFrame":
+    """Return the outcomes `MEASURES` of the robots that were kept.
+
+    Returns:
+        A row a trial that ended as it should: `robot`, `controller`, the measures.
+    """
+    frame = compared(sweep)
+    frame = frame[frame["stands"]]
+    without = frame[frame["controller"] == "fixed"].set_index("robot")
+    frame = frame[frame["robot"].isin(without.index)]
+    rows = []
+    for _, trial in frame.iterrows():
+        fixed = without.loc[trial["robot"]]
+        hot, other = ("R", "L") if trial["mirrored"] else ("L", "R")
+        rises = {side: _rise(trial, side) for side in (hot, other)}
+        joints = {side: _hottest_joint(fixed, side) for side in (hot, other)}
+        rows.append(
+            {
+                "robot": trial["robot"],
+                "controller": trial["controller"],
+                "hot_leg_rise_k": rises[hot],
+                "other_leg_rise_k": rises[other],
+                "hot_joint_degc": trial[joints[hot]],
+                "other_joint_degc": trial[joints[other]],
+                "rise_ratio": sum(rises.values())
+                / (_rise(fixed, hot) + _rise(fixed, other)),
+            }
+        )
+    import pandas as pd  # noqa: PLC0415  # heavy
+
+    return pd.DataFrame(rows, columns=["robot", "controller", *MEASURES])
+
+
+def published_band(sweep: Sweep) -> "pd.DataFrame":
+    """Return where the published outcomes lie, a row a measure and controller.
+
+    Returns:
+        Index `measure`, `controller`; columns `robots`, `median`, `low`, `high` (the
+        90 % band), `published` (NaN where nothing is), `below` (the fraction of robots
+        whose outcome is below the published one).
+    """
+    import pandas as pd  # noqa: PLC0415  # heavy
+
+    robots = band_robots(sweep)
+    rows = []
+    for measure, published in MEASURES.items():
+        for name in controllers_of(sweep):
+            values = robots.loc[robots["controller"] == name, measure].astype(float)
+            there = published.get(name)
+            rows.append(
+                {
+                    "measure": measure,
+                    "controller": name,
+                    "robots": len(values),
+                    **band(values),
+                    "published": there,
+                    "below": None if there is None else (values < there).mean(),
+                }
+            )
+    frame = pd.DataFrame(rows).set_index(["measure", "controller"])
+    return frame.astype(dict.fromkeys(("published", "below"), "float64"))
+
+
+def _rise(trial: "pd.Series[float]", side: str) -> float:
+    return float(trial["left_leg_rise_k" if side == "L" else "right_leg_rise_k"])
+
+
+def _hottest_joint(trial: "pd.Series[float]", side: str) -> str:
+    """Return the column of the hottest joint of a leg at the end."""
+    columns = [f"end_degc.{side}{joint}" for joint in LEG_JOINTS]
+    return max(columns, key=lambda column: float(trial[column]))
+
+
+MEASURE_WORDS = {
+    "hot_leg_rise_k": "hotter leg, rise, K",
+    "other_leg_rise_k": "other leg, rise, K",
+    "hot_joint_degc": "hotter leg, hottest joint, °C",
+    "other_joint_degc": "other leg, hottest joint, °C",
+    "rise_ratio": "both legs, rise of fixed",
+}
+"""What the outcomes of `published_band` are called."""
+NONE = "·"
+"""Stands where there is no number."""
+
+
+def measure_form(measure: str) -> str:
+    """Return the format of an outcome of `published_band`."""
+    return "{:.2f}" if measure == "rise_ratio" else "{:.1f}"
+
+
+def number_text(value: float, form: str) -> str:
+    """Return a number in a format; a dot for NaN."""
+    return NONE if value != value else form.format(value)  # noqa: PLR0124  # NaN
+
+
+def band_texts(row: Mapping[Hashable, Any], prefix: str) -> tuple[str, ...]:
+    """Return the median of a row of `summary_of`, and its 90 % band in words.
+
+    Args:
+        row: of the frame, as a mapping.
+        prefix: of its columns, such as `loss_`.
+
+    Returns:
+        Median and band; a dot alone where there is none.
+    """
+    median = row[f"{prefix}median"]
+    if median != median:  # noqa: PLR0124  # NaN
+        return (NONE,)
+    low, high = row[f"{prefix}low"], row[f"{prefix}high"]
+    return ratio_text(median), f"{ratio_text(low)} to {ratio_text(high)}"
+
+
+def ratio_text(value: float) -> str:
+    """Return a multiple with as many decimals as say something."""
+    return f"{value:.2f}" if value < 10.0 else f"{value:.1f}"
+
+
+def settled_text(row: Mapping[Hashable, Any]) -> str:
+    """Return when trials settled, median and last, and how many never did."""
+    stood = row["trials"] - row["fell"] - row["failed"]
+    never = stood - row["settled"]
+    words = f"{never:.0f} never" if never else ""
+    if row["settled"]:
+        times = f"{row['settled_median_s']:.0f}, {row['settled_last_s']:.0f} s"
+        words = f"{times}; {words}" if words else times
+    return words or NONE

@@ -1,0 +1,243 @@
+"""Section of a page for a sweep: what was asked, what came of it, each trial.
+
+How it was made stands in two tables: every parameter and what it may be; versions, seed
+and who ran it. The sweep's file follows as it was written.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from experiments.common.drawing.page import (
+    Column,
+    DataTable,
+    PageFigure,
+    PlannedFigure,
+    Row,
+    Section,
+    TextBlock,
+    draw_figures,
+    duration,
+)
+from experiments.heat.figures.section import push_words
+from experiments.sweep.spec import (
+    Choice,
+    Fixed,
+    Grid,
+    Normal,
+    Uniform,
+    Values,
+    words_of,
+)
+from experiments.sweep.summary import compared, controllers_of, is_near_published
+from experiments.sweep.summary.section_tables import sweep_tables, trial_tables
+from experiments.sweep.summary.show import has_pairs
+from experiments.sweep.sweep_table import Sweep, SweepFolder
+from experiments.sweep.sweep_trial import Value
+from models import BadInput
+
+NO_PARAMETERS = {"robot", "robots", "seed", "pushes", "fast_forward", "keep"}
+"""Keys of an identity that are said elsewhere."""
+MOST_JOINTS = 3
+"""Joints that are named one by one."""
+
+
+def parameter_table(sweep: Sweep) -> DataTable:
+    """A row a parameter and what it may be; joints that are alike share one."""
+    rows = [Row(cells=line) for line in _lines(sweep.meta["identity"])]
+    labels = ("parameter", "of", "values")
+    return DataTable(
+        caption="What was asked",
+        columns=tuple(Column(label=label, is_number=False) for label in labels),
+        rows=tuple(rows),
+        note="A list is a grid, which every robot meets; a distribution is drawn once "
+        "for each robot, from the seed, its number and the parameter's name alone.",
+    )
+
+
+def origin_table(sweep: Sweep) -> DataTable:
+    """A row a fact about who ran the sweep, and with what."""
+    meta = sweep.meta
+    commits = sweep.frame["commit"].dropna().unique() if "commit" in sweep.frame else ()
+    facts = {
+        "name": meta["name"],
+        "robot": meta["identity"].get("robot", "not known"),
+        "robots": meta["robots"],
+        "seed": meta["seed"],
+        "started (UTC)": str(meta["started_utc"])
+        .removesuffix("+00:00")
+        .replace("T", " "),
+        "commit": ", ".join(map(str, commits)) or meta["commit"] or "not known",
+        **{
+            name if name == "machine" else f"version of {name}": version
+            for name, version in meta["versions"].items()
+        },
+    }
+    return DataTable(
+        caption="Where it comes from",
+        columns=(
+            Column(label="", is_number=False),
+            Column(label="value", is_number=False),
+        ),
+        rows=tuple(Row(cells=(name, str(value))) for name, value in facts.items()),
+    )
+
+
+def values_from(data: object) -> Values | None:
+    """Return what a parameter may be, as the folder has it; None for anything else."""
+    try:
+        match data:
+            case {"fixed": {"value": str() | float() | int() as value}}:
+                return Fixed(value)
+            case {"grid": {"values": [*values]}}:
+                return Grid(
+                    tuple(v if isinstance(v, str) else float(v) for v in values)
+                )
+            case {"uniform": {"low": low, "high": high}}:
+                return Uniform(float(low), float(high))
+            case {"normal": {"mean": mean, "deviation": spread, "clip": [low, high]}}:
+                clip = float(low), float(high)  # "-inf"
+                return Normal(float(mean), float(spread), clip)
+            case {"choice": {"options": [*options]}}:
+                return Choice(tuple(map(_value, options)))
+    except (BadInput, TypeError, ValueError, OverflowError):
+        pass
+    return None
+
+
+def _value(value: object) -> Value:
+    if isinstance(value, int | float | str):
+        return value
+    raise TypeError(type(value))
+
+
+def _lines(identity: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    known = [
+        (
+            *name.partition(".")[::2],
+            f"damaged: {data!r:.60}"
+            if (values := values_from(data)) is None
+            else words_of(values),
+        )
+        for name, data in identity.items()
+        if name not in NO_PARAMETERS
+    ]
+    for (name, words), alike in groupby(known, lambda line: (line[0], line[2])):
+        joints = [joint for _, joint, _ in alike]
+        yield name, _few(joints), words
+    for push in identity.get("pushes") or ():
+        yield "push", "", push_words(push)
+    if (jumps := identity.get("fast_forward", {})) is None:
+        yield "fast-forward", "", "none: physics all the time"
+    elif jumps:
+        yield "fast-forward", "", ", ".join(f"{k} {v:g}" for k, v in jumps.items())
+    if (keep := identity.get("keep")) is not None:
+        near = ", ".join(
+            f"{column} {target['value']:g} ± {target['tolerance']:g}"
+            for column, target in keep["targets"].items()
+        )
+        mirrored = "; or so with left and right swapped" if keep["mirrored"] else ""
+        yield "keep", keep["controller"], f"{near}{mirrored}"
+
+
+def _few(joints: list[str]) -> str:
+    if len(joints) <= MOST_JOINTS:
+        return ", ".join(joints)
+    return f"{joints[0]}, {joints[1]} and {len(joints) - 2} more"
+
+
+def sweep_section(found: SweepFolder, prefix: str) -> Section:
+    """Return what a page shows of a sweep.
+
+    Args:
+        found: the folder.
+        prefix: of the names within its figures, another for each section of a page.
+    """
+    sweep = found.sweep
+    problems = [*found.state, *found.problems, *_doubts(sweep)]
+    figures = _figures(sweep, prefix, problems)
+    return Section(
+        name=found.name,
+        title=_title(found),
+        lead=_lead(sweep),
+        warnings=tuple(problems),
+        results=sweep_tables(found),
+        figures=figures,
+        trials=trial_tables(sweep),
+        settings=(parameter_table(sweep), origin_table(sweep)),
+        texts=(TextBlock(caption="The sweep's file", text=sweep.spec),),
+    )
+
+
+def _title(found: SweepFolder) -> str:
+    name = str(found.sweep.meta["name"])
+    return "Sweep" if name == found.name else f"Sweep {name}"
+
+
+def _lead(sweep: Sweep) -> str:
+    meta = sweep.meta
+    robots = "1 robot" if meta["robots"] == 1 else f"{meta['robots']} robots"
+    names = ", ".join(controllers_of(sweep))
+    minutes = sweep.frame["minutes"].dropna().unique()
+    time = f" for {duration(60.0 * float(minutes[0]))}" if len(minutes) == 1 else ""
+    about = (meta.get("about") or "").strip()
+    return f"{robots}{time} under {names}, seed {meta['seed']}. {about}".strip()
+
+
+def _doubts(sweep: Sweep) -> list[str]:
+    """Say what a reader of the numbers must know of them."""
+    words = []
+    frame = sweep.frame
+    if failed := int(frame["error"].notna().sum()):
+        trials = "1 trial has" if failed == 1 else f"{failed} trials have"
+        words.append(f"{trials} no result; the reasons are among the trials.")
+    if not len(kept := compared(sweep)):
+        words.append("No robot lies near the wanted outcome: nothing is compared.")
+    elif not kept["stands"].any():
+        words.append("No robot stood to the end: nothing is compared.")
+    commits = frame["commit"].dropna().unique() if "commit" in frame else ()
+    if len(commits) > 1:
+        words.append(f"The trials were run by {len(commits)} commits of the source.")
+    return words
+
+
+def _figures(sweep: Sweep, prefix: str, problems: list[str]) -> list[PageFigure]:
+    """Draw the figures; one that cannot be drawn is told, and left out."""
+    from experiments.sweep.summary.sweep_figures import (  # noqa: PLC0415  # matplotlib
+        band_figure,
+        paired_figure,
+        spread_figure,  # likewise
+    )
+
+    plans = [
+        PlannedFigure(
+            caption="Where the robots lie: a dot a robot and grid point, with median "
+            "and 5 to 95 %.",
+            draw=partial(spread_figure, sweep),
+            alt="Dots of all robots under each controller: loss, temperature, "
+            "settling, shift. The numbers are in the tables of controllers and of "
+            "trials.",
+        )
+    ]
+    if has_pairs(sweep):
+        plans.append(
+            PlannedFigure(
+                caption="The same robots from controller to controller, beside the "
+                "least heat that is possible.",
+                draw=partial(paired_figure, sweep),
+                alt="A line a robot over the controllers: the power of the legs at the "
+                "end. The numbers are in the tables of controllers and of trials.",
+            )
+        )
+    if is_near_published(sweep):
+        plans.append(
+            PlannedFigure(
+                caption="Where the published outcomes lie among the robots that "
+                "were kept.",
+                draw=partial(band_figure, sweep),
+                alt="Dots of the robots that were kept and the published outcome, by "
+                "controller. The numbers are in the table of kept robots.",
+            )
+        )
+    return draw_figures(plans, prefix, problems)

@@ -1,0 +1,400 @@
+"""Tables of a sweep for a page: how far it came, controllers compared, single trials.
+
+Controllers are compared on the same robots, with the numbers of `nao-testbed
+sweep-show`. Trials are listed one by one: those without a result, those that fell, and
+all of them.
+"""
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from experiments.common.drawing.page import NOTHING, Column, DataTable, Row, number
+from experiments.sweep.summary import (
+    MEASURE_WORDS,
+    NONE,
+    band_texts,
+    compared,
+    controllers_of,
+    hotter_on,
+    is_near_published,
+    measure_form,
+    number_text,
+    paired,
+    published_band,
+    reference_of,
+    relative,
+    settled_text,
+    summary_of,
+    why_no_band,
+)
+from experiments.sweep.sweep_table import Sweep, SweepFolder
+
+
+def sweep_tables(found: SweepFolder) -> tuple[DataTable, ...]:
+    """Return the tables of what came of a sweep, those that say nothing left out.
+
+    They have the numbers of `nao-testbed sweep-show`.
+    """
+    sweep = found.sweep
+    tables = [count_table(found)]
+    if compared(sweep)["stands"].any():
+        tables.append(summary_table(sweep))
+        if paired(sweep, "legs_joule_loss_j").notna().sum(axis=1).max() > 1:
+            tables.append(hotter_table(sweep))
+        if is_near_published(sweep):
+            tables.append(band_table(sweep))
+    return tuple(tables)
+
+
+def count_table(found: SweepFolder) -> DataTable:
+    """A row a controller: trials asked for, done, without a result, missing."""
+    frame = found.sweep.frame
+    asked = found.asked
+    names = list(dict.fromkeys([*(asked or ()), *controllers_of(found.sweep)]))
+    keeps = found.sweep.meta["identity"].get("keep") is not None
+    rows: list[tuple[int | None, ...]] = []
+    for name in names:
+        of_it = frame[frame["controller"] == name]
+        failed = int(of_it["error"].notna().sum())
+        ended = int(of_it["failure"].notna().sum())
+        stood = len(of_it) - failed - ended
+        total = None if asked is None else asked.get(name, 0)
+        missing = None if total is None else max(0, total - len(of_it))
+        rows.append((total, stood, ended, failed, missing))
+    shown = [
+        Row(cells=(name, *(NOTHING if n is None else str(n) for n in row)))
+        for name, row in zip(names, rows, strict=True)
+    ]
+    if len(rows) > 1:
+        sums = [_sum(column) for column in zip(*rows, strict=True)]
+        shown.append(Row(cells=("all", *sums), is_sum=True))
+    labels = ("asked for", "stood to the end", "fell or ended early", "no result")
+    columns = [
+        Column(label="controller", is_number=False),
+        *(Column(label=label) for label in (*labels, "missing")),
+    ]
+    if asked is None:
+        del columns[5], columns[1]
+        shown = [
+            Row(cells=(row.cells[0], *row.cells[2:5]), is_sum=row.is_sum)
+            for row in shown
+        ]
+    return DataTable(
+        caption="Trials",
+        columns=tuple(columns),
+        rows=tuple(shown),
+        note=_kept_words(found.sweep) if keeps else "",
+    )
+
+
+def _sum(column: tuple[int | None, ...]) -> str:
+    known = [n for n in column if n is not None]
+    return str(sum(known)) if len(known) == len(column) else NOTHING
+
+
+def _kept_words(sweep: Sweep) -> str:
+    frame = sweep.frame
+    kept = frame.loc[frame["kept"].astype(bool), "robot"].nunique()
+    keep = sweep.meta["identity"]["keep"]
+    return (
+        f"All robots ran under {keep['controller']}; of {frame['robot'].nunique()}, "
+        f"{kept} lie near the wanted outcome and go on to the others. The tables and "
+        f"figures below are of these. {why_no_band(sweep) or ''}"
+    ).strip()
+
+
+def summary_table(sweep: Sweep) -> DataTable:
+    """A row a controller: heat beside the reference and the least, settling, shift."""
+    reference = reference_of(sweep)
+    labels = {
+        f"loss, × {reference}": "loss_",
+        "power, × least of forces": "multiple_",
+        "power, × least with gears": "with_gears_",
+    }
+    rows = []
+    for name, row in summary_of(sweep).to_dict("index").items():
+        cells = [str(name), f"{row['pairs']:.0f}"]
+        for prefix in labels.values():
+            texts = band_texts(row, prefix)
+            cells.append(_dash(" ".join((texts[0], *(f"({t})" for t in texts[1:])))))
+        cells.append(_dash(settled_text(row)))
+        cells.append(_dash(number_text(row["largest_shift_deg"], "{:.2f}°")))
+        rows.append(Row(cells=tuple(cells)))
+    return DataTable(
+        caption="Controllers compared on the same robots",
+        columns=(
+            Column(label="controller", is_number=False),
+            Column(label="pairs"),
+            *(Column(label=label) for label in labels),
+            Column(label="settled: median, last"),
+            Column(label="largest shift"),
+        ),
+        rows=tuple(rows),
+        note="Median (5 to 95 % of the robots). Loss: the legs' Joule loss over the "
+        f"whole run, over that of {reference} on the same robot, of as many pairs as "
+        "both stood. Power is that at the end; the least is what the best contact "
+        "forces allow in the posture reached, with gears running free, and with stuck "
+        "gears bearing what they can. Settled: the legs' power stays within 5 % of its "
+        "last value.",
+    )
+
+
+def hotter_table(sweep: Sweep) -> DataTable:
+    """On how many robots the controller of the row loses more than the column's."""
+    counts = hotter_on(sweep)
+    pairs = paired(sweep, "legs_joule_loss_j")
+    rows = []
+    for name, row in counts.to_dict("index").items():
+        cells = [
+            NOTHING
+            if other == name
+            else f"{count} of {(pairs[name].notna() & pairs[other].notna()).sum()}"
+            for other, count in row.items()
+        ]
+        rows.append(Row(cells=(str(name), *cells)))
+    points = "Robots" if pairs.index.nlevels == 1 else "Robots and grid points"
+    return DataTable(
+        caption="Compared one by one",
+        columns=(
+            Column(label="loses more than", is_number=False),
+            *(Column(label=str(other)) for other in counts.columns),
+        ),
+        rows=tuple(rows),
+        note=f"{points} on which the controller of the row loses at least 0.1 % more "
+        "heat than that of the column, of those where both stood.",
+    )
+
+
+def band_table(sweep: Sweep) -> DataTable:
+    """Where the published outcomes lie among the robots that were kept."""
+    rows = []
+    before = None
+    for row in published_band(sweep).reset_index().to_dict("records"):
+        measure = str(row["measure"])
+        rows.append(
+            Row(
+                cells=(
+                    MEASURE_WORDS[measure] if measure != before else "",
+                    str(row["controller"]),
+                    str(row["robots"]),
+                    *_band_cells(row, measure_form(measure)),
+                )
+            )
+        )
+        before = measure
+    labels = ("robots", "median", "5 to 95 %", "published", "robots below it")
+    return DataTable(
+        caption="Robots near the published one without the method",
+        columns=(
+            Column(label="outcome", is_number=False),
+            Column(label="controller", is_number=False),
+            *(Column(label=label) for label in labels),
+        ),
+        rows=tuple(rows),
+        note="The hotter leg is the document's left one; a joint is the hottest of its "
+        "leg under fixed [ES2659053T3, fig. 4a to 5b].",
+    )
+
+
+def _band_cells(row: Mapping[Hashable, Any], form: str) -> tuple[str, ...]:
+    low, high = (number_text(row[name], form) for name in ("low", "high"))
+    return (
+        _dash(number_text(row["median"], form)),
+        _dash(low) if low == NONE else _minus(f"{low} to {high}"),
+        _dash(number_text(row["published"], form)),
+        _dash(number_text(100.0 * row["below"], "{:.0f} %")),
+    )
+
+
+def _dash(text: str) -> str:
+    """Return a text of the terminal as the page writes it."""
+    return NOTHING if text == NONE else _minus(text)
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")
+
+
+MOST_TRIALS = 2000
+"""Rows of the table of all trials; the folder's table has them all."""
+MOST_REASONS = 50
+"""Rows of the tables of trials that did not end well."""
+MOST_UNFOLDED = 12
+"""Rows above which such a table is closed at first."""
+MOST_GRIDS = 4
+"""Columns of the grid that are shown; a group of joints counts once."""
+TrialRow = Mapping[Hashable, Any]
+
+
+def trial_tables(sweep: Sweep) -> tuple[DataTable, ...]:
+    """Return the tables of single trials, those without rows left out."""
+    grid = grid_columns(sweep)
+    frame = sweep.frame
+    tables = (
+        _reasons(
+            "Trials without a result",
+            frame[frame["error"].notna()],
+            grid,
+            "error",
+            "The command that ran the sweep runs them again.",
+        ),
+        _reasons(
+            "Trials that fell or ended early",
+            frame[frame["failure"].notna()],
+            grid,
+            "failure",
+            "",
+        ),
+        _all(sweep, grid),
+    )
+    return tuple(table for table in tables if table.rows)
+
+
+def grid_columns(sweep: Sweep) -> dict[str, str]:
+    """Return columns of the grid to what they are called, but for the controller.
+
+    Joints that always have the same value, as those of a group do, are one column.
+    """
+    shown: dict[str, str] = {}
+    frame = sweep.frame
+    for column in sweep.meta["grid"]:
+        if column == "controller" or column not in frame:
+            continue
+        like = next(
+            (
+                other
+                for other in shown
+                if other.partition(".")[0] == column.partition(".")[0]
+                and frame[other].equals(frame[column])
+            ),
+            None,
+        )
+        name = column.replace(".", " ")
+        if like is None:
+            shown[column] = name
+        elif not shown[like].endswith(" …"):
+            shown[like] += " …"
+    return dict(list(shown.items())[:MOST_GRIDS])
+
+
+def _reasons(
+    caption: str,
+    frame: "Any",  # a DataFrame
+    grid: Mapping[str, str],
+    column: str,
+    note: str,
+) -> DataTable:
+    """Return trials with a text that says why; the first `MOST_REASONS` of them."""
+    rows = [
+        Row(
+            cells=(
+                str(trial["robot"]),
+                *(_value(trial[name]) for name in grid),
+                str(trial["controller"]),
+                str(trial[column]),
+                str(trial["trial"]),
+            )
+        )
+        for trial in frame.head(MOST_REASONS).to_dict("records")
+    ]
+    if (more := len(frame) - len(rows)) > 0:
+        note = f"And {more} more: column “{column}” of the sweep's table. {note}"
+    return DataTable(
+        caption=f"{caption}: {len(frame)}",
+        columns=(
+            Column(label="robot"),
+            *(Column(label=label) for label in grid.values()),
+            Column(label="controller", is_number=False),
+            Column(label="reason", is_number=False),
+            Column(label="trial", is_number=False),
+        ),
+        rows=tuple(rows),
+        note=note.strip(),
+        is_sortable=True,
+        is_folded=len(rows) > MOST_UNFOLDED,
+    )
+
+
+def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
+    reference = reference_of(sweep)
+    frame = compared(sweep)
+    pairs = paired(sweep, "legs_joule_loss_j")
+    if reference is not None and len(pairs) and len(pairs.columns) > 1:
+        ratios = relative(pairs, reference).reset_index()
+        keys = [name for name in pairs.index.names if name is not None]
+        ratios = ratios.melt(keys, var_name="controller", value_name="ratio")
+        frame = frame.merge(ratios, how="left", on=[*keys, "controller"])
+    labels = {
+        "legs_joule_loss_j": ("legs' loss, J", 0),
+        "ratio": (f"× {reference}", 2),
+        "legs_power_w": ("power, W", 2),
+        "multiple_with_gears": ("× least", 2),
+        "settled_s": ("settled, s", 1),
+        "largest_shift_deg": ("largest shift, °", 2),
+        "hottest_degc": ("hottest, °C", 1),
+    }
+    labels = {
+        name: label
+        for name, label in labels.items()
+        if name in frame and frame[name].notna().any()
+    }
+    rows = [
+        Row(
+            cells=(
+                str(trial["robot"]),
+                *(_value(trial[name]) for name in grid),
+                str(trial["controller"]),
+                _end(trial),
+                *(_cell(trial[name], digits) for name, (_, digits) in labels.items()),
+                _text(trial.get("hottest_joint")),
+            )
+        )
+        for trial in frame.head(MOST_TRIALS).to_dict("records")
+    ]
+    more = len(frame) - len(rows)
+    dropped = len(sweep.frame) - len(frame)
+    notes = ["Power at the end; × least: over the least where stuck gears help."]
+    if "multiple_with_gears" not in labels:
+        notes = []
+    notes += [f"And {more} more: the sweep's table has them all."] if more else []
+    if dropped:
+        notes.append(f"Without {dropped} of robots that were not kept.")
+    return DataTable(
+        caption=f"All {len(frame)} trials",
+        columns=(
+            Column(label="robot"),
+            *(Column(label=label) for label in grid.values()),
+            Column(label="controller", is_number=False),
+            Column(label="end", is_number=False),
+            *(Column(label=label) for label, _ in labels.values()),
+            Column(label="hottest joint", is_number=False),
+        ),
+        rows=tuple(rows),
+        note=" ".join(notes),
+        is_sortable=True,
+        is_folded=True,
+    )
+
+
+def _end(trial: TrialRow) -> str:
+    if isinstance(trial["error"], str):
+        return "no result"
+    if isinstance(trial["failure"], str):
+        return "fell" if trial["fell"] is True else "ended early"
+    return "stood"
+
+
+def _value(value: object) -> str:
+    """Return a parameter; joints that a row lacks have none."""
+    if isinstance(value, int | float):
+        return NOTHING if math.isnan(value) else f"{value:.4g}".replace("-", "−")
+    return _text(value)
+
+
+def _cell(value: object, digits: int) -> str:
+    return number(float(value) if isinstance(value, int | float) else None, digits)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else NOTHING

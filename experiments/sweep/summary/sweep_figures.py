@@ -1,0 +1,331 @@
+"""Figures of a sweep: robots over the controllers, the published band, the spread.
+
+Each robot is a line over the controllers, or a dot in an outcome; bars are the 90 % band,
+their middle the median. All have dots of robots, bands, axes and the foot in common.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.common.drawing.style import (
+    CONTROLLER_COLOURS,
+    FAINT_INK,
+    INK,
+    SHADE,
+    SOFT_INK,
+    new_figure,
+    panel_title,
+    plain_frame,
+)
+from experiments.sweep.summary import (
+    HIGH,
+    LOW,
+    MEASURES,
+    band_robots,
+    compared,
+    controllers_of,
+    paired,
+    reference_of,
+    relative,
+    summary_of,
+)
+from experiments.sweep.sweep_table import Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+CROWD = 60
+"""Marks that can be told apart; of more, each is drawn fainter."""
+SPREAD = 0.16
+"""Half the width over which dots of one controller are strewn."""
+
+
+def controller_colour(place: int) -> str:
+    """Return the colour of the controller at a place."""
+    return CONTROLLER_COLOURS[place % len(CONTROLLER_COLOURS)]
+
+
+def fainter(alpha: float, n: int) -> float:
+    """Return the opacity of each of n marks: less where many lie upon each other."""
+    return alpha * min(1.0, max(0.25, CROWD / max(1, n)))
+
+
+def strew(axes: "Axes", place: int, values: "np.ndarray", colour: str) -> None:
+    """Draw values as dots side by side, in their order so that none hides another."""
+    values = np.sort(values[np.isfinite(values)])
+    golden = (np.arange(len(values)) * 0.618034) % 1.0
+    x = place + SPREAD * (2.0 * golden - 1.0)
+    alpha = fainter(0.45, len(values))
+    axes.plot(x, values, "o", ms=3.2, color=colour, alpha=alpha, mew=0, zorder=2)
+    if len(values):
+        draw_band(axes, place, values, colour)
+
+
+def draw_band(
+    axes: "Axes", place: int, values: "np.ndarray | pd.Series[float]", colour: str
+) -> None:
+    """Draw the 90 % band as a bar and the median across it."""
+    if not len(values):
+        return
+    low, median, high = np.quantile(values, [LOW, 0.5, HIGH])
+    axes.plot([place, place], [low, high], color=colour, lw=2.2, zorder=3)
+    axes.plot([place - 0.11, place + 0.11], [median] * 2, color=colour, lw=3, zorder=4)
+
+
+def logarithmic(axes: "Axes") -> None:
+    """Give an axis a logarithmic scale with plain numbers."""
+    from matplotlib.ticker import LogLocator  # noqa: PLC0415  # heavy
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_formatter("")
+
+
+def name_axis(axes: "Axes", names: "Sequence[str]") -> None:
+    """Write the controllers below a panel."""
+    plain_frame(axes)
+    broken = [name if len(name) < 10 else name.replace("-", "-\n", 1) for name in names]
+    axes.set_xticks(range(len(names)), broken)
+    axes.set_xlim(-0.5, len(names) - 0.5)
+
+
+def write_sweep_foot(figure: "Figure", sweep: Sweep) -> None:
+    """Write which robots these are, small."""
+    frame = compared(sweep)
+    kept = frame["robot"].nunique()
+    parts = [f"{sweep.meta['name']}", "1 robot" if kept == 1 else f"{kept} robots"]
+    if sweep.meta.get("identity", {}).get("keep") is not None:
+        parts[-1] += f" kept of {sweep.meta['robots']}"
+    parts += [f"seed {sweep.meta['seed']}", "bars: median and 90 % band"]
+    if (commit := sweep.meta.get("commit")) is not None:
+        parts.append(f"commit {commit[:10]}")
+    figure.supxlabel(" · ".join(parts), fontsize=7, color=SOFT_INK, x=0.01, ha="left")
+
+
+def paired_figure(sweep: Sweep) -> "Figure":
+    """Draw the legs' power of every robot from controller to controller.
+
+    Left, in W on a logarithmic axis, a thin line a robot, and the least possible;
+    right, the multiple of the least. Bars are the 90 % band, their middle the median.
+    """
+    names = controllers_of(sweep)
+    figure = new_figure(9.6, 4.6)
+    power, multiple = figure.subplots(1, 2, width_ratios=(1.7, 1.0))
+    _draw_power(power, sweep, names)
+    _draw_multiple(multiple, sweep, names)
+    write_sweep_foot(figure, sweep)
+    return figure
+
+
+TITLES = {
+    "hot_leg_rise_k": "rise of the hotter leg's five joints, K",
+    "other_leg_rise_k": "rise of the other leg's five joints, K",
+    "hot_joint_degc": "hotter leg's hottest joint at the end, °C",
+    "other_joint_degc": "other leg's hottest joint at the end, °C",
+    "rise_ratio": "rise of both legs as a part of that with fixed",
+}
+"""Of the panels of `band_figure`."""
+TITLE_LETTERS = 21
+"""Of a line of a title: a panel is no wider."""
+
+
+def at_one_height(titles: "Iterable[str]") -> list[str]:
+    """Return titles broken into equally many lines, so that all begin at one height."""
+    broken = [textwrap.wrap(title, TITLE_LETTERS) for title in titles]
+    n = max(map(len, broken))
+    return ["\n".join([*lines, *[""] * (n - len(lines))]) for lines in broken]
+
+
+def band_figure(sweep: Sweep) -> "Figure":
+    """Draw where the published outcomes lie among the robots that were kept."""
+    names = controllers_of(sweep)
+    robots = band_robots(sweep)
+    figure = new_figure(11.5, 4.2)
+    panels = figure.subplots(1, len(MEASURES), sharex=True)
+    titles = at_one_height(words[0].upper() + words[1:] for words in TITLES.values())
+    for axes, measure, words in zip(panels, TITLES, titles, strict=True):
+        for i, name in enumerate(names):
+            values = robots.loc[robots["controller"] == name, measure].to_numpy(float)
+            strew(axes, i, values, controller_colour(i))
+            there = MEASURES[measure].get(name)
+            if there is not None:
+                style = {"ms": 7, "mfc": "white", "mec": INK, "mew": 1.4}
+                axes.plot(i, there, "D", zorder=5, clip_on=False, **style)
+        name_axis(axes, names)
+        low, _ = axes.get_ylim()
+        axes.set_ylim(bottom=min(0.0, low))
+        axes.axhline(0.0, color=FAINT_INK, lw=0.8, zorder=0)
+        panel_title(axes, words)
+    panels[0].plot([], [], "D", mfc="white", mec=INK, mew=1.4, label="published")
+    panels[0].legend(frameon=False, fontsize=8, loc="upper right")
+    write_sweep_foot(figure, sweep)
+    return figure
+
+
+def _draw_power(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
+    pairs = paired(sweep, "legs_power_w")
+    least = paired(sweep, "least_with_gears_w")
+    places = np.arange(len(names))
+    alpha = fainter(1.0, len(pairs))
+    for row in pairs.to_numpy(float):
+        there = np.isfinite(row)  # past a controller that it fell with
+        x, y = places[there], row[there]
+        axes.plot(x, y, color=FAINT_INK, lw=0.7, alpha=alpha, zorder=1)
+    losses = summary_of(sweep)["loss_median"].to_dict()
+    for i, name in enumerate(names):
+        colour = controller_colour(i)
+        draw_band(axes, i, pairs[name].dropna(), colour)
+        _shade(axes, i, least[name].dropna())
+        loss = losses[name]
+        if name != reference_of(sweep) and np.isfinite(loss):
+            axes.annotate(
+                f"×{loss:.2f}",
+                (i, float(pairs[name].median())),
+                xytext=(9, 4),
+                textcoords="offset points",
+                fontsize=9,
+                color=colour,
+                fontweight="bold",
+            )
+    logarithmic(axes)
+    axes.set_ylabel("joule loss of the legs at the end, W", fontsize=9)
+    name_axis(axes, names)
+    axes.plot([], [], color=SHADE, lw=6, label="least, stuck gears helping")
+    axes.plot([], [], color=FAINT_INK, lw=0.9, label="one robot under each controller")
+    axes.legend(frameon=False, fontsize=8, loc="best")
+    reference = reference_of(sweep)
+    panel_title(axes, f"The same robots (×: median heat over the run, of {reference})")
+
+
+def _draw_multiple(axes: "Axes", sweep: Sweep, names: "Sequence[str]") -> None:
+    frame = compared(sweep)
+    frame = frame[frame["stands"]]
+    for i, name in enumerate(names):
+        values = frame.loc[frame["controller"] == name, "multiple_with_gears"].dropna()
+        strew(axes, i, values.to_numpy(float), controller_colour(i))
+    axes.axhline(1.0, color=SOFT_INK, lw=1.2, zorder=1)
+    logarithmic(axes)
+    name_axis(axes, names)
+    panel_title(axes, "Times the least, gears helping")
+
+
+def _shade(axes: "Axes", place: int, values: "pd.Series[float]") -> None:
+    """Draw the 90 % band as a shade, the median as a line in it."""
+    if not len(values):
+        return
+    low, median, high = np.quantile(values, [LOW, 0.5, HIGH])
+    x = [place - 0.5, place + 0.5]
+    axes.fill_between(x, low, high, color=SHADE, lw=0, zorder=0)
+    axes.plot(x, [median] * 2, color=SOFT_INK, lw=0.8, zorder=0)
+
+
+FloatArray = NDArray[np.float64]
+
+PANEL_WIDTH = 2.9
+"""In inches."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Panel:
+    title: str
+    values: dict[str, FloatArray]
+    """By controller, a number a trial; NaN where there is none."""
+    is_logarithmic: bool = False
+    line_at: float | None = None
+    never: str = ""
+    """What a trial without a number did, where that says something."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(np.isfinite(values).any() for values in self.values.values())
+
+
+def spread_figure(sweep: Sweep) -> "Figure | None":
+    """Draw a dot a robot and grid point, a panel an outcome, a column a controller.
+
+    Outcomes: the legs' joule loss over that of the reference on the same robot, the
+    hottest joint at the end, when the legs' power had settled, the largest shift of a
+    set-point. Bars are the 90 % band and the median across it.
+
+    Returns:
+        The figure; None where no robot stood, which leaves nothing to draw.
+    """
+    names = controllers_of(sweep)
+    panels = [panel for panel in _panels(sweep, names) if not panel.is_empty]
+    if not panels:
+        return None
+    width = PANEL_WIDTH * max(2, len(panels))  # the foot is as long as two
+    figure = new_figure(width, 3.9, gap=0.08)
+    row = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, panel in zip(row, panels, strict=True):
+        _draw(axes, panel, names)
+    write_sweep_foot(figure, sweep)
+    return figure
+
+
+def _panels(sweep: Sweep, names: Sequence[str]) -> list[_Panel]:
+    frame = compared(sweep)
+    frame = frame[frame["stands"]]
+
+    def of(column: str) -> dict[str, FloatArray]:
+        if column not in frame:
+            return {}
+        return {
+            name: frame.loc[frame["controller"] == name, column].to_numpy(float)
+            for name in names
+        }
+
+    panels = [
+        _Panel(title="hottest joint at the end, °C", values=of("hottest_degc")),
+        _Panel(title="settled after, s", values=of("settled_s"), never="never"),
+    ]
+    if any((values > 0.0).any() for values in of("largest_shift_deg").values()):
+        panels.append(
+            _Panel(title="largest shift, degrees", values=of("largest_shift_deg"))
+        )
+    reference = reference_of(sweep)
+    if len(names) > 1 and reference is not None:
+        ratios = relative(paired(sweep, "legs_joule_loss_j"), reference)
+        loss = {name: ratios[name].to_numpy(float) for name in names}
+        loss[reference] = np.empty(0)  # 1 on every robot
+        title = f"legs' joule loss, × {reference}"
+        panels.insert(
+            0, _Panel(title=title, values=loss, is_logarithmic=True, line_at=1.0)
+        )
+    return panels
+
+
+def _draw(axes: "Axes", panel: _Panel, names: Sequence[str]) -> None:
+    for i, name in enumerate(names):
+        values = panel.values[name]
+        finite = np.isfinite(values)
+        strew(axes, i, values[finite], controller_colour(i))
+        if panel.never and not finite.all():
+            axes.annotate(
+                f"{np.count_nonzero(~finite)} {panel.never}",
+                (i, 1.0),
+                xycoords=("data", "axes fraction"),
+                ha="center",
+                va="top",
+                fontsize=8,
+                color=SOFT_INK,
+            )
+    if panel.line_at is not None:
+        axes.axhline(panel.line_at, color=SOFT_INK, lw=1.2, zorder=1)
+    if panel.is_logarithmic:
+        logarithmic(axes)
+    else:
+        axes.margins(y=0.12)
+    name_axis(axes, names)
+    panel_title(axes, panel.title)

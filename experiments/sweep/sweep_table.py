@@ -1,0 +1,373 @@
+"""All trials of a sweep as one table, with what they were made of in its metadata.
+
+sweep = read_sweep(Path("runs/ankles"))
+sweep.frame.groupby("controller").legs_power_w.median()
+
+found = read_folder(Path("runs/ankles"))
+found.sweep, found.asked, found.problems
+
+A folder is read as it is: whole, under way, or left by a crash. A sweep that was killed
+has no table, or one from an earlier run; each trial that had ended is a file of its own,
+and these are read then.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.sweep.spec import keep_from, mark_kept
+from experiments.sweep.trial_store import (
+    LOCK_FILE,
+    SWEEP_FILE,
+    TRIALS,
+    OtherFormat,
+    TrialRecord,
+    read_record,
+    sweep_meta,
+)
+from models import BadInput
+from models.files import read_bytes, told_if_not_written, why
+from sim.recording.run_folder import is_locked
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+TABLE_FILE = "table.parquet"
+METADATA_KEY = b"nao_testbed.sweep"
+"""Of the Parquet schema's metadata: JSON with spec, versions, commit and seed."""
+OUTCOMES = (
+    "fell",
+    "failure",
+    "legs_joule_loss_j",
+    "legs_power_w",
+    "least_power_w",
+    "least_with_gears_w",
+    "largest_shift_deg",
+    "settled_s",
+    "left_leg_rise_k",
+    "right_leg_rise_k",
+    "shut_down_s",
+    "sim_s",
+    "physics_s",
+    "wall_s",
+)
+"""Fields of `ArmResult` that are columns."""
+JOINT_OUTCOMES = ("end_degc", "rise_k", "joule_loss_j")
+"""Fields of `JointResult` that are columns, as `end_degc.LAnklePitch`."""
+_TEXTS = ("failure", "error", "hottest_joint", "commit", "trial")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sweep:
+    """A sweep that has run, wholly or in part."""
+
+    frame: "pd.DataFrame"
+    """A row a trial: parameters, then outcomes; NaN and None where there is none."""
+    spec: str
+    """The text of the sweep file."""
+    meta: Mapping[str, Any]
+    """Name, seed, number of robots, names of the grid's and of the drawn columns,
+    versions of all packages, commit, time of the start."""
+
+
+def row_of(record: TrialRecord) -> dict[str, Any]:
+    """Return a trial's row of the table, column by column."""
+    row: dict[str, Any] = {
+        "trial": record.key,
+        "robot": record.robot,
+        **record.parameters,
+        "noise_seed": record.seed,
+        "error": record.error,
+    }
+    result = record.result or {}
+    row.update({name: result.get(name) for name in OUTCOMES})
+    joints: Mapping[str, Mapping[str, Any]] = result.get("joints", {})
+    if joints:
+        hottest = max(joints, key=lambda name: joints[name]["end_degc"])
+        row |= {
+            "hottest_joint": hottest,
+            "hottest_degc": joints[hottest]["end_degc"],
+        }
+    row["trial_s"] = record.wall_s
+    row["commit"] = record.commit
+    for field in JOINT_OUTCOMES:
+        row |= {f"{field}.{name}": joint[field] for name, joint in joints.items()}
+    return row
+
+
+def frame_of(
+    rows: Sequence[Mapping[str, Any]], columns: Iterable[str]
+) -> "pd.DataFrame":
+    """Return rows as a frame with fitting types, also where all outcomes are missing.
+
+    Args:
+        rows: from `row_of`.
+        columns: of the parameters, which the frame has even without a row.
+    """
+    import pandas as pd  # noqa: PLC0415  # heavy
+
+    names = ["trial", "robot", *columns, "noise_seed", "error", *OUTCOMES]
+    for row in rows:
+        names += [name for name in row if name not in names]
+    names = list(dict.fromkeys(names))
+    frame = pd.DataFrame([dict(row) for row in rows], columns=names)
+    for name in OUTCOMES:
+        if name == "fell":
+            frame[name] = frame[name].astype("boolean")
+        elif name not in _TEXTS:
+            frame[name] = frame[name].astype("float64")
+    for name in _TEXTS:
+        if name in frame:
+            frame[name] = frame[name].astype("string")
+    return frame
+
+
+def write_table(folder: Path, frame: "pd.DataFrame", meta: Mapping[str, Any]) -> Path:
+    """Write a sweep's table in one move and return its path.
+
+    Raises:
+        NotWritten: the operating system refuses.
+    """
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+    import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    text = json.dumps(meta, ensure_ascii=False, allow_nan=False)
+    known = table.schema.metadata or {}
+    table = table.replace_schema_metadata({**known, METADATA_KEY: text.encode()})
+    path = folder / TABLE_FILE
+    unfinished = path.with_name(f"{path.name}.tmp")
+    with told_if_not_written(path):
+        pq.write_table(table, unfinished)
+        unfinished.replace(path)
+    return path
+
+
+def read_sweep(path: Path | str) -> Sweep:
+    """Read a sweep's table.
+
+    Args:
+        path: of the folder, or of the table in it.
+
+    Raises:
+        BadInput: there is none, or it is no table of a sweep.
+    """
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+    import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
+
+    path = Path(path)
+    file = path / TABLE_FILE if path.is_dir() else path
+    if not file.is_file():
+        raise BadInput(
+            f"there is no table {file}; give the folder of a sweep that has run: "
+            "nao-testbed sweep SPEC writes it, also after Ctrl-C."
+        )
+    try:
+        table = pq.read_table(file)
+        text = (table.schema.metadata or {})[METADATA_KEY]
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise BadInput(f"{file} cannot be read: {error}.") from error
+    except KeyError:
+        raise BadInput(
+            f"{file} is no table of a sweep: its metadata have no "
+            f"{METADATA_KEY.decode()!r}."
+        ) from None
+    meta = sweep_meta(file, text)
+    spec = str(meta.pop("spec"))
+    frame = table.to_pandas()
+    _check_columns(file, frame)
+    for name in OUTCOMES:  # what an older version did not know yet
+        if name not in frame:
+            frame[name] = float("nan")
+    return Sweep(frame=frame, spec=spec, meta=meta)
+
+
+def _check_columns(file: Path, frame: "pd.DataFrame") -> None:
+    """Refuse a table that no sweep has written.
+
+    Raises:
+        BadInput: a column is missing, or holds something else.
+    """
+    for name in ("trial", "robot", "controller", "error"):
+        if name not in frame:
+            raise BadInput(f"{file} is damaged: it has no column {name}.")
+    fields = tuple(f"{field}." for field in JOINT_OUTCOMES)
+    for name in map(str, frame.columns):
+        values = frame[name]
+        is_outcome = name in {"robot", *OUTCOMES} or name.startswith(fields)
+        if name in _TEXTS or not is_outcome:
+            continue
+        is_number = values.dtype.kind in "fiub" or bool(values.isna().all())
+        if not is_number:
+            raise BadInput(f"{file} is damaged: its column {name} holds no numbers.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SweepFolder:
+    """What the folder of a sweep holds."""
+
+    folder: Path
+    sweep: Sweep
+    asked: Mapping[str, int] | None
+    """Trials of the whole sweep by controller; with `keep`, of the robots that are kept
+    so far; None where the folder does not tell, or each robot draws its own."""
+    is_running: bool
+    """Whether a process holds the folder now."""
+    problems: tuple[str, ...]
+    """What is damaged, and what was read in its place, a sentence each."""
+
+    @property
+    def name(self) -> str:
+        """Name of the folder."""
+        return self.folder.resolve().name
+
+    @property
+    def total(self) -> int | None:
+        """Trials of the whole sweep as `asked`; also where each robot draws its own."""
+        if self.asked is not None:
+            return sum(self.asked.values())
+        meta = self.sweep.meta
+        is_known = "points" in meta and meta["identity"].get("keep") is None
+        return int(meta["points"]) * int(meta["robots"]) if is_known else None
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """How far the sweep has come, a sentence each; empty where it is whole."""
+        words = []
+        here = len(self.sweep.frame)
+        if self.is_running:
+            words.append("The sweep goes on; this is how far it had come.")
+        if self.total is None:
+            words.append(f"How many trials there are to be is not known; {here} ended.")
+        elif (missing := self.total - here) > 0:
+            keeps = self.sweep.meta["identity"].get("keep") is not None
+            so_far = ", as far as is known which robots are kept" if keeps else ""
+            words.append(
+                f"{missing} of {self.total} trials are missing{so_far}. "
+                "The command that ran the sweep goes on with them."
+            )
+        return tuple(words)
+
+
+def is_sweep_folder(folder: Path) -> bool:
+    """Tell whether a folder says that it is a sweep's."""
+    return any((folder / name).is_file() for name in (SWEEP_FILE, TABLE_FILE))
+
+
+def read_folder(folder: Path) -> SweepFolder:
+    """Read the table, or the trials one by one where it is absent, damaged or old.
+
+    Raises:
+        BadInput: it is no sweep's folder, is of another version's form, or nothing in
+            it can be read.
+    """
+    problems: list[str] = []
+    meta = _read_meta(folder, problems)
+    paths = sorted((folder / TRIALS).glob("*.json"))
+    is_running = is_locked(folder / LOCK_FILE)
+    sweep = None
+    try:
+        sweep = read_sweep(folder)
+    except BadInput as error:
+        if meta is None:
+            raise
+        if (folder / TABLE_FILE).exists():
+            problems.append(f"{str(error).rstrip('.')}. The trials' files are read.")
+    if meta is not None and (sweep is None or _is_older(folder / TABLE_FILE, paths)):
+        table, sweep = sweep, _from_trials(meta, paths, problems)
+        if table is not None and not is_running and not _is_same(table, sweep):
+            problems.append(
+                f"{TABLE_FILE} is older than its trials, as of a sweep that was "
+                "killed. The trials' files are read."
+            )
+    assert sweep is not None  # without both, the table's error was raised
+    if not len(sweep.frame):
+        raise BadInput(
+            f"{folder} holds the sweep {sweep.meta['name']!r}, of which no trial has "
+            "ended yet; run it, or wait for the first ones."
+        )
+    return SweepFolder(
+        folder=folder,
+        sweep=sweep,
+        asked=_asked(sweep),
+        is_running=is_running,
+        problems=tuple(problems),
+    )
+
+
+def _read_meta(folder: Path, problems: list[str]) -> dict[str, Any] | None:
+    path = folder / SWEEP_FILE
+    try:
+        return sweep_meta(path, read_bytes(path))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        problems.append(
+            f"{SWEEP_FILE} cannot be read: {why(error)}. The table is read."
+        )
+    except OtherFormat:
+        raise
+    except BadInput as error:
+        problems.append(f"{error} The table is read.")
+    return None
+
+
+def _is_older(table: Path, trials: list[Path]) -> bool:
+    newest = max((path.stat().st_mtime_ns for path in trials), default=0)
+    return table.stat().st_mtime_ns < newest
+
+
+def _is_same(table: Sweep, trials: Sweep) -> bool:
+    """Whether a table says what its trials say: a copied folder is no killed sweep."""
+    columns = table.frame.columns  # an older version's are fewer
+    return trials.frame.reindex(columns=columns).equals(table.frame)
+
+
+def _from_trials(
+    meta: Mapping[str, Any], paths: list[Path], problems: list[str]
+) -> Sweep:
+    records, lost = [], []
+    for path in paths:
+        try:
+            records.append(read_record(path))
+        except BadInput as error:
+            lost.append(str(error))
+    records.sort(key=lambda record: record.number)
+    if lost:
+        files = "1 trial's file" if len(lost) == 1 else f"{len(lost)} trials' files"
+        problems.append(
+            f"{files} cannot be read: left out, as if missing. {lost[0]}"
+            + (" And so on." if len(lost) > 1 else "")
+        )
+    keep = meta["identity"].get("keep")
+    rows = mark_kept(keep and keep_from(keep), map(row_of, records))
+    columns = [] if not records else list(records[0].parameters)
+    rest = {name: value for name, value in meta.items() if name != "spec"}
+    return Sweep(frame=frame_of(rows, columns), spec=meta["spec"], meta=rest)
+
+
+def _asked(sweep: Sweep) -> dict[str, int] | None:
+    """Return how many trials there are of each controller, done or not."""
+    points = sweep.meta.get("points")  # older folders do not have it
+    identity = sweep.meta["identity"]
+    match identity.get("controller"):
+        case {"grid": {"values": list(names)}}:
+            pass
+        case {"fixed": {"value": str(name)}}:
+            names = [name]
+        case _:
+            return None
+    if points is None:
+        return None
+    of_robot = int(points) // len(names)
+    keep = identity.get("keep")
+    frame = sweep.frame
+    kept = int(frame.loc[frame["kept"].astype(bool), "robot"].nunique())
+    everywhere = names if keep is None else [keep["controller"]]
+    return {
+        name: of_robot * (sweep.meta["robots"] if name in everywhere else kept)
+        for name in names
+    }

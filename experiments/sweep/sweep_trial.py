@@ -1,0 +1,136 @@
+"""A trial of a sweep as plain data, and what comes of it.
+
+A trial is run by `experiments.standing.arm.run_arm`, in whatever process or on whatever
+machine takes it: it holds no path but that of a robot folder which the user gave.
+"""
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from experiments.standing.arm import ArmCfg
+from experiments.standing.fast_forward import FastForwardCfg
+from experiments.standing.pushes import Push
+from models import default_robot_folder
+from sim.engine.world import WorldCfg
+from sim.recording.run_meta import plain
+from sim.robot import SimulationCfg
+from sim.servo import ServoCfg
+from sim.thermal import HeatingCfg
+
+Value: TypeAlias = float | str
+"""Of a parameter in one trial."""
+
+MISALIGNMENT, START, EFFORT_LIMIT = "misalignment_deg", "start_degc", "effort_limit_nm"
+JOINT_PARAMETERS = (MISALIGNMENT, START, EFFORT_LIMIT)
+"""Parameters with a value for each joint: columns `misalignment_deg.LAnklePitch`."""
+_PLAIN = re.compile(r"[^A-Za-z0-9.+-]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepTrial:
+    """One robot under one controller for some minutes."""
+
+    number: int
+    """Its place in the sweep, from 0."""
+    robot: int
+    """Which draw of the distributions it stands with, from 0."""
+    parameters: Mapping[str, Value]
+    """Every parameter by its column: `controller`, `misalignment_deg.LAnklePitch`."""
+    seed: int
+    """Of all sensor noise: the same for a robot under every controller."""
+    pushes: tuple[Push, ...] = ()
+    fast_forward: FastForwardCfg | None = field(default_factory=FastForwardCfg)
+    """None steps the physics all the time."""
+    robot_folder: Path | None = None
+    """None: the NAO of whoever runs it."""
+    robot_digest: str = ""
+    """Of the data of the robot that was meant; see `experiments.sweep.trial_store`."""
+
+    @property
+    def controller(self) -> str:
+        """Its name as `controllers.make_controller` takes it."""
+        return str(self.parameters["controller"])
+
+    @cached_property
+    def key(self) -> str:
+        """Name of its file: readable, with a hash of everything that defines it."""
+        plain_data = plain(dataclasses.replace(self, number=0, robot_folder=None))
+        text = json.dumps(plain_data, sort_keys=True, ensure_ascii=False)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        controller = _PLAIN.sub("-", self.controller)[:30]
+        return f"{self.robot:05d}-{controller}-{digest}"
+
+    def arm(self) -> ArmCfg:
+        """Return what `run_arm` takes.
+
+        Raises:
+            BadInput: a value is out of its range.
+        """
+        p = self.parameters
+        ambient = p.get("ambient_degc")
+        return ArmCfg(
+            controller=self.controller,
+            robot_folder=self.robot_folder or default_robot_folder(),
+            effort_limits=self.of_joints(EFFORT_LIMIT),
+            posture=str(p["posture"]),
+            duration_s=60.0 * float(p["minutes"]),
+            simulation=SimulationCfg(
+                world=WorldCfg(
+                    slope_deg=float(p["slope_deg"]), friction=float(p["friction"])
+                ),
+                servo=ServoCfg(
+                    kind=str(p["servo"]), friction_scale=float(p["gear_friction"])
+                ),
+                heating=HeatingCfg(
+                    model=str(p["heating"]),  # type: ignore[arg-type]  # checked by it
+                    ambient_degc=None if ambient is None else float(ambient),
+                ),
+                protection=str(p["protection"]),
+                misalignment_deg=self.of_joints(MISALIGNMENT),
+                start_degc=self.of_joints(START),
+                other_start_degc=float(p["other_start_degc"]),
+                seed=self.seed,
+            ),
+            fast_forward=self.fast_forward,
+            control_period=float(p["control_period"]),
+            pushes=self.pushes,
+        )
+
+    def of_joints(self, parameter: str) -> dict[str, float]:
+        """Return the values of one of `JOINT_PARAMETERS` by joint."""
+        prefix = f"{parameter}."
+        return {
+            name.removeprefix(prefix): float(value)
+            for name, value in self.parameters.items()
+            if name.startswith(prefix)
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialOutcome:
+    """What came of a trial: a result, be it a fall, or why there is none."""
+
+    result: Mapping[str, Any] | None
+    """The fields of `ArmResult`, as JSON can hold them; None where it raised."""
+    error: str | None = None
+    """Why there is no result; such a trial is run again by the next sweep."""
+    wall_s: float | None = None
+    """What it took its worker, with all that comes before the physics."""
+
+    @classmethod
+    def lost(cls, reason: str) -> "TrialOutcome":
+        """Return the outcome of a trial that no worker could finish."""
+        return cls(result=None, error=reason)
+
+
+def robot_number_of(key: str) -> int | None:
+    """Return the robot's number in the name of a trial's file; None: it is none."""
+    number, *_ = key.partition("-")
+    return int(number) if number.isdecimal() else None

@@ -1,0 +1,393 @@
+"""The folder of a sweep: what it is, and a file for each trial that has ended.
+
+OUT/sweep.json            what is swept, by which version
+OUT/trials/KEY.json       one trial each, written whole or not at all
+OUT/table.parquet         all of them (`experiments.sweep.sweep_table`)
+
+The *identity* is what makes a sweep this one: a folder that holds the trials of an
+earlier run is gone on with only if nothing of it differs.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from pydantic import BaseModel, Field
+
+from experiments.sweep.spec import SweepSpec
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome, robot_number_of
+from models import BadInput, default_robot_folder, load_robot
+from models.files import read_bytes, told_if_not_written, why
+from models.files.tables import json_as
+from sim.recording.run_meta import describe_run, plain
+
+
+@lru_cache(maxsize=8)
+def robot_digest(folder: Path | None) -> str:
+    """Return a short hash of all data of a robot: its tables and its URDF.
+
+    Read once a process. Two machines whose robots have the same digest run the same
+    trials.
+
+    Args:
+        folder: of the robot; None: the NAO.
+
+    Raises:
+        RobotDataError: it is no robot folder.
+    """
+    robot = load_robot(folder or default_robot_folder())
+    files = [p for p in robot.folder.rglob("*") if p.suffix in {".csv", ".yaml"}]
+    digest = hashlib.sha256()
+    for path in (*sorted(files), robot.urdf):
+        digest.update(path.name.encode())
+        digest.update(read_bytes(path))
+    return digest.hexdigest()[:12]
+
+
+def identity(spec: SweepSpec) -> dict[str, Any]:
+    """Return what defines the trials of a sweep, as JSON can hold it."""
+    return {
+        "robot": f"{spec.robot_name} {spec.robot_digest}",
+        "robots": spec.robots,
+        "seed": spec.seed,
+        **{name: _words(p.values) for p in spec.parameters for name in p.columns},
+        "pushes": plain(spec.pushes),
+        "fast_forward": plain(spec.fast_forward),
+        "keep": plain(spec.keep),
+    }
+
+
+def identity_differences(
+    there: Mapping[str, Any], here: Mapping[str, Any]
+) -> list[str]:
+    """Return what differs, in words; more robots than before are no difference."""
+    found = []
+    for name in dict.fromkeys([*there, *here]):
+        before, now = there.get(name), here.get(name)
+        if before == now:
+            continue
+        if name == "robots" and before is not None and now is not None and before < now:
+            continue  # robot 7 is the same, however many there are
+        found.append(f"{name} was {_said(before)} and is {_said(now)}")
+    return found
+
+
+def _words(values: Any) -> dict[str, Any]:
+    return {type(values).__name__.lower(): plain(values)}
+
+
+def _said(value: Any) -> str:
+    """Return a value as the sweep file has it."""
+    if value is None:
+        return "absent"
+    if isinstance(value, dict) and len(value) == 1:
+        ((kind, inside),) = value.items()
+        found = list(inside.values()) if isinstance(inside, dict) else [inside]
+        is_one = kind in {"fixed", "grid"} and len(found) == 1
+        value = found[0] if is_one else {kind: found}
+    text = str(list(value) if isinstance(value, tuple) else value)
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+FORMAT = 1
+"""Version of the files of a sweep."""
+SWEEP_FILE, TRIALS, LOCK_FILE = "sweep.json", "trials", ".lock"
+
+
+class OtherFormat(BadInput):
+    """The file is of another version."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialRecord:
+    """A trial's file: what it was, and what came of it."""
+
+    key: str
+    number: int
+    robot: int
+    parameters: dict[str, float | str]
+    seed: int
+    commit: str | None
+    """Of the source that ran it."""
+    result: dict[str, Any] | None
+    error: str | None
+    wall_s: float | None = None
+    """Of the worker, over all of the trial."""
+
+
+class _Joint(BaseModel):
+    """What a table takes of a joint's result."""
+
+    end_degc: float
+    rise_k: float
+    joule_loss_j: float
+
+
+class _Result(BaseModel):
+    """What a table takes of `ArmResult`."""
+
+    fell: bool | None = None
+    failure: str | None = None
+    legs_joule_loss_j: float | None = None
+    legs_power_w: float | None = None
+    least_power_w: float | None = None
+    least_with_gears_w: float | None = None
+    largest_shift_deg: float | None = None
+    settled_s: float | None = None
+    left_leg_rise_k: float | None = None
+    right_leg_rise_k: float | None = None
+    shut_down_s: float | None = None
+    sim_s: float | None = None
+    physics_s: float | None = None
+    wall_s: float | None = None
+    joints: dict[str, _Joint] = {}
+
+
+class _Target(BaseModel):
+    value: float
+    tolerance: float = Field(gt=0.0)
+
+
+class _Keep(BaseModel):
+    controller: str
+    targets: dict[str, _Target]
+    mirrored: bool
+
+
+class RecordedPush(BaseModel):
+    """What a file has of an `experiments.standing.pushes.Push`."""
+
+    at_s: float
+    duration_s: float
+    force_n: tuple[float, float, float]
+    link: str | None
+
+
+class _Identity(BaseModel):
+    """Beside these, a key for each parameter."""
+
+    keep: _Keep | None = None
+    pushes: list[RecordedPush] = []
+    fast_forward: dict[str, float] | None = {}
+
+
+class _SweepFile(BaseModel):
+    """`sweep.json`, and the metadata of the table."""
+
+    name: str
+    about: str | None = None
+    spec: str
+    seed: int
+    robots: int
+    points: int = 1
+    identity: _Identity
+    versions: dict[str, str]
+    commit: str | None
+    started_utc: str
+
+
+class TrialStore:
+    """Files of a sweep's trials; `with` it, only one process writes the folder."""
+
+    def __init__(self, folder: Path, spec: SweepSpec) -> None:
+        """Choose the folder; nothing is made before `with`."""
+        self.folder = folder
+        self._spec = spec
+        self._lock: IO[str] | None = None
+        self.meta: dict[str, Any] = {}
+        """What `sweep.json` says."""
+
+    def __enter__(self) -> Self:
+        """Make the folder, or go on with the sweep that it holds.
+
+        Raises:
+            BadInput: it holds another sweep or something else, cannot be written, or
+                another process writes it.
+        """
+        self.check()
+        try:
+            (self.folder / TRIALS).mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / LOCK_FILE).open("w")
+        except OSError as error:
+            raise BadInput(
+                f"{self.folder} cannot be written: {error.strerror}. Give another "
+                "folder by --out."
+            ) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            raise BadInput(
+                f"another sweep is running in {self.folder}; wait for it, or give "
+                "another folder by --out."
+            ) from None
+        self._lock = lock
+        self._write_meta()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let others write the folder."""
+        if self._lock is not None:
+            self._lock.close()
+
+    def check(self) -> None:
+        """Look whether the folder is free, or holds this sweep.
+
+        Raises:
+            BadInput: it holds another one, or something else.
+        """
+        if not self.folder.exists():
+            return
+        if not self.folder.is_dir():
+            raise BadInput(f"{self.folder} is a file; give a folder by --out.")
+        path = self.folder / SWEEP_FILE
+        try:
+            there = sweep_meta(path, read_bytes(path))["identity"]
+        except FileNotFoundError:
+            if any(p.name not in {LOCK_FILE, TRIALS} for p in self.folder.iterdir()):
+                raise BadInput(
+                    f"{self.folder} holds files, but no sweep; give another folder by "
+                    "--out."
+                ) from None
+            return
+        except OSError as error:
+            raise BadInput(
+                f"{path} cannot be read: {why(error)}. Remove {self.folder}, or give "
+                "another folder by --out."
+            ) from error
+        except BadInput as error:
+            raise BadInput(
+                f"{error} Remove {self.folder}, or give another folder by --out."
+            ) from error
+        differs = identity_differences(there, identity(self._spec))
+        if differs:
+            raise BadInput(
+                f"{self.folder} holds another sweep: {'; '.join(differs)}. Give "
+                "another folder by --out, or undo the change to go on with it."
+            )
+
+    def _write_meta(self) -> None:
+        run = describe_run(
+            experiment="sweep",
+            robot=self._spec.robot_name,
+            seed=self._spec.seed,
+            config=self._spec,
+        )
+        self.meta = {
+            "format": FORMAT,
+            "name": self._spec.name,
+            "about": self._spec.about,
+            "spec": self._spec.text,
+            "seed": self._spec.seed,
+            "robots": self._spec.robots,
+            "points": self._spec.points,
+            "grid": [column for p in self._spec.grids for column in p.columns],
+            "drawn": [column for p in self._spec.drawn for column in p.columns],
+            "identity": plain(identity(self._spec)),
+            "versions": dict(run.versions),
+            "commit": run.commit,
+            "started_utc": run.started_utc,
+        }
+        write_whole(self.folder / SWEEP_FILE, self.meta)
+
+    def write(self, trial: SweepTrial, outcome: TrialOutcome) -> None:
+        """Write the file of a trial that has ended."""
+        record = TrialRecord(
+            key=trial.key,
+            number=trial.number,
+            robot=trial.robot,
+            parameters=dict(trial.parameters),
+            seed=trial.seed,
+            commit=self.meta.get("commit"),
+            result=None if outcome.result is None else dict(outcome.result),
+            error=outcome.error,
+            wall_s=outcome.wall_s,
+        )
+        data = {"format": FORMAT, **vars(record)}
+        write_whole(self._path(trial.key), data)
+
+    def read(self, trial: SweepTrial) -> TrialRecord | None:
+        """Return what is known of a trial; None where no whole file tells of it."""
+        try:
+            record = read_record(self._path(trial.key))
+        except BadInput:
+            return None  # it runs again
+        names = ("key", "number", "robot", "parameters", "seed")
+        is_it = all(getattr(record, name) == getattr(trial, name) for name in names)
+        return record if is_it else None
+
+    def records(self) -> list[TrialRecord]:
+        """Return the records of all trials that have one, in the sweep's order."""
+        keys = {path.stem for path in (self.folder / TRIALS).glob("*.json")}
+        numbers = {robot_number_of(key) for key in keys}
+        robots = [robot for robot in range(self._spec.robots) if robot in numbers]
+        trials = (trial for trial in self._spec.trials(robots) if trial.key in keys)
+        found = map(self.read, trials)
+        return [record for record in found if record is not None]
+
+    def _path(self, key: str) -> Path:
+        return self.folder / TRIALS / f"{key}.json"
+
+
+def read_record(path: Path) -> TrialRecord:
+    """Return the record in a trial's file.
+
+    Raises:
+        BadInput: it is not whole, or not ours; the message says what is wrong.
+    """
+    try:
+        text = read_bytes(path)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {why(error)}.") from error
+    _check_format(path, text)
+    record = json_as(path, text, TrialRecord)
+    if record.result is not None:
+        json_as(path, json.dumps(record.result), _Result, "result")
+    return record
+
+
+def sweep_meta(path: Path, text: str | bytes) -> dict[str, Any]:
+    """Return what is known of a sweep beside its trials, from its JSON.
+
+    Raises:
+        BadInput: it is of another version's form, or damaged.
+    """
+    data = _check_format(path, text)
+    json_as(path, text, _SweepFile)
+    return data
+
+
+def _check_format(path: Path, text: str | bytes) -> dict[str, Any]:
+    data = json_as(path, text, dict[str, Any])
+    if data.get("format") != FORMAT:
+        raise OtherFormat(
+            f"{path} has format {data.get('format')!r}; this version reads {FORMAT}."
+        )
+    return data
+
+
+def write_whole(path: Path, data: Any) -> None:
+    """Write JSON so that the file is there whole or not at all, even after a crash.
+
+    Raises:
+        NotWritten: the operating system refuses.
+    """
+    unfinished = path.with_name(f"{path.name}.tmp")
+    with told_if_not_written(path), unfinished.open("w", encoding="utf-8") as file:
+        json.dump(data, file, ensure_ascii=False, allow_nan=False, indent=1)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)

@@ -1,0 +1,302 @@
+"""YAML files by their forms: all problems of a file at once, each with its line.
+
+    file = read_file(path, Form)      # what has the right form; the rest is noted
+    file.refuse(problems)             # those that the values have: one error for all
+
+A value of a wrong form is left out, so that the rest of the file is still checked.
+`read_yaml` stops at the first problem instead. Messages about an unknown key name those
+that the form accepts there (`accepted_keys`).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Generic, NoReturn, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from ruamel.yaml.comments import CommentedSeq
+
+from models.errors import BadInput, RobotDataError
+from models.files.tables import message_of
+from models.files.yaml_tree import read_tree, tree_of, yaml_line
+
+
+def accepted_keys(form: type[BaseModel], place: tuple[str | int, ...]) -> list[str]:
+    """Return the keys that a form accepts at a place, in the order of its fields.
+
+    Args:
+        form: of the whole file.
+        place: keys and item numbers that lead to a map.
+    """
+    models = _models(form)
+    for part in place:
+        models = [model for above in models for model in _below(above, part)]
+    keys = [
+        field.alias or name
+        for model in models
+        if isinstance(model, type) and issubclass(model, BaseModel)
+        for name, field in model.model_fields.items()
+    ]
+    return list(dict.fromkeys(keys))
+
+
+def _below(model: Any, part: str | int) -> list[Any]:
+    """Return what may stand under a key of a form or container."""
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        if model.__name__ == part:  # pydantic names the members of a union
+            return [model]
+        fields = model.model_fields.items()
+        return [
+            inner
+            for name, field in fields
+            if part in {name, field.alias}
+            for inner in _models(field.annotation)
+        ]
+    return [inner for inside in get_args(model)[-1:] for inner in _models(inside)]
+
+
+def _models(annotation: Any) -> list[Any]:
+    """Return the forms and containers that an annotation allows."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    origin, inside = get_origin(annotation), get_args(annotation)
+    if origin in {dict, list}:
+        return [annotation]
+    if origin is tuple:
+        return [list[kind] for kind in inside if kind is not Ellipsis]  # type: ignore[valid-type]
+    return [model for part in inside for model in _models(part)]
+
+
+FormT = TypeVar("FormT", bound=BaseModel)
+Place = tuple[str | int, ...]
+"""Keys and item numbers that lead to a value of a file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class YamlFile(Generic[FormT]):
+    """A validated YAML file that still knows the line of each of its keys."""
+
+    path: Path
+    value: FormT
+    tree: Any
+
+    def line(self, *place: str | int) -> int | None:
+        """Return the line of the key or item at `place`, or of its nearest parent."""
+        return yaml_line(self.tree, place)
+
+    def fail(self, problem: str, *place: str | int) -> NoReturn:
+        """Raise an error at the line of `place`."""
+        raise RobotDataError(self.path, self.line(*place), problem)
+
+
+def read_yaml(path: Path, model: type[FormT]) -> YamlFile[FormT]:
+    """Read and validate a YAML 1.2 file; duplicate keys are refused.
+
+    Raises:
+        RobotDataError: the file is no YAML, or a value is missing, unknown or wrong.
+    """
+    tree = read_tree(path)
+    try:
+        value = model.model_validate({} if tree is None else tree)
+    except ValidationError as error:
+        place, problem = _first_problem(error)
+        raise RobotDataError(path, yaml_line(tree, place), problem) from error
+    return YamlFile(path=path, value=value, tree=tree)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that a file says wrongly."""
+
+    place: Place
+    message: str
+    """A whole sentence: what is wrong, the value, what is accepted, what to do."""
+
+
+class FileErrors(BadInput):
+    """Everything that is wrong in one or several files, a line each."""
+
+    def __init__(self, errors: Sequence[RobotDataError]) -> None:
+        """Put the messages below each other; each begins with `file:line`."""
+        self.errors = tuple(errors)
+        super().__init__("\n".join(str(error) for error in errors))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadFile(Generic[FormT]):
+    """A YAML file: what of it has the right form, and what has not."""
+
+    path: Path
+    value: FormT | None
+    """None where nothing of it can be used."""
+    tree: Any
+    """What `value` was made of: maps and lists that know their lines."""
+    form_errors: tuple[RobotDataError, ...] = ()
+    """Why something was left out of both."""
+    left_out: tuple[Place, ...] = ()
+    """What: for those who must not say that these names are unknown."""
+
+    def error(self, problem: Problem) -> RobotDataError:
+        """Return a problem of `value` as an error with the file's name and the line."""
+        line = yaml_line(self.tree, problem.place)
+        return RobotDataError(self.path, line, problem.message)
+
+    def errors(self, problems: Iterable[Problem] = ()) -> list[RobotDataError]:
+        """Return problems of `value` and of the form, in the order of their lines."""
+        found = [*self.form_errors, *(self.error(problem) for problem in problems)]
+        return sorted(found, key=lambda error: error.line or 0)
+
+    def refuse(self, problems: Iterable[Problem] = ()) -> FormT:
+        """Return the value, or raise all problems as one error.
+
+        Raises:
+            FileErrors: there are some.
+        """
+        errors = self.errors(problems)
+        if errors or self.value is None:
+            raise FileErrors(errors)
+        return self.value
+
+
+def entry_of(place: Place) -> Place:
+    """Return the entry of a section, such as a motion, that a value belongs to."""
+    return place[:2]
+
+
+def read_file(
+    path: Path,
+    form: type[FormT],
+    entry: Callable[[Place], Place] = entry_of,
+    text: str | None = None,
+) -> ReadFile[FormT]:
+    """Read a YAML 1.2 file and keep what has the right form.
+
+    Args:
+        path: of the file.
+        form: of the whole file.
+        entry: says what is left out where a value is wrong.
+        text: what it says, if it is a file of somewhere else.
+
+    Raises:
+        FileErrors: the file is missing, unreadable, no YAML, or holds a key twice.
+    """
+    try:
+        tree = read_tree(path) if text is None else tree_of(text, path)
+    except RobotDataError as error:
+        raise FileErrors([error]) from error
+    tree = {} if tree is None else tree
+    try:
+        value: FormT | None = form.model_validate(tree)
+        return ReadFile(path=path, value=value, tree=tree)
+    except ValidationError as error:
+        problems = list(_problems(error, form, tree))
+    errors = tuple(
+        RobotDataError(path, yaml_line(tree, p.place), p.message) for p in problems
+    )
+    places = sorted({entry(p.place) for p in problems}, key=_order, reverse=True)
+    for place in places:
+        _leave_out(tree, place)
+    try:
+        value = form.model_validate(tree)
+    except ValidationError:
+        value = None
+    return ReadFile(
+        path=path,
+        value=value,
+        tree=tree,
+        form_errors=errors,
+        left_out=tuple(places),
+    )
+
+
+def _first_problem(error: ValidationError) -> tuple[tuple[str | int, ...], str]:
+    """Return place and words; unknown keys first, they explain the missing ones."""
+    problems = error.errors()
+    missing = [str(p["loc"][-1]) for p in problems if p["type"] == "missing"]
+    first = min(problems, key=lambda p: p["type"] != "extra_forbidden")
+    place = tuple(first["loc"])
+    where = ".".join(str(part) for part in place)
+    if first["type"] == "extra_forbidden":
+        close = get_close_matches(str(place[-1]), missing, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else " Remove it."
+        return place, f"unknown key {where!r}.{hint}"
+    if first["type"] == "missing":
+        return place, f"key {where!r} is missing."
+    return place, f"{where} is {first['input']!r}: {message_of(first)}."
+
+
+def _problems(
+    error: ValidationError, form: type[BaseModel], tree: Any
+) -> Iterator[Problem]:
+    found_errors = error.errors()
+    above = {e["loc"][:n] for e in found_errors for n in range(len(e["loc"]))}
+    for found in found_errors:
+        if found["type"] == "too_short" and found["loc"] in above:
+            continue  # it is short because of what is wrong inside
+        place = _in_file(tree, found["loc"], found["type"] == "missing")
+        where = ".".join(str(part) for part in place) or "the file"
+        if found["type"] == "extra_forbidden":
+            known = accepted_keys(form, found["loc"][:-1])
+            close = get_close_matches(str(place[-1]), known, n=1)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
+            listed = ", ".join(known)
+            yield Problem(place, f"unknown key {where!r}. {hint}Accepted: {listed}.")
+        elif found["type"] == "missing":
+            yield Problem(place, f"key {where!r} is missing.")
+        else:
+            value = _short(found["input"])
+            yield Problem(place, f"{where} is {value}: {message_of(found)}.")
+
+
+def _in_file(tree: Any, place: Place, is_missing: bool) -> Place:
+    """Return a place without the names by which pydantic tells a union's members apart.
+
+    Args:
+        tree: of the file.
+        place: as pydantic has it.
+        is_missing: whether its last part is a key that is not there.
+    """
+    found: list[str | int] = []
+    for part in place[:-1] if is_missing else place:
+        try:
+            tree = tree[part]
+        except (KeyError, IndexError, TypeError):
+            continue
+        found.append(part)
+    return (*found, *place[-1:]) if is_missing else tuple(found)
+
+
+def _short(value: Any) -> str:
+    text = repr(_plain(value))
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _plain(tree: Any) -> Any:
+    """Return maps and lists without the lines and comments of the file."""
+    if isinstance(tree, dict):
+        return {key: _plain(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_plain(value) for value in tree]
+    return tree
+
+
+def _order(place: Place) -> tuple[str, ...]:
+    return tuple(str(part).zfill(9) for part in place)
+
+
+def _leave_out(tree: Any, place: Place) -> None:
+    """Take the value at a place out of its map or list, if it is there."""
+    if not place:
+        return  # the whole file is wrong
+    for part in place[:-1]:
+        try:
+            tree = tree[part]
+        except (KeyError, IndexError, TypeError):
+            return
+    if isinstance(tree, dict):
+        tree.pop(place[-1], None)
+    elif isinstance(tree, CommentedSeq) and isinstance(place[-1], int):
+        places = [tree.lc.data[i] for i in range(len(tree)) if i != place[-1]]
+        del tree[place[-1]]
+        tree.lc.data = dict(enumerate(places))

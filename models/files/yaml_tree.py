@@ -1,0 +1,247 @@
+"""The one door for YAML: maps, lists, texts and numbers that know their lines.
+
+    tree = read_tree(path)
+    yaml_line(tree, ("motions", "nod"))
+
+Robots, libraries, scenarios, sweeps and presets come through here. A file says plain
+YAML 1.2: keys are texts, whole numbers have 64 bits, and what aliases stand for is
+bounded. All else (dates, tags, sets) is refused at its line.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedBase
+from ruamel.yaml.constructor import RoundTripConstructor
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode
+from ruamel.yaml.reader import ReaderError
+
+from models.errors import RobotDataError
+from models.files.tables import read_text_of
+
+MOST_BYTES = 2_000_000
+"""Of a file: reading more would take minutes."""
+MOST_FROM_ALIASES = 10_000
+"""Values that all aliases of a file may add, written out: 370 bytes could mean more
+than a memory holds."""
+DEEPEST = 100
+"""Maps and lists inside each other: 48 generations of children."""
+TOO_DEEP = f"is nested too deeply, over {DEEPEST} levels; write it flatter"
+LARGEST = 2**63
+"""No whole number may be as large: 64 bits hold it, as arrays and run files do."""
+LONGEST = 66
+"""Characters of a whole number without its sign: 0b and 64 bits."""
+_STANDARD = "tag:yaml.org,2002:"
+_KINDS = {
+    f"{_STANDARD}{tag}": words
+    for tag, words in {
+        "str": "a text",
+        "int": "a whole number",
+        "float": "a number",
+        "bool": "true or false",
+        "null": "nothing",
+        "map": "a map",
+        "seq": "a list",
+        "merge": "<<",
+    }.items()
+}
+"""What a file may hold: tag to words."""
+_TEXT, _WHOLE, _REAL, _MERGE = (
+    f"{_STANDARD}{tag}" for tag in ("str", "int", "float", "merge")
+)
+_IMPLICIT = {"timestamp": "a date", "value": "a default value"}
+"""What YAML sees in a value without quotes, and no file of ours wants."""
+
+
+def read_tree(path: Path) -> Any:
+    """Read a YAML 1.2 file into maps and lists that know their lines.
+
+    Returns:
+        What `yaml_line` takes; None of an empty file.
+
+    Raises:
+        RobotDataError: the file is too large, is no YAML, or holds a key twice or what
+            no file of ours may say.
+    """
+    if path.is_file() and path.stat().st_size > MOST_BYTES:
+        size = f"{path.stat().st_size / 1e6:.1f} MB"
+        problem = f"has {size}; a YAML file has at most {MOST_BYTES / 1e6:g} MB."
+        raise RobotDataError(path, None, problem)
+    return tree_of(read_text_of(path), path)
+
+
+def tree_of(text: str, path: Path) -> Any:
+    """Return what a YAML 1.2 text says, as `read_tree` does.
+
+    Args:
+        text: of the file.
+        path: that messages name.
+
+    Raises:
+        RobotDataError: as `read_tree`.
+    """
+    yaml = YAML(typ="rt")
+    yaml.Constructor = _Constructor
+    yaml.max_depth = DEEPEST
+    yaml.composer.warn_double_anchors = False  # YAML allows an anchor to be moved
+    try:
+        return yaml.load(text)
+    except _Refused as error:
+        raise RobotDataError(path, error.line, error.problem) from None
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        problem = str(error.problem).strip().splitlines()[0]
+        if "another document" in problem:
+            problem = "the file holds two documents; keep one, without a line of ---"
+        elif "maximum depth" in problem:
+            problem = TOO_DEEP
+        elif "duplicate key" not in problem:
+            problem = f"is no YAML: {problem}; mend this line, or what is before it"
+        raise RobotDataError(path, line, f"{problem}.") from error
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise RobotDataError(path, line, f"is no text: {error.reason}.") from error
+    except YAMLError as error:
+        raise RobotDataError(path, None, f"is no YAML: {error}.") from error
+
+
+def yaml_line(tree: Any, place: tuple[str | int, ...]) -> int | None:
+    """Return the line of the key or item at `place`, or of its nearest parent."""
+    line = tree.lc.line + 1 if isinstance(tree, CommentedBase) else 1
+    for part in place:
+        try:
+            known = tree.lc.data[part][0] + 1
+            tree = tree[part]
+        except (AttributeError, KeyError, IndexError, TypeError):
+            return line
+        line = known
+    return line
+
+
+class _Refused(Exception):  # never leaves this module
+    """A file says what no file of ours may."""
+
+    def __init__(self, node: Any, problem: str) -> None:
+        self.line: int = node.start_mark.line + 1
+        self.problem = problem
+        super().__init__(problem)
+
+
+class _Constructor(RoundTripConstructor):
+    """Makes values of nodes once all of them are found to be right."""
+
+    def construct_document(self, node: Any) -> Any:
+        """Look at all nodes, then make the values of them.
+
+        Raises:
+            _Refused: one of them cannot be used.
+        """
+        major, minor = self.resolver.processing_version
+        if (major, minor) != (1, 2):
+            problem = f"says that it is YAML {major}.{minor}; it is read as 1.2"
+            raise _Refused(node, f"{problem}. Leave the line of %YAML out.")
+        _Look(self.resolver).extent(node)
+        return super().construct_document(node)
+
+
+_Constructor.add_constructor(_TEXT, RoundTripConstructor.construct_scalar)
+"""Also where the tag `!!str` stands: ruamel would make an object of its own of it."""
+
+
+@dataclass
+class _Look:
+    """One pass over the nodes of a file, before any value is made of them."""
+
+    resolver: Any
+    extents: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Node to how many values it stands for, aliases written out, and how deep."""
+    open: set[int] = field(default_factory=set)
+    """Nodes that we are inside of."""
+
+    def extent(self, node: Any) -> tuple[int, int]:
+        """Return how many values a node stands for, and how deep they go.
+
+        Raises:
+            _Refused: one of them cannot be used, or they are too many.
+        """
+        key = id(node)
+        if key in self.open:
+            problem = f"&{node.anchor} stands for itself: an alias of it is inside it"
+            raise _Refused(node, f"{problem}. Write out what is meant.")
+        if key not in self.extents:
+            self.open.add(key)
+            inside = [self.extent(inner) for inner in self.inside(node)]
+            self.open.remove(key)
+            values = 1 + sum(count for count, _ in inside)
+            depth = 1 + max((depth for _, depth in inside), default=0)
+            self.extents[key] = values, depth
+            if values - len(self.extents) > MOST_FROM_ALIASES:
+                problem = f"aliases stand for over {MOST_FROM_ALIASES} more values here"
+                raise _Refused(node, f"{problem}; repeat less.")
+            if depth > DEEPEST:
+                raise _Refused(node, f"{TOO_DEEP}.")
+        return self.extents[key]
+
+    def inside(self, node: Any) -> list[Any]:
+        """Return the nodes of a map or list; none of a value, if it is right."""
+        if node.tag not in _KINDS:
+            raise _Refused(node, _odd_tag(node))
+        if isinstance(node, ScalarNode):
+            self.scalar(node)
+            return []
+        if not isinstance(node, MappingNode):
+            return list(node.value)
+        for key, _ in node.value:
+            _check_key(key)
+        return [inner for pair in node.value for inner in pair]
+
+    def scalar(self, node: Any) -> None:
+        """Refuse a value that is not what its tag says, or that no machine holds."""
+        tag, text = node.tag, node.value
+        read_as = str(self.resolver.resolve(ScalarNode, text, (True, False)))
+        if tag != _TEXT and read_as not in {tag, {_REAL: _WHOLE}.get(tag)}:
+            raise _Refused(node, f"{_shortened(text)!r} is not {_KINDS[tag]}.")
+        if tag in {_WHOLE, _REAL} and "_" in text:
+            plain = _shortened(text.replace("_", ""))
+            problem = f"{_shortened(text)} is a number with underscores; write {plain}"
+            raise _Refused(node, f"{problem}, or put it in quotes for a text.")
+        if tag == _WHOLE and not _is_small(text):
+            problem = f"{_shortened(text)} is a whole number of {len(text)} digits"
+            raise _Refused(node, f"{problem}; give one below {float(LARGEST):.2g}.")
+
+
+def _check_key(key: Any) -> None:
+    """Refuse a key that is no text."""
+    if not isinstance(key, ScalarNode):
+        kind = "map" if isinstance(key, MappingNode) else "list"
+        raise _Refused(key, f"a key is a {kind}; give a name before the colon.")
+    if key.tag in _KINDS and key.tag not in {_TEXT, _MERGE}:
+        if not key.value:
+            raise _Refused(key, "a key is missing; give a name before the colon.")
+        said, kind = _shortened(key.value), _KINDS[key.tag]
+        problem = f"the key {said} means {kind}, and keys are names"
+        raise _Refused(key, f'{problem}; for a name of these letters write "{said}".')
+
+
+def _odd_tag(node: Any) -> str:
+    """Say what is wrong with a node whose tag is none of ours."""
+    tag = node.tag.removeprefix(_STANDARD)
+    if tag in _IMPLICIT:
+        kind, said = _IMPLICIT[tag], _shortened(str(node.value))
+        return f'{said} is {kind} in YAML, and none is wanted; "{said}" is a text.'
+    return f"tag {_shortened(tag)!r} is unknown; write the value without it."
+
+
+def _is_small(text: str) -> bool:
+    digits = text.lstrip("+-").lower()
+    if len(digits) > LONGEST:
+        return False
+    base = {"0x": 16, "0o": 8, "0b": 2}.get(digits[:2], 10)
+    return int(digits, base) < LARGEST
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."

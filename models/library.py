@@ -1,0 +1,358 @@
+"""What a robot can do by heart: motions, lights, sounds, and what starts them.
+
+Five databases [CN1396856, fig. 11 and 17]: commands (DB1), transitions between postures
+(DB2), motions (DB3), light patterns (DB4), sounds (DB5). A `Library` holds all of them;
+`LibraryOnDemand` reads its files at the first look: YAML of some hundred lines takes a
+third of a second, and most of what is done with a robot needs none of it.
+
+A motion is a curve for each joint through its keyframes. Between keyframes i and i + 1,
+with h = t[i+1] - t[i], D = (y[i+1] - y[i]) / h and the slopes m of [fritsch1980], the
+cubic is the Hermite polynomial of y[i], m[i], y[i+1], m[i+1]. It is monotone there, so
+that a joint stays within the range of its keyframes. The slope is zero at both ends and
+where D changes its sign: there the joint rests.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.errors import UnknownName
+
+
+class Unit(StrEnum):
+    """A kind of effector, in its order on a bus [CN1396856, fig. 18]."""
+
+    MOTION = "motion"
+    LIGHT = "light"
+    SOUND = "sound"
+
+
+PRESET = 100
+"""Sum of points at which a group starts [CN1396856, description of fig. 18]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """A command of the robot, as output commands to its units.
+
+    With points it is synchronous: all of it starts in one instant, or nothing. Without,
+    each of its outputs is independent and starts at once.
+    """
+
+    name: str
+    outputs: Mapping[Unit, str]
+    """Unit to the name of a motion, light pattern or sound."""
+    to: str | None = None
+    """Posture to which the motors go from wherever the robot is: the transitions that
+    lead there take the place of a motion; None: they do not."""
+    points: Mapping[Unit, int] = field(default_factory=dict)
+    """Of each output; their sum is the preset, or less if others join the group."""
+    preset: int = PRESET
+
+    @property
+    def is_synchronous(self) -> bool:
+        """Whether its outputs start together."""
+        return bool(self.points)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Transition:
+    """A motion that leads from one posture to another."""
+
+    start: str
+    end: str
+    motion: str
+    """Its name."""
+
+
+class Interpolation(StrEnum):
+    """How a joint moves from one keyframe to the next."""
+
+    LINEAR = "linear"
+    """At constant speed."""
+    CUBIC = "cubic"
+    """By cubic polynomials with the tangents of PCHIP [fritsch1980]: monotone between
+    keyframes, at rest at both ends and where the direction turns."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Track:
+    """The keyframes of one joint.
+
+    Before the first one it goes there from wherever it is at the start.
+    """
+
+    joint: str
+    times_s: tuple[float, ...]
+    """Since the start of the motion, in s: positive, rising."""
+    angles: tuple[float, ...]
+    """At these times, in rad."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motion:
+    """Keyframes of some joints, and between which postures they lead."""
+
+    name: str
+    tracks: tuple[Track, ...]
+    """At most one a joint."""
+    interpolation: Interpolation = Interpolation.CUBIC
+    start: str | None = None
+    """Posture in which it begins; None: any."""
+    end: str | None = None
+    """Posture in which it ends; None: no stored one."""
+    stops_s: tuple[float, ...] = ()
+    """Times at which it may rest: the robot stands stably then, in s, rising."""
+
+    @property
+    def length_s(self) -> float:
+        """Time of its last keyframe in s."""
+        return max(track.times_s[-1] for track in self.tracks)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that it moves."""
+        return tuple(track.joint for track in self.tracks)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LightStep:
+    """Some LEDs fade to a colour, all of them from the same moment on."""
+
+    at_s: float
+    """Since the start of the pattern, in s."""
+    leds: tuple[str, ...]
+    """Leaves of the resource tree, such as `Left eye`."""
+    colour: tuple[float, float, float]
+    """Red, green and blue in [0, 1]; LEDs of one colour take the brightest of them."""
+    fade_s: float = 0.0
+    """Time from the present colour to this one, in s; 0 is at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LightPattern:
+    """Steps in the order of their time."""
+
+    name: str
+    steps: tuple[LightStep, ...]
+    length_s: float
+    """Time that it takes, in s: at least to the end of the last fade."""
+
+    @property
+    def leds(self) -> tuple[str, ...]:
+        """The leaves that it lights, in the order of their first step."""
+        return tuple(dict.fromkeys(led for step in self.steps for led in step.leds))
+
+
+LONGEST_TEXT = 5000
+"""Letters of what is said at once: some ten minutes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sound:
+    """A text or a tone; its length is that of its samples."""
+
+    name: str
+    text: str | None = None
+    """What is said; None: a tone."""
+    tone_hz: float | None = None
+    """Frequency of a tone in Hz."""
+    length_s: float | None = None
+    """Of a tone, in s; a text takes as long as saying it does."""
+    volume: float = 1.0
+    """Fraction of full scale, in [0, 1]."""
+
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Library:
+    """What a robot can do by heart; every name in it is known in it."""
+
+    orders: Mapping[str, Order] = field(default_factory=dict)
+    """DB1."""
+    transitions: tuple[Transition, ...] = field(default_factory=tuple)
+    """DB2."""
+    motions: Mapping[str, Motion] = field(default_factory=dict)
+    """DB3."""
+    lights: Mapping[str, LightPattern] = field(default_factory=dict)
+    """DB4."""
+    sounds: Mapping[str, Sound] = field(default_factory=dict)
+    """DB5."""
+
+    def order(self, name: str) -> Order:
+        """Return a command by name.
+
+        Raises:
+            UnknownName: there is none.
+        """
+        return _find("Command", name, self.orders)
+
+    def motion(self, name: str) -> Motion:
+        """Return a motion by name.
+
+        Raises:
+            UnknownName: there is none.
+        """
+        return _find("Motion", name, self.motions)
+
+    def light(self, name: str) -> LightPattern:
+        """Return a light pattern by name.
+
+        Raises:
+            UnknownName: there is none.
+        """
+        return _find("Light pattern", name, self.lights)
+
+    def sound(self, name: str) -> Sound:
+        """Return a sound by name.
+
+        Raises:
+            UnknownName: there is none.
+        """
+        return _find("Sound", name, self.sounds)
+
+    def with_more(self, more: "Library") -> "Library":
+        """Return both together; where both have a name, that of `more` counts."""
+        ways = {
+            (way.start, way.end): way for way in (*self.transitions, *more.transitions)
+        }
+        return Library(
+            orders={**self.orders, **more.orders},
+            transitions=tuple(ways.values()),
+            motions={**self.motions, **more.motions},
+            lights={**self.lights, **more.lights},
+            sounds={**self.sounds, **more.sounds},
+        )
+
+
+def _find(kind: str, name: str, known: Mapping[str, _T]) -> _T:
+    if name not in known:
+        raise UnknownName(kind, name, known, "the robot's library")
+    return known[name]
+
+
+class LibraryOnDemand(Library):
+    """A library whose files are read, and checked, at the first look into it."""
+
+    _read: Callable[[], Library]
+
+    def __init__(self, read: Callable[[], Library]) -> None:
+        """Keep how to read it; what `read` raises, the first look raises."""
+        object.__setattr__(self, "_read", read)
+
+    def __getattr__(self, name: str) -> object:
+        """Read the library; called while its fields are not there yet."""
+        if name not in {field.name for field in fields(Library)}:
+            raise AttributeError(f"a library has no {name!r}")
+        library = self._read()
+        for field in fields(Library):
+            object.__setattr__(self, field.name, getattr(library, field.name))
+        return getattr(library, name)
+
+
+FloatArray = NDArray[np.float64]
+
+
+def slopes_at_keyframes(times: FloatArray, angles: FloatArray) -> FloatArray:
+    """Return the slopes of a cubic at its keyframes.
+
+    Inside it is the weighted harmonic mean of the chords D before and after
+    [fritsch1980, as in its later form for uneven spacing], the one that SciPy's PCHIP
+    takes; at both ends zero, where PCHIP would extrapolate.
+
+    Args:
+        times: (n,) rising, in s, n at least 2.
+        angles: (n,) in rad.
+
+    Returns:
+        (n,) in rad/s.
+    """
+    h = np.diff(times)  # (n - 1,)
+    chord = np.diff(angles) / h  # (n - 1,)
+    before, after = chord[:-1], chord[1:]
+    slopes = np.zeros(len(times))
+    turns = before * after <= 0.0
+    weight_before = 2.0 * h[1:] + h[:-1]
+    weight_after = h[1:] + 2.0 * h[:-1]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        mean = (weight_before + weight_after) / (
+            weight_before / before + weight_after / after
+        )
+    slopes[1:-1] = np.where(turns, 0.0, mean)
+    return slopes
+
+
+def largest_speeds(
+    times: FloatArray, angles: FloatArray, interpolation: Interpolation
+) -> FloatArray:
+    """Return the largest speed between each two keyframes.
+
+    Of a cubic exactly: its speed is a parabola, largest at an end or at its vertex.
+
+    Args:
+        times: (n,) rising, in s, n at least 2.
+        angles: (n,) in rad.
+        interpolation: how the joint moves.
+
+    Returns:
+        (n - 1,) in rad/s, not negative.
+    """
+    h = np.diff(times)
+    chord = np.diff(angles) / h
+    if interpolation is Interpolation.LINEAR:
+        return np.abs(chord)
+    slopes = slopes_at_keyframes(times, angles)
+    first, last = slopes[:-1], slopes[1:]
+    # y'(u) = first + 2 b u + 3 c u², u = (t - t[i]) / h in [0, 1].
+    b = 3.0 * chord - 2.0 * first - last
+    c = first + last - 2.0 * chord
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = -b / (3.0 * c)
+    at_vertex = np.where((u > 0.0) & (u < 1.0), first + b * np.nan_to_num(u), 0.0)
+    largest: FloatArray = np.max(np.abs([first, last, at_vertex]), axis=0)
+    return largest
+
+
+def sample_curve(
+    times: FloatArray,
+    angles: FloatArray,
+    interpolation: Interpolation,
+    at: FloatArray,
+) -> FloatArray:
+    """Return the angles of a curve at some times.
+
+    Args:
+        times: (n,) of the keyframes, rising, in s, n at least 2.
+        angles: (n,) in rad.
+        interpolation: how the joint moves.
+        at: (k,) in s; before the first keyframe and after the last it rests there.
+
+    Returns:
+        (k,) in rad.
+    """
+    if interpolation is Interpolation.LINEAR:
+        return np.interp(at, times, angles)
+    at = np.clip(at, times[0], times[-1])
+    i = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
+    h = times[i + 1] - times[i]
+    u = (at - times[i]) / h
+    slopes = slopes_at_keyframes(times, angles)
+    rise = angles[i + 1] - angles[i]
+    first, last = h * slopes[i], h * slopes[i + 1]
+    b = 3.0 * rise - 2.0 * first - last
+    c = first + last - 2.0 * rise
+    curve = angles[i] + u * (first + u * (b + u * c))
+    return np.clip(curve, angles.min(), angles.max())  # a stop is not passed by an ulp
+
+
+def first_not_rising(times: tuple[float, ...]) -> int | None:
+    """Return the place of the first time that is not after the one before."""
+    pairs = enumerate(pairwise(times), start=1)
+    return next((i for i, (before, time) in pairs if time <= before), None)

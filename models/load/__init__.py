@@ -1,0 +1,204 @@
+"""Read a robot from its folder: `robot.yaml`, a URDF and the tables beside it.
+
+Every error is a `RobotDataError` whose message begins with `file:line`. The tables:
+`joints.csv`, `motors.csv`, `motor_types.csv`, `heating_one_node.csv`,
+`heating_two_node.csv`, `force_sensors.csv`, `contacts.csv`, `postures.csv` and, for a
+robot with lights, `leds.csv`. `models.load.forms` holds their columns. The tree of
+resources is in `resources.yaml`, or follows from the rest where there is no such file
+(`models.load.resource_tree`). What the robot can do by heart is in `library/`
+(`models.load.library_files`); without that it can do nothing by heart. `copy_robot`
+makes a copy of a folder, URDF included, that is a robot of its own.
+"""
+
+import re
+import shutil
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from models.errors import BadInput, UnknownName
+from models.files.tables import Table, read_table
+from models.files.yaml_forms import YamlFile, read_yaml
+from models.library import LibraryOnDemand
+from models.load.forms import JointRow, RobotFile
+from models.load.library_files import has_library, load_library
+from models.load.parts import (
+    check_devices,
+    load_contacts,
+    load_force_sensors,
+    load_groups,
+    load_leds,
+    load_motors,
+    load_postures,
+)
+from models.load.resource_tree import check_resource_names, load_resources
+from models.load.urdf import UrdfTree, read_urdf
+from models.load.write_urdf import check_urdf, name_urdf, urdf_path
+from models.robot import Battery, Imu, Joint, Robot, SensorRates, Speaker
+
+ROBOT_FILE = "robot.yaml"
+ATOL_MASS = 1e-3  # kg; a stated total is rounded to the gram
+ATOL_LIMIT = 1e-6  # rad; six printed digits
+
+
+def default_robot_folder() -> Path:
+    """Return the folder of the NAO that comes with the package."""
+    return Path(__file__).resolve().parent / "nao"
+
+
+def load_robot(folder: Path | str | None = None) -> Robot:
+    """Return the robot of a folder, checked; None means the NAO.
+
+    Its library is read and checked when somebody first looks into it, and may raise
+    `FileErrors` then.
+
+    Raises:
+        BadInput: there is no such folder.
+        RobotDataError: a file of it is wrong; the message says where and why.
+    """
+    folder = default_robot_folder() if folder is None else Path(folder)
+    if not folder.is_dir():
+        raise BadInput(
+            f"Robot folder {str(folder)!r} is not a directory; give a folder that "
+            "holds robot.yaml and its tables."
+        )
+    file = read_yaml(folder / ROBOT_FILE, RobotFile)
+    settings = file.value
+    urdf = read_urdf(urdf_path(folder, settings.urdf))
+    check_urdf(folder, urdf.path)
+    _check_body(file, urdf)
+    joints = _load_joints(folder, urdf)
+    motors = load_motors(folder, joints)
+    sensors = load_force_sensors(folder, urdf)
+    contacts = load_contacts(folder, urdf, sensors)
+    effectors = tuple(dict.fromkeys(point.effector for point in contacts))
+    postures = load_postures(folder, file, joints, effectors)
+    check_devices(file, urdf, effectors)
+    robot = Robot(
+        name=settings.name,
+        folder=folder.resolve(),
+        urdf=urdf.path,
+        base_link=settings.base_link,
+        links=urdf.links,
+        joints=tuple(_joint(row, urdf) for row in joints),
+        motors=motors,
+        contact_points=contacts,
+        feet=settings.feet,
+        contact_threshold=settings.contact_threshold,
+        force_sensors=sensors,
+        imu=Imu(**settings.imu.model_dump()),
+        sensor_rates=SensorRates(**settings.sensor_rates.model_dump()),
+        groups=load_groups(file, joints),
+        postures=postures,
+        leds=load_leds(folder, urdf),
+        speakers=tuple(Speaker(**item.model_dump()) for item in settings.speakers),
+        battery=Battery(**settings.battery.model_dump()),
+        bodies=settings.bodies,
+    )
+    robot = replace(robot, resources=load_resources(robot))
+    check_resource_names(file, robot)
+    if has_library(folder):
+        robot = replace(robot, library=LibraryOnDemand(partial(load_library, robot)))
+    return robot
+
+
+def _check_body(file: YamlFile[RobotFile], urdf: UrdfTree) -> None:
+    settings = file.value
+    if settings.base_link != urdf.root:
+        file.fail(
+            f"base_link is {settings.base_link!r}; the root link of {urdf.path.name} "
+            f"is {urdf.root!r}.",
+            "base_link",
+        )
+    total = sum(link.mass for link in urdf.links)
+    if abs(total - settings.total_mass) > ATOL_MASS:
+        file.fail(
+            f"total_mass is {settings.total_mass} kg; the links of {urdf.path.name} "
+            f"sum to {total:.5f} kg, accepted is a difference of {ATOL_MASS} kg. "
+            "Correct the one or the other.",
+            "total_mass",
+        )
+
+
+def _load_joints(folder: Path, urdf: UrdfTree) -> Table[JointRow]:
+    table = read_table(folder / "joints.csv", JointRow, "name", "joint")
+    moving = urdf.moving
+    for row in table:
+        if row.name not in moving:
+            unknown = UnknownName("Joint", row.name, moving, urdf.path.name)
+            table.fail(row.name, str(unknown))
+        if row.lower >= row.upper:
+            table.fail(
+                row.name,
+                f"joint {row.name!r} has lower limit {row.lower} and upper limit "
+                f"{row.upper} rad; the lower one must be the smaller.",
+            )
+        joint = moving[row.name]
+        for side, here, there in (
+            ("lower", row.lower, joint.lower),
+            ("upper", row.upper, joint.upper),
+        ):
+            if abs(here - there) > ATOL_LIMIT:
+                table.fail(
+                    row.name,
+                    f"{side} limit of joint {row.name!r} is {here} rad here and "
+                    f"{there} rad in {urdf.path.name}:{joint.element.line}; make them "
+                    "equal.",
+                )
+        _check_coupling(table, row, joint.mimics)
+    missing = [name for name in moving if name not in table.rows]
+    if missing:
+        moving[missing[0]].element.fail(
+            f"joint {missing[0]!r} has no row in {table.path.name}."
+        )
+    return table
+
+
+def _check_coupling(table: Table[JointRow], row: JointRow, mimics: str | None) -> None:
+    """Joints share a motor where the URDF couples them, and nowhere else."""
+    expected = mimics or row.name
+    if row.motor != expected:
+        table.fail(
+            row.name,
+            f"joint {row.name!r} has motor {row.motor!r}; the URDF says "
+            + (f"that it follows {mimics!r}" if mimics else "that it moves on its own")
+            + f", so its motor must be {expected!r}.",
+        )
+
+
+def _joint(row: JointRow, urdf: UrdfTree) -> Joint:
+    joint = urdf.joints[row.name]
+    numbers = row.model_dump(exclude={"source", "status", "servo_status", "note"})
+    return Joint(parent=joint.parent, link=joint.child, **numbers)
+
+
+def copy_robot(source: Path, folder: Path) -> Path:
+    """Copy the folder of a robot, and its URDF into the copy.
+
+    A URDF that names files of meshes stays where it is, beside them; the copy then
+    names its place.
+
+    Args:
+        source: a robot folder.
+        folder: does not exist yet.
+
+    Returns:
+        `folder`.
+
+    Raises:
+        BadInput: it exists, or cannot be written.
+        RobotDataError: the source is no robot.
+    """
+    robot = load_robot(source)
+    if folder.exists():
+        raise BadInput(f"{folder} exists; give a folder that does not.")
+    try:
+        shutil.copytree(robot.folder, folder)
+        if not robot.urdf.is_relative_to(robot.folder):
+            has_meshes = re.search(rb"filename\s*=", robot.urdf.read_bytes())
+            if not has_meshes:
+                shutil.copy(robot.urdf, folder)
+            name_urdf(folder, str(robot.urdf) if has_meshes else robot.urdf.name)
+    except OSError as error:
+        raise BadInput(f"{folder} cannot be written: {error}. Give another.") from error
+    return folder

@@ -1,0 +1,358 @@
+"""Motors, sensors, contact points, lights, groups and postures of a robot folder.
+
+Each function reads one table, or a part of `robot.yaml`, and checks it against the
+joints and the links of the URDF.
+"""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.errors import RobotDataError, UnknownName
+from models.files.tables import Table, read_cells, read_table
+from models.files.yaml_forms import YamlFile
+from models.load.forms import (
+    ContactRow,
+    ForceSensorRow,
+    JointRow,
+    LedRow,
+    MotorRow,
+    MotorTypeRow,
+    OneNodeRow,
+    RobotFile,
+    TwoNodeRow,
+)
+from models.load.urdf import UrdfTree
+from models.robot import (
+    ContactPoint,
+    ForceSensor,
+    LedGroup,
+    Motor,
+    OneNodeHeating,
+    Posture,
+    TwoNodeHeating,
+    Vector3,
+)
+
+
+def load_motors(folder: Path, joints: Table[JointRow]) -> tuple[Motor, ...]:
+    """Return the motors in the order of their leading joints.
+
+    Raises:
+        RobotDataError: a motor drives no joint, a joint has no motor, or a motor's
+            type or heating row does not exist.
+    """
+    motors = read_table(folder / "motors.csv", MotorRow, "name", "motor")
+    types = read_table(folder / "motor_types.csv", MotorTypeRow, "type", "motor type")
+    one_node = read_table(
+        folder / "heating_one_node.csv", OneNodeRow, "group", "heating group"
+    )
+    two_node = read_table(
+        folder / "heating_two_node.csv", TwoNodeRow, "type", "motor type"
+    )
+    driven = _driven_joints(joints, motors)
+    for row in motors:
+        if row.name not in driven:
+            motors.fail(
+                row.name,
+                f"motor {row.name!r} drives no joint: no row of {joints.path.name} "
+                "names it.",
+            )
+        for kind, name, table in (
+            ("Motor type", row.type, types),
+            ("Motor type", row.type, two_node),
+            ("Heating group", row.one_node, one_node),
+        ):
+            if name not in table.rows:
+                unknown = UnknownName(kind, name, table.rows, table.path.name)
+                motors.fail(row.name, str(unknown))
+    return tuple(
+        _motor_of_rows(
+            motors.rows[name],
+            driven[name],
+            types.rows[motors.rows[name].type],
+            one_node.rows[motors.rows[name].one_node],
+            two_node.rows[motors.rows[name].type],
+        )
+        for name in driven
+    )
+
+
+def _driven_joints(
+    joints: Table[JointRow], motors: Table[MotorRow]
+) -> dict[str, tuple[str, ...]]:
+    """Return the joints of each motor, leading joint first, in joint order."""
+    driven = {row.name: [row.name] for row in joints if row.motor == row.name}
+    for row in joints:
+        if row.motor not in motors.rows:
+            unknown = UnknownName("Motor", row.motor, motors.rows, motors.path.name)
+            joints.fail(row.name, f"joint {row.name!r}: {unknown}")
+        if row.motor != row.name:
+            driven[row.motor].append(row.name)
+    return {name: tuple(names) for name, names in driven.items()}
+
+
+def _motor_of_rows(
+    row: MotorRow,
+    joints: tuple[str, ...],
+    kind: MotorTypeRow,
+    one_node: OneNodeRow,
+    two_node: TwoNodeRow,
+) -> Motor:
+    leave = {"source", "status", "note", "type", "group"}
+    return Motor(
+        name=row.name,
+        type=row.type,
+        joints=joints,
+        gear_ratio=row.gear_ratio,
+        one_node=OneNodeHeating(**one_node.model_dump(exclude=leave)),
+        two_node=TwoNodeHeating(**two_node.model_dump(exclude=leave)),
+        **kind.model_dump(exclude=leave),
+    )
+
+
+def load_force_sensors(folder: Path, urdf: UrdfTree) -> tuple[ForceSensor, ...]:
+    """Return the rows of `force_sensors.csv`."""
+    path = folder / "force_sensors.csv"
+    table = read_table(path, ForceSensorRow, "name", "force sensor")
+    for row in table:
+        _check_link(table, row.name, row.link, urdf)
+    return tuple(
+        ForceSensor(
+            name=row.name,
+            link=row.link,
+            position=(row.x, row.y, row.z),
+            range_newton=row.range_newton,
+            step_newton=row.step_newton,
+            noise_newton=row.noise_newton,
+        )
+        for row in table
+    )
+
+
+def load_contacts(
+    folder: Path, urdf: UrdfTree, sensors: tuple[ForceSensor, ...]
+) -> tuple[ContactPoint, ...]:
+    """Return the rows of `contacts.csv`; a point with a sensor is where it is."""
+    table = read_table(folder / "contacts.csv", ContactRow, "name", "contact point")
+    by_name = {sensor.name: sensor for sensor in sensors}
+    for row in table:
+        _check_link(table, row.name, row.link, urdf)
+        if row.fsr is None:
+            continue
+        if row.fsr not in by_name:
+            unknown = UnknownName("Sensor", row.fsr, by_name, "force_sensors.csv")
+            table.fail(row.name, str(unknown))
+        sensor = by_name[row.fsr]
+        if (row.link, (row.x, row.y, row.z)) != (sensor.link, sensor.position):
+            table.fail(
+                row.name,
+                f"contact point {row.name!r} is at {row.x} {row.y} {row.z} on "
+                f"{row.link!r}; its sensor {sensor.name!r} is elsewhere. Give both "
+                "the same place.",
+            )
+    return tuple(
+        ContactPoint(
+            name=row.name,
+            link=row.link,
+            position=(row.x, row.y, row.z),
+            effector=row.effector,
+            fsr=row.fsr,
+        )
+        for row in table
+    )
+
+
+def load_leds(folder: Path, urdf: UrdfTree) -> tuple[LedGroup, ...]:
+    """Return the rows of `leds.csv`, or nothing where there is no such file."""
+    path = folder / "leds.csv"
+    if not path.exists():
+        return ()
+    table = read_table(path, LedRow, "name", "LED group")
+    for row in table:
+        _check_link(table, row.name, row.link, urdf)
+        _check_led_place(table, row)
+    return tuple(
+        LedGroup(
+            name=row.name,
+            link=row.link,
+            count=row.count,
+            channels=row.channels,
+            levels=row.levels,
+            place=_led_place(row),
+        )
+        for row in table
+    )
+
+
+def _led_place(row: LedRow) -> Vector3 | None:
+    if row.x is None or row.y is None or row.z is None:
+        return None
+    return (row.x, row.y, row.z)
+
+
+def _check_led_place(table: Table[LedRow], row: LedRow) -> None:
+    """Refuse half a place, and one that does not say where it is from."""
+    given = {"x": row.x, "y": row.y, "z": row.z}
+    without = [name for name, value in given.items() if value is None]
+    if without and len(without) < len(given):
+        table.fail(
+            row.name,
+            f"LED group {row.name!r} lacks {' and '.join(without)} of its place. Give "
+            "x, y and z in m, or none of them.",
+        )
+    if not without and not (row.place_source and row.place_status):
+        table.fail(
+            row.name,
+            f"LED group {row.name!r} has a place, but no place_source or place_status. "
+            "Give both.",
+        )
+
+
+def load_groups(
+    file: YamlFile[RobotFile], joints: Table[JointRow]
+) -> dict[str, tuple[str, ...]]:
+    """Return the joints of each group, groups within groups resolved."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for name, members in file.value.groups.items():
+        if name in joints.rows:
+            file.fail(f"group {name!r} has the name of a joint.", "groups", name)
+        found: list[str] = []
+        for member in members:
+            if member not in joints.rows and member not in groups:
+                known = [*joints.rows, *groups]
+                unknown = UnknownName("Joint", member, known, "joints or groups above")
+                file.fail(f"group {name!r}: {unknown}", "groups", name)
+            found += groups.get(member, (member,))
+        if len(set(found)) != len(found):
+            file.fail(f"group {name!r} has a joint twice.", "groups", name)
+        groups[name] = tuple(found)
+    return groups
+
+
+def check_devices(
+    file: YamlFile[RobotFile], urdf: UrdfTree, effectors: tuple[str, ...]
+) -> None:
+    """Refuse an IMU, loudspeaker or foot that is on nothing known."""
+    links = [link.name for link in urdf.links]
+    settings = file.value
+    if settings.imu.link not in links:
+        unknown = UnknownName("Link", settings.imu.link, links, urdf.path.name)
+        file.fail(str(unknown), "imu", "link")
+    for i, speaker in enumerate(settings.speakers):
+        if speaker.link not in links:
+            unknown = UnknownName("Link", speaker.link, links, urdf.path.name)
+            file.fail(str(unknown), "speakers", i, "link")
+    for foot in settings.feet:
+        if foot not in effectors:
+            unknown = UnknownName("Effector", foot, effectors, "contacts.csv")
+            file.fail(str(unknown), "feet")
+
+
+def _check_link(table: Table[Any], key: str, link: str, urdf: UrdfTree) -> None:
+    names = [item.name for item in urdf.links]
+    if link not in names:
+        table.fail(key, str(UnknownName("Link", link, names, urdf.path.name)))
+
+
+TEXT_COLUMNS = ("name", "source", "status", "note")
+STATUSES = ("published", "derived", "estimate")
+
+
+def load_postures(
+    folder: Path,
+    file: YamlFile[RobotFile],
+    joints: Table[JointRow],
+    effectors: tuple[str, ...],
+) -> dict[str, Posture]:
+    """Return the postures by name, angles in the order of `joints`.
+
+    Raises:
+        RobotDataError: an angle is no number or outside its joint's limits, coupled
+            joints differ, a joint or a posture is unknown or there twice.
+    """
+    path = folder / "postures.csv"
+    settings = file.value.typical_postures
+    postures: dict[str, Posture] = {}
+    for line, cells in read_cells(path):
+        _check_posture_columns(path, list(cells), joints)
+        name = cells["name"]
+        if not name or name in postures:
+            problem = f"posture {name!r} appears twice." if name else "name is empty."
+            raise RobotDataError(path, line, problem)
+        if cells["status"] not in STATUSES:
+            raise RobotDataError(
+                path,
+                line,
+                f"status is {cells['status']!r}; accepted: {', '.join(STATUSES)}.",
+            )
+        angles = np.array([_posture_angle(path, line, cells, row) for row in joints])
+        angles.setflags(write=False)
+        typical = settings.get(name)
+        postures[name] = Posture(
+            name=name,
+            angles=angles,
+            effectors=typical.effectors if typical else (),
+            offset=typical.offset if typical else None,
+            state=typical.state if typical else None,
+            status=cells["status"],
+        )
+    for name, typical in settings.items():
+        place = ("typical_postures", name)
+        if name not in postures:
+            file.fail(str(UnknownName("Posture", name, postures, path.name)), *place)
+        for effector in typical.effectors:
+            if effector not in effectors:
+                unknown = UnknownName("Effector", effector, effectors, "contacts.csv")
+                file.fail(str(unknown), *place)
+    return postures
+
+
+def _check_posture_columns(
+    path: Path, columns: list[str], joints: Table[JointRow]
+) -> None:
+    known = [*TEXT_COLUMNS, *joints.rows]
+    if missing := [name for name in known if name not in columns]:
+        raise RobotDataError(path, 1, f"columns are missing: {', '.join(missing)}.")
+    for name in columns:
+        if name not in known:
+            unknown = UnknownName("Joint", name, joints.rows, joints.path.name)
+            raise RobotDataError(path, 1, str(unknown))
+
+
+def _posture_angle(
+    path: Path, line: int, cells: dict[str, str], row: JointRow
+) -> float:
+    name = cells["name"]
+    value = _number_or_nan(cells[row.name])
+    if not math.isfinite(value):
+        raise RobotDataError(
+            path,
+            line,
+            f"posture {name!r}: {row.name} is {cells[row.name]!r}; give a finite "
+            "number.",
+        )
+    if not row.lower <= value <= row.upper:
+        raise RobotDataError(
+            path,
+            line,
+            f"posture {name!r}: {row.name} is {value} rad, outside its range "
+            f"{row.lower} to {row.upper} rad; bring it inside.",
+        )
+    if row.motor != row.name and value != _number_or_nan(cells[row.motor]):
+        raise RobotDataError(
+            path,
+            line,
+            f"posture {name!r}: {row.name} is {value} rad and {row.motor} "
+            f"{cells[row.motor]} rad, but one motor drives both; make them equal.",
+        )
+    return value
+
+
+def _number_or_nan(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

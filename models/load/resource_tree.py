@@ -1,0 +1,429 @@
+"""A robot's tree of resources: `resources.yaml` of its folder, or the default one.
+
+Every motor of the robot is a leaf and has exactly one place in the tree, so that two
+owners never command one motor; one device obeys one leaf. A folder without the file
+gets this tree:
+
+    root > State        the states that stored postures name
+         > Leds         the LED groups
+         > Audio        Loudspeakers, all of them: a robot says one thing at a time
+         > All motors   joint groups, nested as their joints are; then motors
+         > Stiffness    for each group directly under All motors, `<group>-stiffness`
+         > Computing    CPU and Network, by rates
+
+A branch with nothing in it is left out. Of joint groups that cross, the larger one is
+in the tree (of equal ones the one named first); a group of all joints is `All motors`
+itself. A motor is under the smallest group that has all its joints, so one that moves
+both legs is a part of the legs, and of neither leg.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from models.errors import RobotDataError, UnknownName
+from models.files.yaml_forms import YamlFile, read_yaml
+from models.load.forms import LeafPart, ResourceFile, RobotFile
+from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
+from models.robot import Robot
+
+ALL_MOTORS = "All motors"
+Groups = dict[str, frozenset[str]]
+"""Joints of each group of the tree."""
+
+
+def default_resources(robot: Robot) -> ResourceNode:
+    """Return the tree that follows from groups, postures and devices of a robot.
+
+    Raises:
+        RobotDataError: two of these share a name, so the tree must be written.
+    """
+    groups = _nested_groups(robot)
+    states = dict.fromkeys(x.state for x in robot.postures.values() if x.state)
+    branches = (
+        _composite("State", (_leaf(name, ResourceKind.STATE) for name in states)),
+        _composite("Leds", (_device_leaf(x.name, DeviceKind.LEDS) for x in robot.leds)),
+        _composite("Audio", _loudspeakers(robot)),
+        _composite(ALL_MOTORS, _parts(ALL_MOTORS, groups, robot)),
+        _composite("Stiffness", _stiffness_leaves(groups, robot)),
+        _composite(
+            "Computing",
+            (_leaf(name, ResourceKind.CUMULATIVE) for name in ("CPU", "Network")),
+        ),
+    )
+    root = _composite("root", (branch for branch in branches if branch.children))
+    name, count = Counter(node.name for node in root.walk()).most_common(1)[0]
+    if count > 1:
+        raise RobotDataError(
+            robot.folder / "resources.yaml",
+            None,
+            f"file is missing, and the default tree would have {count} resources "
+            f"{name!r} (a motor, joint group, LED group, speaker or state); write the "
+            "file, or rename one of them.",
+        )
+    return root
+
+
+def motor_leaf(name: str) -> ResourceNode:
+    """Return the leaf of a motor, which is called as the motor is."""
+    return _device_leaf(name, DeviceKind.MOTOR)
+
+
+def _composite(name: str, children: Iterable[ResourceNode]) -> ResourceNode:
+    return ResourceNode(name=name, children=tuple(children))
+
+
+def _leaf(name: str, kind: ResourceKind) -> ResourceNode:
+    return ResourceNode(name=name, kind=kind)
+
+
+def _device_leaf(name: str, kind: DeviceKind) -> ResourceNode:
+    return ResourceNode(name=name, device=Device(kind=kind, names=(name,)))
+
+
+def _loudspeakers(robot: Robot) -> tuple[ResourceNode, ...]:
+    names = tuple(speaker.name for speaker in robot.speakers)
+    device = Device(kind=DeviceKind.SPEAKER, names=names)
+    return (ResourceNode(name="Loudspeakers", device=device),) if names else ()
+
+
+def _nested_groups(robot: Robot) -> Groups:
+    """Return the groups that do not cross, the largest first, with all joints above."""
+    nested: Groups = {ALL_MOTORS: frozenset(robot.joint_names)}
+    by_size = sorted(robot.groups.items(), key=lambda item: -len(set(item[1])))
+    for name, members in by_size:
+        joints = frozenset(members)
+        fits = all(joints < other or not joints & other for other in nested.values())
+        if fits and any(joints.issuperset(motor.joints) for motor in robot.motors):
+            nested[name] = joints
+    return nested
+
+
+def _smallest_around(joints: frozenset[str], groups: Groups) -> str:
+    return min(
+        (name for name, others in groups.items() if joints <= others),
+        key=lambda name: len(groups[name]),
+    )
+
+
+def _parts(name: str, groups: Groups, robot: Robot) -> list[ResourceNode]:
+    """Return the motors and groups directly in a group, in the order of the joints."""
+    inner = {
+        group: joints
+        for group, joints in groups.items()
+        if joints < groups[name]
+        and not any(joints < other < groups[name] for other in groups.values())
+    }
+    parts = [
+        (robot.joint_index(motor.name), motor_leaf(motor.name))
+        for motor in robot.motors
+        if _smallest_around(frozenset(motor.joints), groups) == name
+    ]
+    parts += [
+        (
+            min(robot.joint_index(joint) for joint in joints),
+            _composite(group, _parts(group, groups, robot)),
+        )
+        for group, joints in inner.items()
+    ]
+    return [node for _, node in sorted(parts, key=lambda part: part[0])]
+
+
+def _stiffness_leaves(groups: Groups, robot: Robot) -> list[ResourceNode]:
+    """Return a leaf for each outermost group, and for each joint outside of them."""
+    every = groups[ALL_MOTORS]
+    outermost = sorted(
+        (
+            name
+            for name, joints in groups.items()
+            if joints < every
+            and not any(joints < other < every for other in groups.values())
+        ),
+        key=lambda name: min(robot.joint_index(joint) for joint in groups[name]),
+    )
+    inside = {joint for name in outermost for joint in groups[name]}
+    rest = [joint for joint in robot.joint_names if joint not in inside]
+    return [
+        ResourceNode(
+            name=f"{name}-stiffness",
+            device=Device(kind=DeviceKind.STIFFNESS, names=(name,)),
+        )
+        for name in (*outermost, *rest)
+    ]
+
+
+def leaf_devices(
+    file: YamlFile[ResourceFile], robot: Robot
+) -> dict[str, Device | None]:
+    """Return the device of each leaf of the file; None for a leaf without one.
+
+    Raises:
+        RobotDataError: a device is unknown, of two leaves, or of a leaf that is shared;
+            or a leaf has two kinds of it.
+    """
+    devices: dict[str, Device | None] = {}
+    taken: dict[tuple[DeviceKind, str], str] = {}
+    for name, leaf in file.value.leaves.items():
+        device = devices[name] = _device(file, robot, name, leaf)
+        if device is None:
+            continue
+        for unit in _units(device, robot):
+            first = taken.setdefault((device.kind, unit), name)
+            if first != name:
+                file.fail(
+                    f"{device.kind} of {unit!r} would obey {first!r} and {name!r}; "
+                    "name it in one of them.",
+                    *("leaves", name),
+                )
+    return devices
+
+
+def with_joints(node: ResourceNode, robot: Robot) -> ResourceNode:
+    """Return a tree whose motors and torque limits say which joints are theirs."""
+    device = node.device
+    if device is not None and device.kind is DeviceKind.MOTOR:
+        motors = {motor.name: motor.joints for motor in robot.motors}
+        joints = [joint for name in device.names for joint in motors[name]]
+        return replace(node, device=replace(device, joints=tuple(joints)))
+    if device is not None and device.kind is DeviceKind.STIFFNESS:
+        joints = _units(device, robot)
+        return replace(node, device=replace(device, joints=tuple(joints)))
+    children = tuple(with_joints(child, robot) for child in node.children)
+    return replace(node, children=children)
+
+
+def _device(
+    file: YamlFile[ResourceFile], robot: Robot, name: str, leaf: LeafPart
+) -> Device | None:
+    devices = [
+        Device(kind=kind, names=names)
+        for kind, names in (
+            (DeviceKind.LEDS, leaf.leds),
+            (DeviceKind.SPEAKER, leaf.speakers),
+            (DeviceKind.STIFFNESS, leaf.stiffness),
+        )
+        if names
+    ]
+    if not devices:
+        return None
+    if len(devices) > 1 or leaf.kind is not ResourceKind.EXCLUSIVE:
+        kinds = " and ".join(device.kind for device in devices)
+        file.fail(
+            f"leaf {name!r} is {leaf.kind} and commands {kinds}; a leaf commands one "
+            "kind of device, and only an exclusive leaf does.",
+            *("leaves", name),
+        )
+    what, known = _known(devices[0].kind, robot)
+    for wanted in devices[0].names:
+        if wanted not in known:
+            unknown = UnknownName(what, wanted, known, f"robot {robot.name!r}")
+            file.fail(str(unknown), "leaves", name)
+    return devices[0]
+
+
+def _known(kind: DeviceKind, robot: Robot) -> tuple[str, tuple[str, ...]]:
+    """Return what a device of a kind is called, and those that the robot has."""
+    if kind is DeviceKind.LEDS:
+        return "LED group", tuple(group.name for group in robot.leds)
+    if kind is DeviceKind.SPEAKER:
+        return "Speaker", tuple(speaker.name for speaker in robot.speakers)
+    return "Joint group or joint", (*robot.groups, *robot.joint_names)
+
+
+def _units(device: Device, robot: Robot) -> list[str]:
+    """Return what no two leaves may command: single joints rather than groups."""
+    if device.kind is not DeviceKind.STIFFNESS:
+        return list(device.names)
+    return [j for name in device.names for j in robot.groups.get(name, (name,))]
+
+
+Place = tuple[str | int, ...]
+"""Keys that lead to a value of the file."""
+
+
+def load_resources(robot: Robot) -> ResourceNode:
+    """Return the root of the tree that the folder of a robot describes.
+
+    Args:
+        robot: whose motors, LED groups, speakers and joint groups the leaves command.
+
+    Raises:
+        RobotDataError: a name is unknown, there twice, in no place or inside itself; a
+            motor has no place; a set of states holds something else; two leaves have
+            one device.
+    """
+    path = robot.folder / "resources.yaml"
+    if not path.exists():
+        return with_joints(default_resources(robot), robot)
+    reader = _Reader(read_yaml(path, ResourceFile), robot)
+    reader.check_names()
+    reader.find_places()
+    reader.check_reach()
+    reader.check_states()
+    reader.devices = leaf_devices(reader.file, robot)
+    return with_joints(reader.build(reader.file.value.root), robot)
+
+
+def check_resource_names(file: YamlFile[RobotFile], robot: Robot) -> None:
+    """Refuse bodies that lack, and postures that name, what the tree has not.
+
+    Raises:
+        RobotDataError: a name in `robot.yaml` is no resource, or no state.
+    """
+    nodes = {node.name: node for node in robot.resources.walk()}
+    for body, absent in robot.bodies.items():
+        for name in absent:
+            if name not in nodes:
+                unknown = UnknownName("Resource", name, nodes, f"robot {robot.name!r}")
+                file.fail(str(unknown), "bodies", body)
+    states = [n.name for n in nodes.values() if n.kind is ResourceKind.STATE]
+    for posture in robot.postures.values():
+        if posture.state is not None and posture.state not in states:
+            where = f"the resources of {robot.name!r}"
+            unknown = UnknownName("State", posture.state, states, where)
+            file.fail(str(unknown), "typical_postures", posture.name, "state")
+
+
+@dataclass
+class _Reader:
+    """One pass over the file, in the order of `load_resources`."""
+
+    file: YamlFile[ResourceFile]
+    robot: Robot
+    parents: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, list[str]] = field(default_factory=dict)
+    devices: dict[str, Device | None] = field(default_factory=dict)
+
+    def check_names(self) -> None:
+        """Refuse a name that stands for two things, and a root that is none."""
+        value = self.file.value
+        first = dict.fromkeys(self.robot.motor_names, "a motor of the robot")
+        for section, names, what in (
+            ("composites", value.composites, "a composite"),
+            ("instances", value.instances, "an instance of a class"),
+            ("leaves", value.leaves, "a leaf"),
+        ):
+            for name in names:
+                if name in first:
+                    self.file.fail(
+                        f"resource {name!r} is {what} here, but it is {first[name]} "
+                        "too; leave out the one or the other.",
+                        *(section, name),
+                    )
+                first[name] = what
+        if value.root not in value.composites:
+            unknown = UnknownName(
+                "Root", value.root, value.composites, "the composites"
+            )
+            self.file.fail(str(unknown), "root")
+
+    def find_places(self) -> None:
+        """Give every part its one parent."""
+        value = self.file.value
+        known = (
+            *value.composites,
+            *value.instances,
+            *value.leaves,
+            *self.robot.motor_names,
+        )
+        for parent, part, place, origin in chain(self._listed(), self._from_classes()):
+            if part not in known:
+                where = f"the resources and motors of {self.robot.name!r}"
+                unknown = UnknownName("Resource", part, known, where)
+                self.file.fail(f"{origin}{unknown}", *place)
+            if part == value.root:
+                self.file.fail(
+                    f"{origin}cycle: {part!r} is the root and cannot be a part of "
+                    f"{parent!r}; take it out.",
+                    *place,
+                )
+            if part in self.parents:
+                self.file.fail(
+                    f"{origin}resource {part!r} is twice in the tree: part of "
+                    f"{self.parents[part]!r} and of {parent!r}; keep one place.",
+                    *place,
+                )
+            self.parents[part] = parent
+            self.parts.setdefault(parent, []).append(part)
+
+    def _listed(self) -> Iterator[tuple[str, str, Place, str]]:
+        """Yield parent, part, its place in the file and words before a problem."""
+        for parent, parts in self.file.value.composites.items():
+            for i, part in enumerate(parts):
+                yield parent, part, ("composites", parent, i), ""
+
+    def _from_classes(self) -> Iterator[tuple[str, str, Place, str]]:
+        classes = self.file.value.classes
+        for parent, instance in self.file.value.instances.items():
+            name = instance.class_name
+            if name not in classes:
+                unknown = UnknownName("Class", name, classes, "the classes")
+                self.file.fail(str(unknown), "instances", parent, "class")
+            for part in classes[name]:
+                origin = f"{part!r} of class {name!r} in {parent!r}: "
+                yield parent, instance.prefix + part, ("instances", parent), origin
+
+    def check_reach(self) -> None:
+        """Refuse what has no place, and composites that are inside themselves."""
+        value = self.file.value
+        for motor in self.robot.motor_names:
+            if motor not in self.parents:
+                self.file.fail(
+                    f"motor {motor!r} of robot {self.robot.name!r} is in no composite; "
+                    "name it in one, else nobody could command it.",
+                    "composites",
+                )
+        for section, names in (
+            ("composites", value.composites),
+            ("instances", value.instances),
+            ("leaves", value.leaves),
+        ):
+            for name in names:
+                self._check_leads_to_root(name, section)
+
+    def _check_leads_to_root(self, name: str, section: str) -> None:
+        way = [name]
+        while way[-1] != self.file.value.root:
+            above = self.parents.get(way[-1])
+            if above is None:
+                self.file.fail(
+                    f"resource {way[-1]!r} is part of nothing; name it in a composite "
+                    "or remove it.",
+                    *(section, name),
+                )
+            if above in way:
+                circle = " in ".join([*way[way.index(above) :], above])
+                self.file.fail(
+                    f"cycle: {circle}; take one of them out of the other.",
+                    *(section, name),
+                )
+            way.append(above)
+
+    def check_states(self) -> None:
+        """Refuse a set of states that holds anything else (RM-52)."""
+        for parent, parts in self.parts.items():
+            states = [part for part in parts if self._is_state(part)]
+            others = [part for part in parts if not self._is_state(part)]
+            if states and others:
+                composites = self.file.value.composites
+                section = "composites" if parent in composites else "instances"
+                self.file.fail(
+                    f"{parent!r} holds states ({', '.join(states)}) and others "
+                    f"({', '.join(others)}); a set of states holds nothing else.",
+                    *(section, parent),
+                )
+
+    def _is_state(self, name: str) -> bool:
+        leaf = self.file.value.leaves.get(name)
+        return leaf is not None and leaf.kind is ResourceKind.STATE
+
+    def build(self, name: str) -> ResourceNode:
+        """Return a resource with all below it."""
+        if name in self.parts:
+            children = tuple(self.build(part) for part in self.parts[name])
+            return ResourceNode(name=name, children=children)
+        if name in self.file.value.leaves:
+            kind = self.file.value.leaves[name].kind
+            return ResourceNode(name=name, kind=kind, device=self.devices[name])
+        return motor_leaf(name)

@@ -1,0 +1,338 @@
+"""The bodies and joints of a URDF, checked to be one tree of possible bodies.
+
+XML elements know their line, so that errors can name it. Only what the tables cannot
+know is read here: masses, joints, limits, couplings. The engine and the dynamics
+library read the same file for themselves.
+"""
+
+import math
+import xml.parsers.expat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.errors import RobotDataError
+from models.files.tables import read_text_of
+from models.robot import Link, Vector3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Element:
+    """One XML element."""
+
+    path: Path
+    line: int
+    tag: str
+    attributes: dict[str, str]
+    children: list["Element"] = field(default_factory=list)
+
+    def fail(self, problem: str) -> NoReturn:
+        """Raise an error at the line of this element."""
+        raise RobotDataError(self.path, self.line, problem)
+
+    @property
+    def title(self) -> str:
+        """Tag and name, for messages."""
+        name = self.attributes.get("name")
+        return f"{self.tag} {name!r}" if name else self.tag
+
+    def all(self, tag: str) -> list["Element"]:
+        """Return the children with a tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    def find(self, tag: str) -> "Element | None":
+        """Return the child with a tag, or None.
+
+        Raises:
+            RobotDataError: there are several.
+        """
+        found = self.all(tag)
+        if len(found) > 1:
+            found[1].fail(f"{self.title} has more than one <{tag}>.")
+        return found[0] if found else None
+
+    def need(self, tag: str) -> "Element":
+        """Return the one child with a tag.
+
+        Raises:
+            RobotDataError: there is none, or there are several.
+        """
+        found = self.find(tag)
+        if found is None:
+            self.fail(f"{self.title} has no <{tag}>.")
+        return found
+
+    def text(self, attribute: str) -> str:
+        """Return an attribute that must be there and not be empty."""
+        value = self.attributes.get(attribute, "")
+        if not value:
+            self.fail(f"{self.title} has no attribute {attribute!r}.")
+        return value
+
+    def number(self, attribute: str, default: float | None = None) -> float:
+        """Return a finite number."""
+        if default is not None and attribute not in self.attributes:
+            return default
+        return self._finite(attribute, self.text(attribute))
+
+    def vector(self, attribute: str, default: Vector3) -> Vector3:
+        """Return three finite numbers."""
+        if attribute not in self.attributes:
+            return default
+        words = self.attributes[attribute].split()
+        if len(words) != 3:
+            self.fail(
+                f"{attribute} of {self.title} is {' '.join(words)!r}; "
+                "give three numbers."
+            )
+        x, y, z = (self._finite(attribute, word) for word in words)
+        return (x, y, z)
+
+    def _finite(self, attribute: str, word: str) -> float:
+        try:
+            value = float(word)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            self.fail(f"{attribute} of {self.title} is {word!r}; give a finite number.")
+        return value
+
+
+def parse_xml(path: Path, text: str | None = None) -> Element:
+    """Return the root element of an XML file, or of a text that would stand in it.
+
+    Raises:
+        RobotDataError: the file is missing or not well-formed.
+    """
+    parser = xml.parsers.expat.ParserCreate()
+    open_elements: list[Element] = []
+    roots: list[Element] = []
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        line = parser.CurrentLineNumber
+        element = Element(path=path, line=line, tag=tag, attributes=attributes)
+        (open_elements[-1].children if open_elements else roots).append(element)
+        open_elements.append(element)
+
+    def end(_tag: str) -> None:
+        open_elements.pop()
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    try:
+        parser.Parse(read_text_of(path) if text is None else text, True)
+    except xml.parsers.expat.ExpatError as error:
+        reason = xml.parsers.expat.ErrorString(error.code)
+        raise RobotDataError(path, error.lineno, f"no XML: {reason}.") from error
+    return roots[0]
+
+
+RTOL_INERTIA = 1e-6  # rounding of six printed digits
+
+
+@dataclass(frozen=True, kw_only=True)
+class UrdfJoint:
+    """A joint as the URDF has it."""
+
+    name: str
+    type: str
+    """`revolute` or `fixed`."""
+    parent: str
+    child: str
+    lower: float
+    upper: float
+    mimics: str | None
+    """The joint that it follows 1:1, or None."""
+    element: Element
+
+
+@dataclass(frozen=True, kw_only=True)
+class UrdfTree:
+    """What was read; links in the order of the file."""
+
+    path: Path
+    root: str
+    links: tuple[Link, ...]
+    joints: dict[str, UrdfJoint]
+
+    @property
+    def moving(self) -> dict[str, UrdfJoint]:
+        """The revolute joints."""
+        return {n: j for n, j in self.joints.items() if j.type == "revolute"}
+
+
+def read_urdf(path: Path) -> UrdfTree:
+    """Read and check a URDF.
+
+    Raises:
+        RobotDataError: it is no URDF, a body has no possible inertia, a joint is of
+            an unsupported type, or the joints do not make one tree.
+    """
+    robot = parse_xml(path)
+    if robot.tag != "robot":
+        robot.fail(f"root element is <{robot.tag}>; a URDF begins with <robot>.")
+    links: dict[str, Link] = {}
+    for element in robot.all("link"):
+        link = _read_link(element)
+        if link.name in links:
+            element.fail(f"link {link.name!r} appears twice.")
+        links[link.name] = link
+    joints: dict[str, UrdfJoint] = {}
+    for element in robot.all("joint"):
+        joint = _read_joint(element)
+        if joint.name in joints:
+            element.fail(f"joint {joint.name!r} appears twice.")
+        joints[joint.name] = joint
+    root = _check_tree(robot, links, joints)
+    _check_mimics(joints)
+    _check_masses(links, root, joints)
+    return UrdfTree(path=path, root=root, links=tuple(links.values()), joints=joints)
+
+
+def check_inertia(inertia: NDArray[np.float64]) -> str | None:
+    """Say why no body of positive density has this inertia, or None where one may.
+
+    I = I.T, principal moments i <= j <= k not negative, and i + j >= k.
+
+    Args:
+        inertia: (3, 3) about the centre of mass, in kg·m².
+    """
+    least, middle, most = np.linalg.eigvalsh(inertia)
+    slack = RTOL_INERTIA * abs(most)
+    if least < -slack:
+        return f"inertia has the negative principal moment {least:.3g} kg·m²."
+    if least + middle < most - slack:
+        return (
+            f"principal moments {least:.3g}, {middle:.3g}, {most:.3g} kg·m² break the "
+            "triangle inequality: no body has them."
+        )
+    return None
+
+
+def _read_link(element: Element) -> Link:
+    name = element.text("name")
+    inertial = element.find("inertial")
+    if inertial is None:
+        element.fail(
+            f"link {name!r} has no <inertial>; engines then guess a mass. Give one "
+            "(mass 0 is accepted on a fixed joint)."
+        )
+    mass_element = inertial.need("mass")
+    mass = mass_element.number("value")
+    if mass < 0.0:
+        mass_element.fail(f"mass of link {name!r} is {mass} kg; it cannot be negative.")
+    tensor = inertial.need("inertia")
+    xx, yy, zz = (tensor.number(key) for key in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (tensor.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if problem := check_inertia(inertia):
+        tensor.fail(f"link {name!r}: {problem}")
+    origin = inertial.find("origin")
+    zero = (0.0, 0.0, 0.0)
+    com = origin.vector("xyz", zero) if origin else zero
+    return Link(name=name, mass=mass, com=com)
+
+
+def _read_joint(element: Element) -> UrdfJoint:
+    name, kind = element.text("name"), element.text("type")
+    if kind not in ("revolute", "fixed"):
+        element.fail(
+            f"joint {name!r} is {kind}; accepted are revolute (with limits) and fixed."
+        )
+    lower = upper = 0.0
+    mimics = None
+    if kind == "revolute":
+        limit = element.need("limit")
+        lower, upper = limit.number("lower"), limit.number("upper")
+        if lower >= upper:
+            limit.fail(
+                f"joint {name!r} has lower limit {lower} and upper limit {upper} rad; "
+                "the lower one must be the smaller."
+            )
+        if axis := element.find("axis"):
+            vector = axis.vector("xyz", (1.0, 0.0, 0.0))
+            if abs(np.linalg.norm(vector) - 1.0) > 1e-3:
+                axis.fail(f"axis of joint {name!r} is {vector}; give a unit vector.")
+        if mimic := element.find("mimic"):
+            mimics = mimic.text("joint")
+            gain, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
+            if (gain, offset) != (1.0, 0.0):
+                mimic.fail(
+                    f"joint {name!r} follows {mimics!r} with multiplier {gain} and "
+                    f"offset {offset}; only 1 and 0 are supported."
+                )
+    return UrdfJoint(
+        name=name,
+        type=kind,
+        parent=element.need("parent").text("link"),
+        child=element.need("child").text("link"),
+        lower=lower,
+        upper=upper,
+        mimics=mimics,
+        element=element,
+    )
+
+
+def _check_tree(
+    robot: Element, links: dict[str, Link], joints: dict[str, UrdfJoint]
+) -> str:
+    joint_to: dict[str, UrdfJoint] = {}
+    for joint in joints.values():
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in links:
+                joint.element.fail(
+                    f"joint {joint.name!r} has the {role} link {link!r}, which does "
+                    "not exist."
+                )
+        if joint.child in joint_to:
+            other = joint_to[joint.child].name
+            joint.element.fail(
+                f"link {joint.child!r} hangs on two joints, {other!r} and "
+                f"{joint.name!r}: a cycle. A robot is a tree; drop one of them."
+            )
+        joint_to[joint.child] = joint
+    for name in links:
+        passed = [name]
+        while passed[-1] in joint_to:
+            above = joint_to[passed[-1]]
+            if above.parent in passed:
+                loop = " > ".join(reversed([*passed, above.parent]))
+                above.element.fail(f"links make a cycle: {loop}. A robot is a tree.")
+            passed.append(above.parent)
+    roots = [name for name in links if name not in joint_to]
+    if len(roots) != 1:
+        robot.fail(
+            f"{len(roots)} root links: {', '.join(roots) or 'none'}; there must be one."
+        )
+    return roots[0]
+
+
+def _check_mimics(joints: dict[str, UrdfJoint]) -> None:
+    for joint in joints.values():
+        if joint.mimics is None:
+            continue
+        leader = joints.get(joint.mimics)
+        if leader is None or leader.type != "revolute" or leader.mimics is not None:
+            joint.element.fail(
+                f"joint {joint.name!r} follows {joint.mimics!r}, which is no revolute "
+                "joint of its own."
+            )
+
+
+def _check_masses(
+    links: dict[str, Link], root: str, joints: dict[str, UrdfJoint]
+) -> None:
+    for joint in joints.values():
+        if joint.type == "revolute" and links[joint.child].mass == 0.0:
+            joint.element.fail(
+                f"joint {joint.name!r} moves link {joint.child!r}, whose mass is 0 kg; "
+                "give it a mass."
+            )
+    if links[root].mass == 0.0:
+        # A massless base is welded to the world by engines.
+        next(iter(joints.values())).element.fail(
+            f"base link {root!r} has mass 0 kg; give it a mass."
+        )

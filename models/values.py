@@ -1,0 +1,120 @@
+"""Values that people and programs give: numbers, fractions, times, names.
+
+Python and numpy make numbers of texts, bytes and truths; a robot would then move to
+where nobody sent it. Here these are none (`as_number`, `as_numbers`, `is_fraction`).
+The types below bound the numbers and names of every file that the project reads: the
+one place of these ranges.
+"""
+
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field
+
+FloatArray = NDArray[np.float64]
+
+
+def as_number(value: object) -> float | None:
+    """Return a real number as a float; None for what is none, or too large for one."""
+    if type(value) is float:
+        return value
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool):
+        return None
+    if not isinstance(value, int | float | np.integer | np.floating):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def as_numbers(values: object) -> FloatArray | None:
+    """Return an array of numbers as a copy; None for what is none.
+
+    Args:
+        values: an array of integers or floats; or a number, or lists of numbers, of
+            which each counts by itself.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+        with np.errstate(over="ignore"):
+            return np.array(values, dtype=np.float64)
+    if isinstance(values, np.ndarray) and values.ndim > 0:
+        return None
+    if not isinstance(values, list | tuple):
+        number = as_number(values)
+        return None if number is None else np.array(number)
+    rows = [as_numbers(value) for value in values]
+    known = [row for row in rows if row is not None]
+    if len(known) < len(rows) or len({row.shape for row in known}) > 1:
+        return None
+    return np.array(known, dtype=np.float64)
+
+
+def is_fraction(value: object) -> bool:
+    """Whether a value is a number from 0 to 1."""
+    number = as_number(value)
+    return number is not None and 0.0 <= number <= 1.0
+
+
+def short(value: object) -> str:
+    """Return what a message says of a value that is no number; it may be long."""
+    try:
+        said = repr(value)
+    except Exception:  # noqa: BLE001  its own, or that of a number too long to say
+        said = f"an object of type {type(value).__name__}"
+    return said if len(said) <= 60 else f"{said[:57]}..."
+
+
+def number_of(text: str) -> float:
+    """Return the number that a text says, in a cell or on a command line.
+
+    Raises:
+        ValueError: it says none, or has underscores, which Python alone would take: who
+            writes 1_5 more likely means 1.5 than 15.
+    """
+    if "_" in text:
+        raise ValueError(f"{text} has an underscore; write the number without it")
+    return float(text)
+
+
+def _without_underscore(value: object) -> object:
+    return number_of(value) if isinstance(value, str) and "_" in value else value
+
+
+Plain = BeforeValidator(_without_underscore)
+
+
+Real = Annotated[float, Field(allow_inf_nan=False), Plain]
+
+
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False), Plain]
+
+
+NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False), Plain]
+
+
+LONGEST_S = 86_400.0
+
+
+LONGEST_ENTRY_S = 600.0
+
+
+Seconds = Annotated[float, Field(ge=0.0, le=LONGEST_S, allow_inf_nan=False)]
+
+
+PositiveSeconds = Annotated[float, Field(gt=0.0, le=LONGEST_S, allow_inf_nan=False)]
+
+
+Name = Annotated[str, Field(min_length=1, pattern=r"^\S+$")]
+
+
+NoneIfEmpty = BeforeValidator(lambda text: text if text else None)
+
+
+Status = Literal["published", "derived", "estimate"]
+
+
+ResourceName = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]

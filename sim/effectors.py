@@ -1,0 +1,287 @@
+"""LEDs that fade in steps, a loudspeaker that keeps what was heard, sound files.
+
+    u(t) = u_0 + (u_1 - u_0) min(k T / fade, 1),   k = floor((t - t_0) / T)
+    shown: the level of u(t) that is nearest, of `levels` between 0 and 1
+
+The device manager interpolates on a straight line, anew in each of its cycles
+T = 10 ms [naoqi-dcm]. Nothing is computed in between: whoever looks gets the present
+values.
+
+Of sound only what sounded is kept, in 16 bits: 32 kB for a second of speech at 16 kHz,
+so ten minutes of it without a pause take 20 MB, and silence none. Files are RIFF WAVE,
+one channel, 16 bits.
+"""
+
+import wave
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.robot_interface import DEVICE_SLOT_S, LedSetting, SoundChunk
+from models import BadInput, LedGroup, Robot, UnknownName
+from models.files import told_if_not_written
+
+FloatArray = NDArray[np.float64]
+RGB = ("red", "green", "blue")
+_ROUNDING = 1e-9
+"""Of a cycle: time is a sum of ticks that are no binary fractions."""
+
+
+class SimulatedLeds:
+    """The LEDs of one robot; dark at the start."""
+
+    def __init__(self, robot: Robot, dt: float, clock: Callable[[], int]) -> None:
+        """Switch all of them off.
+
+        Args:
+            robot: whose LED groups.
+            dt: length of a tick in s.
+            clock: tells the present tick.
+        """
+        self._robot = robot.name
+        self._dt = dt
+        self._clock = clock
+        self._groups = {group.name: group for group in robot.leds}
+        self._places: dict[str, slice] = {}
+        n = 0
+        for group in robot.leds:
+            size = group.count * group.n_channels
+            self._places[group.name] = slice(n, n + size)
+            n += size
+        self.table = np.zeros((4, n))
+        """(4, n_brightnesses) u_0, u_1, t_0 in ticks, fade in s: the whole state."""
+        self._steps = np.concatenate(
+            [
+                np.full(g.count * g.n_channels, max(g.levels - 1.0, 1.0))
+                for g in robot.leds
+            ]
+            or [np.zeros(0)]
+        )
+        self._average = _averages(robot.leds)
+
+    @property
+    def groups(self) -> tuple[LedGroup, ...]:
+        """All groups, in the order of the robot's data."""
+        return tuple(self._groups.values())
+
+    def fade(self, settings: Mapping[str, LedSetting]) -> None:
+        """Let groups fade from what they are now; settings fit them."""
+        now = self._clock()
+        for name, setting in settings.items():
+            group, place = self._groups[name], self._places[name]
+            shape = (group.count, group.n_channels)
+            part = self.table[:, place]
+            part[0] = self._brightness(place, now)
+            part[1] = np.broadcast_to(setting.colours, shape).ravel()
+            part[2] = now
+            part[3] = setting.fade_s
+
+    def state(self, group: str) -> FloatArray:
+        """Return what one sees now.
+
+        Args:
+            group: name of an LED group.
+
+        Returns:
+            (count, channels) in [0, 1].
+
+        Raises:
+            UnknownName: the robot has no such group.
+        """
+        if group not in self._groups:
+            raise UnknownName(
+                "LED group", group, self._groups, f"robot {self._robot!r}"
+            )
+        leds = self._groups[group]
+        steps = max(leds.levels - 1, 1)
+        u = self._brightness(self._places[group], self._clock())
+        return (np.round(u * steps) / steps).reshape(leds.count, leds.n_channels)
+
+    def means(self) -> FloatArray:
+        """Return what one sees now, group by group, for a recording.
+
+        Returns:
+            (n,) mean over the LEDs of a group, a value a channel, in [0, 1]; in the
+            order of `colour_names`.
+        """
+        u = self._brightness(slice(None), self._clock())
+        means: FloatArray = self._average @ (np.round(u * self._steps) / self._steps)
+        return means
+
+    def _brightness(self, place: slice, now: int) -> FloatArray:
+        u_0, u_1, t_0, fade = self.table[:, place]
+        cycles = np.floor((now - t_0) * self._dt / DEVICE_SLOT_S + _ROUNDING)
+        over = np.maximum(fade, DEVICE_SLOT_S)  # a shorter one is over in one cycle
+        fraction = np.minimum(cycles * DEVICE_SLOT_S / over, 1.0)
+        fraction[fade == 0.0] = 1.0
+        u: FloatArray = u_0 + (u_1 - u_0) * fraction
+        return u
+
+
+def colour_names(groups: Iterable[LedGroup]) -> tuple[str, ...]:
+    """Return names such as `ChestLeds.red`, a channel of a group after the other."""
+    return tuple(
+        f"{group.name}.{colour}"
+        for group in groups
+        for colour in (RGB if group.n_channels == len(RGB) else (group.channels,))
+    )
+
+
+def _averages(groups: Sequence[LedGroup]) -> FloatArray:
+    """Return the matrix (n_colours, n_brightnesses) that takes the mean of each."""
+    blocks = [
+        np.tile(np.eye(group.n_channels), group.count) / group.count for group in groups
+    ]
+    n = sum(block.shape[1] for block in blocks)
+    matrix = np.zeros((sum(len(block) for block in blocks), n))
+    row = column = 0
+    for block in blocks:
+        matrix[row : row + len(block), column : column + block.shape[1]] = block
+        row, column = row + len(block), column + block.shape[1]
+    return matrix
+
+
+FULL_SCALE = 32767
+"""Largest sample in 16 bits."""
+Samples = NDArray[np.int16]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Utterance:
+    """Something that was heard without a pause."""
+
+    label: str
+    start_s: float
+    """When it began, in s."""
+    end_s: float
+    """When its last sample was over, in s."""
+    is_whole: bool
+    """Whether it was heard to its end; if not, it was cut off or goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    start_s: float
+    rate_hz: int
+    samples: Samples
+
+
+SpeakerState = tuple[tuple[_Kept, ...], tuple[Utterance, ...]]
+
+
+class SimulatedSpeaker:
+    """What all loudspeakers of a robot play together."""
+
+    def __init__(self) -> None:
+        """Begin silent."""
+        self._kept: list[_Kept] = []
+        self._utterances: list[Utterance] = []
+
+    @property
+    def utterances(self) -> tuple[Utterance, ...]:
+        """What was heard so far, in the order of time."""
+        return tuple(self._utterances)
+
+    def check(self, chunk: SoundChunk, time_s: float) -> None:
+        """Check that what was told before is over by now.
+
+        Raises:
+            BadInput: it is not.
+        """
+        if not self._kept:
+            return
+        last = self._utterances[-1]
+        kept = self._kept[-1]
+        if last.end_s - time_s >= 1.0 / kept.rate_hz:
+            most = round((time_s - kept.start_s) * kept.rate_hz)
+            raise BadInput(
+                f"sound {chunk.label!r} at {time_s:.3f} s, but {last.label!r} is heard "
+                f"until {last.end_s:.4f} s; a chunk may last until the next one: "
+                f"{most} samples in this case."
+            )
+
+    def play(self, chunk: SoundChunk, time_s: float) -> None:
+        """Let a chunk be heard from now on; it was checked.
+
+        One that follows another of the same label without a gap is the same utterance,
+        unless that one was at its end.
+        """
+        samples = np.round(chunk.samples * FULL_SCALE).astype(np.int16)
+        self._kept.append(_Kept(time_s, chunk.sample_rate_hz, samples))
+        end_s = time_s + chunk.length_s
+        utterances = self._utterances
+        if utterances:
+            last = utterances[-1]
+            gap = abs(time_s - last.end_s) * chunk.sample_rate_hz
+            if last.label == chunk.label and gap < 1.0 and not last.is_whole:
+                utterances[-1] = replace(last, end_s=end_s, is_whole=chunk.is_last)
+                return
+        utterances.append(
+            Utterance(
+                label=chunk.label,
+                start_s=time_s,
+                end_s=end_s,
+                is_whole=chunk.is_last,
+            )
+        )
+
+    def recording(self, until_s: float, sample_rate_hz: int = 16000) -> Samples:
+        """Return all that was heard from the start of the run on, with its silence.
+
+        Args:
+            until_s: end of the recording, in s.
+            sample_rate_hz: of the recording. Sound of another rate is interpolated on
+                straight lines.
+
+        Returns:
+            (n,) one channel, n = until_s times the rate.
+        """
+        heard = np.zeros(round(until_s * sample_rate_hz), dtype=np.int16)
+        for kept in self._kept:
+            place = round(kept.start_s * sample_rate_hz)
+            samples = _at_rate(kept, sample_rate_hz)[: max(len(heard) - place, 0)]
+            heard[place : place + len(samples)] = samples
+        return heard
+
+    def state(self) -> SpeakerState:
+        """Return what `restore` returns to."""
+        return tuple(self._kept), tuple(self._utterances)
+
+    def restore(self, state: SpeakerState) -> None:
+        """Forget what was heard after a kept state."""
+        kept, utterances = state
+        self._kept, self._utterances = list(kept), list(utterances)
+
+
+def _at_rate(kept: _Kept, rate_hz: int) -> Samples:
+    if kept.rate_hz == rate_hz:
+        return kept.samples
+    n = round(len(kept.samples) * rate_hz / kept.rate_hz)
+    times = np.arange(n) / rate_hz * kept.rate_hz
+    between = np.interp(times, np.arange(len(kept.samples)), kept.samples)
+    return np.round(between).astype(np.int16)
+
+
+SOUND_FILE = "sound.wav"
+"""Of a run folder: what was heard from the start of the run on."""
+
+
+def write_wav(path: Path, samples: NDArray[np.int16], sample_rate_hz: int) -> None:
+    """Write a sound file, in place of one that is there.
+
+    Args:
+        path: of the file.
+        samples: (n,) one channel.
+        sample_rate_hz: samples in a second.
+
+    Raises:
+        NotWritten: the operating system refuses.
+    """
+    with told_if_not_written(path), wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(sample_rate_hz)
+        file.writeframes(samples.astype("<i2").tobytes())

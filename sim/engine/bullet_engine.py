@@ -1,0 +1,317 @@
+"""A PyBullet client: the world's state, and one step of it after the other.
+
+Frames: everything that leaves this folder is in the world frame (x forward, y left,
+z up), link poses are those of the *link* frame and not of PyBullet's inertial frame,
+quaternions are x y z w. Joint arrays follow `Robot.joints`.
+"""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import Robot
+from sim.engine import view
+from sim.engine.bullet import p, rotation_from_quaternion, stdout_to_stderr
+from sim.engine.loading import Ground, load
+from sim.engine.view import draw
+from sim.engine.world import Camera, Rendering, WorldCfg, check_display
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """One point at which a link touches the ground."""
+
+    link: str
+    position: tuple[float, float, float]
+    """In the world, in m."""
+    force: FloatArray
+    """(3,) force of the ground on the robot, in the world, in N."""
+    normal_force: float
+    """Part of it along the ground's normal, in N."""
+
+
+class Engine:
+    """A PyBullet client with a ground and one robot.
+
+    Use: `place` once, then for every tick `read_joints`, `apply_torques`, `step`.
+    """
+
+    def __init__(self, robot: Robot, cfg: WorldCfg) -> None:
+        """Start a client of its own and load the robot.
+
+        Raises:
+            BadInput: the window was asked for where there is no display.
+        """
+        if cfg.gui:
+            check_display()
+        self.robot = robot
+        self.cfg = cfg
+        with stdout_to_stderr():
+            self._client = p.connect(p.GUI if cfg.gui else p.DIRECT)
+        if cfg.gui:
+            view.hide_panels(self._client)
+        self._set_engine_parameters()
+        self._ground = Ground(self._client, cfg.friction, cfg.slope_deg)
+        loaded = load(self._client, robot)
+        self._body, self._indices = loaded.body, loaded.joints
+        self._link_index, self._link_name = loaded.link_index, loaded.link_name
+        self._base_inertial = loaded.base_inertial
+        self._base_from_inertial = loaded.base_from_inertial
+        self._n = len(robot.joints)
+        # Half the time that numpy takes to look at the types of as many floats.
+        self._write_numbers = struct.Struct(f"{self._n}d").pack_into
+
+    @property
+    def ground_normal(self) -> FloatArray:
+        """(3,) unit vector upwards from the ground, in the world."""
+        return self._ground.normal
+
+    # -- set-up ---------------------------------------------------------------
+
+    def _set_engine_parameters(self) -> None:
+        """Set all that matters: a reset client would keep older values."""
+        c = self._client
+        p.setGravity(0.0, 0.0, -self.cfg.gravity, physicsClientId=c)
+        p.setPhysicsEngineParameter(
+            fixedTimeStep=self.cfg.physics_dt,
+            numSolverIterations=self.cfg.solver_iterations,
+            solverResidualThreshold=self.cfg.solver_residual,
+            numSubSteps=0,
+            deterministicOverlappingPairs=1,
+            enableFileCaching=0,
+            physicsClientId=c,
+        )
+
+    def set_ground(self, friction: float, slope_deg: float) -> None:
+        """Let the ground be another one from the next step on.
+
+        It turns about the world's origin: little by little under a robot that stands.
+
+        Args:
+            friction: Coulomb coefficient.
+            slope_deg: rises by this angle towards +x.
+        """
+        self._ground.change(friction, slope_deg)
+        self.cfg = replace(self.cfg, friction=friction, slope_deg=slope_deg)
+
+    # -- state ------------------------------------------------------------------
+
+    def place(
+        self, q: FloatArray, base_position: FloatArray, base_quaternion: FloatArray
+    ) -> None:
+        """Put the robot at rest in a pose.
+
+        Args:
+            q: (n_joints,) joint angles in rad.
+            base_position: (3,) origin of the base link in the world, in m.
+            base_quaternion: (4,) orientation of the base link, x y z w.
+        """
+        c = self._client
+        for index, angle in zip(self._indices, q, strict=True):
+            p.resetJointState(self._body, index, float(angle), 0.0, physicsClientId=c)
+        position, quaternion = p.multiplyTransforms(
+            list(base_position), list(base_quaternion), *self._base_inertial
+        )
+        p.resetBasePositionAndOrientation(
+            self._body, position, quaternion, physicsClientId=c
+        )
+        p.resetBaseVelocity(
+            self._body, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], physicsClientId=c
+        )
+        if self.cfg.gui:
+            centres = [self.link_com(link.name) for link in self.robot.links]
+            view.aim_window(c, np.array(centres))
+
+    def clearance(self) -> float:
+        """Return the smallest distance of the robot's shapes to the ground, in m.
+
+        Negative where a shape sinks in; `inf` when nothing is within 5 m.
+        """
+        c = self._client
+        p.performCollisionDetection(physicsClientId=c)
+        points = p.getClosestPoints(
+            self._body, self._ground.body, 5.0, physicsClientId=c
+        )
+        return min((point[8] for point in points), default=float("inf"))
+
+    def base_pose(self) -> tuple[FloatArray, FloatArray]:
+        """Return position (3,) in m and quaternion (4,) of the base link frame."""
+        position, quaternion = self._base_frame()
+        return np.array(position), np.array(quaternion)
+
+    def _base_frame(self) -> tuple[Sequence[float], Sequence[float]]:
+        inertial = p.getBasePositionAndOrientation(
+            self._body, physicsClientId=self._client
+        )
+        return p.multiplyTransforms(*inertial, *self._base_from_inertial)
+
+    def link_pose(self, link: str) -> tuple[FloatArray, FloatArray]:
+        """Return position (3,) in m and rotation (3, 3) of a link frame."""
+        index = self._link_index[link]
+        if index < 0:
+            position, quaternion = self._base_frame()
+            return np.array(position), rotation_from_quaternion(quaternion)
+        state = p.getLinkState(
+            self._body, index, computeForwardKinematics=1, physicsClientId=self._client
+        )
+        return np.array(state[4]), rotation_from_quaternion(state[5])
+
+    def link_com(self, link: str) -> FloatArray:
+        """Return the centre of mass (3,) of a link in the world, in m."""
+        index = self._link_index[link]
+        if index < 0:
+            com, _ = p.getBasePositionAndOrientation(
+                self._body, physicsClientId=self._client
+            )
+        else:
+            state = p.getLinkState(self._body, index, physicsClientId=self._client)
+            com = state[0]
+        return np.array(com)
+
+    def link_twist(self, link: str) -> tuple[FloatArray, FloatArray]:
+        """Return velocity (3,) of a link's centre of mass in m/s and angular (3,)."""
+        index = self._link_index[link]
+        if index < 0:
+            linear, angular = p.getBaseVelocity(
+                self._body, physicsClientId=self._client
+            )
+        else:
+            state = p.getLinkState(
+                self._body,
+                index,
+                computeLinkVelocity=1,
+                physicsClientId=self._client,
+            )
+            linear, angular = state[6], state[7]
+        return np.array(linear), np.array(angular)
+
+    def contacts(self) -> list[Contact]:
+        """Return where the robot touches the ground, with the force on the robot."""
+        points = p.getContactPoints(
+            self._body, self._ground.body, physicsClientId=self._client
+        )
+        return [
+            Contact(
+                self._link_name[row[3]],
+                row[5],
+                row[9] * np.array(row[7])
+                + row[10] * np.array(row[11])
+                + row[12] * np.array(row[13]),
+                row[9],
+            )
+            for row in points
+        ]
+
+    def normal_load(self, link: str) -> tuple[float, FloatArray]:
+        """Return the ground's normal load on a link.
+
+        Returns:
+            Sum F of the normal forces in N, and sum of F_i p_i (3,) in N·m with the
+            contact points p_i in the world: its ratio is the centre of pressure.
+        """
+        force = 0.0
+        x = y = z = 0.0
+        for row in p.getContactPoints(
+            self._body,
+            self._ground.body,
+            self._link_index[link],
+            physicsClientId=self._client,
+        ):
+            f = row[9]
+            px, py, pz = row[5]
+            force += f
+            x += f * px
+            y += f * py
+            z += f * pz
+        return force, np.array([x, y, z])
+
+    # -- the loop ---------------------------------------------------------------
+
+    def read_joints(self, q: FloatArray, v: FloatArray) -> None:
+        """Write joint angles in rad and velocities in rad/s into q and v."""
+        states = p.getJointStates(self._body, self._indices, self._client)
+        columns = zip(*states, strict=True)  # only the first two are made
+        self._write_numbers(q.data, 0, *next(columns))
+        self._write_numbers(v.data, 0, *next(columns))
+
+    def read_motor_torques(self, tau: FloatArray) -> None:
+        """Write the torques that PyBullet's own motors gave in the last step."""
+        states = p.getJointStates(
+            self._body, self._indices, physicsClientId=self._client
+        )
+        tau[:] = [state[3] for state in states]
+
+    def apply_torques(self, tau: Sequence[float]) -> None:
+        """Set the joint torques in N·m of the next step (and only of that one)."""
+        p.setJointMotorControlArray(
+            self._body,
+            self._indices,
+            p.TORQUE_CONTROL,
+            forces=tau,
+            physicsClientId=self._client,
+        )
+
+    def apply_position_targets(
+        self,
+        target: Sequence[float],
+        limit: Sequence[float],
+        position_gain: float,
+        velocity_gain: float,
+    ) -> None:
+        """Set the targets in rad and torque limits in N·m of PyBullet's own motors."""
+        p.setJointMotorControlArray(
+            self._body,
+            self._indices,
+            p.POSITION_CONTROL,
+            targetPositions=target,
+            targetVelocities=[0.0] * self._n,
+            forces=limit,
+            positionGains=[position_gain] * self._n,
+            velocityGains=[velocity_gain] * self._n,
+            physicsClientId=self._client,
+        )
+
+    def push(self, link: str, force: FloatArray, position: FloatArray) -> None:
+        """Push a link with a force (N) at a world position (m) in the next step."""
+        p.applyExternalForce(
+            self._body,
+            self._link_index[link],
+            list(force),
+            list(position),
+            p.WORLD_FRAME,
+            physicsClientId=self._client,
+        )
+
+    def step(self) -> None:
+        """Advance the physics by one period."""
+        p.stepSimulation(self._client)
+
+    # -- snapshots, pictures, end -----------------------------------------------
+
+    def render(self, camera: Camera) -> Rendering:
+        """Return what a camera sees of the robot, drawn in software (no display)."""
+        return draw(self._client, self._body, self._link_name, camera)
+
+    def save(self) -> int:
+        """Keep the engine's state in memory and return its number."""
+        number: int = p.saveState(physicsClientId=self._client)
+        return number
+
+    def restore(self, number: int) -> None:
+        """Return to a kept state."""
+        p.restoreState(stateId=number, physicsClientId=self._client)
+
+    def forget(self, number: int) -> None:
+        """Release a kept state."""
+        p.removeState(number, physicsClientId=self._client)
+
+    def close(self) -> None:
+        """Disconnect; may be called twice."""
+        if self._client >= 0:
+            p.disconnect(physicsClientId=self._client)
+            self._client = -1

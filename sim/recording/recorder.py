@@ -1,0 +1,349 @@
+"""Writes a run to its folder so that nothing is lost when the process is killed.
+
+    with Recorder(create_run_folder(Path("runs"), "heat"), channels, meta) as recorder:
+        recorder.append(time_s, q, target, effort)      # every 20 ms
+        recorder.event("protection", time_s, motor="LAnklePitch", status=1)
+
+The folder holds `meta.json`, whose state goes from `running` to `done` or `failed:
+why`; `events.jsonl`, a line an event, written at once; and `part-00000.parquet` and so
+on, one for at most 30 s of simulated time, complete or absent. What is younger than
+the last part is in memory, and lost on kill -9. `LastSecond` keeps the last second at
+full rate, for the day when a NaN appears.
+"""
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from models import BadInput, TestbedError
+from sim.recording.channels import TIME_COLUMN, Channel, FloatArray, Layout
+from sim.recording.run_meta import META_FILE, RunMeta, plain, write_meta
+
+
+class RecordingError(TestbedError):
+    """A recording cannot be written any more, such as when the disk is full."""
+
+
+def write_part(
+    path: Path, layout: Layout, time_s: FloatArray, rows: FloatArray
+) -> None:
+    """Write rows to a file that appears under its name only when it is complete.
+
+    Args:
+        path: of the file; `path` with the suffix `.tmp` is used on the way.
+        layout: of the columns; units become metadata of the fields.
+        time_s: (n,) in s.
+        rows: (n, n_columns).
+
+    Raises:
+        RecordingError: the file system refuses.
+    """
+    import pyarrow as pa  # noqa: PLC0415  # slow to import; only runs that record need it
+    import pyarrow.parquet as pq  # noqa: PLC0415  # the same
+
+    columns = [(TIME_COLUMN, "s", np.ascontiguousarray(time_s))]
+    for i, name in enumerate(layout.columns):
+        column = np.ascontiguousarray(rows[:, i], dtype=layout.stored[i])
+        columns.append((name, layout.units[name], column))
+    fields: list[Any] = []
+    arrays: list[Any] = []
+    for name, unit, column in columns:
+        kind = pa.from_numpy_dtype(column.dtype)
+        fields.append(pa.field(name, kind, metadata={"unit": unit}))
+        # Not `pa.array`, which imports pandas to see whether this is of that.
+        buffers = [None, pa.py_buffer(column)]
+        arrays.append(pa.Array.from_buffers(kind, len(column), buffers))
+    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    unfinished = path.with_suffix(".tmp")
+    try:
+        with unfinished.open("wb") as file:
+            pq.write_table(
+                table,
+                file,
+                compression="zstd",
+                use_dictionary=False,
+                use_byte_stream_split=True,
+            )
+            file.flush()
+            os.fsync(file.fileno())  # a power cut must not leave an empty part
+        unfinished.replace(path)
+    except OSError as error:
+        raise RecordingError(
+            f"cannot write {path}: {error.strerror or error}. The parts before it are "
+            f"complete; make room and run again."
+        ) from error
+
+
+LAST_SECOND_FILE = "last_second.parquet"
+
+
+class LastSecond:
+    """A ring of rows; `push_row` at every tick, `save` when the run must stop."""
+
+    def __init__(self, channels: Sequence[Channel], rows: int = 1000) -> None:
+        """Reserve the ring.
+
+        Args:
+            channels: what a row holds, side by side in this order.
+            rows: how many are kept: 1000 are a second at 1 kHz.
+
+        Raises:
+            BadInput: two columns have the same name.
+        """
+        self._layout = Layout(channels)
+        self._rows = rows
+        self._time = np.empty(rows)
+        self._block = np.empty((rows, len(self._layout.columns)))
+        self._n_pushed = 0
+
+    def push_row(self, time_s: float, row: FloatArray) -> None:
+        """Keep a row and forget the oldest.
+
+        Args:
+            time_s: simulated time in s.
+            row: (n_columns,) all channels side by side; it is copied.
+        """
+        place = self._n_pushed % self._rows
+        self._block[place] = row
+        self._time[place] = time_s
+        self._n_pushed += 1
+
+    def newest(self, rows: int) -> FloatArray:
+        """Return a copy of the newest rows, oldest first, (rows, n_columns).
+
+        Raises:
+            BadInput: so many were not pushed, or the ring is shorter.
+        """
+        n_kept = min(self._n_pushed, self._rows)
+        if not 0 <= rows <= n_kept:
+            raise BadInput(f"{rows} rows asked for; the ring holds {n_kept}.")
+        places = np.arange(self._n_pushed - rows, self._n_pushed) % self._rows
+        return np.asarray(self._block[places])
+
+    def save(self, folder: Path) -> Path:
+        """Write the rows, oldest first, beside the parts of a run; return the file.
+
+        Raises:
+            RecordingError: the file system refuses.
+        """
+        n_kept = min(self._n_pushed, len(self._time))
+        order = np.arange(self._n_pushed - n_kept, self._n_pushed) % len(self._time)
+        path = folder / LAST_SECOND_FILE
+        write_part(path, self._layout, self._time[order], self._block[order])
+        return path
+
+
+PART_S = 30.0
+"""A part holds at most this much simulated time, in s."""
+
+WALL_S = 30.0
+"""A row waits at most this long for its part, in s of the wall clock."""
+
+EVENTS_FILE = "events.jsonl"
+
+_ROWS = 2048
+"""A part holds at most this many rows; 30 s at 50 Hz are 1500."""
+
+
+class Recorder:
+    """Takes a row of numbers at a time, and events; see the module for the use."""
+
+    def __init__(
+        self, folder: Path, channels: Sequence[Channel], meta: RunMeta
+    ) -> None:
+        """Start a recording.
+
+        Args:
+            folder: an empty one, from `create_run_folder`.
+            channels: what a row holds, in the order of `append`.
+            meta: description of the run; its columns and state are filled in.
+
+        Raises:
+            BadInput: the folder holds a run already, or two columns the same name.
+            RecordingError: the file system refuses.
+        """
+        self._layout = Layout(channels)
+        self._folder = folder
+        if (folder / META_FILE).exists():
+            raise BadInput(f"{folder} holds a run already; record into a new folder.")
+        self._meta = dataclasses.replace(
+            _with_columns(meta, self._layout), state="running"
+        )
+        try:
+            write_meta(folder, self._meta)
+            self._events = (folder / EVENTS_FILE).open(
+                "a", buffering=1, encoding="utf-8"
+            )
+        except OSError as error:
+            raise RecordingError(
+                f"cannot record into {folder}: {error.strerror or error}."
+            ) from error
+        # Held as long as this process lives: tells readers that the run goes on. A file
+        # system without locks makes them say `interrupted` too early, no more.
+        with contextlib.suppress(OSError):
+            fcntl.flock(self._events, fcntl.LOCK_EX)
+        self._time = np.empty(_ROWS)
+        self._block = np.empty((_ROWS, len(self._layout.columns)))
+        self._n_rows = 0
+        self._n_written = 0
+        self._n_parts = 0
+        self._first_s = 0.0
+        self._last_s = -np.inf
+        self._deadline = np.inf
+        self._is_closed = False
+
+    @property
+    def folder(self) -> Path:
+        """Where the run is written."""
+        return self._folder
+
+    def append(self, time_s: float, *values: FloatArray | float) -> None:
+        """Add a row.
+
+        Args:
+            time_s: simulated time in s, later than that of the row before.
+            values: one a channel, in their order; they are copied.
+
+        Raises:
+            BadInput: the time does not advance, or values are missing.
+            RecordingError: the file system refuses.
+        """
+        if not time_s > self._last_s:
+            raise BadInput(
+                f"row at {time_s} s after one at {self._last_s} s; rows must advance "
+                f"in time. Start another run after going back to a snapshot."
+            )
+        n = self._n_rows
+        if n and (
+            time_s - self._first_s >= PART_S
+            or n == _ROWS
+            or time.monotonic() >= self._deadline
+        ):
+            self.flush()
+            n = 0
+        self._layout.fill(self._block[n], values)
+        self._time[n] = time_s
+        if n == 0:
+            self._first_s = time_s
+            self._deadline = time.monotonic() + WALL_S
+        self._last_s = time_s
+        self._n_rows = n + 1
+
+    def add(self, channel: Channel) -> None:
+        """Record another channel from the next row on, as the last one.
+
+        Rows before have no value in it: `read_run` gives NaN.
+
+        Raises:
+            BadInput: a column of that name is recorded already.
+            RecordingError: the file system refuses; rows are as they were.
+        """
+        layout = Layout((*self._layout.channels, channel))
+        self.flush()
+        meta = _with_columns(self._meta, layout)
+        self._write_meta(meta)
+        self._layout, self._meta = layout, meta
+        self._block = np.empty((_ROWS, len(layout.columns)))
+
+    def event(self, kind: str, time_s: float, /, **data: object) -> None:
+        """Write an event at once.
+
+        Args:
+            kind: what has happened.
+            time_s: simulated time in s.
+            data: numbers, text, arrays, dataclasses.
+
+        Raises:
+            RecordingError: the file system refuses.
+        """
+        record = {"kind": kind, "time_s": time_s, "data": data}
+        line = json.dumps(plain(record), ensure_ascii=False, allow_nan=False)
+        try:
+            self._events.write(line + "\n")
+        except OSError as error:
+            raise RecordingError(
+                f"cannot write an event into {self._folder}: {error.strerror}."
+            ) from error
+
+    def flush(self) -> None:
+        """Write the waiting rows as a part.
+
+        Raises:
+            RecordingError: the file system refuses; the rows keep waiting.
+        """
+        n = self._n_rows
+        if n == 0:
+            return
+        path = self._folder / f"part-{self._n_parts:05d}.parquet"
+        write_part(path, self._layout, self._time[:n], self._block[:n])
+        # Interrupted between these two, the rows are written twice; readers drop that.
+        self._n_parts += 1
+        self._n_written += n
+        self._n_rows = 0
+
+    def close(self, reason: str = "done") -> None:
+        """Write what is waiting, and how the run ended; may be called twice.
+
+        Args:
+            reason: `done`, or `failed: why`.
+
+        Raises:
+            RecordingError: the file system refuses.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            self.flush()
+        except RecordingError as error:
+            reason = f"failed: {error}"
+            raise
+        finally:
+            meta = dataclasses.replace(self._meta, state=reason, rows=self._n_written)
+            try:
+                self._write_meta(meta)
+            finally:
+                self._events.close()
+
+    def _write_meta(self, meta: RunMeta) -> None:
+        try:
+            write_meta(self._folder, meta)
+        except OSError as error:
+            raise RecordingError(
+                f"cannot record into {self._folder}: {error.strerror or error}. What "
+                "was written before stays; make room and run again."
+            ) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        elif issubclass(kind, KeyboardInterrupt):
+            self.close("failed: stopped by the user (Ctrl-C)")
+        else:
+            self.close(f"failed: {error or kind.__name__}")
+
+
+def _with_columns(meta: RunMeta, layout: Layout) -> RunMeta:
+    """Return the description with its columns' units and channels' sentences."""
+    return dataclasses.replace(
+        meta,
+        columns={TIME_COLUMN: "s", **layout.units},
+        channels={c.name: c.about for c in layout.channels if c.about and c.columns},
+    )

@@ -1,0 +1,244 @@
+"""Makes the folder of a new run, and opens that of an old one.
+
+    frame = read_run(Path("runs/heat")).frame
+
+A folder opens whatever became of its process: killed, it lacks the rows since the last
+complete part, and its state is `interrupted`: no living process holds its lock.
+"""
+
+import fcntl
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from models import BadInput, UnknownName
+from models.files import check_kind, read_bytes, why
+from sim.recording.channels import TIME_COLUMN
+from sim.recording.recorder import EVENTS_FILE, LAST_SECOND_FILE
+from sim.recording.run_meta import RunMeta, read_meta
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a process holds the lock of a file; False where there is none.
+
+    The lock is the kernel's (`flock`): a process that is killed holds none any more.
+    """
+    try:
+        check_kind(path)
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+_MOST_RUNS_OF_A_NAME = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happened in a run."""
+
+    kind: str
+    time_s: float
+    """Simulated time in s."""
+    data: Mapping[str, object]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """A recorded run, read when it is asked for."""
+
+    folder: Path
+    meta: RunMeta
+    state: str
+    """`done`, `failed: why`, `running`, or `interrupted`: ended without a word."""
+    events: tuple[Event, ...]
+    """In the order in which they happened."""
+    damaged_events: int = 0
+    """Lines of `events.jsonl` that nobody can read any more, left out of `events`."""
+
+    def __repr__(self) -> str:
+        """Return a line for a notebook; `meta` alone would fill a page."""
+        meta, n = self.meta, len(self.events)
+        rows = "" if meta.rows is None else f"{meta.rows} rows, "
+        return (
+            f"Run({str(self.folder)!r}: {meta.experiment} of {meta.robot}, seed "
+            f"{meta.seed}, {rows}{n} event{'s' * (n != 1)}, {self.state})"
+        )
+
+    @cached_property
+    def frame(self) -> "pd.DataFrame":
+        """All rows: index simulated time in s, columns such as `q.LKneePitch`."""
+        frames = [
+            read_part(path) for path in sorted(self.folder.glob("part-*.parquet"))
+        ]
+        return _join(frames, tuple(self.meta.columns))
+
+    @cached_property
+    def last_second(self) -> "pd.DataFrame | None":
+        """The rows at full rate before a failure, or None when there was none."""
+        path = self.folder / LAST_SECOND_FILE
+        return read_part(path) if path.exists() else None
+
+    def channel(self, name: str) -> "pd.DataFrame":
+        """Return the columns of one channel, under the names of its members.
+
+        Raises:
+            UnknownName: the run has no such channel.
+        """
+        prefix = f"{name}."
+        columns = [c for c in self.frame.columns if c == name or c.startswith(prefix)]
+        if not columns:
+            known = dict.fromkeys(c.partition(".")[0] for c in self.frame.columns)
+            raise UnknownName("Channel", name, known, f"run {self.folder}")
+        return self.frame[columns].rename(columns=lambda c: c.removeprefix(prefix))
+
+
+def plain_name(controller: str) -> str:
+    """Return the folder's name of a controller such as `constant:0.6`."""
+    return controller.replace(":", "-").replace("/", "-")
+
+
+def create_run_folder(base: Path, name: str) -> Path:
+    """Make the folder of a new run, `base/name`, or `base/name-2` and so on.
+
+    An existing folder is never used again.
+
+    Raises:
+        BadInput: the name is no plain name, or the folder cannot be made.
+    """
+    if name in {"", ".", ".."} or Path(name).name != name or "\0" in name:
+        raise BadInput(f"run name is {name!r}; give a plain name without slashes.")
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        for i in range(1, _MOST_RUNS_OF_A_NAME):
+            folder = base / (name if i == 1 else f"{name}-{i}")
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            return folder
+    except OSError as error:
+        raise BadInput(
+            f"output folder {base / name} cannot be written: "
+            f"{error.strerror or error}. Give another by --out."
+        ) from error
+    raise BadInput(f"{base} holds {_MOST_RUNS_OF_A_NAME} runs called {name!r}.")
+
+
+def read_run(folder: Path | str) -> Run:
+    """Open a run folder.
+
+    Args:
+        folder: as `create_run_folder` returned it.
+
+    Lines of its events that are damaged are left out and counted.
+
+    Raises:
+        BadInput: it is no run folder.
+    """
+    folder = Path(folder)
+    meta = read_meta(folder)
+    state = meta.state
+    if state == "running" and not is_locked(folder / EVENTS_FILE):
+        meta = read_meta(folder)  # it may have ended in between
+        state = "interrupted" if meta.state == "running" else meta.state
+    events, damaged = _read_events(folder / EVENTS_FILE)
+    return Run(
+        folder=folder, meta=meta, state=state, events=events, damaged_events=damaged
+    )
+
+
+def _read_events(path: Path) -> tuple[tuple[Event, ...], int]:
+    """Return the events of whole lines, and how many lines are damaged.
+
+    The last line may have been cut by the end of the process: that is no damage.
+    """
+    if not path.exists():
+        return (), 0
+    try:
+        text = read_bytes(path).decode("utf-8", errors="replace")
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {why(error)}.") from error
+    found = [_event(line) for line in text.split("\n")[:-1]]
+    events = tuple(event for event in found if event is not None)
+    return events, len(found) - len(events)
+
+
+def _event(line: str) -> Event | None:
+    """Return what a line tells; None where no recorder has written it."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    match data:
+        case {"kind": str(kind), "time_s": int() | float() as time_s, "data": dict()}:
+            return Event(kind=kind, time_s=time_s, data=data["data"])
+    return None
+
+
+def read_part(path: Path) -> "pd.DataFrame":
+    """Read one part of a run's rows: numbers, by times in s that are known.
+
+    Raises:
+        BadInput: it was damaged after it had been written.
+    """
+    import pyarrow as pa  # noqa: PLC0415  # slow, and few commands read runs
+    import pyarrow.parquet as pq  # noqa: PLC0415  # likewise
+
+    try:
+        check_kind(path)
+        frame: pd.DataFrame = pq.read_table(path).to_pandas()
+    except (OSError, pa.ArrowException) as error:
+        cause = why(error)
+        raise BadInput(
+            f"{path} cannot be read: {cause}. A part is written whole, so the file was "
+            f"damaged later; bring it back, or move it away to read the others."
+        ) from error
+    problem = _problem_of(path, frame)
+    if problem is not None:
+        raise BadInput(
+            f"{path} is damaged: {problem}; bring it back, or move it away to read the "
+            "others."
+        )
+    return frame.set_index(TIME_COLUMN)
+
+
+def _problem_of(path: Path, frame: "pd.DataFrame") -> str | None:
+    """Return what no recorder writes into a part; None: all is well."""
+    if path.is_dir():
+        return "it is a folder"
+    if TIME_COLUMN not in frame:
+        return f"it has no column {TIME_COLUMN}"
+    for name, kind in frame.dtypes.items():
+        if getattr(kind, "kind", "O") not in "fiu":
+            return f"column {name} holds no numbers"
+    if not np.isfinite(frame[TIME_COLUMN]).all():
+        return f"column {TIME_COLUMN} holds what is no time"
+    return None
+
+
+def _join(frames: "list[pd.DataFrame]", columns: tuple[str, ...]) -> "pd.DataFrame":
+    import pandas as pd  # noqa: PLC0415  # slow, and few commands read runs
+
+    names = [c for c in columns if c != TIME_COLUMN]
+    if not frames:
+        index = pd.Index([], dtype="float64", name=TIME_COLUMN)
+        return pd.DataFrame(index=index, columns=names, dtype="float32")
+    frame = pd.concat(frames)
+    # A stop in the middle of `Recorder.flush` may have written rows twice.
+    frame = frame[~frame.index.duplicated()]
+    # A stop after `Recorder.add` leaves columns of which no part was written.
+    late = [c for c in names if c not in frame.columns]
+    return frame.assign(**dict.fromkeys(late, np.float32("nan")))

@@ -1,0 +1,273 @@
+"""What is known about a run beside its numbers: the file `meta.json`.
+
+It also says what the run's robot was, so that the same one is loaded again. The folder
+of a robot says almost everything; a run may have given it a body that lacks parts, or
+other torques at stiffness 1.
+"""
+
+import dataclasses
+import importlib.metadata
+import json
+import math
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from pydantic import BaseModel
+
+from models import BadInput, Robot, default_robot_folder, load_robot
+from models.files import read_text, why
+from models.files.tables import json_as
+
+FORMAT = 3
+"""Version of the layout of a run folder. Since 2 it says how the robot differs from its
+folder, how many rows there are, and when each observation was made; since 3 what each
+channel is, and how a controller shifted set-points, if it did. 1 and 2 are read too."""
+
+META_FILE = "meta.json"
+
+_PACKAGES = ("nao-testbed", "numpy", "scipy", "pybullet", "pin", "numba", "pyarrow")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunMeta:
+    """Enough to do the run again; make it by `describe_run`."""
+
+    experiment: str
+    """Such as `heat`."""
+    robot: str
+    """Name of the robot."""
+    seed: int
+    """Of every random number in the run."""
+    config: Mapping[str, object]
+    """The configuration, field by field."""
+    command: tuple[str, ...]
+    """The command line; empty when it was not started by one."""
+    versions: Mapping[str, str]
+    """Of Python and of the packages that the numbers depend on."""
+    commit: str | None
+    """Commit of the source, with `-dirty` where it was changed; None if unknown."""
+    started_utc: str
+    """ISO 8601."""
+    state: str = "running"
+    """`running`, `done`, or `failed: why`."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Unit of each column."""
+    robot_data: Mapping[str, object] = field(default_factory=dict)
+    """How to load the same robot again; see `sim.recording.run_meta`. Empty before format 2."""
+    rows: int | None = None
+    """Rows that were recorded; None while the run goes on, and before format 2."""
+    channels: Mapping[str, str] = field(default_factory=dict)
+    """A sentence on each channel, the first part of a column's name. Empty before
+    format 3."""
+    format: int = FORMAT
+
+
+class _RobotData(BaseModel):
+    """What `sim.recording.run_meta` writes."""
+
+    folder: str = ""
+    absent: list[str] = []
+    effort_limits_nm: dict[str, float] = {}
+
+
+_FIELDS_3 = frozenset(f.name for f in dataclasses.fields(RunMeta))
+_FIELDS_2 = _FIELDS_3 - {"channels"}
+_FIELDS_1 = _FIELDS_2 - {"robot_data", "rows"}
+_FIELDS = {1: _FIELDS_1, 2: _FIELDS_2, FORMAT: _FIELDS_3}
+"""Format to the fields of its description."""
+
+
+def describe_run(
+    *,
+    experiment: str,
+    robot: str,
+    seed: int,
+    config: object,
+    command: Sequence[str] = (),
+    robot_data: Mapping[str, object] | None = None,
+) -> RunMeta:
+    """Return the description of a run that starts now.
+
+    Args:
+        experiment: such as `heat`.
+        robot: name of the robot.
+        seed: of the run.
+        config: a dataclass; nested ones, arrays, enums and paths become plain.
+        command: the command line.
+        robot_data: from `sim.recording.run_meta.robot_data`; without it a replay takes the
+            robot as it is in its folder.
+    """
+    plain_config = plain(config)
+    return RunMeta(
+        experiment=experiment,
+        robot=robot,
+        seed=seed,
+        config=plain_config if isinstance(plain_config, dict) else {},
+        command=tuple(command),
+        versions=_versions(),
+        commit=_commit(),
+        started_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+        robot_data=robot_data or {},
+    )
+
+
+def write_meta(folder: Path, meta: RunMeta) -> None:
+    """Replace `meta.json` in one move."""
+    unfinished = folder / f"{META_FILE}.tmp"
+    text = json.dumps(plain(meta), indent=2, ensure_ascii=False, allow_nan=False)
+    unfinished.write_text(text + "\n", encoding="utf-8")
+    unfinished.replace(folder / META_FILE)
+
+
+def read_meta(folder: Path) -> RunMeta:
+    """Read `meta.json`.
+
+    Raises:
+        BadInput: there is none, it is not of a run of a known format, or a field is of
+            another type than it was written.
+    """
+    path = folder / META_FILE
+    try:
+        data = json.loads(read_text(path))
+    except (FileNotFoundError, NotADirectoryError):
+        inner = sorted(str(file.parent) for file in folder.glob(f"*/{META_FILE}"))
+        give = (
+            f"Give one of those in it: {', '.join(inner)}."
+            if inner
+            else f"Give the folder that a run has written, with {META_FILE} and "
+            "part-00000.parquet in it."
+        )
+        raise BadInput(
+            f"{folder} is no run folder: it has no {META_FILE}. {give}"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(f"{path} cannot be read: {why(error)}.") from error
+    version = data.get("format") if isinstance(data, dict) else None
+    fields = _FIELDS.get(version) if isinstance(version, int) else None
+    if fields is None or set(data) != fields:
+        raise BadInput(
+            f"{path} is not the description of a run in format 1 to {FORMAT}; its "
+            f"fields must be {', '.join(sorted(_FIELDS[FORMAT]))}."
+        )
+    if "robot_data" in data:
+        json_as(path, json.dumps(data["robot_data"]), _RobotData, "robot_data")
+    return json_as(path, json.dumps(data), RunMeta)
+
+
+def plain(value: object) -> object:
+    """Return a value as JSON can hold it.
+
+    Dataclasses and mappings become dicts, arrays and sequences lists; a number that is
+    not finite becomes `nan`, `inf` or `-inf` in quotes, anything else its text.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    elif isinstance(value, Enum):
+        value = value.value
+    elif isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    is_finite = not isinstance(value, float) or math.isfinite(value)
+    if is_finite and (value is None or isinstance(value, bool | int | float | str)):
+        return value
+    return str(value)
+
+
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version(), "machine": platform.platform()}
+    for name in _PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue  # run from a source tree, or without this package
+    return versions
+
+
+def _commit() -> str | None:
+    root = Path(__file__).resolve().parents[1]
+    if not (root / ".git").exists():  # installed: the repository around is not ours
+        return None
+    try:
+        answer = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=5.0,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip() or None
+
+
+def robot_data(robot: Robot) -> Mapping[str, object]:
+    """Return how to load a robot again: folder, absent parts, effort limits in N·m."""
+    return {
+        "folder": str(robot.folder),
+        "absent": list(robot.absent),
+        "effort_limits_nm": {j.name: j.effort_limit for j in robot.joints},
+    }
+
+
+def robot_as_json(robot: Robot) -> dict[str, object]:
+    """Return what a robot is as JSON can hold it, in SI, angles in rad."""
+    return {
+        "robot": robot.name,
+        "folder": str(robot.folder),
+        "urdf": str(robot.urdf),
+        "mass_kg": robot.total_mass,
+        "joints": plain(robot.joints),
+        "motors": plain(robot.motors),
+        "links": plain(robot.links),
+        "postures": plain(robot.postures),
+        "groups": plain(robot.groups),
+    }
+
+
+def recorded_robot(meta: RunMeta, folder: Path | None = None) -> Robot:
+    """Load the robot of a run as the run had it.
+
+    Args:
+        meta: of the run.
+        folder: of the robot; None takes the one that the run names or, where that is
+            gone, the built-in robot of the same name.
+
+    Raises:
+        BadInput: there is no such folder, or another robot in it.
+        RobotDataError: a file of it is wrong.
+    """
+    data = meta.robot_data
+    robot = load_robot(folder or _recorded_folder(meta))
+    if robot.name != meta.robot:
+        raise BadInput(
+            f"the run was recorded on robot {meta.robot!r}; in {robot.folder} is "
+            f"{robot.name!r}. Give the folder of {meta.robot!r} by --robot."
+        )
+    limits = cast("Mapping[str, float]", data.get("effort_limits_nm", {}))
+    absent = cast("list[str]", data.get("absent", []))
+    robot = robot.with_effort_limits(limits)
+    return dataclasses.replace(robot, absent=tuple(absent))
+
+
+def _recorded_folder(meta: RunMeta) -> Path:
+    named = meta.robot_data.get("folder")
+    if named is not None and Path(str(named)).is_dir():
+        return Path(str(named))
+    built_in = default_robot_folder()
+    if named is None or Path(str(named)).name == built_in.name:
+        return built_in
+    raise BadInput(
+        f"the run was recorded on robot {meta.robot!r} from {named}, which is not "
+        f"there. Give the folder of that robot by --robot."
+    )

@@ -1,0 +1,397 @@
+"""The simulated robot behind the robot interface: engine, servos, sensors, heat.
+
+`SimulationCfg` is all that defines it beside the robot itself; `Truth` and `Snapshot`
+are what only the simulator knows.
+
+One tick is one physics step. In each: read the true joint state, let the servos
+compute torques from it, step the engine, sample the sensors that are due. Heat is
+integrated every 20 ms with the mean squared torque of the ticks in between.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.robot_interface import Command, Observation, check_command
+from models import BadInput, Robot
+from sim.body import Body
+from sim.effectors import SimulatedLeds, SimulatedSpeaker, SpeakerState
+from sim.engine.bullet_engine import Contact, Engine
+from sim.engine.world import WorldCfg
+from sim.recording.recorder import LastSecond
+from sim.sensors import SensorCfg, Sensors
+from sim.servo import ServoCfg, StiffnessInForce
+from sim.thermal import HeatingCfg, HeatingState, make_heating
+from sim.thermal.motor_heat import MotorHeat
+from sim.thermal.protection import ProtectionState, make_protection
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationCfg:
+    """World, motor boards, sensors, heat, and what is wrong with this robot."""
+
+    world: WorldCfg = field(default_factory=WorldCfg)
+    servo: ServoCfg = field(default_factory=ServoCfg)
+    sensors: SensorCfg = field(default_factory=SensorCfg)
+    heating: HeatingCfg = field(default_factory=HeatingCfg)
+    protection: str = "none"
+    """`none`, `nao` or `document`: what a temperature does to the stiffness."""
+    misalignment_deg: Mapping[str, float] = field(default_factory=dict)
+    """Joint to calibration error in degrees: true angle minus measured angle."""
+    start_degc: Mapping[str, float] = field(default_factory=dict)
+    """Joint to temperature of its motor at the start, in °C."""
+    other_start_degc: float = 30.0
+    """Start temperature of all other motors, in °C."""
+    seed: int = 0
+    """Seed of all noise."""
+
+
+def misalignment_of(robot: Robot, degrees: Mapping[str, float]) -> FloatArray:
+    """Return calibration errors (n_joints,) in rad from joint names and degrees.
+
+    Raises:
+        BadInput: an unknown joint, or an error beyond the joint's range.
+    """
+    errors = np.zeros(len(robot.joints))
+    for name, value in degrees.items():
+        joint = robot.joints[robot.joint_index(name)]
+        span = np.rad2deg(joint.upper - joint.lower)
+        if not (np.isfinite(value) and abs(value) <= span):
+            raise BadInput(
+                f"misalignment of {name} is {value} degrees; its range from "
+                f"{np.rad2deg(joint.lower):.1f} to {np.rad2deg(joint.upper):.1f} "
+                f"allows at most ±{span:.1f} degrees."
+            )
+        errors[robot.joint_index(name)] = np.deg2rad(value)
+    return errors
+
+
+def start_temperatures(
+    robot: Robot, start_degc: Mapping[str, float], other_degc: float
+) -> FloatArray:
+    """Return start temperatures (n_motors,) in °C.
+
+    Raises:
+        BadInput: an unknown joint, or a temperature outside [-20, 150] °C.
+    """
+    temperatures = np.full(len(robot.motors), other_degc)
+    for name, value in start_degc.items():
+        temperatures[robot.motor_of_joint[robot.joint_index(name)]] = value
+    for name, value in zip(robot.motor_names, temperatures, strict=True):
+        if not (np.isfinite(value) and -20.0 <= value <= 150.0):
+            raise BadInput(
+                f"start temperature of {name} is {value} °C; give one in [-20, 150]."
+            )
+    return temperatures
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """The engine's state: for tests and reports, never for controllers."""
+
+    time_s: float
+    q: FloatArray
+    """(n_joints,) true angles in rad."""
+    v: FloatArray
+    """(n_joints,) true velocities in rad/s."""
+    joint_torque: FloatArray
+    """(n_joints,) torque on the link, gear friction taken off, in N·m."""
+    motor_torque: FloatArray
+    """(n_motors,) joint-side motor torque, gear friction included, in N·m."""
+    base_position: FloatArray
+    base_quaternion: FloatArray
+    """x y z w."""
+    base_velocity: FloatArray
+    """(6,) linear velocity of the base's centre of mass and angular, world."""
+    contacts: tuple[Contact, ...]
+    temperature: FloatArray
+    """(n_motors,) in °C."""
+    has_fallen: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """A complete state to return to; made by `SimulatedRobot.snapshot`."""
+
+    engine: int
+    tick: int
+    heat_done: int
+    arrays: tuple[FloatArray, ...]
+    sensors: tuple[FloatArray, ...]
+    rng: Mapping[str, object]
+    heating: HeatingState
+    protection: ProtectionState
+    speaker: SpeakerState
+
+
+class SimulatedRobot:
+    """A robot in PyBullet; implements `RobotInterface`.
+
+    Use: construct (the robot stands in the posture, set-points at its encoder
+    readings, stiffness 1), then `write`, `step`, `read` in turn; `close` at the end.
+    """
+
+    def __init__(self, robot: Robot, cfg: SimulationCfg, posture: str) -> None:
+        """Build the world and place the robot in a posture.
+
+        Raises:
+            BadInput: a value of the configuration cannot be used.
+        """
+        self._robot = robot
+        self.cfg = cfg
+        self.dt = cfg.world.physics_dt
+        self.tick = 0
+        misalignment = misalignment_of(robot, cfg.misalignment_deg)
+        self.heating = make_heating(robot, cfg.heating)
+        self.heating.reset(
+            start_temperatures(robot, cfg.start_degc, cfg.other_start_degc)
+        )
+        self._heat = MotorHeat(robot, self.heating, self.dt)
+        self.protection = make_protection(cfg.protection, robot)
+        self.leds = SimulatedLeds(robot, self.dt, lambda: self.tick)
+        self.speaker = SimulatedSpeaker()
+        self._body = Body(robot, cfg.world, cfg.servo, misalignment, posture)
+        self._servo = self._body.servo
+        self._stiffness = StiffnessInForce(robot, self.protection, self._servo.limit)
+        self._rng = np.random.default_rng(cfg.seed)
+        self._sensors = Sensors(
+            robot,
+            self.engine,
+            cfg.sensors,
+            misalignment,
+            self.heating.torque_constant,
+            self._rng,
+        )
+        self._sensors.start(self._body.q, self.heating.temperature)
+        self._stiffness.put(self._sensors.temperature)
+
+    # -- the robot interface ------------------------------------------------------
+
+    @property
+    def robot(self) -> Robot:
+        """The description that the arrays follow."""
+        return self._robot
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time in s."""
+        return self.tick * self.dt
+
+    @property
+    def engine(self) -> Engine:
+        """The world below: for measurements and tests, never for controllers."""
+        return self._body.engine
+
+    @property
+    def last_second(self) -> LastSecond:
+        """The last second of true angles, velocities and joint torques, each tick."""
+        return self._body.last_second
+
+    @property
+    def mean_square(self) -> FloatArray:
+        """(n_motors,) mean squared motor torque of the last 20 ms, in N²m² (a view)."""
+        return self._heat.mean_square
+
+    @property
+    def joint_torque(self) -> FloatArray:
+        """(n_joints,) torques on the links in the last tick in N·m (a view)."""
+        return self._servo.joint_torque
+
+    @property
+    def motor_torque(self) -> FloatArray:
+        """(n_motors,) joint-side motor torques of the last tick in N·m (a view)."""
+        return self._servo.motor_torque
+
+    def read(self) -> Observation:
+        """Return the newest sensor readings."""
+        sensors = self._sensors
+        return Observation(
+            time_s=self.tick * self.dt,
+            q=sensors.q.copy(),
+            v=sensors.v.copy(),
+            target=self._servo.target.copy(),
+            stiffness=self._stiffness.in_force.copy(),
+            current=sensors.current.copy(),
+            temperature=sensors.temperature.copy(),
+            gyro=sensors.gyro.copy(),
+            accelerometer=sensors.accelerometer.copy(),
+            fsr=sensors.fsr.copy(),
+        )
+
+    def write(self, command: Command) -> None:
+        """Put a command in force, all of it or nothing.
+
+        Joints on one motor obey the values of its leading joint, and read back so.
+
+        Raises:
+            BadInput: a value is not finite, a stiffness outside [0, 1], a set-point
+                outside the joint's range; LEDs or a sound do not fit the robot's, or a
+                sound begins while the last one is heard.
+        """
+        check_command(command, self._robot)
+        if command.sound is not None:
+            self.speaker.check(command.sound, self.time_s)
+            self.speaker.play(command.sound, self.time_s)
+        if command.leds is not None:
+            self.leds.fade(command.leds)
+        if command.target is not None:
+            self._servo.target[:] = command.target[self._servo.lead_of_joint]
+        if command.stiffness is not None:
+            lead = self._servo.lead_of_joint
+            self._stiffness.commanded[:] = command.stiffness[lead]
+            self._stiffness.put(self._sensors.temperature)
+
+    def step(self, ticks: int) -> None:
+        """Let `ticks` periods pass.
+
+        Raises:
+            SimulationDiverged: a torque is not finite; the state is left as it is.
+        """
+        tick, sample = self._body.tick, self._sensors.sample
+        torque, q, period = self._servo.motor_torque, self._body.q, self._heat.ticks
+        for _ in range(ticks):
+            tick(self.tick * self.dt)
+            self.tick += 1
+            sample(self.tick, q, torque)
+            if self.tick % period == 0:
+                self._warm()
+
+    def close(self) -> None:
+        """Release the engine."""
+        self.engine.close()
+
+    # -- beyond the interface -------------------------------------------------------
+
+    def truth(self) -> Truth:
+        """Return the engine's own state."""
+        body, engine = self._body, self.engine
+        position, quaternion = engine.base_pose()
+        return Truth(
+            time_s=self.time_s,
+            q=body.q.copy(),
+            v=body.v.copy(),
+            joint_torque=self._servo.joint_torque.copy(),
+            motor_torque=self._servo.motor_torque.copy(),
+            base_position=position,
+            base_quaternion=quaternion,
+            base_velocity=np.concatenate(engine.link_twist(self._robot.base_link)),
+            contacts=tuple(engine.contacts()),
+            temperature=self.heating.temperature.copy(),
+            has_fallen=body.has_fallen(),
+        )
+
+    def has_fallen(self) -> bool:
+        """Has the base turned by more than 45 degrees since the start?"""
+        return self._body.has_fallen()
+
+    def snapshot(self) -> Snapshot:
+        """Keep the whole state; `restore` returns to it, `forget` releases it."""
+        return Snapshot(
+            engine=self.engine.save(),
+            tick=self.tick,
+            heat_done=self._heat.done,
+            arrays=tuple(array.copy() for array in self._arrays()),
+            sensors=self._sensors.state(),
+            rng=self._rng.bit_generator.state,
+            heating=self.heating.state(),
+            protection=self.protection.state(),
+            speaker=self.speaker.state(),
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a kept state: the run goes on as it did, bit for bit."""
+        self.engine.restore(snapshot.engine)
+        self.tick = snapshot.tick
+        self._heat.done = snapshot.heat_done
+        for array, kept in zip(self._arrays(), snapshot.arrays, strict=True):
+            array[:] = kept
+        self._sensors.restore(snapshot.sensors)
+        self._rng.bit_generator.state = dict(snapshot.rng)
+        self.heating.restore(snapshot.heating)
+        self.protection.restore(snapshot.protection)
+        self.speaker.restore(snapshot.speaker)
+
+    def forget(self, snapshot: Snapshot) -> None:
+        """Release the memory of a kept state."""
+        self.engine.forget(snapshot.engine)
+
+    def advance_heat(self, mean_square: FloatArray, duration_s: float) -> None:
+        """Let time pass for heat and clock alone, the body standing still.
+
+        Args:
+            mean_square: (n_motors,) mean squared motor torque, joint side, N²m².
+            duration_s: a whole number of heating periods, in s.
+        """
+        self.tick = self._heat.stand_still(
+            self.tick, self._servo.square_sum, mean_square, duration_s
+        )
+        self._take_temperature()
+
+    def push(self, link: str, force: FloatArray) -> None:
+        """Push the origin of a link with a force in N (world) during the next tick."""
+        position, _ = self.engine.link_pose(link)
+        self.engine.push(link, force, position)
+
+    def push_com(self, link: str, force: FloatArray) -> None:
+        """Push a link at its centre of mass with a force in N (world) for a tick."""
+        self.engine.push(link, force, self.engine.link_com(link))
+
+    def set_temperature(self, motor: str, degc: float) -> None:
+        """Give a motor a temperature, winding and housing alike; it goes on from there.
+
+        Args:
+            motor: its name.
+            degc: in °C.
+
+        Raises:
+            UnknownName: the robot has no such motor.
+            BadInput: it is not between -50 °C and the melting point of copper.
+        """
+        self._heat.set_temperature(motor, degc)
+        self._take_temperature()
+
+    def fail_motors(self, motors: Iterable[str]) -> None:
+        """Let motors give no torque from now on; see `MotorFaults`.
+
+        Raises:
+            UnknownName: the robot has no such motor.
+        """
+        self._stiffness.fail(motors)
+        self._stiffness.put(self._sensors.temperature)
+
+    def repair_motors(self, motors: Iterable[str]) -> None:
+        """Let motors give torque again.
+
+        Raises:
+            UnknownName: the robot has no such motor.
+        """
+        self._stiffness.repair(motors)
+        self._stiffness.put(self._sensors.temperature)
+
+    @property
+    def failed_motors(self) -> tuple[str, ...]:
+        """Motors that give no torque."""
+        return self._stiffness.failed_motors
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _warm(self) -> None:
+        self._heat.advance(self.tick, self._servo.square_sum)
+        if self.tick % self._sensors.temperature_ticks == 0:
+            self._take_temperature()
+
+    def _take_temperature(self) -> None:
+        self._sensors.read_temperature(self.heating.temperature)
+        self._stiffness.put(self._sensors.temperature)
+
+    def _arrays(self) -> tuple[FloatArray, ...]:
+        return (
+            *self._body.arrays(),
+            *self._stiffness.arrays(),
+            self._heat.mean_square,
+            self.leds.table,
+        )

@@ -1,0 +1,208 @@
+"""What the robot's sensors would say: steps, rates, noise, gains.
+
+Each kind of sensor is sampled at its own period and holds its value in between.
+Noise comes from one generator, so that the same seed gives the same readings.
+"""
+
+from dataclasses import dataclass
+from math import gcd
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from models import Robot
+from sim.engine.bullet_engine import Engine
+from sim.engine.world import ticks_of
+from sim.sensors.force_sensors import ForceSensors
+from sim.sensors.inertial_unit import InertialUnit
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensorCfg:
+    """What of the sensors is modelled."""
+
+    noise: bool = True
+    """Add the noise and gain errors of the data sheets."""
+    resolution: bool = True
+    """Round to the resolution of encoders, force sensors and temperatures."""
+
+
+class Sensors:
+    """Samples the engine; the arrays below hold the newest readings.
+
+    `sample(tick)` is called after every tick and does only what is due.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        engine: Engine,
+        cfg: SensorCfg,
+        misalignment: FloatArray,
+        torque_constant: FloatArray,
+        rng: np.random.Generator,
+    ) -> None:
+        """Prepare buffers, periods and the gain errors of this robot.
+
+        Args:
+            robot: whose sensors they are.
+            engine: the world that they feel.
+            cfg: what of them is modelled.
+            misalignment: (n_joints,) true angle less encoder angle, in rad.
+            torque_constant: (n_motors,) of the heating model, joint side, in N·m/A:
+                current, heat and torque agree.
+            rng: source of the noise and the gain errors.
+
+        Raises:
+            BadInput: a period is not a multiple of the engine's.
+        """
+        self._engine = engine
+        self._cfg = cfg
+        self._rng = rng
+        self._misalignment = misalignment
+        dt = engine.cfg.physics_dt
+        rates = robot.sensor_rates
+        self._encoder_ticks = ticks_of("encoder period", rates.encoder_period, dt)
+        self._current_ticks = ticks_of("current period", rates.current_period, dt)
+        self._imu_ticks = ticks_of("IMU period", rates.imu_period, dt)
+        self._fsr_ticks = ticks_of("FSR period", rates.fsr_period, dt)
+        self.temperature_ticks = ticks_of(
+            "temperature period", rates.temperature_period, dt
+        )
+        self._rates = rates
+        # Nothing is due at most ticks: one division tells.
+        self._any_ticks = gcd(
+            self._encoder_ticks, self._current_ticks, self._imu_ticks, self._fsr_ticks
+        )
+        n, m = len(robot.joints), len(robot.motors)
+        self.q = np.zeros(n)
+        self.v = np.zeros(n)
+        self.current = np.zeros(m)
+        self._current_normal = np.zeros(m)
+        self.temperature = np.zeros(m)
+        self.fsr = np.zeros(len(robot.force_sensors))
+        self._fine = np.zeros(n)
+        steps = 1.0 if cfg.resolution else 0.0
+        self._fine_step = np.array([steps * joint.servo_step for joint in robot.joints])
+        self._step = np.array([steps * joint.encoder_step for joint in robot.joints])
+        self._torque_constant = torque_constant.copy()
+        self._imu = InertialUnit(robot, rng, noise=cfg.noise)
+        self.accelerometer, self.gyro = np.split(self._imu.reading, 2)
+        self._force_sensors = ForceSensors(
+            robot, noise=cfg.noise, resolution=cfg.resolution
+        )
+
+    def start(self, q: FloatArray, temperature: FloatArray) -> None:
+        """Fill all readings from a robot at rest."""
+        self._read_encoders(q)
+        self._read_encoders(q)  # twice: no velocity from the past
+        self._imu.start(self._engine)
+        self._imu.read(self._engine)
+        self._read_fsr()
+        self.read_temperature(temperature)
+        self.current[:] = 0.0
+
+    def sample(self, tick: int, q: FloatArray, motor_torque: FloatArray) -> None:
+        """Read what is due after `tick`.
+
+        Args:
+            tick: ticks since the start.
+            q: (n_joints,) true angles in rad.
+            motor_torque: (n_motors,) joint-side motor torques in N·m.
+        """
+        if tick % self._any_ticks:
+            return
+        if tick % self._encoder_ticks == 0:
+            self._read_encoders(q)
+        if tick % self._current_ticks == 0:
+            self._read_currents(motor_torque)
+        if tick % self._imu_ticks == 0:
+            self._imu.read(self._engine)
+        if tick % self._fsr_ticks == 0:
+            self._read_fsr()
+
+    def read_temperature(self, temperature: FloatArray) -> None:
+        """Take the temperatures of the heating model, in °C."""
+        self.temperature[:] = temperature
+        if self._cfg.resolution:
+            _round_to(self.temperature, self._rates.temperature_step)
+
+    def _read_encoders(self, q: FloatArray) -> None:
+        _encode(
+            q,
+            self._misalignment,
+            self._fine_step,
+            self._step,
+            self._rates.encoder_period,
+            self._fine,
+            self.q,
+            self.v,
+        )
+
+    def _read_currents(self, motor_torque: FloatArray) -> None:
+        np.divide(motor_torque, self._torque_constant, out=self.current)
+        if self._cfg.noise:
+            noise = self._rng.standard_normal(out=self._current_normal)
+            noise *= self._rates.current_noise
+            self.current += noise
+
+    def _read_fsr(self) -> None:
+        self._force_sensors.read(self._engine, self.fsr, self._rng)
+
+    def state(self) -> tuple[FloatArray, ...]:
+        """Return copies of all that `restore` needs, but the generator."""
+        return tuple(array.copy() for array in self._arrays())
+
+    def restore(self, state: tuple[FloatArray, ...]) -> None:
+        """Return to a kept state."""
+        for array, kept in zip(self._arrays(), state, strict=True):
+            array[:] = kept
+
+    def _arrays(self) -> tuple[FloatArray, ...]:
+        return (
+            self.q,
+            self.v,
+            self.current,
+            self.temperature,
+            self.gyro,
+            self.accelerometer,
+            self.fsr,
+            self._fine,
+            self._imu.velocity,
+        )
+
+
+def _round_to(array: FloatArray, step: FloatArray | float) -> None:
+    """Round to multiples of `step`, in place."""
+    array /= step
+    np.rint(array, out=array)
+    array *= step
+
+
+@numba.njit(cache=True)
+def _encode(
+    q: FloatArray,
+    misalignment: FloatArray,
+    fine_step: FloatArray,
+    step: FloatArray,
+    period: float,
+    fine: FloatArray,
+    measured: FloatArray,
+    v: FloatArray,
+) -> None:
+    """Round angles to their steps; velocities from the difference of the fine ones."""
+    for j in range(q.size):
+        angle = q[j] - misalignment[j]
+        measured[j] = _rounded(angle, step[j])
+        now = _rounded(angle, fine_step[j])
+        v[j] = (now - fine[j]) / period
+        fine[j] = now
+
+
+@numba.njit(cache=True)
+def _rounded(value: float, step: float) -> float:
+    """Return the nearest multiple of a step; 0 stands for no steps."""
+    return float(np.rint(value / step)) * step if step > 0.0 else value

@@ -1,0 +1,322 @@
+"""What every heating model offers, how one is chosen, and what they share.
+
+Windings, whatever they warm:
+
+    P = P₀ (1 + α (T - T_ref)),      P₀ = c τ²,      i = τ / K
+
+c is the power of a unit of squared torque at the reference temperature T_ref, T the
+temperature of the copper, K the torque constant; torques are seen on the joint side.
+
+Exact steps of linear equations: the solution of dx/dt = s x + g with constant s, g is
+
+    x(t)          = x₀ e^{st} + g t φ₁(st),          φ₁(z) = (e^z - 1) / z
+    ∫₀ᵗ x(t') dt' = x₀ t φ₁(st) + g t² φ₂(st),       φ₂(z) = (φ₁(z) - 1) / z
+
+Both functions are smooth, also at z = 0 and for z > 0 (thermal runaway).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import BadInput
+
+FloatArray = NDArray[np.float64]
+
+LARGEST_EXPONENT = 300.0
+"""Exponents are cut here, far beyond any temperature that a motor survives."""
+
+_SERIES_BELOW = 0.02
+"""Below this |z| the difference φ₁(z) - 1 cancels; six terms leave 1e-15."""
+
+
+def exponential(z: FloatArray) -> FloatArray:
+    """Return e^z, cut at `LARGEST_EXPONENT` so that nothing overflows."""
+    return np.exp(np.minimum(z, LARGEST_EXPONENT))
+
+
+def phi1(z: FloatArray) -> FloatArray:
+    """Return (e^z - 1) / z, and 1 where z is 0."""
+    z = np.minimum(z, LARGEST_EXPONENT)
+    safe = np.where(z == 0.0, 1.0, z)
+    return np.where(z == 0.0, 1.0, np.expm1(safe) / safe)
+
+
+def phi2(z: FloatArray) -> FloatArray:
+    """Return (φ₁(z) - 1) / z, and ½ where z is 0."""
+    z = np.minimum(z, LARGEST_EXPONENT)
+    is_small = np.abs(z) < _SERIES_BELOW
+    series = 0.5 + z * (1 / 6 + z * (1 / 24 + z * (1 / 120 + z * (1 / 720 + z / 5040))))
+    safe = np.where(is_small, 1.0, z)
+    return np.where(is_small, series, (np.expm1(safe) / safe - 1.0) / safe)
+
+
+HeatingModel = Literal["one-node", "two-node"]
+
+COPPER_COEFFICIENT = 0.0039
+"""Growth of the resistance of copper with temperature, in 1/K [nao-thermal]."""
+
+MELTING_DEGC = 1085.0
+"""Copper melts; temperatures stop here when a winding runs away."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatingCfg:
+    """Which heating model a run uses."""
+
+    model: HeatingModel = "one-node"
+    """`one-node` is identified on a real robot; `two-node` is built on estimates."""
+    copper_coefficient: float = 0.0
+    """α in 1/K; 0 keeps the resistance constant, copper has 0.0039."""
+    ambient_degc: float | None = None
+    """Air around every motor in °C; None takes each model's own (27 or 38, or 25)."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no model can use.
+
+        Raises:
+            BadInput: the model is unknown or a number is out of range.
+        """
+        if self.model not in get_args(HeatingModel):
+            raise BadInput(
+                f"heating model is {self.model!r}; choose one of "
+                f"{', '.join(get_args(HeatingModel))}."
+            )
+        if not 0.0 <= self.copper_coefficient <= 0.02:
+            raise BadInput(
+                f"copper coefficient is {self.copper_coefficient} 1/K; give a number "
+                f"from 0 (constant resistance) to 0.02 (copper has "
+                f"{COPPER_COEFFICIENT})."
+            )
+        if self.ambient_degc is not None and not -40.0 <= self.ambient_degc <= 80.0:
+            raise BadInput(
+                f"ambient temperature is {self.ambient_degc} °C; give a number from "
+                f"-40 to 80."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatingState:
+    """All that a heating model remembers; made by `state`, taken by `restore`."""
+
+    excess: FloatArray
+    """(n_nodes, n_motors) temperatures above ambient, in K."""
+    joule_energy: FloatArray
+    """(n_motors,) heat made since `reset`, in J."""
+
+
+class Heating(Protocol):
+    """Temperatures of all motors, driven by the square of their torque.
+
+    Order of use: `reset` once, then `advance` over intervals in which the mean
+    square torque is known. Torques are those of the motors, seen on the joint side;
+    one that drives two joints carries the sum of both. Arrays that are handed out are
+    copies. Within an interval the square of the torque is taken as constant; then the
+    result is exact, however long the interval.
+
+    With a copper coefficient the power grows with the winding temperature. Beyond the
+    torque where it grows faster than the cooling there is no steady state (thermal
+    runaway): `steady_state` says inf, the temperature rises exponentially, and stops
+    at the melting point of copper, where `is_burnt` says so.
+    """
+
+    @property
+    def temperature(self) -> FloatArray:
+        """(n_motors,) the temperature that the robot reports, in °C."""
+
+    @property
+    def winding(self) -> FloatArray:
+        """(n_motors,) winding temperature in °C; the reported one if there is none."""
+
+    @property
+    def ambient(self) -> FloatArray:
+        """(n_motors,) temperature of the surroundings, in °C."""
+
+    @property
+    def torque_constant(self) -> FloatArray:
+        """(n_motors,) joint-side torque per current, in N·m/A."""
+
+    @property
+    def joule_energy(self) -> FloatArray:
+        """(n_motors,) heat made in the windings since `reset`, in J."""
+
+    @property
+    def is_burnt(self) -> bool:
+        """Whether a winding has reached the melting point of copper."""
+
+    def reset(self, start_degc: FloatArray | float | None = None) -> None:
+        """Put every node at its start temperature, and the energy at 0.
+
+        Args:
+            start_degc: (n_motors,) or one value for all, in °C; None means ambient.
+
+        Raises:
+            BadInput: a value is not between -50 °C and the melting point of copper.
+        """
+
+    def advance(self, mean_square_torque: FloatArray, duration_s: float) -> None:
+        """Let `duration_s` seconds pass.
+
+        Args:
+            mean_square_torque: (n_motors,) mean of τ² over the interval, in (N·m)².
+            duration_s: not negative, in s.
+
+        Raises:
+            BadInput: a mean square is negative or no number, or the time negative.
+        """
+
+    def predict(self, mean_square_torque: FloatArray, duration_s: float) -> FloatArray:
+        """Return the reported temperatures after `advance`, without advancing."""
+
+    def time_to_reach(
+        self, mean_square_torque: FloatArray, threshold_degc: FloatArray | float
+    ) -> FloatArray:
+        """Return when the reported temperatures first equal a threshold.
+
+        From below this is when it is reached, from above when it is fallen to.
+
+        Args:
+            mean_square_torque: (n_motors,) of a torque held for ever, in (N·m)².
+            threshold_degc: (n_motors,) or one for all, in °C; ±inf is never reached.
+
+        Returns:
+            (n_motors,) seconds from now; 0 where it is there now, inf for never.
+        """
+
+    def steady_state(self, mean_square_torque: FloatArray) -> FloatArray:
+        """Return (n_motors,) reported temperatures at last, in °C; inf: runaway."""
+
+    def currents(self, torque: FloatArray) -> FloatArray:
+        """Return (n_motors,) currents in A for (n_motors,) joint-side torques."""
+
+    def joule_power(self, mean_square_torque: FloatArray) -> FloatArray:
+        """Return (n_motors,) heat made at the present temperature, in W."""
+
+    def state(self) -> HeatingState:
+        """Return a copy of everything that changes."""
+
+    def restore(self, state: HeatingState) -> None:
+        """Continue from a copy made by `state`."""
+
+
+def check_interval(mean_square_torque: FloatArray, duration_s: float) -> None:
+    """Refuse what cannot heat.
+
+    Raises:
+        BadInput: a mean square is negative or no number, or the time negative.
+    """
+    if not mean_square_torque.min() >= 0.0:  # also true for NaN
+        raise BadInput(
+            f"mean square torque is {mean_square_torque.min()} (N·m)²; give the mean "
+            f"of squares, which is never negative, and finite torques."
+        )
+    if not 0.0 <= duration_s < np.inf:
+        raise BadInput(f"duration is {duration_s} s; give a number from 0 up.")
+
+
+def start_excess(
+    start_degc: FloatArray | float | None, ambient: FloatArray
+) -> FloatArray:
+    """Return (n_motors,) start temperatures above ambient, in K.
+
+    Raises:
+        BadInput: a value is not between -50 °C and the melting point of copper.
+    """
+    if start_degc is None:
+        return np.zeros_like(ambient)
+    start = np.broadcast_to(np.asarray(start_degc, dtype=np.float64), ambient.shape)
+    is_good = (start >= -50.0) & (start < MELTING_DEGC)
+    if not is_good.all():
+        raise BadInput(
+            f"start temperature is {start[~is_good][0]} °C; give a number from -50 to "
+            f"{MELTING_DEGC:g}, 25 to 45 being usual."
+        )
+    return start - ambient
+
+
+def column_of(values: Iterable[float]) -> FloatArray:
+    """Return (n_motors,) one constant of all motors."""
+    return np.array(list(values), dtype=np.float64)
+
+
+class Windings(ABC):
+    """The part of a heating model that does not depend on its nodes; derive from it."""
+
+    def __init__(
+        self,
+        *,
+        torque_constant: FloatArray,
+        joule_constant: FloatArray,
+        reference_degc: FloatArray,
+        ambient_degc: FloatArray,
+        copper_coefficient: float,
+    ) -> None:
+        """Keep the constants of all motors.
+
+        Args:
+            torque_constant: (n_motors,) K in N·m/A.
+            joule_constant: (n_motors,) c in W/(N·m)².
+            reference_degc: (n_motors,) T_ref in °C.
+            ambient_degc: (n_motors,) of the surroundings, in °C.
+            copper_coefficient: α in 1/K.
+        """
+        self._torque_constant = torque_constant
+        self._joule_constant = joule_constant
+        self._ambient = ambient_degc
+        self._alpha = copper_coefficient
+        above_reference = ambient_degc - reference_degc
+        self._resistance_at_ambient = 1.0 + copper_coefficient * above_reference
+        self._energy = np.zeros_like(ambient_degc)
+
+    @property
+    @abstractmethod
+    def _winding_excess(self) -> FloatArray:
+        """(n_motors,) temperature of the copper above ambient, in K."""
+
+    @property
+    def winding(self) -> FloatArray:
+        """(n_motors,) winding temperature in °C."""
+        return self._ambient + self._winding_excess
+
+    @property
+    def ambient(self) -> FloatArray:
+        """(n_motors,) temperature of the surroundings, in °C."""
+        return self._ambient.copy()
+
+    @property
+    def torque_constant(self) -> FloatArray:
+        """(n_motors,) K in N·m/A."""
+        return self._torque_constant.copy()
+
+    @property
+    def joule_energy(self) -> FloatArray:
+        """(n_motors,) heat made since `reset`, in J."""
+        return self._energy.copy()
+
+    @property
+    def is_burnt(self) -> bool:
+        """Whether a winding has reached the melting point of copper."""
+        return bool((self._winding_excess >= MELTING_DEGC - self._ambient).any())
+
+    def currents(self, torque: FloatArray) -> FloatArray:
+        """Return i = τ / K in A."""
+        return torque / self._torque_constant
+
+    def joule_power(self, mean_square_torque: FloatArray) -> FloatArray:
+        """Return P at the present temperature, in W."""
+        growth = self._resistance_at_ambient + self._alpha * self._winding_excess
+        return self._joule_constant * mean_square_torque * growth
+
+    def predict(
+        self: Heating, mean_square_torque: FloatArray, duration_s: float
+    ) -> FloatArray:
+        """Return the reported temperatures after `advance`, without advancing."""
+        before = self.state()
+        self.advance(mean_square_torque, duration_s)
+        after = self.temperature
+        self.restore(before)
+        return after

@@ -1,0 +1,310 @@
+"""Identify the one-node model from measured temperatures: R/C, λ/C, the ambient.
+
+    fit = fit_one_node([record])  # one record a stretch without gaps
+    fit.rate.low, fit.rate.value, fit.rate.high
+    fit.with_resistance(6.44).heat_capacity
+
+    build_start -> least squares -> covariance -> intervals
+
+All records, of one kind of motor, share R/C, λ/C and Tₑ; each has its own start
+temperature. The model is linear in all but λ/C: a search over that one number starts
+the least squares. Intervals count residuals that stay alike as one error.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import least_squares
+from scipy.stats import t as student
+
+from models import BadInput
+from sim.thermal.heating import FloatArray
+from sim.thermal.one_node_fit import (
+    CONFIDENCE,
+    Estimate,
+    HeatRecord,
+    OneNodeFit,
+    respond,
+)
+
+
+def rows_per_error(residuals: Sequence[FloatArray]) -> float:
+    """Return over how many rows residuals stay alike, at least 1.
+
+    A sensor that counts in whole degrees errs the same way for many rows. With ρ_k the
+    autocorrelation at a lag of k rows, a mean over n rows varies as one over n / s
+    independent ones, s = 1 + 2 Σ ρ_k. The sum ends where ρ_k is first not above 0, as
+    what follows is noise [geyer1992], which makes s rather too large than too small.
+
+    Args:
+        residuals: by record; NaN, a row without a measurement, counts as 0.
+    """
+    filled = [np.where(np.isfinite(r), r, 0.0) for r in residuals]
+    power = sum(float(r @ r) for r in filled)
+    if power == 0.0:
+        return 1.0
+    products = np.zeros(max(r.size for r in filled))
+    for r in filled:
+        n = 1 << (2 * r.size - 1).bit_length()
+        spectrum = np.fft.rfft(r, n)
+        products[: r.size] += np.fft.irfft(np.abs(spectrum) ** 2, n)[: r.size]
+    rho = products / power
+    ends = np.flatnonzero(rho <= 0.0)
+    last = int(ends[0]) if ends.size else rho.size
+    return float(max(1.0, 1.0 + 2.0 * rho[1:last].sum()))
+
+
+TRIED_RATES = 25
+"""Values of λ/C among which the least squares begins."""
+SHORTEST_TIME_CONSTANT_S = 5.0
+"""No motor with a gear cools faster."""
+OnTried = Callable[[int, int], None]
+ALIKE = 1e-5
+"""Below this smallest singular value (of columns of length 1) effects are the same."""
+
+
+def fit_one_node(
+    records: Sequence[HeatRecord],
+    *,
+    ambient_degc: float | None = None,
+    on_tried: OnTried = lambda _done, _of: None,
+) -> OneNodeFit:
+    """Fit the model dT/dt = (R/C) i² - (λ/C) (T - Tₑ) to measured temperatures.
+
+    Intervals hold what noise and the sensor's steps leave open: residuals that stay
+    alike from row to row count as one error. They take the model for right; what it is
+    worth where it is not, only rows that the fit has not seen can tell.
+
+    Args:
+        records: stretches of one motor, or of motors of one kind in the same air.
+        ambient_degc: Tₑ in °C, where it is known; None fits it too, for which the
+            current must change, or differ between records.
+        on_tried: told how many values of λ/C were tried, and of how many.
+
+    Raises:
+        BadInput: there are no records, the temperature never changes, or the records
+            cannot tell heat from warm air.
+    """
+    problem = _build(records, ambient_degc)
+    rates = _rates(records)
+    starts = []
+    for i, rate in enumerate(rates):
+        starts.append(problem.linear_start(rate))
+        on_tried(i + 1, len(rates))
+    start = min(starts, key=lambda s: s[0])[1]
+    lower = np.full(start.size, -np.inf)
+    lower[0] = 0.0
+    solution = least_squares(
+        problem.residual,
+        start,
+        problem.jacobian,
+        bounds=(lower, np.inf),
+        x_scale=np.maximum(np.abs(start), 1e-6),
+        xtol=1e-12,
+        ftol=1e-12,
+        gtol=1e-12,
+    )
+    return _conclude(problem, solution.x)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Problem:
+    """x = (b, a, T₀ of each record, and Tₑ unless it is given)."""
+
+    records: tuple[HeatRecord, ...]
+    known: tuple[np.ndarray, ...]
+    measured: FloatArray
+    ambient_degc: float | None
+
+    def design(self, rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return A, c of T = A (a, T₀..., Tₑ) + c at this rate, and d, g by b."""
+        n = len(self.records)
+        is_free = self.ambient_degc is None
+        blocks, constants, slopes = [], [], []
+        for i, (record, known) in enumerate(zip(self.records, self.known, strict=True)):
+            decay, gain, decay_slope, gain_slope = (
+                column[known] for column in respond(record, rate)
+            )
+            block = np.zeros((decay.size, 1 + n + is_free))
+            block[:, 0] = gain
+            block[:, 1 + i] = decay
+            if is_free:
+                block[:, -1] = 1.0 - decay
+                constants.append(np.zeros(decay.size))
+            else:
+                constants.append(self.ambient_degc * (1.0 - decay))
+            blocks.append(block)
+            slopes.append(np.column_stack((decay_slope, gain_slope)))
+        return np.vstack(blocks), np.concatenate(constants), np.vstack(slopes)
+
+    def linear_start(self, rate: float) -> tuple[float, FloatArray]:
+        """Return the squared error and x of the best fit at this rate."""
+        A, c, _ = self.design(rate)
+        linear, *_ = np.linalg.lstsq(A, self.measured - c)
+        error = self.measured - c - A @ linear
+        return float(error @ error), np.concatenate(([rate], linear))
+
+    def residual(self, x: FloatArray) -> FloatArray:
+        """Return fitted less measured at every known row, in K."""
+        A, c, _ = self.design(x[0])
+        return A @ x[1:] + c - self.measured
+
+    def jacobian(self, x: FloatArray) -> FloatArray:
+        """Return the derivatives of the residual by x."""
+        A, _, slopes = self.design(x[0])
+        ambient = self.ambient_degc if self.ambient_degc is not None else x[-1]
+        sizes = [int(known.sum()) for known in self.known]
+        start = np.repeat(x[2 : 2 + len(sizes)], sizes)
+        by_rate = (start - ambient) * slopes[:, 0] + x[1] * slopes[:, 1]
+        return np.column_stack((by_rate, A))
+
+    def split(self, rows: FloatArray) -> tuple[FloatArray, ...]:
+        """Return values of the known rows by record, NaN at the others."""
+        out, begin = [], 0
+        for known in self.known:
+            values = np.full(known.size, np.nan)
+            n = int(known.sum())
+            values[known] = rows[begin : begin + n]
+            begin += n
+            out.append(values)
+        return tuple(out)
+
+
+def _build(records: Sequence[HeatRecord], ambient_degc: float | None) -> _Problem:
+    if not records:
+        raise BadInput("there is no record to fit; give at least one.")
+    if ambient_degc is not None and not -50.0 < ambient_degc < 100.0:
+        raise BadInput(
+            f"ambient temperature is {ambient_degc} °C; give one from -50 to 100."
+        )
+    known = tuple(record.is_known for record in records)
+    measured = np.concatenate(
+        [record.degc[k] for record, k in zip(records, known, strict=True)]
+    )
+    if np.ptp(measured) == 0.0:
+        raise BadInput(
+            f"the temperature is {measured[0]:g} °C all the time: it says nothing of "
+            f"the motor. Record one that warms or cools by some kelvins."
+        )
+    return _Problem(
+        records=tuple(records),
+        known=known,
+        measured=measured,
+        ambient_degc=ambient_degc,
+    )
+
+
+def _rates(records: Sequence[HeatRecord]) -> FloatArray:
+    """Return rates from far too slow for the longest record to very fast, in 1/s."""
+    longest = max(record.duration_s for record in records)
+    slowest = min(1e-2 / longest, 0.1 / SHORTEST_TIME_CONSTANT_S)
+    return np.geomspace(slowest, 1.0 / SHORTEST_TIME_CONSTANT_S, TRIED_RATES)
+
+
+def _conclude(problem: _Problem, x: FloatArray) -> OneNodeFit:
+    """Return the fit with its intervals.
+
+    Raises:
+        BadInput: two parameters have the same effect.
+    """
+    J = problem.jacobian(x)
+    _refuse_if_alike(J, problem)
+    residual = -problem.residual(x)
+    residuals = problem.split(residual)
+    resolution = max(record.resolution_k for record in problem.records)
+    rms = float(np.sqrt(np.mean(residual**2)))
+    alike = rows_per_error(residuals)
+    variance = max(rms**2, resolution**2 / 12.0) * alike
+    freedom = max(residual.size / alike - x.size, 1.0)
+    scale = np.linalg.norm(J, axis=0)
+    covariance = np.linalg.inv((J / scale).T @ (J / scale)) / np.outer(scale, scale)
+    half = student.ppf(0.5 + CONFIDENCE / 2.0, freedom) * np.sqrt(
+        variance * np.diag(covariance)
+    )
+    n = len(problem.records)
+    is_given = problem.ambient_degc is not None
+    ambient = (
+        Estimate(
+            value=float(problem.ambient_degc),
+            low=float(problem.ambient_degc),
+            high=float(problem.ambient_degc),
+            unit="°C",
+        )
+        if problem.ambient_degc is not None
+        else _estimate(x[-1], half[-1], "°C")
+    )
+    rate = _estimate(x[0], half[0], "1/s")
+    heating = _estimate(x[1], half[1], "K/(s A²)")
+    return OneNodeFit(
+        heating=heating,
+        rate=rate,
+        ambient=ambient,
+        is_ambient_given=is_given,
+        correlation=float(
+            covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
+        ),
+        start_degc=x[2 : 2 + n].copy(),
+        residuals=residuals,
+        rms_k=rms,
+        resolution_k=resolution,
+        rows_per_error=alike,
+        remarks=_remarks(problem, rate, heating, rms, resolution),
+    )
+
+
+def _estimate(value: float, half: float, unit: str) -> Estimate:
+    return Estimate(
+        value=float(value), low=float(value - half), high=float(value + half), unit=unit
+    )
+
+
+def _refuse_if_alike(J: FloatArray, problem: _Problem) -> None:
+    """Refuse records in which two parameters have the same effect."""
+    length = np.linalg.norm(J, axis=0)
+    if length[1] == 0.0:
+        raise BadInput(
+            "no current flows in any record: cooling alone does not tell how a current "
+            "heats. Add a record with a current."
+        )
+    smallest = np.linalg.svd(J / np.where(length > 0, length, 1.0), compute_uv=False)[
+        -1
+    ]
+    if length.min() > 0.0 and smallest > ALIKE:
+        return
+    if problem.ambient_degc is None:
+        raise BadInput(
+            "the current is the same all the time: a stronger heater and warmer air "
+            "then look alike. Give the ambient temperature, or records with different "
+            "currents."
+        )
+    raise BadInput(
+        "the records do not tell heating from cooling; give a longer one, or one in "
+        "which the current changes."
+    )
+
+
+def _remarks(
+    problem: _Problem, rate: Estimate, heating: Estimate, rms: float, step: float
+) -> tuple[str, ...]:
+    remarks = []
+    longest = max(record.duration_s for record in problem.records)
+    if rate.low <= 0.0:
+        remarks.append(
+            f"λ/C may be 0: within {longest:.0f} s the temperature does not bend "
+            f"enough to tell how fast the motor cools."
+        )
+    if heating.high < 0.0:
+        remarks.append(
+            "R/C is below 0, as of no motor: it cools while a current flows. Look at "
+            "the ambient temperature, and whether currents and temperatures are of "
+            "one motor."
+        )
+    elif heating.low <= 0.0:
+        remarks.append("R/C may be 0: the current does not explain the temperature.")
+    if step > 0.0 and rms > 2.0 * step / np.sqrt(12.0):
+        remarks.append(
+            f"residuals of {rms:.2f} K rms are more than the steps of {step:g} K make "
+            f"({step / np.sqrt(12.0):.2f} K): noise, or more than one node."
+        )
+    return tuple(remarks)

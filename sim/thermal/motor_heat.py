@@ -1,0 +1,102 @@
+"""Heat beside the physics: every 20 ms, with the mean squared torque since."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import Robot, UnknownName
+from sim.engine.world import ticks_of
+from sim.thermal.heating import Heating, start_excess
+
+FloatArray = NDArray[np.float64]
+
+HEAT_PERIOD = 0.02
+"""Period of the heating model in s: the controllers' cycle."""
+
+
+class MotorHeat:
+    """The heating of a robot's motors, and up to which tick it has come.
+
+    Use: `advance` every `ticks` ticks of physics, or `stand_still` instead of physics.
+    """
+
+    def __init__(self, robot: Robot, heating: Heating, dt: float) -> None:
+        """Begin at tick 0.
+
+        Args:
+            robot: whose motors they are.
+            heating: at their start temperatures.
+            dt: physics step in s.
+
+        Raises:
+            BadInput: the heating period is no multiple of the physics step.
+        """
+        self._robot = robot
+        self._dt = dt
+        self.heating = heating
+        self.ticks = ticks_of("heating period", HEAT_PERIOD, dt)
+        """Heating period in ticks."""
+        self.done = 0
+        """Tick up to which the temperatures have come."""
+        self.mean_square = np.zeros(len(robot.motors))
+        """(n_motors,) mean squared motor torque of the last period, in N²m²."""
+
+    def advance(self, tick: int, square_sum: FloatArray) -> None:
+        """Let the physics of the ticks since the last call heat the motors.
+
+        Args:
+            tick: now.
+            square_sum: (n_motors,) sum of their squared torques since then, in N²m²; it
+                is set to 0.
+        """
+        ticks = tick - self.done
+        np.divide(square_sum, ticks, out=self.mean_square)
+        self.heating.advance(self.mean_square, ticks * self._dt)
+        square_sum[:] = 0.0
+        self.done = tick
+
+    def stand_still(
+        self,
+        tick: int,
+        square_sum: FloatArray,
+        mean_square: FloatArray,
+        duration_s: float,
+    ) -> int:
+        """Let time pass without physics; return the tick at its end.
+
+        Args:
+            tick: now.
+            square_sum: as in `advance`: what the physics did until now is not lost.
+            mean_square: (n_motors,) mean squared motor torque from now on, in N²m².
+            duration_s: a whole number of heating periods, in s.
+
+        Raises:
+            BadInput: the duration is no such number.
+        """
+        periods = ticks_of("duration", duration_s, self.ticks * self._dt)
+        if tick > self.done:
+            self.advance(tick, square_sum)
+        self.heating.advance(mean_square, duration_s)
+        self.done += periods * self.ticks
+        return self.done
+
+    def set_temperature(self, motor: str, degc: float) -> None:
+        """Give a motor a temperature, winding and housing alike; it goes on from there.
+
+        Args:
+            motor: its name.
+            degc: in °C.
+
+        Raises:
+            UnknownName: the robot has no such motor.
+            BadInput: it is not between -50 °C and the melting point of copper.
+        """
+        names = self._robot.motor_names
+        if motor not in names:
+            raise UnknownName("Motor", motor, names, f"robot {self._robot.name!r}")
+        place = names.index(motor)
+        state = self.heating.state()
+        excess = state.excess.copy()
+        excess[..., place] = start_excess(degc, self.heating.ambient)[place]
+        self.heating.restore(replace(state, excess=excess))

@@ -1,0 +1,313 @@
+"""Motivation as data, and a parent whose children it chooses (SY-26)."""
+
+from typing import Any
+
+import pytest
+
+from controllers.action_selection import read_models
+from controllers.action_selection.automaton import Lesson
+from controllers.schemas import Waking
+from controllers.schemas.motivated import MotivatedParameters
+from models import BadInput, Robot, UnknownName
+from tests.controllers.schemas.stage import Stage, actuation
+
+ONCE: dict[str, Any] = {"idle": [100, "kicks"]}
+MODELS: dict[str, Any] = {
+    "play": {
+        "priority": 1,
+        "nodes": {
+            "idle": [{"event": "ball", "quantity": "size", "high": 9, "to": ONCE}]
+        },
+    },
+    "exercise": {
+        "priority": 0,
+        "start": "fresh",
+        "nodes": {
+            "fresh": [
+                {"quantity": "exercise", "low": 50, "to": {"fresh": [100, "jogs"]}}
+            ]
+        },
+    },
+}
+CHILDREN = (Waking(schema="kicks"), Waking(schema="jogs"))
+
+
+def stage_of(nao: Robot, **parameters: Any) -> Stage:
+    """Return a stage with a child that kicks twice and one that jogs for five slots."""
+    stage = Stage.of(
+        nao, *(lasting(name, n) for name, n in (("kicks", 2), ("jogs", 5)))
+    )
+    stage.begin(
+        "motivated",
+        name="life",
+        parameters={"models": MODELS, **parameters},
+        children=CHILDREN,
+    )
+    return stage
+
+
+def lasting(name: str, slots: int) -> type:
+    def start(schema: Any) -> None:
+        schema.left = slots
+
+    def iterate(schema: Any) -> None:
+        schema.left -= 1
+        if schema.left < 0:
+            schema.finish()
+
+    return actuation(name, start=start, iterate=iterate)
+
+
+def winner(stage: Stage) -> str:
+    return stage.runtime.winners[-1].rpartition("/")[2]
+
+
+@pytest.mark.requirement("SY-26")
+def test_a_drive_that_grows_makes_it_act_and_completion_calms_it(nao: Robot) -> None:
+    """From 40 by 20 a second: 50 after 0.5 s; done it falls by 30, and so on.
+
+    The parent looks each 0.1 s; a child that jogs is over after 0.06 s.
+    """
+    stage = stage_of(
+        nao,
+        start={"exercise": 40.0},
+        per_s={"exercise": 20.0},
+        effects={"jogs": {"exercise": -30.0, "joy": 5.0}},
+    )
+    seen, strengths = [], []
+    for _ in range(100):
+        stage.slot()
+        seen.append(winner(stage))
+        strengths.append(stage.runtime.value("life", "strengths")["exercise"])
+    assert strengths[0] == pytest.approx(42.0)
+    first = seen.index("jogs")
+    assert first == 40, "50 is reached at the fifth look"
+    assert strengths[first] == pytest.approx(50.0)
+    assert strengths[first + 10] == pytest.approx(50.0 + 2.0 - 30.0)
+    assert stage.runtime.value("life", "strengths")["joy"] == pytest.approx(5.0)
+    assert set(seen) == {"life", "jogs"}
+
+
+@pytest.mark.requirement("SY-26")
+def test_what_it_hears_is_heard_once_and_interrupts_what_matters_less(
+    nao: Robot,
+) -> None:
+    stage = stage_of(nao, start={"exercise": 100.0})
+    stage.slot(3)
+    assert winner(stage) == "jogs"
+    for values in ({"hears": "ball", "values": {"size": 8}}, {"lesson": "praise"}):
+        stage.runtime.modulate("life", values, stage.tick)
+    stage.slot(8)
+    assert winner(stage) == "kicks"
+    stage.slot(30)
+    assert winner(stage) != "kicks"
+    assert not stage.runtime.view("life").error
+    stage.runtime.modulate("life", {"hears": "ball", "values": {"size": 10}}, 41)
+    stage.slot(20)
+    assert "kicks" not in stage.runtime.winners[-1], "the ball is too large"
+
+
+@pytest.mark.requirement("SY-26")
+def test_a_lesson_counts_once(nao: Robot) -> None:
+    """Scolded at a rate of 0.5, 60 % become 30 %."""
+    models: dict[str, Any] = {
+        "m": {
+            "nodes": {"n": [{"to": {"n": [60, "kicks"], "o": [40, "jogs"]}}], "o": []}
+        }
+    }
+    stage = stage_of(nao, models=models, rate=0.5)
+    stage.slot()
+    life: Any = stage.runtime._world.family.roots["life"].schema
+    taken = life._switch.present
+    assert taken is not None
+    before = taken.model.automaton.row("n", 0).arcs[taken.arc].percent
+    for values in ({"lesson": "scolding"}, {"rate": 0.4}):
+        stage.runtime.modulate("life", values, stage.tick)
+    after = taken.model.automaton.row("n", 0).arcs
+    assert after[taken.arc].percent == pytest.approx(before / 2)
+    assert sum(arc.percent for arc in after) == pytest.approx(100.0)
+
+
+ROW: dict[str, Any] = {"to": {"n": [100]}}
+
+
+def model(**changes: Any) -> dict[str, Any]:
+    return {"m": {"nodes": {"n": [ROW]}} | changes}
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    return model(nodes={"n": [ROW | changes]})
+
+
+@pytest.mark.requirement("SY-26")
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ({"m": 3}, "model 'm' is 3; give priority, start, nodes"),
+        (model(nodes={}), "has no nodes"),
+        (model(prio=1), "Did you mean 'priority'"),
+        (model(priority="high"), "give a whole number"),
+        (model(start="x"), "Node 'x'"),
+        (model(nodes={"n": "rows"}), "give a list"),
+        (row(to=None), "row 1 of node 'n' of model 'm' leads nowhere"),
+        (row(to={"x": [100]}), "Node 'x'"),
+        (row(to={"n": [90]}), "in all 90 %"),
+        (row(to={"n": ["a"]}), "give a number"),
+        (row(to={"n": [100, 3]}), "give a name"),
+        (row(to={"n": [100, "a", "b"]}), r"give \[percent\] or"),
+        (row(event=3), "give a name"),
+        (row(low="x"), "low of row 1"),
+        (row(evnt="ball"), "Did you mean 'event'"),
+    ],
+)
+def test_models_that_make_no_sense_are_refused(data: Any, says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        read_models(data)
+
+
+def test_parameters_that_name_nothing_are_refused() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'kicks'"):
+        MotivatedParameters(models=MODELS, effects={"kick": {}})
+    with pytest.raises(UnknownName, match="Did you mean 'joy'"):
+        MotivatedParameters(per_s={"joi": 1.0})
+    with pytest.raises(BadInput, match="give a number from 0 to 100"):
+        MotivatedParameters(start={"joy": 101.0})
+    with pytest.raises(BadInput, match="rate of learning"):
+        MotivatedParameters(rate=2.0)
+    assert MotivatedParameters().lesson is None
+    assert Lesson("praise") is Lesson.PRAISE
+
+
+HEARS_HIT: dict[str, Any] = {
+    "m": {
+        "nodes": {
+            "n": [
+                {"event": "hit", "to": {"n": [100, "kicks"]}},
+                {"quantity": "anger", "low": 30, "to": {"n": [100, "jogs"]}},
+            ]
+        }
+    }
+}
+
+
+def strengths(stage: Stage) -> Any:
+    return stage.runtime.value("life", "strengths")
+
+
+@pytest.mark.requirement("SY-26")
+def test_one_child_that_is_ready_alone_waits_for_a_proposal(nao: Robot) -> None:
+    """`jogs` is never ready; nobody proposes `kicks` before a ball is heard."""
+    stage = Stage.of(
+        nao,
+        lasting("kicks", 2),
+        actuation("jogs", ready=lambda _: False),
+    )
+    stage.begin(
+        "motivated", name="life", parameters={"models": MODELS}, children=CHILDREN
+    )
+    stage.slot(30)
+    assert winner(stage) == "life"
+    stage.runtime.modulate("life", {"hears": "ball", "values": {"size": 8}}, stage.tick)
+    stage.slot(1)
+    assert winner(stage) == "kicks"
+    stage.slot(40)
+    assert winner(stage) == "life", "once heard, once done"
+
+
+@pytest.mark.requirement("SY-26")
+def test_an_action_that_is_no_child_is_refused(nao: Robot) -> None:
+    stage = Stage.of(nao, lasting("kicks", 2), lasting("jogs", 2))
+    with pytest.raises(UnknownName, match=r"Action 'jogs' is not in the children"):
+        stage.begin(
+            "motivated",
+            name="life",
+            parameters={"models": MODELS},
+            children=CHILDREN[:1],
+        )
+
+
+@pytest.mark.requirement("SY-26")
+def test_recognition_changes_emotions_by_their_gains_and_time_goes_on(
+    nao: Robot,
+) -> None:
+    """ke = 0.5 and ΔE = 40: anger 20; ki = 2 and ΔI = 3: affection 6; joy by time."""
+    stage = stage_of(
+        nao,
+        models=HEARS_HIT,
+        reactions={"hit": {"anger": 40.0, "affection": 3.0}},
+        gains={"anger": 0.5, "affection": 2.0},
+        per_s={"joy": 10.0},
+    )
+    stage.slot(1)
+    stage.runtime.modulate("life", {"hears": "hit"}, stage.tick)
+    stage.slot(10)
+    assert winner(stage) == "kicks"
+    assert strengths(stage)["anger"] == pytest.approx(20.0)
+    assert strengths(stage)["affection"] == pytest.approx(6.0)
+    assert strengths(stage)["joy"] == pytest.approx(2.0), "two looks of 0.1 s"
+    stage.runtime.modulate("life", {"rate": 0.2}, stage.tick)
+    stage.slot(20)
+    assert strengths(stage)["anger"] == pytest.approx(20.0), "heard once"
+
+
+@pytest.mark.requirement("SY-26")
+def test_models_decide_without_a_stimulus_after_the_preset_time(nao: Robot) -> None:
+    """Angry enough from the start, it waits until nothing was heard for 0.5 s."""
+    stage = stage_of(nao, models=HEARS_HIT, start={"anger": 90.0}, quiet_s=0.5)
+    seen = []
+    for _ in range(60):
+        stage.slot()
+        seen.append(winner(stage))
+    assert seen.index("jogs") == 50
+    stage = stage_of(nao, models=HEARS_HIT, start={"anger": 90.0}, quiet_s=0.5)
+    stage.slot(30)
+    stage.runtime.modulate("life", {"hears": "hit"}, stage.tick)
+    seen = []
+    for _ in range(80):
+        stage.slot()
+        seen.append(winner(stage))
+    assert seen.index("kicks") < seen.index("jogs") == 50, "counted from the hit"
+
+
+@pytest.mark.requirement("SY-26")
+@pytest.mark.parametrize("practice", [0.5, None])
+def test_learning_hears_of_completion(nao: Robot, practice: float | None) -> None:
+    """With a practice of 0.5, what was done goes half the way to 100 %.
+
+    It hears of it where nobody says so, too: a tenth of what a lesson teaches.
+    """
+    models: dict[str, Any] = {
+        "m": {"nodes": {"n": [{"to": {"n": [60, "kicks"], "o": [40]}}], "o": []}}
+    }
+    given = {} if practice is None else {"practice": practice}
+    stage = stage_of(nao, models=models, **given)
+    left = 1.0 - (MotivatedParameters().practice if practice is None else practice)
+    life: Any = stage.runtime._world.family.roots["life"].schema
+    seen = set()
+    for _ in range(200):
+        stage.slot()
+        automaton = life._switch._models[0].automaton
+        seen.add(round(automaton.row("n", 0).arcs[0].percent, 6))
+        assert sum(arc.percent for arc in automaton.row("n", 0).arcs) == pytest.approx(
+            100.0
+        )
+    done = sum(type(e).__name__ == "Finished" for e in stage.events)
+    assert sorted(seen) == [pytest.approx(100 - 40 * left**n) for n in range(done + 1)]
+    assert done
+    assert left < 1.0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"reactions": {"hit": {"angr": 1.0}}}, "Did you mean 'anger'"),
+        ({"gains": {"angr": 1.0}}, "Did you mean 'anger'"),
+        ({"gains": {"anger": float("inf")}}, "gain of 'anger' is inf"),
+        ({"reactions": {"hit": {"anger": float("nan")}}}, "change of 'anger' is nan"),
+        ({"practice": -0.1}, "practice in learning is -0.1"),
+        ({"quiet_s": -1.0}, "quiet_s is -1 s; give 0 to 86400 s"),
+    ],
+)
+def test_reactions_gains_and_times_are_checked(parameters: Any, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        MotivatedParameters(**parameters)

@@ -1,0 +1,202 @@
+"""Events as lines of JSON: every one comes back, no secret goes out."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import pytest
+
+from controllers.arbitration.events import (
+    Event,
+    Granted,
+    Notified,
+    Opened,
+    event_from_line,
+    event_from_record,
+    event_to_line,
+    event_to_record,
+    know_events,
+)
+from controllers.arbitration.invariants import check, trace_hash
+from controllers.arbitration.tokens import Refusal
+from models import BadInput, UnknownName
+from tests.controllers.arbitration.events.sample_traces import STORIES
+from tests.controllers.arbitration.ledger_setup import LedgerSetup
+
+
+def logged(event: Event) -> Event:
+    """Return what a log keeps of an event: not the outcome, with its token."""
+    return replace(event, outcome=None) if isinstance(event, Notified) else event
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_every_event_comes_back_from_its_line(
+    story: Callable[[], list[Event]],
+) -> None:
+    for event in story():
+        line = event_to_line(event)
+        back = event_from_line(line)
+        assert back == logged(event)
+        assert type(back) is type(event)
+        assert event_to_line(back) == line
+        assert "\n" not in line
+        assert event_from_record(event_to_record(event)) == back
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_recorded_story_is_judged_as_the_told_one(
+    story: Callable[[], list[Event]],
+) -> None:
+    told = story()
+    recorded = [event_from_line(event_to_line(event)) for event in told]
+    assert trace_hash(recorded) == trace_hash(told)
+    assert check(recorded) == ()
+    assert check(recorded[:-9] + recorded[-8:]) == check(told[:-9] + told[-8:])
+
+
+def test_a_line_reads_like_the_event() -> None:
+    stage = LedgerSetup(epoch=3)
+    stage.owner("a")
+    stage.take("a", "HeadYaw")
+    granted = next(event for event in stage.events if isinstance(event, Granted))
+    assert event_to_line(granted) == (
+        '{"event": "Granted", "inside": {}, "missing": [], "owner": "a", "request": 1,'
+        ' "shares": {"HeadYaw": 10000}, "tick": 0, "token": "3.1"}'
+    )
+
+
+@pytest.mark.requirement("AR-7")
+def test_no_secret_goes_into_a_line() -> None:
+    """The notice of an outcome carries the token itself, its line does not."""
+    stage = LedgerSetup()
+    stage.owners("a", "b")
+    token = stage.take("a", "HeadYaw")
+    ticket = stage.ask("b", "HeadYaw")
+    stage.release(token)
+    assert ticket.outcome is not None
+    assert ticket.outcome.token is not None
+    text = "\n".join(map(event_to_line, stage.events))
+    for secret in (token.secret, ticket.outcome.token.secret):
+        assert secret >= 5000  # as the stage draws them: no other number here is
+        assert str(secret) not in text.replace("10000", "")
+        assert f"{secret:016x}" not in text
+    told = [e for e in stage.events if isinstance(e, Notified) and e.outcome]
+    assert told
+    assert "outcome" not in json.loads(event_to_line(told[0]))
+
+
+def test_names_in_any_script_stay_readable() -> None:
+    stage = LedgerSetup()
+    stage.owner('Grüße 🤖"')
+    line = event_to_line(stage.events[-2])
+    assert 'Grüße 🤖\\"' in line
+    assert event_from_line(line) == stage.events[-2]
+
+
+LINE = event_to_line(Opened(tick=0, epoch=1, preemption="off", retry_ticks=50))
+
+
+def changed(**fields: object) -> str:
+    return json.dumps(json.loads(LINE) | fields)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (LINE[:-5], "is no JSON"),
+        ("[1, 2]", "is no event; it is an object with the key 'event'"),
+        ("{}", "is no event"),
+        (changed(event=3), "is no event"),
+        (changed(epoch="one"), "Opened.epoch in .*: 'one' is no whole number"),
+        (changed(epoch=True), "Opened.epoch in .*: True is no whole number"),
+        (changed(preemption=1), "Opened.preemption in .*: 1 is no text"),
+        (changed(colour="red"), r"has \['colour'\], unknown in Opened"),
+        (LINE.replace('"epoch": 1, ', ""), "has no 'epoch', which Opened needs"),
+        (
+            '{"event": "Renewed", "owner": null, "tick": 1}',
+            "Renewed.owner in .*: None is no text",
+        ),
+        (
+            '{"event": "Frozen", "leaves": "HeadYaw", "by": "hot", "effort_cap": null, '
+            '"is_total": true, "tick": 1}',
+            "Frozen.leaves in .*: 'HeadYaw' is no list",
+        ),
+        (
+            '{"event": "Frozen", "leaves": [], "by": "hot", "effort_cap": "all", '
+            '"is_total": true, "tick": 1}',
+            "Frozen.effort_cap in .*: 'all' is no number",
+        ),
+        (
+            '{"event": "Frozen", "leaves": [], "by": "hot", "effort_cap": 1, '
+            '"is_total": 1, "tick": 1}',
+            "Frozen.is_total in .*: 1 is neither true nor false",
+        ),
+        (
+            '{"event": "Executed", "command": 1, "resource": "x", "tick": 1, '
+            '"token": "12"}',
+            "Executed.token in .*: '12' is no token; it is epoch.sequence",
+        ),
+        (
+            '{"event": "Rejected", "command": 1, "resource": "x", "tick": 1, '
+            '"token": null, "reason": "BECAUSE"}',
+            "Rejected.reason in .*: 'BECAUSE' is not a valid Refusal",
+        ),
+        (
+            '{"event": "Granted", "inside": [], "missing": [], "owner": "a", '
+            '"request": 1, "shares": {}, "tick": 0, "token": "3.1"}',
+            r"Granted.inside in .*: \[\] is no object",
+        ),
+    ],
+)
+def test_a_wrong_line_is_refused_with_its_reason(line: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        event_from_line(line)
+
+
+def test_an_unknown_event_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'Granted'"):
+        event_from_line(LINE.replace("Opened", "Grantet"))
+
+
+def test_a_long_wrong_line_is_shown_in_part() -> None:
+    with pytest.raises(BadInput) as caught:
+        event_from_line("x" * 10_000)
+    assert len(str(caught.value)) < 250
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured(Event):
+    """An event of another part, with every type that a line holds."""
+
+    numbers: tuple[int, ...]
+    by_name: Mapping[str, tuple[float, ...]]
+    word: Refusal | None
+    is_true: bool = False
+
+
+MEASURED = Measured(
+    tick=1, numbers=(1, 2), by_name={"x": (0.5, 1.0)}, word=Refusal.FROZEN
+)
+
+
+def test_events_of_other_parts_are_read_once_they_are_known() -> None:
+    line = event_to_line(MEASURED)
+    know_events(Measured)
+    know_events(Measured)
+    assert event_from_line(line) == MEASURED
+    assert event_to_line(event_from_line(line)) == line
+
+
+def test_two_kinds_of_events_do_not_share_a_name() -> None:
+    other = type("Opened", (Event,), {})
+    with pytest.raises(BadInput, match=r"'Opened' .* has the name of one of"):
+        know_events(other)
+
+
+def test_a_field_that_no_line_holds_is_refused() -> None:
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Odd(Event):
+        what: complex
+
+    with pytest.raises(BadInput, match="field of type <class 'complex'>"):
+        know_events(Odd)

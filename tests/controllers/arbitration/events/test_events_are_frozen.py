@@ -1,0 +1,155 @@
+"""Events are shared by all who listen, so nobody can change one."""
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, fields
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+
+from controllers.arbitration import events
+from controllers.arbitration.events import (
+    Event,
+    Granted,
+    event_from_line,
+    event_to_line,
+)
+from controllers.arbitration.invariants import Checker
+from controllers.arbitration.requests import Request
+from controllers.arbitration.tokens import TokenId
+from controllers.schemas import trace as schemas
+from controllers.sync.orders import pipeline_trace as orders
+from controllers.sync.transmitter import trace as transmitter
+from tests.controllers.arbitration.events.sample_traces import STORIES
+from tests.controllers.arbitration.ledger_setup import LedgerSetup
+
+OTHERS = (schemas, orders, transmitter)
+"""Traces of other parts: whoever imports them knows their events."""
+KINDS = [
+    kind
+    for kind in events.event_classes().values()
+    if not kind.__module__.startswith("tests")
+]
+SAMPLES: Mapping[object, object] = {str: "a", int: 1, float: 0.5, bool: True}
+
+CHANGES: tuple[Callable[[Any], object], ...] = (
+    lambda d: d.update(new=0),
+    lambda d: d.__setitem__("new", 0),
+    lambda d: d.setdefault("new", 0),
+    lambda d: d.__ior__({"new": 0}),
+    lambda d: d.pop("a"),
+    lambda d: d.popitem(),
+    lambda d: d.__delitem__("a"),
+    lambda d: d.clear(),
+)
+
+
+def sample(hint: Any) -> object:
+    """Return a value of a type; containers are those that can be changed."""
+    arms, origin = get_args(hint), get_origin(hint)
+    if hint in SAMPLES:
+        return SAMPLES[hint]
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        return {"a": sample(arms[1])}
+    if origin is tuple:
+        return (sample(arms[0]),)
+    if hint is TokenId:
+        return TokenId(1, 1)
+    if hasattr(hint, "__members__"):
+        return next(iter(hint))
+    return sample(arms[0]) if arms else None
+
+
+def changeable(value: object, where: str) -> Iterator[str]:
+    """Yield the places inside a value at which it can be changed."""
+    if isinstance(value, Mapping):
+        for change in CHANGES:
+            try:
+                change(value)
+                yield where
+            except TypeError:
+                pass
+        for key in value:
+            yield from changeable(value[key], f"{where}[{key!r}]")
+    elif isinstance(value, tuple):
+        for k, item in enumerate(value):
+            yield from changeable(item, f"{where}[{k}]")
+    else:
+        try:
+            hash(value)
+        except TypeError:
+            yield where
+
+
+def all_changeable(event: Event) -> list[str]:
+    return [
+        place
+        for field in fields(event)
+        for place in changeable(getattr(event, field.name), field.name)
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_no_event_can_be_changed(kind: type[Event]) -> None:
+    hints = get_type_hints(kind)
+    given = {field.name: sample(hints[field.name]) for field in fields(kind)}
+    event = kind(**given)  # type: ignore[arg-type]
+    assert all_changeable(event) == []
+    before = event_to_line(event)
+    for value in given.values():
+        if isinstance(value, dict):
+            value.clear()  # the maker's own, not the event's
+    assert event_to_line(event) == before
+    for again in (
+        event_from_line(before),
+        pickle.loads(pickle.dumps(event)),
+        copy.deepcopy(event),
+        kind(**asdict(event)),
+    ):
+        assert all_changeable(again) == []
+        assert event_to_line(again) == before
+    with pytest.raises(AttributeError):
+        event.tick = 5  # type: ignore[misc]
+
+
+def test_no_event_of_a_story_can_be_changed() -> None:
+    events = [event for story in STORIES for event in story()]
+    assert {place for event in events for place in all_changeable(event)} == set()
+
+
+@pytest.mark.requirement("RM-33")
+def test_a_listener_spoils_nothing_for_those_told_after_it() -> None:
+    stage = LedgerSetup()
+    checker, shares = Checker(), []
+
+    def spoil(event: Event) -> None:
+        if isinstance(event, Granted):
+            event.shares.clear()  # type: ignore[attr-defined]
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Granted):
+            shares.append(dict(event.shares))
+
+    for event in stage.events:
+        checker.see(event)
+    stage.ledger.listeners[:0] = [spoil]
+    stage.ledger.listeners.extend([checker.see, hear])
+    stage.owner("a")
+    stage.take("a", "HeadYaw")
+    assert shares == [{"HeadYaw": 10_000}]
+    assert not checker.violations
+    with pytest.raises(TypeError, match="copy it"):
+        stage.ledger.advance(1)
+
+
+def test_the_rates_of_a_request_stay_as_they_are() -> None:
+    rates = {"CPU": 10.0}
+    request = Request(owner="a", rates=rates)
+    rates["CPU"] = 20.0
+    assert all_changeable_of(request.rates) == []
+    assert request.rates == {"CPU": 10.0}
+
+
+def all_changeable_of(value: object) -> list[str]:
+    return list(changeable(value, "it"))

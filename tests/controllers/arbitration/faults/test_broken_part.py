@@ -1,0 +1,174 @@
+"""A broken part is `brokenArm`'s until it is repaired; faults may overlap."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controllers.arbitration.events import Frozen, Thawed
+from controllers.arbitration.faults.virtual_owners import BrokenPart, Occupation
+from controllers.arbitration.policies import Lock
+from controllers.arbitration.tokens import Refusal
+from models import BadInput, Robot, UnknownName
+from tests.controllers.arbitration.ledger_setup import LedgerSetup, outcome_of
+
+LEFT_ARM = (
+    "LElbowRoll",
+    "LElbowYaw",
+    "LHand",
+    "LShoulderPitch",
+    "LShoulderRoll",
+    "LWristYaw",
+)
+PARTS = ("Left arm", "LElbowRoll", "LHand", "Arms", "Head", "HeadYaw")
+
+
+@pytest.fixture
+def stage(nao: Robot) -> LedgerSetup:
+    return LedgerSetup(nao.resources)
+
+
+@pytest.mark.requirement("RM-44", "RM-40")
+def test_nobody_uses_a_broken_arm(stage: LedgerSetup) -> None:
+    stage.owners("wave", policy=Lock())
+    token = stage.take("wave", "LShoulderPitch")
+    broken = BrokenPart(stage.ledger)
+    broken.inject(["Left arm"], 1)
+    stage.at(0.01)
+    assert broken.broken == LEFT_ARM
+    assert stage.may(token, "LShoulderPitch") is Refusal.REVOKED
+    assert not outcome_of(stage.ask("wave", "LHand", timeout_s=0.0)).is_granted
+    assert outcome_of(stage.ask("wave", "Right arm")).is_granted
+    assert [hold.by for hold in stage.row("LHand").virtual] == ["brokenArm"]
+
+
+@pytest.mark.requirement("RM-44")
+def test_a_broken_part_is_limp(stage: LedgerSetup) -> None:
+    BrokenPart(stage.ledger).inject(["LElbowRoll"], 1)
+    assert stage.ledger.effort_cap("LElbowRoll") == 0.0
+    assert stage.ledger.effort_cap("LElbowYaw") == 1.0
+
+
+@pytest.mark.requirement("RM-45")
+def test_repaired_it_goes_to_the_head_waiter_in_the_same_tick(
+    stage: LedgerSetup,
+) -> None:
+    broken = BrokenPart(stage.ledger)
+    broken.inject(["Left arm"], 0)
+    stage.owners("first", "second")
+    first = stage.ask("first", "LHand", timeout_s=60.0)
+    second = stage.ask("second", "LHand", timeout_s=60.0)
+    broken.repair(["Left arm"], 7)
+    assert outcome_of(first).tick == 7
+    assert second.outcome is None
+
+
+@pytest.mark.requirement("RM-45")
+def test_a_joint_stays_broken_when_the_arm_around_it_is_repaired(
+    stage: LedgerSetup,
+) -> None:
+    broken = BrokenPart(stage.ledger)
+    broken.inject(["LElbowRoll"], 1)
+    broken.inject(["Left arm"], 2)
+    broken.repair(["Left arm"], 3)
+    assert broken.broken == ("LElbowRoll",)
+    thawed = [event for event in stage.events if isinstance(event, Thawed)]
+    assert [event.leaves for event in thawed] == [
+        tuple(leaf for leaf in LEFT_ARM if leaf != "LElbowRoll")
+    ]
+
+
+@pytest.mark.requirement("RM-45")
+def test_what_one_cause_gives_back_another_still_has(stage: LedgerSetup) -> None:
+    arm, battery = BrokenPart(stage.ledger), BrokenPart(stage.ledger, "lowBattery")
+    arm.inject(["LHand"], 1)
+    battery.inject(["LHand"], 2, Occupation(effort_cap=0.5, is_total=False))
+    assert stage.ledger.effort_cap("LHand") == 0.0
+    arm.repair(["LHand"], 3)
+    stage.at(0.03)
+    assert stage.ledger.effort_cap("LHand") == 0.5
+    stage.owners("wave")
+    assert outcome_of(stage.ask("wave", "LHand")).is_granted
+
+
+@pytest.mark.requirement("RM-46")
+def test_a_part_may_be_broken_in_part(stage: LedgerSetup) -> None:
+    stage.owners("wave")
+    token = stage.take("wave", "Left arm")
+    worn = Occupation(effort_cap=0.4, is_total=False)
+    BrokenPart(stage.ledger).inject(["LElbowRoll"], 1, worn)
+    assert stage.may(token, "LElbowRoll") is None
+    assert stage.ledger.effort_cap("LElbowRoll") == 0.4
+
+
+@pytest.mark.slow
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.sampled_from(PARTS),
+            st.sampled_from([None, 0.0, 0.3, 0.7]),
+            st.booleans(),
+            st.booleans(),
+        ),
+        max_size=20,
+    )
+)
+def test_a_leaf_is_as_broken_as_its_worst_fault(
+    nao: Robot, steps: list[tuple[str, float | None, bool, bool]]
+) -> None:
+    """Against a list of all faults, looked through anew each time."""
+    stage = LedgerSetup(nao.resources)
+    broken = BrokenPart(stage.ledger)
+    faults: dict[str, Occupation] = {}
+    for tick, (part, cap, is_total, is_repair) in enumerate(steps):
+        if is_repair and part in faults:
+            del faults[part]
+            broken.repair([part], tick)
+        elif not is_repair:
+            faults[part] = Occupation(effort_cap=cap, is_total=is_total)
+            broken.inject([part], tick, faults[part])
+    tree = stage.ledger.tree
+    for leaf in tree.leaves("All motors"):
+        on_it = [o for part, o in faults.items() if leaf in tree.leaves(part)]
+        caps = [o.effort_cap for o in on_it if o.effort_cap is not None]
+        assert stage.ledger.effort_cap(leaf) == min(caps, default=1.0)
+        assert (leaf in broken.broken) == bool(on_it)
+        held = stage.row(leaf).virtual
+        assert any(hold.is_total for hold in held) == any(o.is_total for o in on_it)
+
+
+def test_the_same_fault_told_twice_is_one_event(stage: LedgerSetup) -> None:
+    broken = BrokenPart(stage.ledger)
+    broken.inject(["LHand"], 1)
+    broken.inject(["LHand"], 2)
+    assert len([e for e in stage.events if isinstance(e, Frozen)]) == 1
+
+
+@pytest.mark.requirement("RM-44", "RM-65")
+def test_a_fault_is_noted_or_repaired_when_the_ledger_knows(stage: LedgerSetup) -> None:
+    broken = BrokenPart(stage.ledger)
+    stage.until(0.05)
+    with pytest.raises(BadInput, match="time does not go back"):
+        broken.inject(["LHand"], 1)
+    assert [*broken.faults, *broken.broken] == []
+    broken.inject(["LHand"], 5)
+    with pytest.raises(BadInput, match="time does not go back"):
+        broken.repair(["LHand"], 1)
+    assert [*broken.faults, *broken.broken] == ["LHand", "LHand"]
+    broken.repair(["LHand"], 6)
+    assert [*broken.faults, *broken.broken] == []
+
+
+def test_bad_faults_change_nothing(stage: LedgerSetup) -> None:
+    broken = BrokenPart(stage.ledger)
+    broken.inject(["LHand"], 1)
+    before = stage.picture()
+    with pytest.raises(UnknownName, match="Did you mean 'LElbowRoll'"):
+        broken.inject(["HeadYaw", "LElbowRol"], 2)
+    with pytest.raises(UnknownName, match="'Left arm' is not in the list of faults"):
+        broken.repair(["LHand", "Left arm"], 2)
+    with pytest.raises(BadInput, match=r"cap is -0\.1"):
+        broken.inject(["LHand"], 2, Occupation(effort_cap=-0.1, is_total=True))
+    with pytest.raises(BadInput, match="names no part"):
+        broken.inject([], 2)
+    assert stage.picture() == before
+    assert broken.faults == ("LHand",)

@@ -1,0 +1,248 @@
+"""Hot, broken, absent: a virtual owner has the part, named by the cause."""
+
+import pytest
+
+from controllers.arbitration.policies import Lock
+from controllers.arbitration.requests import NotGranted
+from controllers.arbitration.tokens import Loss, LossCause, Preemption, Refusal, Why
+from models import BadInput
+from tests.controllers.arbitration.ledger_setup import (
+    AVAILABLE,
+    DENIED,
+    GRANTED,
+    HEAD,
+    LEGS,
+    LOST,
+    TIMED_OUT,
+    LedgerSetup,
+    end_of,
+    node,
+    outcome_of,
+    why,
+)
+
+
+@pytest.fixture
+def stage() -> LedgerSetup:
+    stage = LedgerSetup()
+    stage.owners("reader", "waver", "boss")
+    return stage
+
+
+@pytest.mark.requirement("RM-40", "RM-44")
+def test_what_a_virtual_owner_has_nobody_is_granted(stage: LedgerSetup) -> None:
+    stage.ledger.freeze(["RHand"], "brokenArm", stage.tick)
+    waiting = stage.ask("waver", "RArm", timeout_s=6.0)
+    assert end_of(stage.ask("reader", "RHand", timeout_s=0.0))[0] is DENIED
+    stage.at(5.0)  # till then others may have what is free of it
+    assert end_of(stage.ask("reader", "RShoulderPitch", timeout_s=0.0))[0] is DENIED
+    stage.until(6.0)
+    assert end_of(waiting) == (TIMED_OUT, 6.0)
+    (blocker,) = outcome_of(waiting).blockers
+    assert (blocker.resource, blocker.owners) == ("RHand", ("brokenArm",))
+
+
+@pytest.mark.requirement("RM-40", "RM-41")
+@pytest.mark.parametrize("timeout_s", [0.0, 1.0])
+@pytest.mark.parametrize("by", ["RobotModel", "hotEngine", "brokenArm"])
+def test_absent_is_not_busy(stage: LedgerSetup, by: str, timeout_s: float) -> None:
+    """Who waits for what a virtual owner has is told so, whoever holds the rest."""
+    stage.take("boss", "RShoulderPitch")
+    stage.ledger.freeze(["RHand"], by, stage.tick)
+    both = stage.ask("waver", "RArm", timeout_s=timeout_s)
+    hoped = stage.ask("reader", optional=("RHand",), timeout_s=timeout_s)
+    stage.until(1.0)
+    for ticket in (both, hoped):
+        assert why(ticket) is Why.FROZEN
+        owners = {b.resource: b.owners for b in outcome_of(ticket).blockers}
+        assert owners["RHand"][0] == by
+        with pytest.raises(NotGranted) as caught:
+            _ = ticket.token
+        assert f"frozen (in the way: RHand: {by}" in str(caught.value)
+        assert "wait longer" not in str(caught.value)
+
+
+@pytest.mark.requirement("RM-40")
+def test_a_part_that_is_only_capped_is_busy(stage: LedgerSetup) -> None:
+    stage.take("boss", "RHand")
+    stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=0.5, is_total=False)
+    waiting = stage.ask("waver", "RHand", timeout_s=1.0)
+    stage.ledger.freeze(["LHand"], "brokenArm", 0)  # another one
+    stage.until(1.0)
+    assert why(waiting) is Why.TIMEOUT
+
+
+@pytest.mark.requirement("RM-40")
+def test_a_virtual_owner_is_listed_and_commands_nothing(stage: LedgerSetup) -> None:
+    stage.ledger.freeze(["RHand"], "brokenArm", stage.tick)
+    (hold,) = stage.row("RHand").virtual
+    assert (hold.by, hold.is_total) == ("brokenArm", True)
+    assert stage.holders("RHand") == ()
+    assert stage.may(None, "RHand") is Refusal.NO_TOKEN
+
+
+@pytest.mark.requirement("RM-40", "RM-43")
+@pytest.mark.requirement("I-22")
+def test_a_fault_takes_even_from_who_locks_with_the_highest_priority() -> None:
+    stage = LedgerSetup(preemption=Preemption.BY_PRIORITY)
+    stage.owner("boss", priority=9, policy=Lock())
+    token = stage.take("boss", "HeadYaw", "TTS")
+    stage.at(1.0)
+    stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick, effort_cap=0.2)
+    assert stage.may(token, "HeadYaw") is Refusal.REVOKED
+    (notice,) = stage.told("boss", LOST)
+    assert (notice.why, notice.by) == (LossCause.FROZEN, "hotEngine")
+    assert (notice.leaves, notice.freed) == (("HeadYaw",), ("TTS",))
+    assert stage.ledger.effort_cap("HeadYaw") == 0.2
+
+
+@pytest.mark.requirement("RM-40", "AR-20")
+def test_who_loses_in_part_keeps_the_rest(stage: LedgerSetup) -> None:
+    token = stage.take("reader", *HEAD, loss=Loss.PARTIAL)
+    stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick)
+    assert stage.may(token, "HeadPitch") is None
+    assert stage.may(token, "HeadYaw") is Refusal.FROZEN
+
+
+@pytest.mark.requirement("RM-45")
+def test_the_first_who_waits_gets_it_when_the_cause_is_over(stage: LedgerSetup) -> None:
+    stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick, effort_cap=0.2)
+    waiting = stage.ask("reader", "Head", timeout_s=60.0)
+    stage.at(30.0)
+    stage.ledger.thaw("hotEngine", stage.tick)
+    assert end_of(waiting) == (GRANTED, 30.0)
+    assert stage.ledger.effort_cap("HeadYaw") == 1.0
+    assert stage.may(waiting.token, "HeadYaw") is None
+
+
+@pytest.mark.requirement("RM-45", "AR-26")
+def test_who_lost_it_is_told_once_that_it_is_back(stage: LedgerSetup) -> None:
+    stage.take("reader", *HEAD)
+    stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick)
+    stage.at(2.0)
+    stage.ledger.thaw("hotEngine", stage.tick)
+    stage.until(9.0)
+    (notice,) = stage.told("reader", AVAILABLE)
+    assert (notice.leaves, notice.tick) == (("HeadYaw",), 200)
+
+
+@pytest.mark.requirement("RM-45", "RM-46")
+def test_a_cause_takes_away_only_its_own_hold(stage: LedgerSetup) -> None:
+    stage.ledger.freeze(["RHand"], "hotEngine", stage.tick, effort_cap=0.3)
+    stage.ledger.freeze(["RArm"], "brokenArm", stage.tick, effort_cap=0.0)
+    assert stage.ledger.effort_cap("RHand") == 0.0
+    waiting = stage.ask("waver", "RHand", timeout_s=9.0)
+    stage.ledger.thaw("brokenArm", stage.tick)
+    assert waiting.outcome is None
+    assert stage.ledger.effort_cap("RHand") == 0.3
+    stage.at(1.0)
+    stage.ledger.thaw("hotEngine", stage.tick)
+    assert end_of(waiting) == (GRANTED, 1.0)
+
+
+@pytest.mark.requirement("RM-45")
+def test_a_cause_may_end_for_one_part_and_stay_for_another(stage: LedgerSetup) -> None:
+    stage.ledger.freeze(["Arms"], "hotEngine", stage.tick)
+    stage.ledger.thaw("hotEngine", stage.tick, ["LArm", "HeadYaw"])
+    assert end_of(stage.ask("waver", "LArm", timeout_s=0.0))[0] is GRANTED
+    assert end_of(stage.ask("reader", "RHand", timeout_s=0.0))[0] is DENIED
+
+
+@pytest.mark.requirement("RM-46")
+def test_a_part_frozen_in_part_stays_in_use_with_less_effort(
+    stage: LedgerSetup,
+) -> None:
+    token = stage.take("waver", "Legs")
+    stage.ledger.freeze(
+        ["Legs"], "saving energy", stage.tick, effort_cap=0.6, is_total=False
+    )
+    assert [stage.may(token, leaf) for leaf in LEGS] == [None] * len(LEGS)
+    assert {stage.ledger.effort_cap(leaf) for leaf in LEGS} == {0.6}
+    assert stage.told("waver", LOST) == []
+    stage.release(token)
+    assert end_of(stage.ask("reader", "Legs"))[0] is GRANTED
+
+
+@pytest.mark.requirement("RM-46")
+def test_one_cause_may_turn_from_partial_to_total_and_back(stage: LedgerSetup) -> None:
+    token = stage.take("waver", "RHand")
+    stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=0.5, is_total=False)
+    stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=0.1)
+    assert stage.may(token, "RHand") is Refusal.REVOKED
+    stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=0.5, is_total=False)
+    assert end_of(stage.ask("waver", "RHand")) == (GRANTED, 0.0)
+    assert stage.ledger.effort_cap("RHand") == 0.5
+
+
+@pytest.mark.requirement("RM-46")
+@pytest.mark.parametrize("leaf", ["CPU", "Stand"])
+def test_any_kind_of_resource_can_be_frozen(stage: LedgerSetup, leaf: str) -> None:
+    stage.ledger.set_state("State", "Stand", stage.tick)
+    names = () if leaf == "CPU" else (leaf,)
+    rates = {"CPU": 30.0} if leaf == "CPU" else {}
+    stage.ask("reader", *names, rates=rates)
+    stage.ledger.freeze([leaf], "overload", stage.tick)
+    assert stage.held_by("reader") == ()
+    waiting = stage.ask("reader", *names, rates=rates)
+    assert waiting.outcome is None
+    stage.ledger.thaw("overload", stage.tick)
+    assert end_of(waiting) == (GRANTED, 0.0)
+
+
+@pytest.mark.requirement("RM-42", "RM-46")
+@pytest.mark.parametrize("body", ["legs", "wheels"])
+def test_one_behaviour_runs_on_different_bodies(body: str) -> None:
+    """On wheels the drawn legs are absent: frozen, not missing from its list."""
+    wheels = (node("wheels", node("left wheel")),) if body == "wheels" else ()
+    legs = node("legs", node("left leg"), node("right leg"))
+    stage = LedgerSetup(node("root", node("arm"), node("voice"), legs, *wheels))
+    if body == "wheels":
+        stage.ledger.freeze(["legs"], "RobotModel", 0)
+    stage.owner("greeting")
+    greeting = stage.ask("greeting", "arm", "voice", optional=("legs",), timeout_s=0.0)
+    assert end_of(greeting)[0] is GRANTED
+    assert outcome_of(greeting).missing == (() if body == "legs" else ("legs",))
+
+
+@pytest.mark.requirement("RM-41")
+def test_absent_legs_stay_unavailable_to_anybody(stage: LedgerSetup) -> None:
+    stage.ledger.freeze(["Legs"], "RobotModel", 0)
+    walk = stage.ask("waver", "Legs", timeout_s=3.0)
+    stage.until(3.0)
+    assert end_of(walk) == (TIMED_OUT, 3.0)
+    assert all(stage.row(leaf).virtual[0].by == "RobotModel" for leaf in LEGS)
+
+
+@pytest.mark.parametrize("cap", [-0.1, 1.1, float("nan")])
+def test_a_cap_that_is_no_fraction_is_refused(stage: LedgerSetup, cap: float) -> None:
+    before = stage.picture()
+    with pytest.raises(BadInput, match="effort cap is"):
+        stage.ledger.freeze(["RHand"], "hotEngine", 0, effort_cap=cap)
+    assert stage.picture() == before
+
+
+def test_a_virtual_owner_has_a_name_of_its_own(stage: LedgerSetup) -> None:
+    with pytest.raises(BadInput, match="'boss' is a real owner"):
+        stage.ledger.freeze(["RHand"], "boss", 0)
+
+
+@pytest.mark.requirement("RM-40", "RM-26")
+def test_parent_and_child_are_both_told_that_the_part_is_frozen(
+    stage: LedgerSetup,
+) -> None:
+    """Each by its own cause, not the child by the loss of its parent."""
+    stage.owners("part", parent="boss")
+    stage.take("boss", "HeadYaw", "TTS")
+    stage.take("part", "TTS")
+    stage.ledger.freeze(["HeadYaw", "TTS"], "broken", stage.tick)
+    for owner in ("part", "boss"):
+        (notice,) = stage.told(owner, LOST)
+        assert (notice.why, notice.by) == (LossCause.FROZEN, "broken")
+
+
+def test_who_gives_back_no_part_keeps_all(stage: LedgerSetup) -> None:
+    stage.ledger.freeze(["HeadYaw"], "hotEngine", stage.tick)
+    stage.ledger.thaw("hotEngine", stage.tick, names=[])
+    assert stage.row("HeadYaw").virtual
+    stage.ledger.thaw("hotEngine", stage.tick)
+    assert not stage.row("HeadYaw").virtual

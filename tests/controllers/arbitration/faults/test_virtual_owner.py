@@ -1,0 +1,106 @@
+"""A virtual owner occupies exactly what its cause says, and runs nothing."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controllers.arbitration.events import Frozen, Settled, Thawed
+from controllers.arbitration.faults.virtual_owners import Occupation, VirtualOwner
+from models import BadInput, Robot, UnknownName
+from tests.controllers.arbitration.ledger_setup import ARMS, HEAD, LedgerSetup
+
+WHOLE = Occupation(effort_cap=0.0, is_total=True)
+WEAK = Occupation(effort_cap=0.5, is_total=False)
+WANTED = st.dictionaries(
+    st.sampled_from((*ARMS, *HEAD)), st.sampled_from((WHOLE, WEAK)), max_size=4
+)
+
+
+@pytest.mark.requirement("RM-40", "RM-45")
+@given(turns=st.lists(WANTED, max_size=8))
+def test_the_ledger_follows_what_is_wanted(turns: list[dict[str, Occupation]]) -> None:
+    """After each turn the list shows exactly that; no turn tells the same twice."""
+    stage = LedgerSetup()
+    owner = VirtualOwner(stage.ledger, "cause")
+    for tick, wanted in enumerate(turns):
+        owner.occupy(wanted, tick)
+        shown = {
+            row.name: Occupation(effort_cap=hold.effort_cap, is_total=hold.is_total)
+            for row in stage.picture()
+            for hold in row.virtual
+        }
+        assert shown == wanted == owner.occupied
+    told: dict[int, list[str]] = {}
+    for event in stage.events:
+        if isinstance(event, Frozen | Thawed):
+            told.setdefault(event.tick, []).extend(event.leaves)
+    changed = {}
+    for tick, (before, after) in enumerate(pairwise([{}, *turns])):
+        both = sorted(before | after)
+        changed[tick] = [x for x in both if before.get(x) != after.get(x)]
+    assert {tick: sorted(leaves) for tick, leaves in told.items()} == {
+        tick: leaves for tick, leaves in changed.items() if leaves
+    }
+
+
+@pytest.mark.requirement("RM-45")
+def test_what_comes_is_occupied_before_what_ends_is_free() -> None:
+    stage = LedgerSetup()
+    owner = VirtualOwner(stage.ledger, "cause")
+    owner.occupy({"LHand": WHOLE}, 1)
+    owner.occupy({"RHand": WHOLE}, 2)
+    changes = [
+        e for e in stage.events if isinstance(e, Frozen | Thawed) and e.tick == 2
+    ]
+    assert [type(event) for event in changes] == [Frozen, Thawed]
+
+
+@pytest.mark.requirement("RM-45", "RM-65")
+def test_what_the_ledger_refused_is_told_again() -> None:
+    """At a tick that is over nothing is taken or given back, and nothing counted so."""
+    stage = LedgerSetup()
+    owner = VirtualOwner(stage.ledger, "cause")
+    owner.occupy({"LHand": WHOLE, "HeadYaw": WHOLE}, 5)
+    wanted = {"RHand": WHOLE, "HeadYaw": WEAK}
+    for ended in (wanted, {}):
+        with pytest.raises(BadInput, match="time does not go back"):
+            owner.occupy(ended, 1)
+        assert dict(owner.occupied) == {"LHand": WHOLE, "HeadYaw": WHOLE}
+    owner.occupy(wanted, 6)
+    assert dict(owner.occupied) == wanted
+    assert stage.ledger.effort_cap("HeadYaw") == 0.5
+    assert {row.name for row in stage.picture() if row.virtual} == set(wanted)
+
+
+@pytest.mark.requirement("RM-45")
+def test_a_leaf_that_is_gone_hinders_no_other() -> None:
+    """Refused, then removed; then others are wanted."""
+    stage = LedgerSetup()
+    owner = VirtualOwner(stage.ledger, "cause")
+    stage.until(0.05)
+    with pytest.raises(BadInput, match="time does not go back"):
+        owner.occupy({"TTS": WHOLE}, 1)
+    stage.ledger.remove_resource("TTS", 6)
+    owner.occupy({"LHand": WHOLE}, 7)
+    owner.occupy({}, 8)
+    assert not any(row.virtual for row in stage.picture())
+
+
+@pytest.mark.parametrize("cap", [-0.1, 1.1, float("nan")])
+def test_a_cap_that_is_no_stiffness_is_refused(cap: float) -> None:
+    with pytest.raises(BadInput, match=f"effort cap is {cap}"):
+        Occupation(effort_cap=cap, is_total=True)
+
+
+def test_an_unknown_leaf_changes_nothing(nao: Robot) -> None:
+    stage = LedgerSetup(nao.resources)
+    owner = VirtualOwner(stage.ledger, "cause")
+    owner.occupy({"LHand": WHOLE}, 1)
+    calls = len([e for e in stage.events if isinstance(e, Settled)])
+    with pytest.raises(UnknownName, match="Did you mean 'RHand'"):
+        owner.occupy({"HeadYaw": WHOLE, "RHnad": WEAK}, 2)
+    assert dict(owner.occupied) == {"LHand": WHOLE}
+    assert stage.ledger.effort_cap("HeadYaw") == 1.0
+    assert len([e for e in stage.events if isinstance(e, Settled)]) == calls

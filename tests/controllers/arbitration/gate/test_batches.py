@@ -1,0 +1,217 @@
+"""Commands that belong together are written together, or none of them is."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from controllers.arbitration.events import Commanded, Executed, Rejected
+from controllers.arbitration.requests import Owner
+from controllers.arbitration.tokens import Loss, Refusal
+from models import BadInput, Robot, UnknownName
+from tests.controllers.arbitration.gate_setup import World
+
+HEAD = {"HeadYaw": 0.3, "HeadPitch": -0.1}
+
+
+@pytest.fixture
+def world(nao: Robot) -> Iterator[World]:
+    """A gate whose trace keeps the invariants, whatever a test does with it."""
+    world = World.of(nao)
+    yield world
+    assert not world.checker.finish()
+
+
+def test_a_group_is_written_in_one_step(world: World) -> None:
+    token = world.take("look", "Head")
+    assert world.gate.submit_all(token, HEAD) is None
+    assert world.flush() == ()
+    assert len(world.robot.commands) == 1
+    for name, angle in HEAD.items():
+        assert world.target_of(name) == angle
+    assert {event.resource for event in world.told(Executed)} == set(HEAD)
+
+
+def test_a_group_with_a_leaf_of_somebody_else_is_refused_whole(world: World) -> None:
+    token = world.take("look", "HeadYaw")
+    refused = world.gate.submit_all(token, HEAD)
+    assert refused is not None
+    assert (refused.resource, refused.reason) == ("HeadPitch", Refusal.NOT_COVERED)
+    assert world.flush() == ()
+    assert not world.robot.commands
+    assert [event.resource for event in world.told(Commanded)] == ["HeadPitch"]
+    assert world.told(Rejected) == [refused]
+
+
+def test_a_group_that_loses_a_leaf_in_the_slot_is_not_written(world: World) -> None:
+    """The token is still valid for the rest, which stays where it is all the same."""
+    token = world.take("look", "Head", loss=Loss.PARTIAL)
+    assert world.gate.submit_all(token, HEAD) is None
+    world.take("nod", "HeadPitch", priority=5)
+    assert world.flush() == (Refusal.NOT_COVERED,)
+    assert not world.robot.commands
+    assert not world.told(Executed)
+    (rejected,) = world.told(Rejected)
+    assert rejected.resource == "HeadPitch"
+
+
+def test_single_commands_of_one_token_stand_alone(world: World) -> None:
+    """As in the group above, but nobody said that they belong together."""
+    token = world.take("look", "Head", loss=Loss.PARTIAL)
+    for name, angle in HEAD.items():
+        world.gate.submit(token, name, angle)
+    world.take("nod", "HeadPitch", priority=5)
+    assert world.flush() == (Refusal.NOT_COVERED,)
+    assert world.target_of("HeadYaw") == 0.3
+    assert [event.resource for event in world.told(Executed)] == ["HeadYaw"]
+
+
+def test_a_group_that_the_new_holder_displaced_is_not_written(world: World) -> None:
+    old = world.take("look", "Head", loss=Loss.PARTIAL)
+    world.gate.submit_all(old, HEAD)
+    new = world.take("nod", "HeadPitch", priority=5)
+    world.gate.submit(new, "HeadPitch", 0.2)
+    before = world.target_of("HeadYaw")
+    assert world.flush() == (Refusal.NOT_COVERED,)
+    assert world.target_of("HeadPitch") == 0.2
+    assert world.target_of("HeadYaw") == before
+
+
+def test_a_later_command_replaces_one_of_a_group(world: World) -> None:
+    token = world.take("look", "Head")
+    world.gate.submit_all(token, HEAD)
+    world.gate.submit(token, "HeadPitch", 0.2)
+    world.flush()
+    assert world.target_of("HeadYaw") == 0.3
+    assert world.target_of("HeadPitch") == 0.2
+    assert {event.command for event in world.told(Executed)} == {2, 3}
+
+
+def test_a_group_may_use_leaves_without_a_device(world: World) -> None:
+    token = world.take("greet", "Head", "Speech")
+    assert world.gate.submit_all(token, {**HEAD, "Speech": None}) is None
+    world.flush()
+    assert len(world.told(Executed)) == 3
+    with pytest.raises(UnknownName, match="'Speach'"):
+        world.gate.submit_all(token, {**HEAD, "Speach": None})
+
+
+@pytest.mark.parametrize("lost", ["LKneePitch", "Stiffness"])
+def test_a_whole_body_form_needs_every_leaf(world: World, lost: str) -> None:
+    token = world.take("stand", "All motors", "Stiffness", loss=Loss.PARTIAL)
+    world.ledger.add_owner(Owner(name="test leg"), 0)
+    world.ledger.entrust("test leg", 0)  # takes a stiffness without its motors
+    world.take("test leg", lost, priority=5)
+    angles = world.robot.q
+    for submit, values, leaf in (
+        (world.gate.submit_set_points, angles, "LKneePitch"),
+        (world.gate.submit_stiffness, np.full(len(angles), 0.5), "Stiffness"),
+    ):
+        refused = submit(token, values)
+        is_hit = lost in (leaf, "LKneePitch")  # who has a motor has its stiffness
+        assert (refused is not None) is is_hit
+        if refused is not None:
+            assert (refused.resource, refused.reason) == (leaf, Refusal.NOT_COVERED)
+
+
+def test_without_a_token_no_group_passes(world: World) -> None:
+    n = len(world.robot.q)
+    for refused in (
+        world.gate.submit_all(None, HEAD),
+        world.gate.submit_set_points(None, world.robot.q),
+        world.gate.submit_stiffness(None, np.ones(n)),
+    ):
+        assert refused is not None
+        assert refused.reason is Refusal.NO_TOKEN
+
+
+def test_a_batch_of_several_tokens_is_written_in_one_step(world: World) -> None:
+    look, reach = world.take("look", "Head"), world.take("reach", "LElbowRoll")
+    batch = world.gate.submit_together([(look, HEAD), (reach, {"LElbowRoll": -0.5})])
+    assert batch.refused is None
+    assert world.flush() == ()
+    assert not batch.is_broken
+    assert len(world.robot.commands) == 1
+    assert world.target_of("HeadYaw") == HEAD["HeadYaw"]
+    assert world.target_of("LElbowRoll") == -0.5
+
+
+def test_a_batch_with_one_dead_token_is_refused_whole(world: World) -> None:
+    look, reach = world.take("look", "Head"), world.take("reach", "LElbowRoll")
+    world.ledger.release(reach, 0)
+    batch = world.gate.submit_together([(look, HEAD), (reach, {"LElbowRoll": -0.5})])
+    assert batch.is_broken
+    assert batch.refused is not None
+    assert batch.refused.reason is Refusal.RELEASED
+    world.flush()
+    assert not world.robot.commands
+
+
+def test_a_token_that_dies_in_the_slot_takes_the_whole_batch_along(
+    world: World,
+) -> None:
+    look, reach = world.take("look", "Head"), world.take("reach", "LElbowRoll")
+    batch = world.gate.submit_together([(look, HEAD), (reach, {"LElbowRoll": -0.5})])
+    world.ledger.drop("reach", 0)
+    assert world.flush() == (Refusal.EXPIRED,)
+    assert batch.is_broken
+    assert batch.refused is not None
+    assert batch.refused.resource == "LElbowRoll"
+    assert not world.robot.commands
+    assert not world.told(Executed)
+
+
+def test_a_batch_that_its_sender_breaks_is_not_written(world: World) -> None:
+    look = world.take("look", "Head")
+    batch = world.gate.submit_together([(look, HEAD)])
+    batch.is_broken = True
+    assert world.flush() == ()
+    assert not world.robot.commands
+
+
+def test_no_leaf_stands_twice_in_a_batch(world: World) -> None:
+    look = world.take("look", "Head")
+    with pytest.raises(BadInput, match="'HeadYaw' has two commands in one batch"):
+        world.gate.submit_together([(look, HEAD), (look, {"HeadYaw": 0.0})])
+    world.flush()
+    assert not world.robot.commands
+
+
+def test_the_present_set_points_are_those_written_last(world: World) -> None:
+    look, present = world.take("look", "Head"), world.gate.present
+    before = present["HeadYaw"]
+    assert before == world.target_of("HeadYaw")
+    world.gate.submit(look, "HeadYaw", 0.3)
+    assert present["HeadYaw"] == before
+    world.robot.fails = True
+    with pytest.raises(OSError, match="no answer"):
+        world.flush()
+    assert present["HeadYaw"] == before
+    world.robot.fails = False
+    world.gate.submit(look, "HeadYaw", 0.3)
+    world.flush()
+    assert present["HeadYaw"] == 0.3
+    assert set(present) == set(world.robot.robot.motor_names)
+    assert len(present) == len(world.robot.robot.motor_names)
+    assert present["LHipYawPitch"] == world.target_of("LHipYawPitch")
+
+
+@pytest.mark.parametrize("lost", ["before", "in the slot", "not at all"])
+@pytest.mark.requirement("I-23")
+def test_a_batch_may_hang_on_rights_by_which_nothing_is_commanded(
+    world: World, lost: str
+) -> None:
+    look, speak = world.take("look", "Head"), world.take("speak", "Speech")
+    if lost == "before":
+        world.ledger.release(speak, world.ledger.tick)
+    batch = world.gate.submit_together([(look, HEAD)], [(speak, ["Speech"])])
+    assert batch.is_broken is (lost == "before")
+    if lost == "in the slot":
+        world.ledger.release(speak, world.ledger.tick)
+    late = [Refusal.RELEASED] if lost == "in the slot" else []
+    assert list(world.flush()) == late
+    assert bool(world.robot.commands) is (lost == "not at all")
+    assert batch.why == ("" if lost == "not at all" else "Speech: RELEASED")
+    told = [(event.resource, event.reason) for event in world.told(Rejected)]
+    assert told == ([] if lost == "not at all" else [("Speech", Refusal.RELEASED)])
+    assert not world.checker.finish()

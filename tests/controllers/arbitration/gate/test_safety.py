@@ -1,0 +1,230 @@
+"""What the gate does on its own: safe set-points, and effort caps."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from controllers.arbitration.events import MadeSafe
+from controllers.arbitration.gate.outputs import hold, holding_lags
+from controllers.arbitration.requests import Owner
+from controllers.arbitration.tokens import Loss, Refusal, Token
+from models import Robot
+from tests.controllers.arbitration.gate_setup import World, ramp
+
+LAG_YAW = 1.547 / 72.52 + 0.00153398
+"""Effort limit / kp + encoder step of HeadYaw, from the joint table, in rad."""
+
+
+@pytest.fixture
+def world(nao: Robot) -> Iterator[World]:
+    """A gate whose trace keeps the invariants, whatever a test does with it."""
+    world = World.of(nao)
+    yield world
+    assert not world.checker.finish()
+
+
+def end(world: World, token: Token, how: str) -> None:
+    """Let a token on the head lose HeadYaw."""
+    tick = world.ledger.tick
+    if how == "release":
+        world.ledger.release(token, tick)
+    elif how == "release of one":
+        world.ledger.release(token, tick, ["HeadYaw"])
+    elif how == "override":
+        world.take("stare", "HeadYaw", priority=5)
+    elif how == "freeze":
+        world.ledger.freeze(["HeadYaw"], "hotEngine", tick)
+    else:
+        world.ledger.drop("look", tick)
+
+
+@pytest.mark.parametrize("loss", list(Loss))
+@pytest.mark.parametrize(
+    "how", ["release", "release of one", "override", "freeze", "owner gone"]
+)
+def test_a_moving_joint_stops_where_authority_is_lost(
+    world: World, how: str, loss: Loss
+) -> None:
+    token = world.take("look", "Head", loss=loss)
+    world.gate.submit(token, "HeadYaw", 1.0)
+    world.flush()
+    world.robot.q[world.joint("HeadYaw")] = 0.4
+    end(world, token, how)
+    world.flush()
+    assert world.target_of("HeadYaw") == pytest.approx(0.4 + LAG_YAW, abs=1e-7)
+    assert [event.leaves for event in world.told(MadeSafe)] == [("HeadYaw",)]
+    world.robot.q[world.joint("HeadYaw")] = 0.2
+    world.ledger.add_owner(Owner(name="new"), world.ledger.tick)
+    world.flush()
+    assert len(world.told(MadeSafe)) == 1, "once: then nobody has it"
+    assert world.target_of("HeadYaw") == pytest.approx(0.4 + LAG_YAW, abs=1e-7)
+
+
+def test_a_joint_that_carries_keeps_its_set_point(world: World) -> None:
+    """Its lag is what carries: less of it, and the leg would sag."""
+    token = world.take("stand", "LKneePitch")
+    world.gate.submit(token, "LKneePitch", 0.5)
+    world.flush()
+    for lag in (-0.02, 0.02):
+        world.robot.q[world.joint("LKneePitch")] = 0.5 + lag
+        world.gate.submit(token, "LKneePitch", 0.5)
+        world.flush()
+    world.ledger.release(token, world.ledger.tick)
+    world.flush()
+    assert world.target_of("LKneePitch") == 0.5
+    assert world.told(MadeSafe)
+
+
+def test_what_is_left_of_the_lag_gives_all_torque_of_stiffness_one(nao: Robot) -> None:
+    """τ = kp a >= effort limit for any reading: clipping changes no torque."""
+    for joint, lag in zip(nao.joints, holding_lags(nao), strict=True):
+        rounding = 0.5 * joint.encoder_step
+        assert joint.kp * (lag - rounding) >= joint.effort_limit
+        assert lag < np.deg2rad(2.0), "it stops near where it is"
+
+
+@pytest.mark.parametrize(
+    ("in_force", "measured", "held"),
+    [(1.0, 0.4, 0.5), (-1.0, 0.4, 0.3), (0.45, 0.4, 0.45), (1.2, 1.04, 1.0)],
+)
+def test_the_safe_set_point_is_near_the_angle_and_inside_the_range(
+    in_force: float, measured: float, held: float
+) -> None:
+    assert hold(in_force, measured, 0.1, -1.0, 1.0) == pytest.approx(held)
+
+
+def test_joints_on_one_motor_hold_at_their_mean(world: World) -> None:
+    token = world.take("walk", "LHipYawPitch")
+    world.gate.submit(token, "LHipYawPitch", -0.5)
+    world.flush()
+    world.robot.q[world.joint("LHipYawPitch")] = -0.2
+    world.robot.q[world.joint("RHipYawPitch")] = -0.1
+    world.ledger.release(token, world.ledger.tick)
+    world.flush()
+    lag = 3.348 / 150.0 + 0.00153398
+    for name in ("LHipYawPitch", "RHipYawPitch"):
+        assert world.target_of(name) == pytest.approx(-0.15 - lag, abs=1e-7)
+
+
+def test_a_new_owner_that_commands_in_the_slot_goes_before(world: World) -> None:
+    token = world.take("look", "HeadYaw")
+    world.gate.submit(token, "HeadYaw", 1.0)
+    world.flush()
+    new = world.take("stare", "HeadYaw", priority=5)
+    world.gate.submit(new, "HeadYaw", 0.7)
+    world.flush()
+    assert world.target_of("HeadYaw") == 0.7
+    assert not world.told(MadeSafe)
+
+
+def test_a_late_command_of_the_loser_does_not_hinder_it(world: World) -> None:
+    token = world.take("look", "HeadYaw")
+    world.gate.submit(token, "HeadYaw", 1.0)
+    world.flush()
+    world.gate.submit(token, "HeadYaw", 1.1)
+    world.ledger.freeze(["HeadYaw"], "hotEngine", world.ledger.tick)
+    assert world.flush() == (Refusal.REVOKED,)
+    q = float(world.robot.q[world.joint("HeadYaw")])
+    assert world.target_of("HeadYaw") == pytest.approx(q + LAG_YAW, abs=1e-7)
+
+
+def test_who_never_commanded_leaves_everything_as_it_was(world: World) -> None:
+    token = world.take("look", "Head")
+    world.flush()
+    world.ledger.release(token, world.ledger.tick)
+    world.flush()
+    assert not world.robot.commands
+    assert not world.told(MadeSafe)
+
+
+def test_others_are_not_made_safe_with_it(world: World) -> None:
+    other = world.take("walk", "LKneePitch")
+    token = world.take("look", "HeadYaw")
+    world.gate.submit(other, "LKneePitch", 1.0)
+    world.gate.submit(token, "HeadYaw", 1.0)
+    world.flush()
+    world.ledger.release(token, world.ledger.tick)
+    world.flush()
+    assert world.target_of("LKneePitch") == 1.0
+
+
+def test_stiffness_stays_as_it_was_commanded_last(world: World) -> None:
+    token = world.take("save heat", "Stiffness")
+    world.gate.submit_stiffness(token, ramp(26))
+    world.flush()
+    world.ledger.drop("save heat", world.ledger.tick)
+    world.flush()
+    assert (world.robot.stiffness == ramp(26)).all()
+    assert [event.leaves for event in world.told(MadeSafe)] == [("Stiffness",)]
+
+
+# -- effort caps ---------------------------------------------------------------------
+
+
+@pytest.mark.requirement("RM-43", "RM-46")
+@pytest.mark.parametrize("is_total", [True, False])
+def test_a_cap_holds_until_its_cause_is_over(world: World, is_total: bool) -> None:
+    token = world.take("save heat", "Stiffness")
+    world.gate.submit(token, "Stiffness", 0.8)
+    world.flush()
+    world.ledger.freeze(["HeadYaw"], "hotEngine", 1, effort_cap=0.3, is_total=is_total)
+    world.flush()
+    assert world.stiffness_of("HeadYaw") == 0.3
+    assert world.stiffness_of("HeadPitch") == 0.8
+    for commanded, in_force in ((0.9, 0.3), (0.2, 0.2), (0.7, 0.3)):
+        world.gate.submit(token, "Stiffness", commanded)
+        world.flush()
+        assert world.stiffness_of("HeadYaw") == (0.3 if is_total else in_force)
+        assert world.stiffness_of("HeadPitch") == commanded
+    world.ledger.thaw("hotEngine", world.ledger.tick)
+    world.flush()
+    last = 0.8 if is_total else 0.7  # while frozen whole it was nobody's to command
+    assert world.stiffness_of("HeadYaw") == last, "back to what was commanded last"
+
+
+@pytest.mark.requirement("RM-44")
+def test_a_broken_joint_is_limp(world: World) -> None:
+    world.ledger.freeze(["LElbowYaw"], "brokenArm", 0, effort_cap=0.0)
+    world.flush()
+    assert world.stiffness_of("LElbowYaw") == 0.0
+    assert world.stiffness_of("LElbowRoll") == 1.0
+
+
+def test_the_least_cap_of_all_causes_and_leaves_counts(world: World) -> None:
+    freeze, thaw = world.ledger.freeze, world.ledger.thaw
+    freeze(["HeadYaw"], "hotEngine", 0, effort_cap=0.5)
+    freeze(["Stiffness"], "saveEnergy", 0, effort_cap=0.4, is_total=False)
+    freeze(["HeadYaw"], "worn", 0, effort_cap=0.2, is_total=False)
+    for over, yaw, pitch in (
+        ("", 0.2, 0.4),
+        ("worn", 0.4, 0.4),
+        ("saveEnergy", 0.5, 1.0),
+    ):
+        if over:
+            thaw(over, world.ledger.tick)
+        world.flush()
+        assert world.stiffness_of("HeadYaw") == yaw
+        assert world.stiffness_of("HeadPitch") == pitch
+
+
+def test_a_cap_on_a_shared_motor_bounds_both_joints(world: World) -> None:
+    world.ledger.freeze(["LHipYawPitch"], "hotEngine", 0, effort_cap=0.5)
+    world.flush()
+    assert world.stiffness_of("LHipYawPitch") == 0.5
+    assert world.stiffness_of("RHipYawPitch") == 0.5
+
+
+def test_a_cap_is_written_again_after_a_write_that_failed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(command: object) -> None:
+        raise ConnectionError
+
+    world.ledger.freeze(["HeadYaw"], "hotEngine", 0, effort_cap=0.5)
+    with monkeypatch.context() as broken:
+        broken.setattr(world.robot, "write", fail)
+        with pytest.raises(ConnectionError):
+            world.flush()
+    world.flush()
+    assert world.stiffness_of("HeadYaw") == 0.5

@@ -1,0 +1,185 @@
+"""A gate on a robot that only keeps what it is told, and a small tree of resources."""
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers import Command, Observation
+from controllers.arbitration.events import Event
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.device_map import map_devices
+from controllers.arbitration.invariants import Checker
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import Loss, Preemption, Token
+from models import Robot
+from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
+
+E = TypeVar("E", bound=Event)
+
+
+def motor(name: str) -> ResourceNode:
+    return ResourceNode(name=name, device=Device(kind=DeviceKind.MOTOR, names=(name,)))
+
+
+def limits(name: str, *groups: str) -> ResourceNode:
+    return ResourceNode(
+        name=name, device=Device(kind=DeviceKind.STIFFNESS, names=groups)
+    )
+
+
+def node(name: str, *children: ResourceNode) -> ResourceNode:
+    return ResourceNode(name=name, children=children)
+
+
+def leaf(name: str, kind: ResourceKind = ResourceKind.EXCLUSIVE) -> ResourceNode:
+    return ResourceNode(name=name, kind=kind)
+
+
+EYES = ResourceNode(
+    name="Eyes",
+    device=Device(kind=DeviceKind.LEDS, names=("LeftFaceLeds", "RightFaceLeds")),
+)
+
+
+def whole_tree(robot: Robot) -> ResourceNode:
+    """Every motor, one stiffness for all joints, and leaves without joints."""
+    head = node("Head", motor("HeadYaw"), motor("HeadPitch"))
+    others = [motor(n) for n in robot.motor_names if not n.startswith("Head")]
+    return node(
+        "root",
+        node("All motors", head, *others),
+        limits("Stiffness", *robot.joint_names),
+        leaf("Speech"),
+        EYES,
+        leaf("Processor", ResourceKind.CUMULATIVE),
+        node(
+            "State",
+            leaf("Stand", ResourceKind.STATE),
+            leaf("Sit", ResourceKind.STATE),
+        ),
+    )
+
+
+class KeepingRobot:
+    """A robot that obeys at once and keeps every command."""
+
+    def __init__(self, robot: Robot) -> None:
+        n = len(robot.joints)
+        self._robot = robot
+        self.q = robot.posture("PoseInit").angles.copy()
+        self.commands: list[Command] = []
+        self.target = self.q.copy()
+        self.stiffness = np.ones(n)
+        self.fails = False
+        """Whether it raises in the place of obeying."""
+
+    @property
+    def robot(self) -> Robot:
+        return self._robot
+
+    def read(self) -> Observation:
+        n, zeros = len(self._robot.motors), np.zeros(3)
+        return Observation(
+            time_s=0.0,
+            q=self.q.copy(),
+            v=np.zeros_like(self.q),
+            target=self.target.copy(),
+            stiffness=self.stiffness.copy(),
+            current=np.zeros(n),
+            temperature=np.zeros(n),
+            gyro=zeros,
+            accelerometer=zeros,
+            fsr=zeros,
+        )
+
+    def write(self, command: Command) -> None:
+        if self.fails:
+            raise OSError("no answer")
+        self.commands.append(command)
+        if command.target is not None:
+            self.target = command.target.copy()
+        if command.stiffness is not None:
+            self.stiffness = command.stiffness.copy()
+
+    def step(self, ticks: int) -> None:
+        del ticks
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class World:
+    """A ledger, its gate, and the robot behind it."""
+
+    robot: KeepingRobot
+    ledger: Ledger
+    gate: Gate
+    checker: Checker
+    """Judges the whole trace by the invariants."""
+    events: list[Event]
+    """Of the trace, without the list of resources at its beginning."""
+
+    @classmethod
+    def of(
+        cls,
+        robot: Robot,
+        root: ResourceNode | None = None,
+        *,
+        tells_commands: bool = True,
+    ) -> "World":
+        root = root or whole_tree(robot)
+        keeping = KeepingRobot(robot)
+        cfg = LedgerCfg(
+            preemption=Preemption.BY_PRIORITY, tells_commands=tells_commands
+        )
+        events: list[Event] = []
+        checker = Checker()
+        ledger = Ledger(ResourceTree(root), cfg, listeners=[events.append, checker.see])
+        gate = Gate(ledger, keeping, map_devices(root, robot))
+        events.clear()
+        return cls(keeping, ledger, gate, checker, events)
+
+    def take(
+        self, owner: str, *names: str, priority: int = 0, loss: Loss = Loss.WHOLE
+    ) -> Token:
+        """Let an owner have resources at once."""
+        self.ledger.add_owner(Owner(name=owner, priority=priority), self.ledger.tick)
+        token = self.ask(Request(owner=owner, resources=names, loss=loss))
+        assert token is not None, f"{owner} was not granted {names}"
+        return token
+
+    def ask(self, request: Request) -> Token | None:
+        """Ask for a known owner; None where it would have to wait."""
+        once = replace(request, timeout_s=0.0)
+        outcome = self.ledger.request(once, self.ledger.tick).outcome
+        return outcome.token if outcome else None
+
+    def flush(self) -> tuple[str, ...]:
+        """Go to the next tick and flush; return the reasons of late refusals."""
+        tick = self.ledger.tick + 1
+        self.ledger.advance(tick)
+        return tuple(late.reason for late in self.gate.flush(tick))
+
+    def joint(self, name: str) -> int:
+        return self.robot.robot.joint_index(name)
+
+    def target_of(self, name: str) -> float:
+        """Set-point in force on the robot, in rad."""
+        return float(self.robot.target[self.joint(name)])
+
+    def stiffness_of(self, name: str) -> float:
+        return float(self.robot.stiffness[self.joint(name)])
+
+    def told(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+def ramp(n: int) -> NDArray[np.float64]:
+    """Stiffness of n joints, each another one."""
+    return np.linspace(0.2, 0.9, n)

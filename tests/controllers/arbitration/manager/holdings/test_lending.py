@@ -1,0 +1,206 @@
+"""What an owner lends is free for all, and promised: it comes back when recalled."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from controllers.arbitration.events import Lent, Requested, Revoked
+from controllers.arbitration.invariants import check
+from controllers.arbitration.manager.granting import Granting
+from controllers.arbitration.policies import Lock, PauseOnDemand, StopOnDemand
+from controllers.arbitration.tokens import LossCause, OutcomeKind, Refusal, Token
+from models import BadInput
+from tests.controllers.arbitration.ledger_setup import BY_PRIORITY, LedgerSetup
+
+
+def lender(stage: LedgerSetup, **habits: Any) -> Token:
+    stage.owner("greeting", **habits)
+    token = stage.take("greeting", "RArm", "TTS")
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    return token
+
+
+@pytest.mark.requirement("SY-27", "I-27")
+@pytest.mark.parametrize(
+    "policy", [Lock(), StopOnDemand(within_s=3.0), PauseOnDemand()]
+)
+def test_what_is_lent_is_free_and_comes_back(policy: object) -> None:
+    """At once, whatever the borrower's policy; its other resources it keeps."""
+    stage = LedgerSetup()
+    token = lender(stage)
+    assert stage.may(token, "TTS") is Refusal.NOT_COVERED
+    assert stage.may(token, "RHand") is None
+    assert stage.ledger.lent(token) == ("TTS",)
+    stage.owner("talker", policy=policy)
+    stage.at(1.0)
+    borrowed = stage.take("talker", "TTS")
+    stage.at(2.0)
+    ticket = stage.ledger.recall(token, stage.tick)
+    assert ticket is not None
+    assert ticket.token == token
+    assert stage.may(token, "TTS") is None
+    assert stage.may(borrowed, "TTS") is Refusal.REVOKED
+    assert stage.ledger.lent(token) == ()
+    assert stage.ledger.recall(token, stage.tick) is None
+
+
+@pytest.mark.requirement("SY-27", "I-27")
+def test_a_lender_comes_before_all_that_wait() -> None:
+    """Also before who waited longer, and had no turn since it wants more."""
+    stage = LedgerSetup()
+    stage.owners("walk", "patient", "talker", "next")
+    stage.take("walk", "LLeg")
+    stage.owner("greeting")
+    token = stage.take("greeting", "RArm", "TTS")
+    patient = stage.ask("patient", "TTS", "LLeg", timeout_s=60.0)
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    stage.ask("talker", "TTS", timeout_s=60.0)
+    stage.at(0.1)
+    waits = stage.ask("next", "TTS", timeout_s=60.0)
+    stage.ledger.recall(token, stage.tick)
+    assert stage.holders("TTS") == ("greeting",)
+    assert patient.outcome is None
+    assert waits.outcome is None
+    stage.release(token)
+    stage.until(1.0)
+
+
+@pytest.mark.requirement("I-27")
+def test_authority_and_faults_keep_what_was_lent() -> None:
+    stage = LedgerSetup(preemption=BY_PRIORITY)
+    token = lender(stage, priority=2)
+    stage.owner("alarm", priority=5)
+    alarm = stage.take("alarm", "TTS")
+    ticket = stage.ledger.recall(token, stage.tick)
+    assert ticket is not None
+    assert ticket.outcome is None
+    stage.release(alarm)
+    assert ticket.token == token
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    stage.ledger.freeze(("TTS",), "brokenArm", stage.tick)
+    late = stage.ledger.recall(token, stage.tick)
+    assert late is not None
+    assert late.outcome is None
+    stage.ledger.thaw("brokenArm", stage.tick, ("TTS",))
+    assert late.token == token
+
+
+@pytest.mark.requirement("RM-37", "I-27")
+def test_who_pauses_still_has_what_it_lent() -> None:
+    stage = LedgerSetup()
+    token = lender(stage, policy=PauseOnDemand())
+    stage.owner("taker")
+    taken = stage.take("taker", "RArm")
+    stage.release(taken)
+    resumed = stage.ledger.follow("greeting", token)
+    assert isinstance(resumed, Token)
+    assert stage.ledger.lent(resumed) == ("TTS",)
+    stage.ledger.recall(resumed, stage.tick)
+    assert stage.may(resumed, "TTS") is None
+
+
+@pytest.mark.requirement("SY-27", "I-27")
+def test_a_token_that_lends_all_stays_alive() -> None:
+    """It covers nothing then, and has it back when it recalls it."""
+    stage = LedgerSetup()
+    stage.owners("greeting", "talker")
+    token = stage.take("greeting", "TTS")
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    assert stage.may(token, "TTS") is Refusal.NOT_COVERED
+    stage.take("talker", "TTS")
+    stage.at(1.0)
+    ticket = stage.ledger.recall(token, stage.tick)
+    assert ticket is not None
+    assert ticket.token == token
+    assert stage.may(token, "TTS") is None
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    stage.release(token)
+    assert stage.may(token, "TTS") is Refusal.RELEASED
+    assert stage.ledger.lent(token) == ()
+
+
+@pytest.mark.requirement("I-27")
+def test_who_is_gone_lends_nothing_any_more() -> None:
+    stage = LedgerSetup()
+    stage.owner("greeting", time_to_live_s=1.0)
+    token = stage.take("greeting", "TTS")
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    stage.until(2.0)
+    assert stage.may(token, "TTS") is Refusal.EXPIRED
+
+
+@pytest.mark.requirement("I-27")
+def test_who_recalls_in_vain_has_still_lent_it() -> None:
+    """A fault has it: the token waits for it in vain, and may recall it once more."""
+    stage = LedgerSetup()
+    stage.owner("greeting", timeout_s=1.0)
+    token = stage.take("greeting", "TTS")
+    stage.ledger.lend(token, stage.tick, ("TTS",))
+    stage.ledger.freeze(("TTS",), "brokenArm", stage.tick)
+    ticket = stage.ledger.recall(token, stage.tick)
+    stage.until(2.0)
+    assert ticket is not None
+    assert ticket.outcome is not None
+    assert ticket.outcome.kind is OutcomeKind.TIMED_OUT
+    assert stage.ledger.lent(token) == ("TTS",)
+    stage.ledger.thaw("brokenArm", stage.tick, ("TTS",))
+    stage.ledger.recall(token, stage.tick)
+    assert stage.may(token, "TTS") is None
+
+
+@pytest.mark.requirement("I-27")
+def test_what_a_lender_asks_for_anew_is_not_lent() -> None:
+    """It came back by another way, and can be lent and recalled again."""
+    stage = LedgerSetup()
+    token = lender(stage)
+    stage.take("greeting", "TTS", add_to=token)
+    assert stage.ledger.lent(token) == ()
+    assert stage.ledger.recall(token, stage.tick) is None
+    assert stage.may(token, "TTS") is None
+
+
+def test_a_token_does_not_lend_what_it_has_not() -> None:
+    stage = LedgerSetup()
+    stage.owner("greeting")
+    token = stage.take("greeting", "TTS")
+    with pytest.raises(BadInput, match="does not cover"):
+        stage.ledger.lend(token, stage.tick, ("LHand",))
+    assert stage.holders("TTS") == ("greeting",)
+
+
+def story() -> LedgerSetup:
+    stage = LedgerSetup()
+    token = lender(stage)
+    stage.owner("talker")
+    stage.take("talker", "TTS")
+    stage.at(1.0)
+    stage.ledger.recall(token, stage.tick)
+    return stage
+
+
+@pytest.mark.requirement("I-27")
+def test_lies_about_loans_are_found() -> None:
+    events = story().events
+    assert not check(events)
+    recall = next(e for e in events if isinstance(e, Requested) and e.recalls)
+    never_lent = [event for event in events if not isinstance(event, Lent)]
+    no_recall = [replace(e, recalls=False) if e is recall else e for e in events]
+    not_held = [
+        replace(e, leaves=("LHand",)) if isinstance(e, Lent) else e for e in events
+    ]
+    for lie, law in ((never_lent, "I-27"), (no_recall, "I-6"), (not_held, "I-27")):
+        assert law in {violation.invariant for violation in check(lie)}
+    (lost,) = (event for event in events if isinstance(event, Revoked))
+    assert (lost.owner, lost.why) == ("talker", LossCause.YIELDED)
+
+
+@pytest.mark.requirement("I-27")
+def test_a_ledger_that_lets_borrowers_keep_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Granting, "may_recall", lambda self, waiting, holder: False)
+    stage = story()
+    found = {violation.invariant for violation in stage.checker.finish()}
+    assert found == {"I-27"}
+    LedgerSetup.made.clear()

@@ -1,0 +1,237 @@
+"""What a parent takes its children use: the tree of owners."""
+
+import pytest
+
+from controllers.arbitration.behaviours import (
+    Behaviour,
+    start_behaviour,
+    stop_behaviour,
+)
+from controllers.arbitration.events import Revoked
+from controllers.arbitration.manager.front import LedgerFront
+from controllers.arbitration.policies import Lock, StopOnDemand
+from controllers.arbitration.tokens import LossCause, Refusal, Why
+from models import BadInput
+from tests.controllers.arbitration.ledger_setup import (
+    AVAILABLE,
+    GRANTED,
+    LOST,
+    LedgerSetup,
+    end_of,
+    why,
+)
+
+A_AND_B = ("LHand", "TTS")
+
+
+@pytest.fixture
+def stage() -> LedgerSetup:
+    """A parent with two children, and a stranger."""
+    stage = LedgerSetup()
+    stage.owner("parent")
+    stage.owners("child 1", "child 2", parent="parent")
+    stage.owner("stranger")
+    return stage
+
+
+@pytest.mark.requirement("RM-1", "RM-6")
+def test_what_an_owner_keeps_is_inherited_at_any_depth(stage: LedgerSetup) -> None:
+    stage.owner("grandchild", parent="child 1")
+    stage.owner("its child", parent="grandchild")
+    stage.take("parent", "Arms")
+    token = stage.take("its child", "LHand")
+    assert stage.may(token, "LHand") is None
+
+
+@pytest.mark.requirement("RM-27")
+def test_what_is_kept_is_there_when_a_critical_child_needs_it(
+    stage: LedgerSetup,
+) -> None:
+    stage.take("parent", "Legs")
+    stranger = stage.ask("stranger", "Legs", timeout_s=9.0)
+    stage.at(5.0)
+    charging = stage.ask("child 1", "Legs", timeout_s=0.0)
+    assert end_of(charging) == (GRANTED, 5.0)
+    assert stranger.outcome is None
+
+
+@pytest.mark.requirement("RM-28")
+def test_the_first_child_gets_the_whole_set_and_others_queue(
+    stage: LedgerSetup,
+) -> None:
+    stage.take("parent", *A_AND_B)
+    stranger = stage.ask("stranger", "TTS", timeout_s=9.0)
+    first = stage.ask("child 1", *A_AND_B)
+    second = stage.ask("child 2", *A_AND_B)
+    assert end_of(first) == (GRANTED, 0.0)
+    stage.at(1.0)
+    stage.release(first.token)
+    assert end_of(second) == (GRANTED, 1.0)
+    assert stranger.outcome is None
+
+
+@pytest.mark.requirement("RM-30")
+def test_when_the_parent_releases_its_children_release(stage: LedgerSetup) -> None:
+    whole = stage.take("parent", *A_AND_B)
+    used = stage.take("child 1", *A_AND_B)
+    stage.at(1.0)
+    stage.release(whole)
+    assert stage.held_by("child 1") == ()
+    assert stage.may(used, "TTS") is Refusal.REVOKED
+    (notice,) = stage.told("child 1", LOST)
+    assert (notice.why, notice.by) == (LossCause.PARENT_RELEASED, "parent")
+    assert notice.leaves == A_AND_B
+    assert end_of(stage.ask("stranger", *A_AND_B)) == (GRANTED, 1.0)
+
+
+@pytest.mark.requirement("RM-30")
+def test_a_parent_that_gives_back_one_resource_ends_what_is_inside_of_it(
+    stage: LedgerSetup,
+) -> None:
+    whole = stage.take("parent", "Head", "TTS")
+    head = stage.take("child 1", "Head")
+    voice = stage.take("child 2", "TTS")
+    stage.release(whole, "Head")
+    assert stage.may(head, "HeadYaw") is Refusal.REVOKED
+    assert stage.may(voice, "TTS") is None
+    assert stage.held_by("parent") == ("TTS",)
+
+
+@pytest.mark.requirement("RM-26", "AR-26")
+def test_a_child_is_told_at_once_that_what_its_parent_now_keeps_is_open_to_it(
+    stage: LedgerSetup,
+) -> None:
+    stage.take("child 1", "TTS", policy=StopOnDemand())
+    stage.take("parent", "TTS")
+    (notice,) = stage.told("child 1", AVAILABLE)
+    assert notice.leaves == ("TTS",)
+    stage.take("child 1", "TTS")
+
+
+@pytest.mark.requirement("RM-30")
+def test_the_innermost_goes_first(stage: LedgerSetup) -> None:
+    stage.owner("grandchild", parent="child 1")
+    whole = stage.take("parent", "TTS")
+    stage.take("child 1", "TTS")
+    stage.take("grandchild", "TTS")
+    stage.release(whole)
+    lost = [event.owner for event in stage.events if isinstance(event, Revoked)]
+    assert lost == ["grandchild", "child 1"]
+
+
+@pytest.mark.requirement("RM-6")
+def test_an_owner_stays_where_it_is_in_the_tree(stage: LedgerSetup) -> None:
+    with pytest.raises(BadInput, match="cannot become a part of 'stranger'"):
+        stage.owner("child 1", parent="stranger")
+    with pytest.raises(BadInput, match="'nobody'"):
+        stage.owner("orphan", parent="nobody")
+
+
+@pytest.mark.requirement("RM-21", "RM-30")
+def test_a_circle_closed_by_a_parents_release_is_seen_too(stage: LedgerSetup) -> None:
+    """What waited inside of the parent's now stands behind a stranger."""
+    whole = stage.take("parent", "TTS")
+    stage.take("child 1", "TTS")
+    stage.take("child 2", "LHand")
+    outside = stage.ask("stranger", "TTS", "LHand", timeout_s=9.0)
+    stage.at(5.0)  # nobody passes it any more
+    inside = stage.ask("child 2", "TTS")
+    assert inside.outcome is None
+    stage.release(whole)
+    assert why(inside) is Why.DEADLOCK
+    assert outside.outcome is None
+
+
+@pytest.mark.requirement("RM-7")
+def test_sets_of_behaviours_and_resources_can_be_classes() -> None:
+    class Wave(Behaviour):
+        side = "R"
+
+        def __init__(self) -> None:
+            name = f"wave {self.side}"
+            super().__init__(name=name, essential=(f"{self.side}Arm",))
+
+    class WaveLeft(Wave):
+        side = "L"
+
+    class Greeting(Behaviour):
+        def __init__(self) -> None:
+            super().__init__(name="greeting", parts=(Wave(), WaveLeft()))
+
+    stage = LedgerSetup()
+    start_behaviour(Greeting(), LedgerFront(stage.ledger))
+    assert stage.held_by("wave R") == ("RHand", "RShoulderPitch")
+    assert stage.held_by("wave L") == ("LHand", "LShoulderPitch")
+
+
+@pytest.mark.requirement("RM-26", "RM-28", "RM-29", "RM-30")
+def test_what_a_parent_takes_is_open_to_its_children_one_at_a_time(
+    stage: LedgerSetup,
+) -> None:
+    """It asks for nothing special; while a child has it, the child alone commands."""
+    whole = stage.take("parent", *A_AND_B)
+    assert stage.may(whole, "TTS") is None
+    first = stage.take("child 1", "TTS", policy=StopOnDemand())
+    assert stage.may(first, "TTS") is None
+    assert stage.may(whole, "TTS") is Refusal.NOT_COVERED
+    assert stage.may(whole, "LHand") is None
+    assert [h.is_lent for h in stage.row("TTS").holders] == [False, True]
+    outside = stage.ask("stranger", "TTS", timeout_s=9.0)
+    second = stage.take("child 2", "TTS")
+    assert stage.demands_on("child 1") == [("stranger", 0.0), ("child 2", 0.0)]
+    assert stage.demands_on("parent") == [("stranger", 0.0)]
+    assert stage.holders("TTS") == ("child 2", "parent")
+    stage.release(second)
+    assert stage.may(whole, "TTS") is None
+    third = stage.take("child 1", "TTS")
+    stage.at(1.0)
+    stage.release(whole)
+    assert stage.may(third, "TTS") is Refusal.REVOKED
+    assert end_of(outside) == (GRANTED, 1.0)
+    assert stage.told("child 1", LOST)[-1].why is LossCause.PARENT_RELEASED
+
+
+@pytest.mark.requirement("RM-31", "RM-26")
+@pytest.mark.parametrize("agrees", [("child 1", "parent"), ("child 1",), ("parent",)])
+def test_an_outsider_asks_the_child_and_then_the_parent_that_took(
+    agrees: tuple[str, ...],
+) -> None:
+    stage = LedgerSetup()
+    for name, above in (("parent", None), ("child 1", "parent"), ("stranger", None)):
+        policy = StopOnDemand() if name in agrees else Lock()
+        stage.owner(name, parent=above, policy=policy)
+    stage.take("parent", *A_AND_B)
+    stage.take("child 1", "TTS")
+    asked = stage.ask("stranger", "TTS", timeout_s=0.0)
+    if len(agrees) == 2:
+        assert end_of(asked) == (GRANTED, 0.0)
+        assert stage.held_by("parent") == stage.held_by("child 1") == ()
+    else:
+        assert stage.holders("TTS") == ("child 1", "parent")
+
+
+@pytest.mark.requirement("RM-26", "RM-50")
+def test_the_parts_of_a_behaviour_have_what_it_has(stage: LedgerSetup) -> None:
+    arms = Behaviour(name="left", essential=("LArm",))
+    front = LedgerFront(stage.ledger)
+    both = Behaviour(name="both", essential=("Arms",), parts=(arms,))
+    running = start_behaviour(both, front)
+    part, token = running.part("left"), running.present_token(stage.ledger)
+    assert part.runs
+    assert stage.may(part.token, "LHand") is None
+    assert stage.may(token, "LHand") is Refusal.NOT_COVERED
+    assert stage.may(token, "RHand") is None
+    stop_behaviour(running, front)
+    assert stage.held_by("both") == stage.held_by("left") == ()
+
+
+@pytest.mark.requirement("RM-26", "RM-56")
+def test_a_share_of_a_child_comes_out_of_what_its_parent_takes(
+    stage: LedgerSetup,
+) -> None:
+    stage.take("parent", rates={"CPU": 60.0})
+    stage.take("child 1", rates={"CPU": 50.0})
+    assert stage.row("CPU").used_percent == 60.0
+    too_much = stage.ask("child 2", rates={"CPU": 20.0}, timeout_s=0.0)
+    assert why(too_much) is Why.BUSY
+    assert stage.take("stranger", rates={"CPU": 40.0})

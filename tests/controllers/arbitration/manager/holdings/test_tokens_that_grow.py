@@ -1,0 +1,95 @@
+"""A grant may enlarge a token that its owner has (AR-23)."""
+
+import pytest
+
+from controllers.arbitration.policies import StopOnDemand
+from controllers.arbitration.requests import StaleToken
+from controllers.arbitration.tokens import Refusal
+from models import BadInput
+from tests.controllers.arbitration.ledger_setup import (
+    CANCELLED,
+    GRANTED,
+    TIMED_OUT,
+    LedgerSetup,
+    end_of,
+    outcome_of,
+    why,
+)
+
+
+@pytest.fixture
+def stage() -> LedgerSetup:
+    stage = LedgerSetup()
+    stage.owners("A", "B", "C")
+    return stage
+
+
+@pytest.mark.requirement("AR-23")
+def test_a_grant_may_enlarge_a_valid_token(stage: LedgerSetup) -> None:
+    token = stage.take("A", "HeadYaw")
+    more = stage.ask("A", "TTS", add_to=token)
+    assert more.token == token
+    assert outcome_of(more).obtained == ("TTS",)
+    assert stage.may(token, "TTS") is stage.may(token, "HeadYaw") is None
+
+
+@pytest.mark.requirement("AR-23")
+def test_a_token_is_enlarged_after_a_wait(stage: LedgerSetup) -> None:
+    token = stage.take("A", "HeadYaw")
+    busy = stage.take("B", "TTS")
+    more = stage.ask("A", "TTS", add_to=token)
+    assert stage.may(token, "TTS") is Refusal.NOT_COVERED
+    stage.at(1.0)
+    stage.release(busy)
+    assert end_of(more) == (GRANTED, 1.0)
+    assert stage.may(token, "TTS") is None
+
+
+@pytest.mark.requirement("AR-23")
+def test_a_dead_or_foreign_token_is_not_enlarged(stage: LedgerSetup) -> None:
+    token = stage.take("A", "HeadYaw")
+    before = stage.picture()
+    with pytest.raises(BadInput, match="can only add to its own"):
+        stage.ask("B", "TTS", add_to=token)
+    with pytest.raises(BadInput, match="covers 'HeadYaw' already"):
+        stage.ask("A", "Head", add_to=token)
+    assert stage.picture() == before
+    stage.release(token)
+    with pytest.raises(StaleToken, match="RELEASED"):
+        stage.ask("A", "TTS", add_to=token)
+    assert stage.held_by("A") == ()
+
+
+@pytest.mark.requirement("AR-23")
+def test_who_waits_to_enlarge_a_token_that_dies_waits_no_more(
+    stage: LedgerSetup,
+) -> None:
+    token = stage.take("A", "HeadYaw")
+    stage.take("B", "TTS")
+    more = stage.ask("A", "TTS", add_to=token)
+    stage.at(0.5)
+    stage.release(token)
+    assert end_of(more) == (CANCELLED, 0.5)
+    assert why(more) == "token dead"
+
+
+@pytest.mark.requirement("AR-23", "RM-20")
+def test_who_gave_up_enlarging_a_token_hears_no_more_of_it(stage: LedgerSetup) -> None:
+    token = stage.take("A", "HeadYaw")
+    stage.take("B", "TTS")
+    more = stage.ask("A", "TTS", add_to=token, timeout_s=0.5)
+    stage.until(1.0)
+    stage.release(token)
+    assert end_of(more) == (TIMED_OUT, 0.5)
+
+
+@pytest.mark.requirement("AR-23", "RM-47")
+def test_what_waited_to_be_added_to_a_lost_token_is_free_for_its_taker(
+    stage: LedgerSetup,
+) -> None:
+    """The request ends with the token, before the taker of the token is granted."""
+    given = stage.take("A", "HeadYaw", policy=StopOnDemand())
+    more = stage.ask("A", "TTS", "Sit", add_to=given)
+    taken = stage.ask("B", "HeadYaw", optional=("TTS",))
+    assert end_of(more) == (CANCELLED, 0.0)
+    assert outcome_of(taken).obtained == ("HeadYaw", "TTS")

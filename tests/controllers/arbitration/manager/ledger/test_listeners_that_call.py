@@ -1,0 +1,201 @@
+"""Listeners and policies that call the ledger, raise, or never come to an end."""
+
+from collections.abc import Callable
+
+import pytest
+
+from controllers.arbitration.events import Event, Granted, Notified, Settled
+from controllers.arbitration.manager.front import LedgerFront
+from controllers.arbitration.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    Demand,
+)
+from controllers.arbitration.requests import Request, Ticket
+from controllers.arbitration.tokens import NoticeKind
+from models import BadInput
+from tests.controllers.arbitration.ledger_setup import (
+    BY_PRIORITY,
+    LOST,
+    LedgerSetup,
+    outcome_of,
+)
+
+
+class UnspeakableError(Exception):
+    """An error that raises another one when somebody wants to read it."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("not to be spoken of")
+
+
+def when_lost(owner: str, act: Callable[[], object]) -> Callable[[Event], None]:
+    """Return a listener that acts as soon as an owner has lost something."""
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Notified) and (event.owner, event.kind) == (owner, LOST):
+            act()
+
+    return hear
+
+
+@pytest.mark.requirement("RM-14", "AR-18")
+def test_who_asks_again_when_it_hears_of_its_loss_does_not_share_the_leaf() -> None:
+    stage = LedgerSetup(preemption=BY_PRIORITY)
+    stage.owner("low")
+    stage.owner("high", priority=5)
+    again: list[Ticket] = []
+    stage.ledger.listeners.append(
+        when_lost("low", lambda: again.append(stage.ask("low", "HeadYaw")))
+    )
+    first = stage.take("low", "HeadYaw")
+    higher = stage.ask("high", "HeadYaw")
+    (second,) = again
+    assert stage.holders("HeadYaw") == ("high",)
+    assert second.outcome is None
+    tokens = (first, higher.token)
+    assert [stage.may(token, "HeadYaw") is None for token in tokens] == [False, True]
+
+
+@pytest.mark.requirement("RM-30")
+def test_a_listener_that_releases_when_it_hears_of_a_loss_tears_nothing() -> None:
+    """The tokens of a parent and its child go in one move; one hears of the other's."""
+    stage = LedgerSetup(preemption=BY_PRIORITY)
+    stage.owner("parent")
+    stage.owner("child", parent="parent")
+    stage.owner("high", priority=5)
+    kept = stage.take("parent", "Audio")
+    used = stage.take("child", "TTS")
+    stage.ledger.listeners.append(
+        when_lost("child", lambda: stage.release(kept, "Microphone"))
+    )
+    stage.take("high", "TTS")
+    assert stage.holders("TTS") == ("high",)
+    assert stage.may(used, "TTS") is not None
+    with pytest.raises(Exception, match="REVOKED"):  # what the listener ran into
+        stage.until(0.1)
+
+
+def test_listeners_hear_in_the_order_of_what_happened_whoever_calls() -> None:
+    stage = LedgerSetup()
+    stage.owners("a", "b")
+    heard: list[Event] = []
+
+    def ask_once(event: Event) -> None:
+        if isinstance(event, Granted) and event.owner == "a":
+            stage.ask("b", "HeadPitch")
+
+    stage.ledger.listeners.insert(0, ask_once)
+    stage.ledger.listeners.append(heard.append)
+    stage.ask("a", "HeadYaw")
+    kinds = [type(event) for event in heard]
+    assert kinds.index(Settled) < kinds.index(Granted, kinds.index(Granted) + 1)
+    assert stage.held_by("b") == ("HeadPitch",)
+
+
+def test_time_stands_still_while_listeners_are_told() -> None:
+    stage = LedgerSetup()
+    stage.owners("a", "b")
+    front = LedgerFront(stage.ledger)
+
+    def wait_for_it(event: Event) -> None:
+        if isinstance(event, Granted):
+            front.take(Request(owner="b", resources=("HeadYaw",)))
+
+    stage.ledger.listeners.append(wait_for_it)
+    stage.take("a", "HeadYaw")
+    assert stage.ledger.tick == 0
+    assert stage.waiters("HeadYaw") == ()
+    with pytest.raises(BadInput, match="stands still"):
+        stage.ledger.advance(0)
+
+
+def test_listeners_that_answer_each_other_without_end_are_stopped() -> None:
+    """Two owners that win ties take a leaf from each other, for ever in one call."""
+    stage = LedgerSetup(preemption=BY_PRIORITY)
+    ties = {"asker_tie": "tie wins", "holder_tie": "yields"}
+    stage.owners("a", "b", **ties)
+    for owner in ("a", "b"):
+
+        def again(owner: str = owner) -> None:
+            stage.ask(owner, "HeadYaw")
+
+        stage.ledger.listeners.append(when_lost(owner, again))
+    stage.take("a", "HeadYaw")
+    stage.ask("b", "HeadYaw")
+    assert len(stage.holders("HeadYaw")) == 1
+    with pytest.raises(BadInput, match="answer"):
+        stage.until(0.1)
+
+
+def test_what_one_listener_raises_keeps_nothing_from_the_others() -> None:
+    stage = LedgerSetup()
+    stage.owner("a")
+    heard: list[Event] = []
+
+    def stop(event: Event) -> None:
+        if isinstance(event, Granted):
+            raise KeyboardInterrupt
+
+    stage.ledger.listeners.insert(0, stop)
+    stage.ledger.listeners.append(heard.append)
+    with pytest.raises(KeyboardInterrupt):
+        stage.take("a", "HeadYaw")
+    assert any(isinstance(event, Granted) for event in heard)
+    assert isinstance(heard[-1], Settled)
+
+
+def test_a_policy_that_is_asked_in_a_wish_for_a_state_may_take_what_it_loses() -> None:
+    stage = LedgerSetup()
+    stage.owners("a", "b")
+    stage.ledger.set_state("State", "Stand", 0)
+    stage.take("a", "Stand", policy=CallbackOnDemand(lambda _: stage_ask()))
+    answer = Answer(kind=AnswerKind.YIELD)
+
+    def stage_ask() -> Answer:
+        stage.ask("b", "Stand", "HeadYaw")
+        return answer
+
+    assert not stage.ledger.ask_state("State", "Sit", 0)
+    assert stage.holders("Stand") == ("a", "b")
+
+
+@pytest.mark.requirement("RM-20")
+def test_who_is_freed_in_answer_to_its_own_request_is_told_of_it() -> None:
+    """Its call is done but for the answers of listeners: it waited, so it is told."""
+    stage = LedgerSetup()
+    stage.owners("a", "b")
+    held = stage.take("a", "HeadYaw")
+
+    def give_back(event: Event) -> None:
+        is_demand = isinstance(event, Notified) and event.kind is NoticeKind.DEMANDED
+        if is_demand and stage.holders("HeadYaw") == ("a",):
+            stage.release(held)
+
+    stage.ledger.listeners.append(give_back)
+    assert outcome_of(stage.ask("b", "HeadYaw")).is_granted
+    (told,) = stage.told("b", NoticeKind.OUTCOME)
+    assert told.outcome is not None
+    assert told.outcome.is_granted
+
+
+# -- what raises is told to its owner --------------------------------------------------
+
+
+@pytest.mark.requirement("RM-33")
+def test_who_has_a_policy_that_raises_is_told_so() -> None:
+    stage = LedgerSetup()
+
+    def fails(_: Demand) -> Answer:
+        raise UnspeakableError
+
+    stage.owner("dance", policy=CallbackOnDemand(fails))
+    stage.owner("walk")
+    token = stage.take("dance", "HeadYaw")
+    waiting = stage.ask("walk", "HeadYaw", timeout_s=0.2)
+    (notice,) = stage.told("dance", NoticeKind.RAISED)
+    assert "UnspeakableError" in notice.error
+    assert (notice.token, notice.by, notice.request) == (token.id, "walk", 2)
+    stage.until(0.2)
+    assert not outcome_of(waiting).is_granted

@@ -1,0 +1,185 @@
+"""The small world of the generated tests: a tree, owners, and policies that misbehave.
+
+A policy of a test is named by a word, since ledger and model each need their own: its
+callback calls back the one that asked it.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from controllers.arbitration.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    ConflictPolicy,
+    Demand,
+    Lock,
+    PauseOnDemand,
+    StopOnDemand,
+)
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import Token, TokenId
+from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
+from tests.controllers.arbitration.manager.model.sequential.records import secret_of
+
+EXCLUSIVE = ("A1", "A2", "H", "L")
+GROUP = "Pose"
+STATES = ("Back", "Sit", "Stand")
+TREE = ResourceNode(
+    name="Robot",
+    children=(
+        ResourceNode(
+            name="Upper",
+            children=(
+                ResourceNode(
+                    name="Arm",
+                    children=(ResourceNode(name="A1"), ResourceNode(name="A2")),
+                ),
+                ResourceNode(name="H"),
+            ),
+        ),
+        ResourceNode(name="L", device=Device(kind=DeviceKind.LEDS, names=("Face",))),
+        ResourceNode(
+            name=GROUP,
+            children=tuple(
+                ResourceNode(name=state, kind=ResourceKind.STATE) for state in STATES
+            ),
+        ),
+        ResourceNode(name="CPU", kind=ResourceKind.CUMULATIVE),
+    ),
+)
+"""Four exclusive leaves under nested composites, one of them a lamp; three states, a
+rate."""
+
+PARENTS = {
+    "boss": None,
+    "kid": "boss",
+    "tot": "kid",
+    "twin": "boss",
+    "loner": None,
+    "rival": None,
+}
+"""Owner to the owner that it is a part of; parents come first."""
+
+
+class Arbiter(Protocol):
+    """What a callback may call: of the ledger or of the model."""
+
+    def request(self, request: Request, tick: int) -> object: ...
+    def release(
+        self, token: Token, tick: int, names: Iterable[str] | None = None
+    ) -> None: ...
+    def withdraw(self, number: int, tick: int, /) -> object: ...
+    def demand_again(self, number: int, tick: int, /) -> None: ...
+    def drop(self, owner: str, tick: int) -> None: ...
+    def add_owner(self, owner: Owner, tick: int) -> None: ...
+
+
+Callback = Callable[[Arbiter, Demand], Answer | None]
+
+
+def whole(token: TokenId) -> Token:
+    """Return a token of the tests from its public part."""
+    return Token(token.epoch, token.sequence, secret_of(token.sequence))
+
+
+def _release(arbiter: Arbiter, demand: Demand) -> None:
+    arbiter.release(whole(demand.token), demand.tick)
+
+
+def _release_some(arbiter: Arbiter, demand: Demand) -> None:
+    arbiter.release(whole(demand.token), demand.tick, demand.resources[:1])
+
+
+def _release_twice(arbiter: Arbiter, demand: Demand) -> None:
+    _release(arbiter, demand)
+    _release(arbiter, demand)
+
+
+def _release_and_promise(arbiter: Arbiter, demand: Demand) -> Answer:
+    _release(arbiter, demand)
+    return Answer(kind=AnswerKind.PAUSE)
+
+
+def _raise(arbiter: Arbiter, demand: Demand) -> None:
+    raise RuntimeError("user code")
+
+
+def _stay_silent(arbiter: Arbiter, demand: Demand) -> None:
+    return None
+
+
+def _ask_again(arbiter: Arbiter, demand: Demand) -> None:
+    arbiter.request(
+        Request(owner=demand.holder, resources=demand.resources, timeout_s=2.0),
+        demand.tick,
+    )
+
+
+def _ask_more(arbiter: Arbiter, demand: Demand) -> Answer:
+    arbiter.request(
+        Request(owner=demand.holder, resources=("L",), timeout_s=3.0), demand.tick
+    )
+    return Answer(kind=AnswerKind.YIELD)
+
+
+def _die(arbiter: Arbiter, demand: Demand) -> None:
+    arbiter.drop(demand.holder, demand.tick)
+
+
+def _kill_the_asker(arbiter: Arbiter, demand: Demand) -> Answer:
+    if demand.asker in PARENTS:
+        arbiter.drop(demand.asker, demand.tick)
+    return Answer(kind=AnswerKind.YIELD)
+
+
+def _withdraw_the_asker(arbiter: Arbiter, demand: Demand) -> Answer:
+    if demand.request is not None:
+        arbiter.withdraw(demand.request, demand.tick)
+    return Answer(kind=AnswerKind.YIELD)
+
+
+def _press(arbiter: Arbiter, demand: Demand) -> Answer:
+    """Have the others asked once more, while the asker still asks."""
+    if demand.request is not None:
+        arbiter.demand_again(demand.request, demand.tick)
+    return Answer(kind=AnswerKind.YIELD, after_s=1.0)
+
+
+def _talk_nonsense(arbiter: Arbiter, demand: Demand) -> Answer:
+    return "yes"  # type: ignore[return-value]  # user code may
+
+
+_CALLBACKS: dict[str, tuple[Callback, float | None]] = {
+    "releases": (_release, None),
+    "releases some": (_release_some, None),
+    "releases twice": (_release_twice, None),
+    "releases and promises": (_release_and_promise, None),
+    "raises": (_raise, None),
+    "never answers": (_stay_silent, None),
+    "answers too late": (_stay_silent, 2.0),
+    "asks again": (_ask_again, None),
+    "asks more": (_ask_more, None),
+    "dies": (_die, None),
+    "kills the asker": (_kill_the_asker, None),
+    "withdraws the asker": (_withdraw_the_asker, None),
+    "presses": (_press, None),
+    "talks nonsense": (_talk_nonsense, None),
+}
+_READY: dict[str, ConflictPolicy] = {
+    "lock": Lock(),
+    "stop": StopOnDemand(),
+    "stop within 2": StopOnDemand(within_s=2.0),
+    "pause": PauseOnDemand(),
+    "pause within 1": PauseOnDemand(within_s=1.0),
+    "pause at most 3": PauseOnDemand(resume_timeout_s=3.0),
+}
+POLICIES = (*_READY, *_CALLBACKS)
+
+
+def make_policy(word: str, arbiter: Arbiter) -> ConflictPolicy:
+    """Return the policy of a word, calling back `arbiter`."""
+    if word in _READY:
+        return _READY[word]
+    callback, limit_s = _CALLBACKS[word]
+    return CallbackOnDemand(lambda demand: callback(arbiter, demand), limit_s)

@@ -1,0 +1,116 @@
+"""What strangers and siblings want of a child: it is asked first, then its parent."""
+
+import pytest
+
+from controllers.arbitration.policies import (
+    CallbackOnDemand,
+    PauseOnDemand,
+    StopOnDemand,
+)
+from controllers.arbitration.tokens import LossCause, Refusal, Why
+from tests.controllers.arbitration.ledger_setup import (
+    DENIED,
+    GRANTED,
+    LOST,
+    TIMED_OUT,
+    LedgerSetup,
+    end_of,
+    why,
+)
+
+A_AND_B = ("LHand", "TTS")
+
+
+@pytest.fixture
+def stage() -> LedgerSetup:
+    """A parent with two children, and a stranger."""
+    stage = LedgerSetup()
+    stage.owner("parent")
+    stage.owners("child 1", "child 2", parent="parent")
+    stage.owner("stranger")
+    return stage
+
+
+@pytest.mark.requirement("RM-29")
+def test_a_second_child_asks_the_child_that_uses_not_the_parent(
+    stage: LedgerSetup,
+) -> None:
+    stage.take("parent", *A_AND_B)
+    used = stage.take("child 1", *A_AND_B, policy=StopOnDemand())
+    second = stage.ask("child 2", "TTS")
+    assert end_of(second) == (GRANTED, 0.0)
+    assert stage.demands_on("child 1") == [("child 2", 0.0)]
+    assert stage.demands_on("parent") == []
+    assert stage.may(used, "TTS") is Refusal.REVOKED
+    assert stage.holders("TTS") == ("child 2", "parent")
+
+
+@pytest.mark.requirement("RM-31")
+def test_a_stranger_gets_it_only_if_child_and_parent_agree_child_first() -> None:
+    order: list[str] = []
+    stage = LedgerSetup()
+    for name, above in (("parent", None), ("child", "parent"), ("stranger", None)):
+        policy = CallbackOnDemand(lambda demand: order.append(demand.holder))
+        stage.owner(name, parent=above, policy=policy)
+    stage.take("parent", "TTS")
+    stage.take("child", "TTS")
+    stage.ask("stranger", "TTS")
+    assert order == ["child", "parent"]
+
+
+@pytest.mark.requirement("RM-31")
+@pytest.mark.parametrize(
+    ("child_stops", "parent_stops"), [(True, False), (False, True)]
+)
+def test_nothing_moves_when_one_of_them_refuses(
+    child_stops: bool, parent_stops: bool
+) -> None:
+    stop = StopOnDemand()
+    stage = LedgerSetup()
+    stage.owner("parent", **({"policy": stop} if parent_stops else {}))
+    stage.owner("child", parent="parent", **({"policy": stop} if child_stops else {}))
+    stage.owner("stranger")
+    stage.take("parent", "TTS")
+    stage.take("child", "TTS")
+    refused = stage.ask("stranger", "TTS", timeout_s=1.0)
+    stage.until(1.0)
+    assert end_of(refused) == (TIMED_OUT, 1.0)
+    assert stage.holders("TTS") == ("child", "parent")
+
+
+@pytest.mark.requirement("RM-31")
+def test_both_give_way_in_one_step() -> None:
+    stage = LedgerSetup()
+    stage.owner("parent", policy=StopOnDemand())
+    stage.owner("child", parent="parent", policy=StopOnDemand())
+    stage.owner("stranger")
+    stage.take("parent", "TTS")
+    stage.take("child", "TTS")
+    assert end_of(stage.ask("stranger", "TTS")) == (GRANTED, 0.0)
+    assert stage.holders("TTS") == ("stranger",)
+    assert len(stage.told("child", LOST)) == len(stage.told("parent", LOST)) == 1
+
+
+@pytest.mark.requirement("RM-31", "RM-37")
+def test_a_child_that_pauses_does_so_though_its_parent_stops() -> None:
+    stage = LedgerSetup()
+    stage.owner("parent", policy=StopOnDemand())
+    stage.owner("child", parent="parent", policy=PauseOnDemand())
+    stage.owner("stranger")
+    stage.take("parent", *A_AND_B)
+    stage.take("child", "TTS")
+    taken = stage.take("stranger", *A_AND_B)
+    (notice,) = stage.told("child", LOST)
+    assert notice.why is LossCause.PAUSED
+    stage.release(taken)
+    assert stage.holders("TTS") == ("child",)
+
+
+@pytest.mark.requirement("RM-26")
+def test_a_child_may_not_keep_what_its_parent_wants_to_keep_later(
+    stage: LedgerSetup,
+) -> None:
+    stage.take("child 1", "TTS")
+    kept = stage.ask("parent", "TTS", timeout_s=0.0)
+    assert end_of(kept) == (DENIED, 0.0)
+    assert why(kept) is Why.BUSY

@@ -1,0 +1,258 @@
+"""The holder decides: lock, stop, callback, pause."""
+
+import pytest
+
+from controllers.arbitration.events import Answered
+from controllers.arbitration.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    ConflictPolicy,
+    Demand,
+    Lock,
+    PauseOnDemand,
+    StopOnDemand,
+    make_policy,
+    policy_classes,
+)
+from controllers.arbitration.tokens import LossCause, NoticeKind, Refusal, Why
+from models import BadInput, UnknownName
+from tests.controllers.arbitration.ledger_setup import (
+    DENIED,
+    GRANTED,
+    HEAD,
+    LOST,
+    TIMED_OUT,
+    Diary,
+    LedgerSetup,
+    end_of,
+    outcome_of,
+    why,
+)
+
+
+def stage_with(policy: ConflictPolicy) -> LedgerSetup:
+    """Return a stage on which a dancer with this policy has the head and the voice."""
+    stage = LedgerSetup()
+    stage.owner("dancer", policy=policy)
+    stage.owners("asker", "other")
+    return stage
+
+
+@pytest.mark.requirement("RM-32", "RM-33")
+def test_the_holder_is_told_who_asks_for_what_by_its_own_callback() -> None:
+    diary = Diary()
+    stage = stage_with(CallbackOnDemand(diary))
+    token = stage.take("dancer", *HEAD, "TTS")
+    stage.at(0.3)
+    ticket = stage.ask("asker", "HeadYaw", "TTS", "LHand", priority=4)
+    assert diary.demands == [
+        Demand(
+            holder="dancer",
+            token=token.id,
+            resources=("HeadYaw", "TTS"),
+            asker="asker",
+            asker_priority=4,
+            request=ticket.number,
+            tick=30,
+        )
+    ]
+
+
+@pytest.mark.requirement("RM-32")
+def test_only_those_in_the_way_are_asked_and_only_once() -> None:
+    stage = stage_with(Lock())
+    stage.take("dancer", *HEAD)
+    stage.take("other", "TTS")
+    stage.ask("asker", "Head")
+    assert stage.demands_on("dancer") == [("asker", 0.0)]
+    assert stage.demands_on("other") == []
+
+
+@pytest.mark.requirement("RM-33")
+def test_the_callback_of_the_request_goes_before_that_of_the_owner() -> None:
+    mine, habit = Diary(), Diary()
+    stage = stage_with(CallbackOnDemand(habit))
+    stage.take("dancer", "TTS", policy=CallbackOnDemand(mine))
+    stage.ask("asker", "TTS")
+    assert (len(mine.demands), len(habit.demands)) == (1, 0)
+
+
+@pytest.mark.requirement("RM-34", "RM-39")
+def test_lock_keeps_and_the_asker_waits_until_its_limit() -> None:
+    stage = stage_with(Lock())
+    token = stage.take("dancer", "TTS")
+    waiting = stage.ask("asker", "TTS", timeout_s=1.2)
+    stage.until(1.2)
+    assert end_of(waiting) == (TIMED_OUT, 1.2)
+    assert stage.may(token, "TTS") is None
+
+
+@pytest.mark.requirement("RM-38")
+def test_who_says_nothing_keeps() -> None:
+    stage = LedgerSetup()
+    stage.owners("silent", "asker")
+    token = stage.take("silent", "TTS")
+    assert end_of(stage.ask("asker", "TTS", timeout_s=0.0)) == (DENIED, 0.0)
+    assert stage.may(token, "TTS") is None
+    assert isinstance(make_policy("lock"), Lock)
+
+
+@pytest.mark.requirement("RM-35")
+def test_stop_frees_at_once() -> None:
+    stage = stage_with(StopOnDemand())
+    stopped = stage.take("dancer", *HEAD, "TTS")
+    taken = stage.ask("asker", "TTS", timeout_s=0.0)
+    assert end_of(taken) == (GRANTED, 0.0)
+    assert stage.may(stopped, "TTS") is Refusal.REVOKED
+    (notice,) = stage.told("dancer", LOST)
+    assert (notice.leaves, notice.freed) == (("TTS",), HEAD)
+    assert (notice.why, notice.by) == (LossCause.YIELDED, "asker")
+    assert stage.holders("HeadYaw") == ()
+
+
+@pytest.mark.requirement("RM-35", "RM-39")
+def test_who_needs_time_to_stop_is_told_until_when() -> None:
+    stage = stage_with(StopOnDemand(within_s=0.25))
+    stopping = stage.take("dancer", "LLeg")
+    waiting = stage.ask("asker", "LLeg", timeout_s=1.0)
+    (notice,) = stage.told("dancer", NoticeKind.YIELD_BY)
+    assert (notice.until_tick, notice.by) == (25, "asker")
+    stage.until(0.24)
+    assert stage.may(stopping, "LKneePitch") is None
+    stage.until(0.25)
+    assert end_of(waiting) == (GRANTED, 0.25)
+    assert stage.may(stopping, "LKneePitch") is Refusal.REVOKED
+
+
+@pytest.mark.requirement("RM-35", "RM-39")
+def test_a_promise_comes_too_late_for_who_does_not_wait_that_long() -> None:
+    stage = stage_with(StopOnDemand(within_s=2.0))
+    token = stage.take("dancer", "LLeg")
+    assert why(stage.ask("asker", "LLeg", timeout_s=0.0)) is Why.BUSY
+    short = stage.ask("asker", "LLeg", timeout_s=1.0)
+    stage.until(3.0)
+    assert end_of(short) == (TIMED_OUT, 1.0)
+    assert stage.may(token, "LKneePitch") is None
+
+
+@pytest.mark.requirement("RM-32", "RM-35")
+def test_nobody_gives_way_in_vain() -> None:
+    stage = stage_with(StopOnDemand())
+    token = stage.take("dancer", "TTS")
+    stage.take("other", "LHand")
+    waiting = stage.ask("asker", "TTS", "LHand", timeout_s=1.0)
+    assert stage.may(token, "TTS") is None
+    stage.until(1.0)
+    assert end_of(waiting) == (TIMED_OUT, 1.0)
+    assert stage.held_by("dancer") == ("TTS",)
+
+
+@pytest.mark.requirement("RM-36")
+def test_a_dance_goes_to_its_next_stable_posture_and_releases_there() -> None:
+    diary = Diary()
+    stage = stage_with(CallbackOnDemand(diary))
+    token = stage.take("dancer", "Legs")
+    waiting = stage.ask("asker", "Legs", timeout_s=5.0)
+    assert waiting.outcome is None
+    stage.at(1.7)  # its next stable posture
+    stage.release(token)
+    assert end_of(waiting) == (GRANTED, 1.7)
+    assert stage.told("dancer", LOST) == []
+
+
+@pytest.mark.requirement("RM-36")
+def test_code_of_the_user_may_release_inside_the_callback() -> None:
+    stage = LedgerSetup()
+
+    def let_go(demand: Demand) -> None:
+        stage.ledger.release(token, demand.tick)
+
+    stage.owner("dancer", policy=CallbackOnDemand(let_go))
+    stage.owner("asker")
+    token = stage.take("dancer", "Legs")
+    stage.at(0.4)
+    assert end_of(stage.ask("asker", "Legs")) == (GRANTED, 0.4)
+    assert stage.may(token, "LHipYawPitch") is Refusal.RELEASED
+
+
+@pytest.mark.requirement("RM-36")
+def test_a_callback_that_never_comes_to_its_end_is_ended_by_its_limit() -> None:
+    stage = stage_with(CallbackOnDemand(Diary(), limit_s=0.8))
+    stage.take("dancer", "Legs")
+    waiting = stage.ask("asker", "Legs", timeout_s=5.0)
+    stage.until(0.8)
+    assert end_of(waiting) == (GRANTED, 0.8)
+
+
+@pytest.mark.requirement("RM-36", "RM-39")
+def test_a_callback_that_raises_keeps() -> None:
+    def fail(demand: Demand) -> Answer:
+        raise RuntimeError("the dance has a hole")
+
+    stage = stage_with(CallbackOnDemand(fail))
+    token = stage.take("dancer", "Legs")
+    waiting = stage.ask("asker", "Legs", timeout_s=0.3)
+    stage.until(0.3)
+    assert end_of(waiting) == (TIMED_OUT, 0.3)
+    assert stage.may(token, "LHipYawPitch") is None
+    (answer,) = [e for e in stage.events if isinstance(e, Answered)]
+    assert answer.answer is AnswerKind.KEEP
+    assert "the dance has a hole" in answer.error
+
+
+@pytest.mark.requirement("RM-32", "RM-39")
+def test_a_holder_may_change_its_mind_at_the_next_time_of_asking() -> None:
+    diary = Diary()
+    stage = stage_with(CallbackOnDemand(diary))
+    stage.take("dancer", "TTS")
+    waiting = stage.ask("asker", "TTS", timeout_s=5.0)
+    stage.until(0.9)
+    diary.says = Answer(kind=AnswerKind.YIELD)
+    stage.until(5.0)
+    assert [demand.tick for demand in diary.demands] == [0, 50, 100]
+    assert end_of(waiting) == (GRANTED, 1.0)
+
+
+@pytest.mark.requirement("RM-19", "RM-32")
+def test_a_holder_with_something_new_to_say_is_asked_before_its_time() -> None:
+    diary = Diary()
+    stage = stage_with(CallbackOnDemand(diary))
+    stage.take("dancer", "TTS")
+    waiting = stage.ask("asker", "TTS", timeout_s=5.0)
+    diary.says = Answer(kind=AnswerKind.YIELD)
+    stage.at(0.2)
+    stage.ledger.demand_again(waiting.number, stage.tick)
+    assert end_of(waiting) == (GRANTED, 0.2)
+    stage.ledger.demand_again(waiting.number, stage.tick)  # it waits no more
+    assert len(diary.demands) == 2
+
+
+@pytest.mark.requirement("RM-32")
+def test_a_reader_can_list_the_answers_by_name() -> None:
+    assert list(policy_classes()) == ["callback", "lock", "pause", "stop"]
+    assert make_policy("stop", within_s=0.5) == StopOnDemand(within_s=0.5)
+    with pytest.raises(UnknownName, match="Did you mean 'pause'"):
+        make_policy("pauze")
+
+
+@pytest.mark.parametrize("time_s", [-1.0, float("inf"), float("nan")])
+def test_an_answer_with_a_wrong_time_is_refused(time_s: float) -> None:
+    with pytest.raises(BadInput, match="after_s of an answer is"):
+        Answer(kind=AnswerKind.YIELD, after_s=time_s)
+
+
+def test_all_holders_give_way_or_none() -> None:
+    stage = stage_with(StopOnDemand(within_s=0.1))
+    stage.take("dancer", "TTS")
+    stage.take("other", "LHand", policy=PauseOnDemand(within_s=0.3))
+    both = stage.ask("asker", "TTS", "LHand")
+    stage.until(0.29)
+    assert stage.held_by("dancer") == ("TTS",)
+    stage.until(0.3)
+    assert end_of(both) == (GRANTED, 0.3)
+    assert outcome_of(both).obtained == ("LHand", "TTS")
+    assert stage.waiters("LHand") == ("other",)
+    stage.release(both.token)
+    assert stage.holders("LHand") == ("other",)
+    assert stage.holders("TTS") == ()

@@ -1,0 +1,286 @@
+"""One owner each, served in the order of arrival, every wait with its end."""
+
+from typing import Any
+
+import pytest
+
+from controllers.arbitration.events import Granted, ResourceRemoved
+from controllers.arbitration.manager.granting import Granting
+from controllers.arbitration.manager.records import Waiting
+from controllers.arbitration.tokens import Why
+from models import BadInput, UnknownName
+from tests.controllers.arbitration.ledger_setup import (
+    CANCELLED,
+    DENIED,
+    GRANTED,
+    HEAD,
+    TIMED_OUT,
+    LedgerSetup,
+    end_of,
+    outcome_of,
+    why,
+)
+
+
+@pytest.fixture
+def stage() -> LedgerSetup:
+    stage = LedgerSetup()
+    stage.owners("MoveHead1", "MoveHead2", "MoveHead3")
+    return stage
+
+
+@pytest.mark.requirement("RM-14")
+def test_an_exclusive_resource_has_one_owner(stage: LedgerSetup) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    waiting = stage.ask("MoveHead2", "HeadYaw")
+    assert waiting.outcome is None
+    assert stage.holders("HeadYaw") == ("MoveHead1",)
+
+
+@pytest.mark.requirement("RM-14")
+def test_a_try_comes_back_at_once_with_who_is_in_the_way(stage: LedgerSetup) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    tried = stage.ask("MoveHead2", "HeadYaw", timeout_s=0.0)
+    assert end_of(tried) == (DENIED, 0.0)
+    assert why(tried) is Why.BUSY
+    (blocker,) = outcome_of(tried).blockers
+    assert (blocker.resource, blocker.owners) == ("HeadYaw", ("MoveHead1",))
+    assert stage.waiters("HeadYaw") == ()
+
+
+@pytest.mark.requirement("RM-15")
+def test_a_resource_comes_and_goes_while_others_are_held_and_awaited(
+    stage: LedgerSetup,
+) -> None:
+    token = stage.take("MoveHead1", *HEAD)
+    waiting = stage.ask("MoveHead2", *HEAD)
+    before = stage.picture()
+
+    stage.ledger.add_resource("ball", "root", stage.tick)
+    ball = stage.take("MoveHead3", "ball")
+    stage.release(ball)
+    stage.ledger.remove_resource("ball", stage.tick)
+
+    assert stage.picture() == before
+    assert ResourceRemoved(tick=0, name="ball") in stage.events
+    stage.release(token)
+    assert end_of(waiting) == (GRANTED, 0.0)
+    with pytest.raises(UnknownName, match="'ball'"):
+        stage.ask("MoveHead3", "ball")
+
+
+@pytest.mark.requirement("RM-15")
+@pytest.mark.parametrize("use", ["held", "awaited", "wished for", "frozen"])
+def test_a_resource_in_use_does_not_go(stage: LedgerSetup, use: str) -> None:
+    stage.ledger.add_resource("ball", "root", stage.tick)
+    if use == "frozen":
+        stage.ledger.freeze(["ball"], "lost ball", stage.tick)
+    else:
+        needs = {"held": ("ball",), "awaited": ("ball", "HeadYaw")}
+        wishes = ("ball",) if use == "wished for" else ()
+        stage.take("MoveHead1", "HeadYaw")
+        stage.ask("MoveHead2", *needs.get(use, ("HeadYaw",)), optional=wishes)
+    before = stage.picture()
+    with pytest.raises(BadInput, match="'ball' is held, lent, waited for"):
+        stage.ledger.remove_resource("ball", stage.tick)
+    assert stage.picture() == before
+
+
+@pytest.mark.requirement("RM-15")
+def test_ownership_passes_in_one_step_without_a_gap_or_an_overlap(
+    stage: LedgerSetup,
+) -> None:
+    first = stage.take("MoveHead1", *HEAD)
+    waiting = stage.ask("MoveHead2", *HEAD)
+    allowed: list[list[bool]] = []
+
+    def look(event: object) -> None:
+        if isinstance(event, Granted):
+            tokens = (first, waiting.token)
+            allowed.append([stage.may(token, "HeadYaw") is None for token in tokens])
+
+    stage.ledger.listeners.append(look)
+    stage.release(first)
+    assert allowed == [[False, True]]
+
+
+@pytest.mark.requirement("RM-16")
+def test_of_requests_in_one_instant_only_the_first_is_granted(
+    stage: LedgerSetup,
+) -> None:
+    tickets = [stage.ask(f"MoveHead{k}", "HeadYaw", timeout_s=1.0) for k in (1, 2, 3)]
+    assert end_of(tickets[0]) == (GRANTED, 0.0)
+    assert stage.demands_on("MoveHead1") == [("MoveHead2", 0.0), ("MoveHead3", 0.0)]
+    stage.until(1.0)
+    assert [end_of(t) for t in tickets[1:]] == [(TIMED_OUT, 1.0), (TIMED_OUT, 1.0)]
+
+
+@pytest.mark.requirement("RM-17", "RM-18")
+def test_the_earliest_who_waits_is_next(stage: LedgerSetup) -> None:
+    held = stage.take("MoveHead1", *HEAD)
+    second = stage.ask("MoveHead2", *HEAD)
+    third = stage.ask("MoveHead3", *HEAD)
+    assert stage.waiters("HeadYaw") == stage.waiters("HeadPitch")
+    assert stage.waiters("HeadYaw") == ("MoveHead2", "MoveHead3")
+    stage.at(1.0)
+    stage.release(held)
+    assert end_of(second) == (GRANTED, 1.0)
+    assert third.outcome is None
+    stage.at(2.0)
+    stage.release(second.token)
+    assert end_of(third) == (GRANTED, 2.0)
+
+
+@pytest.mark.requirement("RM-17")
+def test_a_newcomer_does_not_overtake_even_where_it_would_fit() -> None:
+    stage = LedgerSetup(overtake_s=0.0)
+    stage.owners("MoveHead1", "MoveHead2", "MoveHead3")
+    stage.take("MoveHead1", "HeadYaw")
+    both = stage.ask("MoveHead2", *HEAD, timeout_s=1.0)
+    pitch = stage.ask("MoveHead3", "HeadPitch", timeout_s=3.0)
+    assert stage.holders("HeadPitch") == ()
+    assert pitch.outcome is None
+    stage.until(1.0)
+    assert end_of(both) == (TIMED_OUT, 1.0)
+    assert end_of(pitch) == (GRANTED, 1.0)
+
+
+@pytest.mark.requirement("RM-17", "RM-25")
+def test_a_group_that_waits_does_not_mute_the_robot_at_once(stage: LedgerSetup) -> None:
+    """For 5 s others may say a word while it waits for legs; then it stands firm."""
+    stage.owners("walk", "show", "say")
+    legs = stage.take("walk", "Legs")
+    show = stage.ask("show", "TTS", "Arms", "Legs", timeout_s=20.0)
+    for slot in range(0, 500, 25):
+        stage.at(slot / 100)
+        stage.release(stage.take("say", "TTS", timeout_s=0.0))
+    stage.at(5.0)
+    late = stage.ask("say", "TTS", timeout_s=0.0)
+    assert why(late) is Why.BUSY
+    assert [b.owners for b in outcome_of(late).blockers] == [("show",)]
+    stage.at(6.0)
+    stage.release(legs)
+    assert end_of(show) == (GRANTED, 6.0)
+
+
+@pytest.mark.requirement("RM-17")
+def test_a_window_lets_equals_pass_who_can_be_served_at_once() -> None:
+    """An option: a group is passed while it is young, then it stands firm."""
+    stage = LedgerSetup(overtake_s=1.0)
+    stage.owners("MoveHead1", "MoveHead2", "early", "late", "urgent")
+    yaw = stage.take("MoveHead1", "HeadYaw")
+    both = stage.ask("MoveHead2", *HEAD, timeout_s=9.0)
+    stage.at(0.99)
+    early = stage.ask("early", "HeadPitch", timeout_s=9.0)
+    assert end_of(early) == (GRANTED, 0.99)
+    stage.at(1.0)
+    late = stage.ask("late", "HeadPitch", timeout_s=9.0)
+    stage.release(early.token)
+    assert stage.holders("HeadPitch") == ()
+    stage.at(2.0)
+    stage.release(yaw)
+    assert end_of(both) == (GRANTED, 2.0)
+    assert late.outcome is None
+
+
+@pytest.mark.requirement("RM-17", "AR-13")
+def test_a_window_lets_nobody_pass_a_higher_priority() -> None:
+    stage = LedgerSetup(overtake_s=1.0)
+    stage.owners("MoveHead1", "MoveHead2", "MoveHead3")
+    stage.take("MoveHead1", "HeadYaw")
+    stage.ask("MoveHead2", *HEAD, priority=1)
+    assert stage.ask("MoveHead3", "HeadPitch").outcome is None
+
+
+@pytest.mark.requirement("RM-17")
+def test_who_wants_something_else_passes(stage: LedgerSetup) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    stage.ask("MoveHead2", "HeadYaw")
+    assert end_of(stage.ask("MoveHead3", "TTS")) == (GRANTED, 0.0)
+
+
+@pytest.mark.requirement("RM-19")
+@pytest.mark.parametrize(
+    ("retry_s", "times"), [(0.5, [0.0, 0.5, 1.0]), (0.7, [0.0, 0.7, 1.4])]
+)
+def test_the_holder_hears_again_every_period_until_the_end(
+    retry_s: float, times: list[float]
+) -> None:
+    stage = LedgerSetup(retry_s=retry_s)
+    stage.owners("holder", "asker")
+    stage.take("holder", "HeadYaw")
+    stage.ask("asker", "HeadYaw", timeout_s=1.5)
+    stage.until(5.0)
+    assert stage.demands_on("holder") == [("asker", time_s) for time_s in times]
+
+
+@pytest.mark.requirement("RM-19", "RM-20")
+def test_where_limit_and_period_meet_the_wait_ends_and_nobody_is_told(
+    stage: LedgerSetup,
+) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    waiting = stage.ask("MoveHead2", "HeadYaw", timeout_s=1.0)
+    stage.until(3.0)
+    assert end_of(waiting) == (TIMED_OUT, 1.0)
+    assert stage.demands_on("MoveHead1") == [("MoveHead2", 0.0), ("MoveHead2", 0.5)]
+
+
+@pytest.mark.requirement("RM-20")
+def test_a_wait_ends_at_the_limit_of_its_owner_and_leaves_nothing() -> None:
+    stage = LedgerSetup()
+    stage.owner("holder")
+    stage.owner("patient", timeout_s=4.0)
+    token = stage.take("holder", *HEAD)
+    before = stage.picture()
+    waiting = stage.ask("patient", "HeadYaw", "TTS")
+    stage.until(3.99)
+    assert waiting.outcome is None
+    stage.until(4.0)
+    assert end_of(waiting) == (TIMED_OUT, 4.0)
+    assert stage.picture() == before
+    stage.release(token)
+    assert stage.held_by("patient") == ()
+
+
+@pytest.mark.requirement("RM-20")
+@pytest.mark.parametrize("timeout_s", [-0.01, float("inf"), float("nan")])
+def test_a_wait_without_a_proper_limit_is_refused(
+    stage: LedgerSetup, timeout_s: float
+) -> None:
+    before = len(stage.events)
+    with pytest.raises(BadInput, match="timeout is"):
+        stage.ask("MoveHead1", "HeadYaw", timeout_s=timeout_s)
+    assert len(stage.events) == before
+
+
+@pytest.mark.requirement("RM-20")
+def test_a_wait_can_be_withdrawn_once(stage: LedgerSetup) -> None:
+    stage.take("MoveHead1", "HeadYaw")
+    waiting = stage.ask("MoveHead2", "HeadYaw")
+    assert stage.ledger.withdraw(waiting.number, stage.tick)
+    assert end_of(waiting) == (CANCELLED, 0.0)
+    assert why(waiting) is Why.WITHDRAWN
+    assert not stage.ledger.withdraw(waiting.number, stage.tick)
+    assert stage.waiters("HeadYaw") == ()
+
+
+@pytest.mark.requirement("RM-17", "RM-65")
+def test_a_hand_over_tries_nobody_whom_it_cannot_serve(
+    stage: LedgerSetup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though all of them may still be overtaken: ten thousand wait as one does."""
+    held = stage.take("MoveHead1", "TTS")
+    crowd = [f"waiter {k}" for k in range(20)]
+    stage.owners(*crowd, timeout_s=60.0)
+    tickets = [stage.ask(name, "TTS") for name in crowd]
+    tried: list[Waiting] = []
+    try_now = Granting.try_now
+
+    def noted(granting: Granting, waiting: Waiting, **terms: Any) -> bool:
+        tried.append(waiting)
+        return try_now(granting, waiting, **terms)
+
+    monkeypatch.setattr(Granting, "try_now", noted)
+    stage.release(held)
+    assert end_of(tickets[0]) == (GRANTED, 0.0)
+    assert [waiting.ticket.number for waiting in tried] == [tickets[0].number]

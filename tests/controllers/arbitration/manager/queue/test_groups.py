@@ -1,0 +1,141 @@
+"""Several resources asked for together are one: all of them, or none."""
+
+from itertools import permutations
+
+import pytest
+
+from models.resources import ResourceNode
+from tests.controllers.arbitration.ledger_setup import (
+    ARMS,
+    GRANTED,
+    HEAD,
+    LEGS,
+    TIMED_OUT,
+    LedgerSetup,
+    end_of,
+    node,
+    outcome_of,
+)
+
+
+@pytest.fixture
+def stage() -> LedgerSetup:
+    stage = LedgerSetup()
+    stage.owners("owner 1", "owner 2", "owner 3", timeout_s=5.0)
+    return stage
+
+
+@pytest.mark.requirement("RM-22", "AR-4")
+def test_a_group_is_one_request_one_wait_one_token(stage: LedgerSetup) -> None:
+    arm = stage.take("owner 1", "LHand")
+    voice = stage.take("owner 2", "TTS")
+    group = stage.ask("owner 3", "LHand", "TTS", timeout_s=3.0)
+    stage.at(1.0)
+    stage.release(arm)
+    assert group.outcome is None
+    stage.at(2.0)
+    stage.release(voice)
+    assert end_of(group) == (GRANTED, 2.0)
+    token = group.token
+    assert outcome_of(group).obtained == ("LHand", "TTS")
+    assert stage.may(token, "LHand") is None
+    assert stage.may(token, "TTS") is None
+
+
+@pytest.mark.requirement("RM-22")
+def test_a_group_has_one_limit(stage: LedgerSetup) -> None:
+    arm = stage.take("owner 1", "LHand")
+    stage.take("owner 2", "TTS")
+    group = stage.ask("owner 3", "LHand", "TTS", timeout_s=3.0)
+    stage.at(2.99)
+    stage.release(arm)
+    stage.until(3.0)
+    assert end_of(group) == (TIMED_OUT, 3.0)
+    assert stage.holders("LHand") == ()
+
+
+@pytest.mark.requirement("RM-23")
+def test_nothing_is_held_while_one_member_is_missing(stage: LedgerSetup) -> None:
+    stage.take("owner 1", "TTS")
+    group = stage.ask("owner 2", "HeadYaw", "LHand", "TTS")
+    assert group.outcome is None
+    assert stage.held_by("owner 2") == ()
+    assert stage.waited_for_by("owner 2") == ("HeadYaw", "LHand", "TTS")
+
+
+@pytest.mark.requirement("RM-24")
+@pytest.mark.parametrize("crossed", [False, True])
+def test_two_crossed_groups_run_one_after_the_other(
+    stage: LedgerSetup, crossed: bool
+) -> None:
+    a, b = "TTS", "LShoulderPitch"
+    first = stage.ask("owner 1", a, b)
+    second = stage.ask("owner 2", *((b, a) if crossed else (a, b)))
+    assert stage.held_by("owner 1") == ("LShoulderPitch", "TTS")
+    assert stage.held_by("owner 2") == ()
+    stage.at(2.0)
+    stage.release(first.token)
+    assert end_of(second) == (GRANTED, 2.0)
+    assert stage.held_by("owner 2") == ("LShoulderPitch", "TTS")
+
+
+@pytest.mark.requirement("RM-24")
+def test_the_order_of_the_names_leaves_no_mark() -> None:
+    traces = []
+    for names in permutations(("TTS", "HeadYaw", "LArm")):
+        stage = LedgerSetup()
+        stage.owners("owner 1", "owner 2")
+        first = stage.take("owner 1", *names)
+        stage.ask("owner 2", *reversed(names), optional=tuple(reversed(HEAD[:1])))
+        stage.until(1.0)
+        stage.release(first)
+        traces.append(stage.events)
+    assert all(trace == traces[0] for trace in traces)
+
+
+@pytest.mark.requirement("RM-25")
+def test_an_arm_and_a_voice_become_available_in_one_instant(stage: LedgerSetup) -> None:
+    arm = stage.take("owner 1", "RArm")
+    greeting = stage.ask("owner 2", "RArm", "TTS")
+    assert stage.holders("TTS") == ()
+    stage.at(0.7)
+    stage.release(arm)
+    assert end_of(greeting) == (GRANTED, 0.7)
+    assert stage.held_by("owner 2") == ("RHand", "RShoulderPitch", "TTS")
+
+
+@pytest.mark.requirement("RM-5")
+def test_a_composite_stands_for_all_below_it(stage: LedgerSetup) -> None:
+    stage.take("owner 1", "Motors")
+    assert stage.held_by("owner 1") == tuple(sorted((*ARMS, *HEAD, *LEGS)))
+
+
+@pytest.mark.requirement("RM-5")
+def test_composites_of_composites() -> None:
+    def part(name: str) -> ResourceNode:
+        return node(name, node(f"{name} motor"), node(f"{name} sensor"))
+
+    parts = ("thigh", "knee", "shank", "ankle", "foot")
+    stage = LedgerSetup(node("root", node("leg", *map(part, parts)), node("head")))
+    stage.owners("walker", "kicker")
+    stage.take("walker", "leg")
+    assert len(stage.held_by("walker")) == 10
+    kick = stage.ask("kicker", "ankle")
+    assert kick.outcome is None
+    assert stage.waited_for_by("kicker") == ("ankle motor", "ankle sensor")
+
+
+@pytest.mark.requirement("RM-1", "RM-5")
+def test_a_held_leaf_keeps_others_from_all_above_it(stage: LedgerSetup) -> None:
+    leaf = stage.take("owner 1", "LHand")
+    arms = stage.ask("owner 2", "Arms")
+    assert arms.outcome is None
+    stage.at(1.0)
+    stage.release(leaf)
+    assert end_of(arms) == (GRANTED, 1.0)
+    assert stage.held_by("owner 2") == ARMS
+
+
+def test_names_that_overlap_count_once(stage: LedgerSetup) -> None:
+    stage.take("owner 1", "Head", "HeadYaw", "Motors")
+    assert len(stage.held_by("owner 1")) == len((*ARMS, *HEAD, *LEGS))

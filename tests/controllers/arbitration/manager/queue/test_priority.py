@@ -1,0 +1,267 @@
+"""Authority: a higher priority takes, a tie follows its rules."""
+
+from typing import Any
+
+import pytest
+
+from controllers.arbitration.events import Revoked
+from controllers.arbitration.policies import Lock, PauseOnDemand
+from controllers.arbitration.requests import Owner
+from controllers.arbitration.tokens import (
+    AskerTie,
+    HolderTie,
+    Loss,
+    LossCause,
+    Preemption,
+    Refusal,
+    Why,
+)
+from models import BadInput
+from tests.controllers.arbitration.ledger_setup import (
+    BY_PRIORITY,
+    DENIED,
+    GRANTED,
+    HEAD,
+    LOST,
+    TIMED_OUT,
+    LedgerSetup,
+    end_of,
+    node,
+    outcome_of,
+    why,
+)
+
+WINS, LOSES = AskerTie.WINS, AskerTie.LOSES
+KEEPS, YIELDS = HolderTie.KEEPS, HolderTie.YIELDS
+
+
+@pytest.fixture
+def stage() -> LedgerSetup:
+    stage = LedgerSetup(preemption=BY_PRIORITY)
+    stage.owners("low", priority=2)
+    stage.owners("high", priority=7)
+    stage.owners("other", priority=2)
+    return stage
+
+
+@pytest.mark.requirement("AR-3", "AR-14", "AR-17", "AR-18")
+def test_a_higher_priority_cancels_and_gets_its_own_token(stage: LedgerSetup) -> None:
+    old = stage.take("low", "TTS", policy=Lock())
+    new = stage.take("high", "TTS", timeout_s=0.0)
+    assert new.sequence > old.sequence
+    assert stage.may(new, "TTS") is None
+    assert stage.may(old, "TTS") is Refusal.REVOKED
+    (notice,) = stage.told("low", LOST)
+    assert (notice.token, notice.by) == (old.id, "high")
+    assert notice.why is LossCause.OVERRIDDEN
+    assert stage.demands_on("low") == []  # it is not asked
+
+
+@pytest.mark.requirement("AR-3")
+@pytest.mark.parametrize(
+    ("asker", "ends"), [(1, DENIED), (2, DENIED), (3, GRANTED), (9, GRANTED)]
+)
+def test_free_means_not_held_by_an_equal_or_higher_priority(
+    stage: LedgerSetup, asker: int, ends: object
+) -> None:
+    stage.take("low", "TTS")
+    assert end_of(stage.ask("high", "TTS", priority=asker, timeout_s=0.0))[0] is ends
+
+
+@pytest.mark.requirement("AR-3", "RM-32")
+def test_without_pre_emption_the_holder_decides_whatever_the_priority() -> None:
+    stage = LedgerSetup(preemption=Preemption.OFF)
+    stage.owners("low", "high")
+    stage.take("low", "TTS")
+    asked = stage.ask("high", "TTS", priority=9, timeout_s=0.2)
+    stage.until(0.2)
+    assert end_of(asked) == (TIMED_OUT, 0.2)
+
+
+@pytest.mark.requirement("AR-13")
+def test_a_priority_is_the_modules_unless_the_request_has_its_own(
+    stage: LedgerSetup,
+) -> None:
+    assert Owner(name="x").priority == 0
+    stage.take("high", "TTS")
+    stage.take("high", "LHand", priority=3)
+    assert [stage.row(leaf).holders[0].priority for leaf in ("TTS", "LHand")] == [7, 3]
+
+
+@pytest.mark.requirement("AR-13")
+@pytest.mark.parametrize("priority", [-1, 10, 4.5, "high"])
+def test_a_priority_is_a_whole_number_from_0_to_9(
+    stage: LedgerSetup, priority: Any
+) -> None:
+    with pytest.raises(BadInput, match="priority is"):
+        stage.ask("low", "TTS", priority=priority)
+    with pytest.raises(BadInput, match="priority is"):
+        stage.owner("x", priority=priority)
+
+
+@pytest.mark.requirement("AR-13", "RM-17")
+def test_the_queue_is_by_priority_then_arrival(stage: LedgerSetup) -> None:
+    held = stage.take("high", "TTS", priority=9)
+    stage.owner("urgent")
+    stage.ask("low", "TTS", priority=2)
+    stage.ask("other", "TTS", priority=2)
+    stage.ask("urgent", "TTS", priority=5)
+    assert stage.waiters("TTS") == ("urgent", "low", "other")
+    stage.release(held)
+    assert stage.holders("TTS") == ("urgent",)
+
+
+@pytest.mark.requirement("AR-15")
+def test_a_lower_priority_is_denied_and_told_who_has_it(stage: LedgerSetup) -> None:
+    token = stage.take("high", "TTS")
+    denied = stage.ask("low", "TTS", timeout_s=0.0)
+    assert end_of(denied) == (DENIED, 0.0)
+    assert why(denied) is Why.BUSY
+    assert outcome_of(denied).blockers[0].owners == ("high",)
+    assert stage.may(token, "TTS") is None
+
+
+@pytest.mark.requirement("AR-14", "AR-5")
+def test_a_group_is_taken_from_several_or_from_none(stage: LedgerSetup) -> None:
+    stage.take("low", "HeadYaw")
+    stage.take("high", "LHand", priority=9)
+    stage.take("other", "TTS")
+    group = stage.ask("high", "HeadYaw", "LHand", "TTS", timeout_s=0.0, priority=8)
+    assert end_of(group) == (DENIED, 0.0)
+    assert stage.held_by("low") == ("HeadYaw",)
+    group = stage.ask("high", "HeadYaw", "TTS", timeout_s=0.0, priority=8)
+    assert end_of(group) == (GRANTED, 0.0)
+    assert stage.held_by("low") == stage.held_by("other") == ()
+
+
+@pytest.mark.requirement("AR-19")
+def test_whole_frees_also_what_nobody_asked_for(stage: LedgerSetup) -> None:
+    stage.take("low", *HEAD, "TTS", loss=Loss.WHOLE)
+    waiting = stage.ask("other", "TTS", timeout_s=9.0)
+    stage.take("high", "Head")
+    (notice,) = stage.told("low", LOST)
+    assert (notice.leaves, notice.freed) == (HEAD, ("TTS",))
+    assert end_of(waiting) == (GRANTED, 0.0)
+    again = stage.ask("low", "TTS", timeout_s=9.0)
+    assert again.outcome is None  # it may ask again, behind the others
+
+
+@pytest.mark.requirement("AR-19", "RM-30")
+def test_whole_ends_also_what_is_inside_of_what_went_free(stage: LedgerSetup) -> None:
+    stage.owner("child", parent="low")
+    stage.take("low", "HeadYaw", "TTS")
+    used = stage.take("child", "TTS")
+    stage.take("high", "HeadYaw")
+    assert stage.may(used, "TTS") is Refusal.REVOKED
+    assert [n.why for n in stage.told("child", LOST)] == [LossCause.PARENT_RELEASED]
+    assert stage.holders("TTS") == ()
+
+
+@pytest.mark.requirement("AR-20")
+def test_partial_takes_only_what_was_asked_for(stage: LedgerSetup) -> None:
+    token = stage.take("low", *HEAD, "TTS", loss=Loss.PARTIAL)
+    stage.take("high", "Head")
+    assert stage.may(token, "TTS") is None
+    assert stage.may(token, "HeadYaw") is Refusal.NOT_COVERED
+    (notice,) = stage.told("low", LOST)
+    assert (notice.leaves, notice.freed) == (HEAD, ())
+
+
+@pytest.mark.requirement("AR-20", "AR-17")
+def test_a_partial_token_that_covers_nothing_more_is_dead(stage: LedgerSetup) -> None:
+    token = stage.take("low", *HEAD, loss=Loss.PARTIAL)
+    stage.take("high", "HeadYaw")
+    stage.take("high", "HeadPitch")
+    assert stage.may(token, "HeadYaw") is Refusal.REVOKED
+    assert [e.is_whole for e in stage.events if isinstance(e, Revoked)] == [False, True]
+
+
+@pytest.mark.requirement("AR-8", "AR-21", "AR-22")
+@pytest.mark.parametrize(
+    ("asker", "holder", "ends"),
+    [
+        (LOSES, KEEPS, DENIED),
+        (LOSES, YIELDS, DENIED),
+        (WINS, KEEPS, DENIED),
+        (WINS, YIELDS, GRANTED),
+    ],
+)
+def test_a_tie_is_won_by_who_wants_to_from_who_allows_it(
+    stage: LedgerSetup, asker: AskerTie, holder: HolderTie, ends: object
+) -> None:
+    stage.take("low", "TTS", holder_tie=holder)
+    tie = stage.ask("other", "TTS", asker_tie=asker, timeout_s=0.0)
+    assert end_of(tie)[0] is ends
+
+
+@pytest.mark.requirement("AR-2", "AR-22")
+def test_tie_rules_are_habits_of_an_owner_unless_the_request_has_its_own() -> None:
+    stage = LedgerSetup(preemption=BY_PRIORITY)
+    stage.owner("soft", holder_tie=YIELDS)
+    stage.owner("bold", asker_tie=WINS)
+    stage.take("soft", "TTS")
+    stage.take("soft", "LHand", holder_tie=KEEPS)
+    stage.take("bold", "TTS")
+    assert end_of(stage.ask("bold", "LHand", timeout_s=0.0))[0] is DENIED
+
+
+@pytest.mark.requirement("AR-21", "RM-17")
+def test_a_tie_is_won_at_arrival_only_never_against_who_waits(
+    stage: LedgerSetup,
+) -> None:
+    token = stage.take("low", "TTS", "LHand", holder_tie=YIELDS)
+    stage.take("high", "HeadYaw")
+    older = stage.ask("other", "TTS", "HeadYaw", timeout_s=9.0)
+    stage.owner("late", priority=2)
+    newer = stage.ask("late", "TTS", asker_tie=WINS, timeout_s=9.0)
+    assert newer.outcome is None
+    stage.ledger.withdraw(older.number, stage.tick)
+    stage.until(1.0)
+    assert newer.outcome is None
+    assert stage.may(token, "TTS") is None
+
+
+@pytest.mark.requirement("AR-14", "AR-27")
+def test_who_waits_takes_by_priority_when_the_rest_becomes_free(
+    stage: LedgerSetup,
+) -> None:
+    busy = stage.take("high", "LHand", priority=9)
+    stage.take("low", "TTS")
+    waiting = stage.ask("high", "LHand", "TTS", priority=8, timeout_s=9.0)
+    assert end_of(waiting)[0] is DENIED  # it holds LHand itself
+    waiting = stage.ask("other", "LHand", "TTS", priority=8, timeout_s=9.0)
+    assert stage.held_by("low") == ("TTS",)
+    stage.at(1.0)
+    stage.release(busy)
+    assert end_of(waiting) == (GRANTED, 1.0)
+    assert stage.held_by("low") == ()
+
+
+@pytest.mark.requirement("AR-14", "RM-37")
+def test_who_paused_does_not_take_back_by_its_priority(stage: LedgerSetup) -> None:
+    stage.take("high", "TTS", policy=PauseOnDemand())
+    stage.take("low", "TTS")
+    stage.until(3.0)
+    assert stage.holders("TTS") == ("low",)
+
+
+@pytest.mark.requirement("AR-1", "AR-2")
+@pytest.mark.parametrize(
+    "resource", ["microphone", "recording", "GPU", "storage", "navigator", "radio"]
+)
+def test_resources_need_not_be_physical(resource: str) -> None:
+    stage = LedgerSetup(node("root", node(resource)), preemption=BY_PRIORITY)
+    stage.owners("A", "B")
+    token = stage.take("A", resource, priority=1, asker_tie=LOSES)
+    stage.take("B", resource, priority=4)
+    assert stage.may(token, resource) is Refusal.REVOKED
+
+
+@pytest.mark.requirement("AR-13")
+def test_an_owner_asks_with_no_higher_priority_than_it_may(stage: LedgerSetup) -> None:
+    stage.owners("guest", priority=1, max_priority=4)
+    stage.take("guest", "TTS", priority=4)
+    with pytest.raises(BadInput, match="'guest' asks with priority 5; its highest is"):
+        stage.ask("guest", "HeadYaw", priority=5)
+    with pytest.raises(BadInput, match="its highest is 4"):
+        Owner(name="bold", priority=5, max_priority=4)

@@ -1,0 +1,212 @@
+"""Tokens: one for each grant, hard to guess, dead for good when it ends."""
+
+import pytest
+
+from controllers.arbitration.requests import StaleToken
+from controllers.arbitration.tokens import Refusal, Token, TokenMint, six_digits
+from models import BadInput
+from tests.controllers.arbitration.ledger_setup import (
+    AVAILABLE,
+    BY_PRIORITY,
+    GRANTED,
+    HEAD,
+    LedgerSetup,
+    end_of,
+    outcome_of,
+)
+
+
+@pytest.fixture
+def stage() -> LedgerSetup:
+    stage = LedgerSetup()
+    stage.owners("A", "B", "C")
+    return stage
+
+
+@pytest.mark.requirement("AR-1", "AR-4")
+def test_all_free_gives_one_new_token_for_the_whole_group(stage: LedgerSetup) -> None:
+    ticket = stage.ask("A", *HEAD, "TTS", "Microphone", rates={"Network": 20.0})
+    outcome = outcome_of(ticket)
+    assert outcome.obtained == ("HeadPitch", "HeadYaw", "Microphone", "Network", "TTS")
+    assert all(stage.may(outcome.token, leaf) is None for leaf in outcome.obtained)
+
+
+@pytest.mark.requirement("AR-5")
+def test_a_resource_has_at_most_one_valid_token(stage: LedgerSetup) -> None:
+    tokens = []
+    for owner in ("A", "B", "C"):
+        tokens.append(stage.take(owner, "TTS"))
+        assert [stage.may(token, "TTS") is None for token in tokens].count(True) == 1
+        stage.release(tokens[-1])
+
+
+@pytest.mark.requirement("AR-6")
+def test_an_application_may_have_several_tokens_and_a_grant_leaves_them_alone(
+    stage: LedgerSetup,
+) -> None:
+    first = stage.take("A", "TTS")
+    foreign = stage.take("B", *HEAD)
+    second = stage.take("A", "LHand", "RHand")
+    assert first != second
+    assert stage.may(first, "TTS") is stage.may(foreign, "HeadYaw") is None
+    assert stage.may(second, "LHand") is stage.may(second, "RHand") is None
+    assert set(stage.held_by("A")).isdisjoint(stage.held_by("B"))
+
+
+@pytest.mark.requirement("AR-7")
+def test_tokens_order_and_hide() -> None:
+    mint = TokenMint(3)
+    tokens = [mint.issue() for _ in range(10_000)]
+    assert [token.epoch for token in tokens] == [3] * len(tokens)
+    sequence = [token.sequence for token in tokens]
+    assert sequence == sorted(set(sequence))
+    secrets = {token.secret for token in tokens}
+    assert len(secrets) == len(tokens)
+    assert max(secrets).bit_length() == 64
+
+
+@pytest.mark.requirement("AR-7")
+def test_a_token_is_genuine_dead_or_alive_but_not_when_it_is_forged(
+    stage: LedgerSetup,
+) -> None:
+    token = stage.take("A", "TTS")
+    stage.release(token)
+    forged = (token._replace(secret=1), token._replace(sequence=9), None)
+    older = token._replace(epoch=0)
+    assert stage.ledger.is_genuine(token)
+    assert not any(map(stage.ledger.is_genuine, (*forged, older)))
+
+
+@pytest.mark.requirement("AR-7")
+def test_the_drawn_form_has_three_random_and_three_sequential_digits() -> None:
+    assert six_digits(Token(epoch=1, sequence=4, secret=933)) == "933004"
+    assert six_digits(Token(epoch=1, sequence=12_007, secret=70_005)) == "005007"
+
+
+@pytest.mark.requirement("AR-7")
+def test_a_token_survives_the_wire_and_nothing_else_does() -> None:
+    token = TokenMint(2).issue()
+    assert Token.from_text(token.as_text()) == token
+    for text in ("", "933004", token.as_text() + "0", "1-2-xyz", "-1-2-" + "0" * 16):
+        with pytest.raises(BadInput, match="is malformed"):
+            Token.from_text(text)
+
+
+@pytest.mark.requirement("AR-8")
+def test_the_record_of_a_token_says_who_what_and_how(stage: LedgerSetup) -> None:
+    token = stage.take("A", "TTS", priority=6)
+    (holding,) = stage.row("TTS").holders
+    assert (holding.owner, holding.priority, holding.is_lent) == ("A", 6, False)
+    assert holding.token == token.id
+    assert str(token.secret) not in repr(stage.picture())
+    assert stage.may(token, "LHand") is Refusal.NOT_COVERED
+
+
+@pytest.mark.requirement("AR-8", "AR-10", "AR-11", "AR-12")
+def test_the_gate_asks_whether_it_is_valid_and_covers(stage: LedgerSetup) -> None:
+    token = stage.take("A", *HEAD)
+    gone = stage.take("B", "TTS")
+    stage.release(gone)
+    assert stage.may(token, "HeadYaw") is None
+    assert stage.may(token, "TTS") is Refusal.NOT_COVERED
+    assert stage.may(None, "HeadYaw") is Refusal.NO_TOKEN
+    assert stage.may(gone, "TTS") is Refusal.RELEASED
+    assert stage.may(token._replace(sequence=77), "HeadYaw") is Refusal.UNKNOWN
+    assert stage.may(token._replace(secret=1), "HeadYaw") is Refusal.UNKNOWN
+    assert stage.may(token._replace(epoch=0), "HeadYaw") is Refusal.WRONG_EPOCH
+
+
+@pytest.mark.requirement("AR-10")
+def test_a_token_of_an_earlier_epoch_is_refused_after_a_restart() -> None:
+    before, after = LedgerSetup(epoch=1), LedgerSetup(epoch=2)
+    tokens = []
+    for stage in (before, after):
+        stage.owner("A")
+        tokens.append(stage.take("A", "TTS"))
+    assert after.may(tokens[0], "TTS") is Refusal.WRONG_EPOCH
+    assert tokens[1][:2] > tokens[0][:2]
+
+
+@pytest.mark.requirement("AR-24")
+def test_a_release_ends_the_token_and_frees_all(stage: LedgerSetup) -> None:
+    token = stage.take("A", *HEAD, "TTS")
+    stage.release(token)
+    assert stage.may(token, "TTS") is Refusal.RELEASED
+    assert end_of(stage.ask("B", *HEAD, "TTS")) == (GRANTED, 0.0)
+
+
+@pytest.mark.requirement("AR-24")
+def test_a_dead_token_releases_nothing(stage: LedgerSetup) -> None:
+    token = stage.take("A", "TTS")
+    stage.release(token)
+    stage.take("B", "TTS")
+    before = stage.picture()
+    with pytest.raises(StaleToken) as error:
+        stage.release(token)
+    assert error.value.reason is Refusal.RELEASED
+    with pytest.raises(StaleToken):
+        stage.release(token._replace(secret=1))
+    assert stage.picture() == before
+
+
+@pytest.mark.requirement("AR-25")
+def test_one_resource_may_be_given_back(stage: LedgerSetup) -> None:
+    token = stage.take("A", *HEAD, "TTS")
+    stage.release(token, "TTS")
+    assert stage.may(token, "TTS") is Refusal.NOT_COVERED
+    assert stage.may(token, "HeadYaw") is None
+    stage.release(token, "Head")
+    assert stage.may(token, "HeadYaw") is Refusal.RELEASED
+
+
+@pytest.mark.requirement("AR-25")
+def test_what_a_token_does_not_cover_is_not_given_back(stage: LedgerSetup) -> None:
+    token = stage.take("A", *HEAD)
+    before = stage.picture()
+    with pytest.raises(BadInput, match="does not cover 'TTS'; it covers HeadPitch"):
+        stage.release(token, "HeadYaw", "TTS")
+    assert stage.picture() == before
+
+
+@pytest.mark.requirement("AR-26")
+def test_a_deleted_record_authorises_nothing_and_leaves_no_reason() -> None:
+    stage = LedgerSetup(dead_tokens_kept=2)
+    stage.owner("A")
+    tokens = []
+    for _ in range(3):
+        tokens.append(stage.take("A", "TTS"))
+        stage.release(tokens[-1])
+    reasons = [stage.may(token, "TTS") for token in tokens]
+    assert reasons == [Refusal.UNKNOWN, Refusal.RELEASED, Refusal.RELEASED]
+
+
+@pytest.mark.requirement("AR-26")
+def test_a_loser_hears_once_when_all_that_it_lost_is_free() -> None:
+    stage = LedgerSetup(preemption=BY_PRIORITY)
+    stage.owners("A", "B", "C")
+    stage.take("B", *HEAD, "TTS", priority=2)
+    taken = stage.take("A", *HEAD, priority=9)
+    stage.at(1.0)
+    stage.release(taken, "HeadYaw")
+    assert stage.told("B", AVAILABLE) == []
+    stage.at(2.0)
+    stage.release(taken)
+    stage.until(9.0)
+    stage.release(stage.take("C", *HEAD))
+    (notice,) = stage.told("B", AVAILABLE)
+    assert (notice.leaves, notice.tick) == (HEAD, 200)
+
+
+@pytest.mark.requirement("AR-27")
+def test_a_reservation_lasts_until_it_is_given_back(stage: LedgerSetup) -> None:
+    token = stage.take("A", "TTS")
+    stage.ask("B", "TTS", timeout_s=100.0)
+    stage.until(1e6)
+    assert stage.may(token, "TTS") is None
+
+
+def test_no_text_of_a_token_or_an_outcome_shows_the_secret(stage: LedgerSetup) -> None:
+    ticket = stage.ask("A", "TTS")
+    for shown in (ticket.token, ticket.outcome):
+        assert str(ticket.token.secret) not in f"{shown!r}{shown}"
+        assert f"{ticket.token.secret:x}" not in f"{shown!r}{shown}"

@@ -1,0 +1,20 @@
+"""A posture search in one call."""
+
+from typing import Any
+
+import numpy as np
+
+from controllers.heat_minimization.posture_search.search import (
+    FoundPosture,
+    search_posture,
+)
+from controllers.heat_minimization.posture_search.search_space import PostureSearchCfg
+from models import Robot
+
+
+def search(robot: Robot, posture: str, **cfg: Any) -> FoundPosture:
+    """Return the coolest posture near a stored one; two starts unless told."""
+    cfg = {"starts": 2, **cfg}
+    if "within_deg" in cfg:
+        cfg["within_rad"] = np.deg2rad(cfg.pop("within_deg"))
+    return search_posture(robot, robot.posture(posture), PostureSearchCfg(**cfg))

@@ -1,0 +1,122 @@
+"""Parts of a posture search: mirror images, soles on the ground, links apart."""
+
+import dataclasses
+
+import numpy as np
+import pybullet as p
+import pytest
+
+from controllers.heat_minimization.posture_search.search_space import find_mirror_pairs
+from controllers.heat_minimization.posture_search.stance import (
+    Clearance,
+    Stance,
+    distances_to_edges,
+    hull_order,
+)
+from controllers.heat_minimization.standing_problem import sole_points
+from controllers.stiffness.dynamics import Dynamics
+from models import BadInput, Robot
+
+ATOL_SHAPES = 2.5e-3  # m, the engine keeps 1 mm around each shape
+
+
+def test_left_and_right_of_a_nao_are_mirror_images(nao: Robot) -> None:
+    """By name: rolls, and yaws, turn the other way; pitches the same way."""
+    names = nao.joint_names
+    pairs = find_mirror_pairs(nao)
+    assert {names[pair.joint] for pair in pairs} == {
+        name for name in names if not name.startswith("R")
+    }
+    for pair in pairs:
+        one, other = names[pair.joint], names[pair.other]
+        assert other == (f"R{one[1:]}" if one.startswith("L") else one)
+        turns_alike = "Pitch" in one
+        assert (pair.sign > 0.0) == turns_alike, one
+
+
+@pytest.mark.parametrize("slope_deg", [-6.0, 0.0, 6.0])
+def test_a_slope_moves_the_plumb_line_down_the_hill(
+    nao: Robot, slope_deg: float
+) -> None:
+    dynamics = Dynamics(nao, sole_points(nao))
+    dynamics.update(nao.posture("PoseInit").angles)
+    level = Stance(nao, dynamics, 0.0).at()
+    sloped = Stance(nao, dynamics, slope_deg).at()
+    height = dynamics.com[2] - dynamics.point_positions[:, 2].min()
+    moved = sloped.com - level.com
+    np.testing.assert_allclose(
+        moved, (-height * np.tan(np.deg2rad(slope_deg)), 0.0), atol=1e-9
+    )
+
+
+def test_distances_are_inside_positive() -> None:
+    """A rectangle of 4 x 2 given out of order, and points around it."""
+    corners = np.array(((4.0, 2.0), (0.0, 0.0), (4.0, 0.0), (0.0, 2.0), (2.0, 1.0)))
+    order = hull_order(corners)
+    assert len(order) == 4
+    for x, y, nearest in ((1.0, 0.5, 0.5), (3.9, 1.0, 0.1), (5.0, 1.0, -1.0)):
+        distances = distances_to_edges(corners, order, np.array((x, y)))
+        assert distances.min() == pytest.approx(nearest)
+
+
+@pytest.mark.parametrize("posture", ["PoseInit", "Crouch"])
+def test_the_engine_agrees_how_far_links_are_apart(nao: Robot, posture: str) -> None:
+    q = nao.posture(posture).angles
+    clearance = Clearance(nao, q)
+    client = p.connect(p.DIRECT)
+    try:
+        body = p.loadURDF(str(nao.urdf), physicsClientId=client)
+        links = {nao.base_link: -1}
+        for joint in range(p.getNumJoints(body, physicsClientId=client)):
+            info = p.getJointInfo(body, joint, physicsClientId=client)
+            links[info[12].decode()] = joint
+            if info[1].decode() in nao.joint_names:
+                angle = float(q[nao.joint_index(info[1].decode())])
+                p.resetJointState(body, joint, angle, 0.0, physicsClientId=client)
+        nearest: dict[str, float] = {}
+        for name, distance in zip(clearance.names, clearance.wanted, strict=True):
+            nearest[name] = min(nearest.get(name, np.inf), float(distance))
+        for name, distance in nearest.items():
+            one, other = (links[link] for link in name.split(" and "))
+            points = p.getClosestPoints(
+                body, body, 0.2, one, other, physicsClientId=client
+            )
+            engine = min(point[8] for point in points)
+            assert engine == pytest.approx(distance, abs=ATOL_SHAPES), name
+    finally:
+        p.disconnect(client)
+    assert nearest
+
+
+def test_clearance_follows_the_joints(nao: Robot) -> None:
+    """Turning a hip inwards brings the thighs together."""
+    q = nao.posture("PoseInit").angles.copy()
+    clearance = Clearance(nao, q)
+    thighs = clearance.names.index("LThigh and RThigh")
+    before = clearance.at(q)[thighs]
+    q[nao.joint_index("LHipRoll")] -= 0.1
+    assert clearance.at(q)[thighs] < before - 0.003
+
+
+@pytest.mark.parametrize("posture", ["PoseInit", "Stand", "StandZero"])
+def test_up_is_where_the_body_is(nao: Robot, posture: str) -> None:
+    """Also in a robot whose contact points span the sole the other way round."""
+    dynamics = Dynamics(nao, sole_points(nao))
+    dynamics.update(nao.posture(posture).angles)
+    body = Stance(nao, dynamics, 0.0).at()
+    assert body.up[2] > 0.99
+    heights = (dynamics.com - dynamics.point_positions) @ body.up
+    assert heights.min() > 0.15
+
+
+def test_a_foot_whose_points_lie_on_a_line_is_no_sole(nao: Robot) -> None:
+    on_a_line = tuple(
+        dataclasses.replace(point, position=(point.position[0], 0.0, -0.045))
+        if point.effector == "LFoot"
+        else point
+        for point in nao.contact_points
+    )
+    robot = dataclasses.replace(nao, contact_points=on_a_line)
+    dynamics = Dynamics(robot, sole_points(robot))
+    with pytest.raises(BadInput, match="LFoot lie on a line"):
+        Stance(robot, dynamics, 0.0)

@@ -1,0 +1,51 @@
+"""What a posture search cannot do, it says: which constraint, or what to give."""
+
+from typing import Any
+
+import pytest
+
+from controllers.heat_minimization.posture_search.search import NoPostureFound
+from controllers.heat_minimization.posture_search.search_space import PostureSearchCfg
+from models import BadInput, Robot, UnknownName
+from tests.controllers.heat_minimization.posture_search.searching import search
+
+
+@pytest.mark.parametrize(
+    ("cfg", "words"),
+    [
+        ({"com_margin_m": 0.06}, "centre of mass 60 mm inside its support .by"),
+        ({"torque_share": 0.02}, "torque within 0.02 of the limit of LKneePitch"),
+    ],
+)
+def test_what_cannot_be_kept_is_named(
+    nao: Robot, cfg: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(NoPostureFound, match=words):
+        search(nao, "PoseInit", starts=1, **cfg)
+
+
+def test_bad_requests_are_refused(nao: Robot) -> None:
+    with pytest.raises(BadInput, match="rests on LButtock"):
+        search(nao, "Sit")
+    with pytest.raises(BadInput, match="nothing is left"):
+        search(nao, "PoseInit", keep=("Legs",))
+    with pytest.raises(UnknownName, match="LKneePitch"):
+        search(nao, "PoseInit", keep=("LKneePich",))
+    with pytest.raises(BadInput, match="no legs"):
+        search(nao.with_body("T14"), "PoseInit")
+
+
+@pytest.mark.parametrize(
+    ("cfg", "words"),
+    [
+        ({"within_rad": 0.0}, "within 0 degrees"),
+        ({"com_margin_m": -0.01}, "com_margin_m"),
+        ({"torque_share": 1.5}, "torque_share"),
+        ({"slope_deg": 40.0}, "stands on less than"),
+        ({"starts": 0}, "starts"),
+        ({"friction": float("nan")}, "friction"),
+    ],
+)
+def test_numbers_without_meaning_are_refused(cfg: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        PostureSearchCfg(**cfg)

@@ -1,0 +1,88 @@
+"""Standing problems of the NAO, and a robot of springs on ground that does not give."""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import null_space
+
+from controllers import Observation
+from controllers.heat_minimization.standing_problem import (
+    StandingProblem,
+    build_standing_problem,
+    joule_loss,
+    sole_points,
+)
+from controllers.stiffness.dynamics import Dynamics
+from models import Robot
+from tests.controllers.conftest import make_observation
+
+FloatArray = NDArray[np.float64]
+UP = np.array((0.0, 0.0, 1.0))
+
+
+def standing_problem(
+    robot: Robot,
+    q: FloatArray | None = None,
+    up: FloatArray = UP,
+    friction: float = 0.5,
+    feet: tuple[str, ...] | None = None,
+) -> StandingProblem:
+    """Return the problem of a robot that stands on its soles, or on some of them."""
+    points = sole_points(robot)
+    dynamics = Dynamics(robot, points)
+    dynamics.update(robot.posture("PoseInit").angles if q is None else q)
+    on = [k for k, p in enumerate(points) if feet is None or p.effector in feet]
+    return build_standing_problem(
+        dynamics,
+        robot,
+        up / np.linalg.norm(up),
+        np.array(on, dtype=np.intp),
+        loss=joule_loss(robot),
+        friction=friction,
+    )
+
+
+class SpringRobot:
+    """Joints are springs, soles stick, and nothing else gives.
+
+    The soles leave the leg joints only those small turns N z that keep both where they
+    are. In equilibrium the torques kp (s + δ - N z) do along each of them the work of
+    any torques that carry the robot.
+    """
+
+    def __init__(self, robot: Robot, misalignment: FloatArray) -> None:
+        self.robot = robot
+        self.misalignment = misalignment
+        self.problem = problem = standing_problem(robot)
+        legs = [robot.joint_index(name) for name in robot.leg_joints]
+        self._motors = np.unique(robot.motor_of_joint[legs])
+        inner = problem.sharing @ problem.contact_map @ null_space(problem.base_map)
+        inner = inner[self._motors]
+        self._free = null_space(inner.T)  # (leg motors, k): what the soles leave
+        balanced, *_ = np.linalg.lstsq(problem.base_map, problem.weight)
+        effort = problem.effort(np.asarray(balanced, dtype=np.float64).reshape(-1, 3))
+        self._carrying = problem.motor_effort(effort)[self._motors]
+        self._kp = 150.0
+        self.still = make_observation(robot)
+        self._constant = np.array([m.one_node.torque_constant for m in robot.motors])
+
+    def motor_effort(self, shift: FloatArray) -> FloatArray:
+        """Return the torques of all motors, (n_motors,), with shifted set-points."""
+        lead = [self.robot.joint_index(m.joints[0]) for m in self.robot.motors]
+        wound = self._kp * (shift + self.misalignment)[lead][self._motors]
+        N = self._free
+        T = np.zeros(len(self.robot.motors))
+        T[self._motors] = wound - N @ (N.T @ (wound - self._carrying))
+        return T
+
+    def observe(
+        self, time_s: float, shift: FloatArray, **changes: object
+    ) -> Observation:
+        seen = {
+            "time_s": time_s,
+            "target": self.still.target + shift,
+            "current": self.motor_effort(shift) / self._constant,
+            **changes,
+        }
+        return dataclasses.replace(self.still, **seen)

@@ -1,0 +1,76 @@
+"""The least loss when stuck gears help: against a cone programme, and by law."""
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from controllers.heat_minimization.least_loss import (
+    gear_friction,
+    least_power_with_gears,
+    solve_least_loss,
+)
+from controllers.heat_minimization.standing_problem import StandingProblem
+from models import load_robot
+from tests.controllers.heat_minimization.standing import standing_problem
+
+NAO = load_robot()
+GEAR = gear_friction(NAO)
+
+
+def reference(problem: StandingProblem, gear: np.ndarray) -> float:
+    n, S = problem.n_points, problem.sharing
+    f, u = cp.Variable((n, 3)), cp.Variable(len(gear))
+    flat = cp.reshape(f, (3 * n,), order="C")
+    T = S @ (problem.gravity - problem.contact_map @ flat) - u
+    rules: list[Any] = [problem.base_map @ flat == problem.weight, cp.abs(u) <= gear]
+    for k in range(n):
+        rules.append(cp.norm(f[k, :2], 2) <= problem.friction * f[k, 2])
+    cost = cp.sum_squares(cp.multiply(np.sqrt(problem.loss), T))
+    return float(cp.Problem(cp.Minimize(cost), rules).solve(solver=cp.CLARABEL))
+
+
+@pytest.mark.parametrize("posture", ["PoseInit", "Stand", "StandZero", "Crouch"])
+def test_it_agrees_with_the_cone_programme(posture: str) -> None:
+    problem = standing_problem(NAO, NAO.posture(posture).angles)
+    ours = least_power_with_gears(problem, GEAR)
+    assert ours is not None
+    assert_allclose(ours, reference(problem, GEAR), rtol=1e-3, atol=1e-6)
+
+
+def test_gears_without_friction_change_nothing() -> None:
+    problem = standing_problem(NAO)
+    ours = least_power_with_gears(problem, np.zeros(len(NAO.motors)))
+    assert ours is not None
+    assert_allclose(ours, solve_least_loss(problem).loss_w, rtol=1e-6)
+
+
+def test_more_friction_never_costs_more() -> None:
+    problem = standing_problem(NAO)
+    powers = [least_power_with_gears(problem, k * GEAR) or 0.0 for k in (0.2, 0.6, 1.0)]
+    assert powers[0] > powers[1] > powers[2] > 0.0
+    assert least_power_with_gears(problem, 100.0 * GEAR) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_motor_whose_joint_leans_on_its_stop_costs_nothing() -> None:
+    problem, help_nm = standing_problem(NAO), GEAR.copy()
+    with_gears = least_power_with_gears(problem, GEAR) or 0.0
+    help_nm[NAO.motor_names.index("LKneePitch")] = np.inf
+    ours = least_power_with_gears(problem, help_nm)
+    assert ours is not None
+    assert_allclose(ours, reference(problem, np.minimum(help_nm, 100.0)), rtol=1e-3)
+    assert ours < with_gears
+
+
+def test_a_robot_that_must_fall_has_none() -> None:
+    lying = standing_problem(NAO, up=np.array((1.0, 0.0, 0.05)))
+    assert least_power_with_gears(lying, GEAR) is None
+
+
+def test_joints_of_one_motor_share_one_gear() -> None:
+    gear = dict(zip(NAO.motor_names, GEAR, strict=True))
+    joints = {joint.name: joint.friction for joint in NAO.joints}
+    assert gear["LHipYawPitch"] == joints["LHipYawPitch"]
+    assert gear["LKneePitch"] == joints["LKneePitch"]

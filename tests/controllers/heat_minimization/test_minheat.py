@@ -1,0 +1,272 @@
+"""`minheat` on a robot of springs: it ends the fight of the legs, and keeps its hands
+off a robot that moves.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from controllers import SensorError
+from controllers.heat_minimization.least_loss import (
+    solve_least_loss,
+    solve_least_loss_reference,
+)
+from controllers.heat_minimization.leg_relief import find_present_forces
+from controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
+from controllers.heat_minimization.set_point_shift import SetPointShiftCfg
+from controllers.heat_minimization.standing_problem import joule_loss
+from models import BadInput, load_robot
+from tests.controllers.conftest import make_observation
+from tests.controllers.heat_minimization.standing import SpringRobot, standing_problem
+
+FloatArray = NDArray[np.float64]
+NAO = load_robot()
+LOSS = joule_loss(NAO)
+CYCLE_S = 0.02
+NO_GEAR = SetPointShiftCfg(gear_share=0.0)
+
+
+def misaligned(seed: int, largest_deg: float = 1.5) -> SpringRobot:
+    rng = np.random.default_rng(seed)
+    delta = np.zeros(len(NAO.joints))
+    for name in NAO.leg_joints:
+        delta[NAO.joint_index(name)] = np.deg2rad(
+            rng.uniform(-largest_deg, largest_deg)
+        )
+    left, right = (NAO.joint_index(f"{side}HipYawPitch") for side in "LR")
+    delta[right] = delta[left]  # one motor
+    return SpringRobot(NAO, delta)
+
+
+def minheat(**cfg: object) -> MinHeat:
+    controller = MinHeat(MinHeatCfg(**cfg))  # type: ignore[arg-type]  # of a test
+    controller.reset(NAO)
+    return controller
+
+
+class Run:
+    """A controller on a robot of springs."""
+
+    def __init__(self, robot: SpringRobot, controller: MinHeat) -> None:
+        self.robot, self.controller = robot, controller
+        self.shift: FloatArray = np.zeros(len(NAO.joints))
+        self.time_s = 0.0
+
+    @property
+    def loss_w(self) -> float:
+        T = self.robot.motor_effort(self.shift)
+        return float(LOSS @ (T * T))
+
+    def run(self, duration_s: float, **changes: object) -> None:
+        for _ in range(round(duration_s / CYCLE_S)):
+            seen = self.robot.observe(self.time_s, self.shift, **changes)
+            decided = self.controller.step(seen)
+            assert decided.shift is not None
+            self.shift = decided.shift
+            self.time_s += CYCLE_S
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_it_reaches_the_least_heat_within_20_seconds(seed: int) -> None:
+    robot = misaligned(seed)
+    run = Run(robot, minheat(shift=NO_GEAR))
+    before = run.loss_w
+    run.run(20.0)
+    least = solve_least_loss_reference(robot.problem)
+    assert before > 5.0 * least.loss_w, "no fight: the test shows nothing"
+    assert run.loss_w <= 1.02 * least.loss_w
+    assert np.rad2deg(np.abs(run.shift).max()) <= 3.0
+    assert run.controller.flag_counts["moving"] == 5  # its own shift is no motion
+
+
+def test_its_state_tells_the_distance_to_the_limit() -> None:
+    robot = misaligned(1)
+    controller = minheat(shift=NO_GEAR)
+    assert np.isnan(controller.signals).all()
+    run = Run(robot, controller)
+    before = run.loss_w
+    run.run(0.52)  # 0.5 s of calm, then the first look
+    first = controller.state
+    assert first is not None
+    least = solve_least_loss_reference(robot.problem)
+    assert_allclose(first.least_w, least.loss_w, rtol=0.05)
+    assert_allclose(first.above_least_w, before - least.loss_w, rtol=0.01)
+    assert controller.signals == (first.loss_w, first.least_w)
+    assert first.feet == ("LFoot", "RFoot")
+    run.run(19.0)
+    last = controller.state
+    assert last is not None
+    assert 0.0 <= last.above_least_w < 0.02 * least.loss_w
+    assert_array_equal(last.shift, run.shift)
+
+
+def test_joints_of_the_arms_are_not_shifted() -> None:
+    """Their motors give torque too, but make no heat of the legs."""
+    run = Run(misaligned(1), minheat())
+    current = run.robot.motor_effort(run.shift)
+    arm = NAO.motor_names.index("LShoulderPitch")
+    current[arm] = 0.5
+    run.run(2.0, current=current)
+    assert run.shift[NAO.joint_index("LKneePitch")] != 0.0
+    assert run.shift[NAO.joint_index("LShoulderPitch")] == 0.0
+
+
+def test_it_looks_once_a_period() -> None:
+    """Ten times a second from 0.5 s of calm on."""
+    run, moves = Run(misaligned(1), minheat()), 0
+    for _ in range(100):
+        before = run.shift
+        run.run(CYCLE_S)
+        moves += bool((run.shift != before).any())
+    assert 14 <= moves <= 16
+
+
+def test_a_hot_motor_is_relieved_first() -> None:
+    ankle = NAO.motor_names.index("LAnklePitch")
+    hot = np.full(len(NAO.motors), 35.0)
+    cool, hot_run = (Run(misaligned(2), minheat(shift=NO_GEAR)) for _ in range(2))
+    cool.run(20.0)
+    hot[ankle] = 75.0
+    hot_run.run(20.0, temperature=hot)
+    T = [run.robot.motor_effort(run.shift)[ankle] for run in (cool, hot_run)]
+    assert abs(T[1]) < 0.6 * abs(T[0])
+    assert hot_run.loss_w > cool.loss_w  # and others pay for it
+
+
+def test_present_forces_explain_the_motors() -> None:
+    """A robot whose model is off: the torques of the motors are kept all the same."""
+    problem = standing_problem(NAO)
+    robot = misaligned(4)
+    T = robot.motor_effort(np.zeros(len(NAO.joints)))
+    wrong = dataclasses.replace(problem, gravity=problem.gravity + 0.1)
+    present = find_present_forces(wrong, T)
+    corrected = present.problem
+    legs = LOSS > 0.0
+    told = corrected.motor_effort(corrected.effort(present.forces))
+    assert_allclose(told[legs], T[legs], atol=1e-9)
+    carried = corrected.base_map @ present.forces.ravel()
+    assert_allclose(carried, corrected.weight, atol=1e-9)
+    assert solve_least_loss(corrected).is_balanced
+
+
+def test_nothing_is_shifted_while_it_is_pushed() -> None:
+    run = Run(misaligned(1), minheat())
+    run.run(2.0)
+    pushed = np.array((0.0, 0.3, 0.0))
+    run.run(0.1, gyro=pushed)  # until the low pass has seen it
+    kept = run.shift
+    run.run(1.0, gyro=pushed)
+    assert_array_equal(run.shift, kept)
+    assert run.controller.flag_counts["moving"] > 0
+    run.run(2.0)
+    assert np.abs(run.shift - kept).max() > 0.0
+
+
+def test_after_a_push_the_help_of_the_gears_begins_anew() -> None:
+    """Nobody knows any more on which side they stick: that part goes back first."""
+    run = Run(misaligned(1), minheat())
+    run.run(20.0)
+    settled = run.shift
+    run.run(1.0)
+    assert np.rad2deg(np.abs(run.shift - settled).max()) < 0.02
+    run.run(0.5, gyro=np.array((0.0, 0.3, 0.0)))
+    run.run(1.4)  # the low pass, half a second of calm, then 0.6°/s
+    assert np.rad2deg(np.abs(run.shift - settled).max()) > 0.15
+
+
+@pytest.mark.parametrize("load", [0.0, 3.0])
+def test_nothing_is_shifted_unless_its_feet_carry_it(load: float) -> None:
+    """In the air, or leaning on something: 8 x 3 N are less than half of its weight."""
+    run = Run(misaligned(1), minheat())
+    run.run(3.0, fsr=np.full(len(NAO.force_sensors), load))
+    assert not run.shift.any()
+    assert run.controller.flag_counts["not on its feet"] > 0
+
+
+def test_on_one_foot_no_fight_is_seen() -> None:
+    """What the sensors of one foot carry leaves nothing to choose."""
+    fsr = np.array([13.0 if s.name.startswith("L") else 0.0 for s in NAO.force_sensors])
+    run = Run(misaligned(1), minheat(shift=NO_GEAR))
+    run.run(3.0, fsr=fsr)
+    assert run.controller.state is not None
+    assert run.controller.state.feet == ("LFoot",)
+    assert np.rad2deg(np.abs(run.shift).max()) < 0.05
+
+
+def test_switched_off_the_shift_goes_back_and_the_user_decides() -> None:
+    run = Run(misaligned(1), minheat())
+    run.run(5.0)
+    assert run.shift.any()
+    run.controller.enabled = False
+    run.controller.limits.user_stiffness = 0.8
+    run.run(6.0)
+    assert not run.shift.any()
+    state = run.controller.state
+    assert state is not None
+    assert state.above_least_w > state.least_w  # it goes on looking
+    stiffness = run.controller.step(run.robot.observe(run.time_s, run.shift)).stiffness
+    assert_array_equal(stiffness, 0.8)
+    run.controller.enabled = True
+    run.run(2.0)
+    assert run.shift.any()
+
+
+def test_its_limits_are_those_of_the_document() -> None:
+    from controllers import SmartStiffness
+
+    smart = SmartStiffness()
+    smart.reset(NAO)
+    seen = make_observation(NAO)
+    assert_array_equal(minheat().step(seen).stiffness, smart.step(seen).stiffness)
+
+
+def test_a_current_that_is_not_finite_is_told() -> None:
+    controller = minheat()
+    current = np.zeros(len(NAO.motors))
+    current[3] = np.nan
+    with pytest.raises(SensorError, match="current"):
+        controller.step(make_observation(NAO, current=current))
+
+
+def test_reset_forgets_everything() -> None:
+    run = Run(misaligned(1), minheat())
+    run.run(3.0)
+    run.controller.reset(NAO)
+    assert not run.controller.shift.any()
+    assert run.controller.state is None
+    assert not run.controller.flag_counts
+
+
+def test_without_reset_it_says_what_to_do() -> None:
+    with pytest.raises(BadInput, match="reset"):
+        MinHeat().step(make_observation(NAO))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"period_s": 0.0}, {"calm_s": -1.0}, {"least_on_feet": 2.0}]
+)
+def test_numbers_without_meaning_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(BadInput, match=next(iter(wrong))):
+        MinHeatCfg(**wrong)  # type: ignore[arg-type]  # of a test
+
+
+def test_no_set_point_leaves_its_range_and_that_is_no_motion() -> None:
+    """An ankle whose posture is at its stop: what is cut is no posture of others."""
+    robot = misaligned(1)
+    ankle = NAO.joint_index("LAnklePitch")
+    low, high = NAO.lower[ankle], NAO.upper[ankle]
+    run = Run(robot, minheat())
+    run.run(20.0)
+    side = high if run.shift[ankle] > 0.0 else low
+    at_stop = robot.still.target.copy()
+    at_stop[ankle] = side
+    run = Run(robot, minheat())
+    for _ in range(500):
+        target = np.clip(at_stop + run.shift, NAO.lower, NAO.upper)
+        run.run(CYCLE_S, target=target)
+        assert low - 1e-12 <= side + run.shift[ankle] <= high + 1e-12
+    assert run.shift.any()
+    assert run.controller.flag_counts["moving"] <= 6  # the first half second

@@ -1,0 +1,248 @@
+"""The nudger: which set-point it moves, how far, and when it leaves all alone."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from controllers import Observation, SensorError, make_controller
+from controllers.heat_minimization.nudge import Nudge, NudgeCfg
+from models import BadInput, Robot
+from tests.controllers.conftest import make_observation
+
+FloatArray = NDArray[np.float64]
+DT = 0.02
+CFG = NudgeCfg()
+
+
+class Stand:
+    """A robot that stands still and obeys; its currents are what a test makes them."""
+
+    def __init__(self, robot: Robot, cfg: NudgeCfg = CFG) -> None:
+        self.robot = robot
+        self.nudge = Nudge(cfg)
+        self.nudge.reset(robot)
+        posture = "PoseInit" if "PoseInit" in robot.postures else "Stand"
+        self.still = make_observation(robot, posture)
+        self.posture = self.still.target
+        self.current = np.zeros(len(robot.motors))
+        self.time_s = 0.0
+        self.shift: FloatArray = np.zeros(len(robot.joints))
+
+    def motor(self, name: str) -> int:
+        return self.robot.motor_names.index(name)
+
+    def joint(self, name: str) -> int:
+        return self.robot.joint_index(name)
+
+    def observe(self, **changes: Any) -> Observation:
+        target = self.posture + self.shift
+        seen = {"target": target, "q": target, "current": self.current, **changes}
+        return dataclasses.replace(self.still, time_s=self.time_s, **seen)
+
+    def run(self, duration_s: float, **changes: Any) -> FloatArray:
+        """Go through a time and return the shift at its end."""
+        for _ in range(round(duration_s / DT)):
+            limits = self.nudge.step(self.observe(**changes))
+            assert limits.shift is not None
+            assert (limits.stiffness == 1.0).all()
+            self.shift = limits.shift
+            self.time_s += DT
+        return self.shift.copy()
+
+
+@pytest.fixture
+def stand(nao: Robot) -> Stand:
+    return Stand(nao)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    currents=st.lists(st.floats(-1.5, 1.5), min_size=11, max_size=11),
+    arms=st.floats(-2.0, 2.0),
+)
+def test_the_leg_joint_with_the_highest_current_moves_against_it(
+    nao: Robot, currents: list[float], arms: float
+) -> None:
+    stand = Stand(nao)
+    legs = [i for i, name in enumerate(nao.motor_names) if name in nao.leg_joints]
+    stand.current[:] = arms
+    stand.current[legs] = currents
+    shift = stand.run(CFG.calm_s + 2 * DT)  # one nudge
+    hottest = legs[int(np.argmax(np.abs(currents)))]
+    of_motor = nao.motor_of_joint == hottest
+    if abs(stand.current[hottest]) <= CFG.threshold_a:
+        assert not shift.any()
+        return
+    assert not shift[~of_motor].any()
+    expected = -np.sign(stand.current[hottest]) * CFG.small_step_rad
+    np.testing.assert_allclose(shift[of_motor], expected, rtol=1e-12)
+
+
+def test_a_nudge_comes_every_half_second(stand: Stand) -> None:
+    stand.current[stand.motor("LKneePitch")] = 0.5
+    first = stand.run(CFG.calm_s + 2 * DT)
+    later = stand.run(10 * CFG.period_s)
+    np.testing.assert_allclose(
+        later - first, 10 * first, rtol=1e-12, err_msg="ten nudges in ten periods"
+    )
+
+
+def test_a_large_error_of_the_servo_takes_a_large_step(stand: Stand) -> None:
+    knee = stand.joint("RKneePitch")
+    stand.current[stand.motor("RKneePitch")] = 0.5
+    q = stand.still.q.copy()
+    q[knee] -= 2.0 * CFG.large_step_rad
+    shift = stand.run(CFG.calm_s + 2 * DT, q=q)
+    assert shift[knee] == -CFG.large_step_rad
+
+
+def test_joints_on_one_motor_move_together(stand: Stand) -> None:
+    stand.current[stand.motor("LHipYawPitch")] = -0.8
+    shift = stand.run(3.0)
+    assert shift[stand.joint("LHipYawPitch")] > 0.0
+    assert shift[stand.joint("RHipYawPitch")] == shift[stand.joint("LHipYawPitch")]
+
+
+def test_a_joint_at_its_bound_lets_the_next_one_have_its_turn(nao: Robot) -> None:
+    stand = Stand(nao, NudgeCfg(small_step_rad=0.0035))
+    stand.current[stand.motor("LKneePitch")] = 1.0
+    stand.current[stand.motor("RAnklePitch")] = -0.5
+    shift = stand.run(20.0)
+    knee, ankle = stand.joint("LKneePitch"), stand.joint("RAnklePitch")
+    assert shift[knee] == -CFG.bound_rad
+    assert shift[ankle] > 0.0
+    assert np.abs(shift).max() == CFG.bound_rad
+
+
+def test_no_set_point_leaves_the_range_of_its_joint(nao: Robot) -> None:
+    stand = Stand(nao, NudgeCfg(small_step_rad=0.0035))
+    knee = stand.joint("LKneePitch")
+    stand.posture = stand.posture.copy()
+    stand.posture[knee] = nao.lower[knee] + 0.01
+    stand.current[stand.motor("LKneePitch")] = 1.0
+    shift = stand.run(20.0)
+    np.testing.assert_allclose(stand.posture[knee] + shift[knee], nao.lower[knee])
+    assert stand.nudge.flag_counts["nothing to do"] > 0
+
+
+def test_a_joint_that_was_moved_far_is_left_alone_earlier(nao: Robot) -> None:
+    """0.2 A is nudged to 1.5°, 0.4 A beyond it."""
+    ends = {}
+    for amps in (0.2, 0.4):
+        stand = Stand(nao, NudgeCfg(small_step_rad=0.0035))
+        stand.current[stand.motor("LHipPitch")] = amps
+        ends[amps] = abs(stand.run(15.0)[stand.joint("LHipPitch")])
+    step = 0.0035
+    assert CFG.high_shift_rad <= ends[0.2] < CFG.high_shift_rad + step
+    assert ends[0.4] == CFG.bound_rad
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"gyro": np.array((0.0, 0.3, 0.0))}, {"v": np.full(26, 0.1)}],
+    ids=["gyro", "joints"],
+)
+def test_a_push_freezes_the_shift(stand: Stand, changes: dict[str, FloatArray]) -> None:
+    stand.current[stand.motor("LAnklePitch")] = 0.6
+    before = stand.run(5.0)
+    stand.run(0.3, **changes)  # the low passes must see it
+    frozen = stand.shift.copy()
+    during = stand.run(1.0, **changes)
+    np.testing.assert_array_equal(during, frozen)
+    assert np.abs(frozen - before).max() <= CFG.small_step_rad
+    assert np.abs(stand.run(CFG.calm_s + 2.0)).max() > np.abs(frozen).max()
+
+
+@pytest.mark.parametrize("foot", ["LFsr", "RFsr"])
+def test_a_lifted_foot_takes_the_shift_back(stand: Stand, foot: str) -> None:
+    stand.current[stand.motor("LAnklePitch")] = 0.6
+    assert stand.run(8.0).any()
+    names = [sensor.name for sensor in stand.robot.force_sensors]
+    fsr = np.where([name.startswith(foot) for name in names], 0.0, stand.still.fsr)
+    assert 0.0 in fsr
+    way = [np.abs(stand.run(DT, fsr=fsr)).max() for _ in range(200)]
+    assert way[-1] == 0.0
+    assert max(-np.diff(way)) <= CFG.bound_rad * DT / CFG.return_s + 1e-12, "slowly"
+    assert stand.run(CFG.calm_s + 2.0).any(), "on the ground it goes on"
+
+
+def test_another_posture_takes_the_shift_back(stand: Stand) -> None:
+    stand.current[stand.motor("LAnklePitch")] = 0.6
+    assert stand.run(8.0).any()
+    stand.posture = stand.robot.posture("Stand").angles
+    assert not stand.run(CFG.calm_s).any()
+
+
+def test_switched_off_it_goes_back_and_switched_on_it_goes_on(stand: Stand) -> None:
+    stand.current[stand.motor("LAnklePitch")] = 0.6
+    assert stand.run(6.0).any()
+    stand.nudge.enabled = False
+    assert stand.run(DT).any(), "not in one jump"
+    assert not stand.run(CFG.return_s).any()
+    stand.nudge.enabled = True
+    assert stand.run(3.0).any()
+
+
+@pytest.mark.parametrize("field", ["q", "v", "target", "current", "gyro", "fsr"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_refused(stand: Stand, field: str, value: float) -> None:
+    stand.run(DT)
+    array = getattr(stand.still, field).copy()
+    array[1] = value
+    with pytest.raises(SensorError, match=rf"{field}\[1\]"):
+        stand.nudge.step(stand.observe(**{field: array}))
+
+
+def test_reset_forgets(stand: Stand, nao: Robot) -> None:
+    stand.current[stand.motor("LAnklePitch")] = 0.6
+    assert stand.run(6.0).any()
+    stand.nudge.reset(nao)
+    assert not stand.nudge.shift.any()
+    assert not stand.nudge.flag_counts
+    stand.shift, stand.time_s = np.zeros(26), 0.0
+    again = Stand(nao)
+    again.current = stand.current
+    np.testing.assert_array_equal(stand.run(4.0), again.run(4.0))
+
+
+def test_a_robot_that_is_no_nao_is_nudged(two_leg: Robot) -> None:
+    stand = Stand(two_leg)
+    stand.current[stand.motor("right_knee")] = 0.4
+    shift = stand.run(4.0)
+    assert shift[stand.joint("right_knee")] < 0.0
+    assert np.count_nonzero(shift) == 1
+
+
+def test_without_a_robot_it_says_so(stand: Stand) -> None:
+    with pytest.raises(BadInput, match="reset"):
+        Nudge().step(stand.observe())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"period_s": 0.0}, "period_s"),
+        ({"bound_rad": float("nan")}, "bound_rad"),
+        ({"threshold_a": -0.1}, "threshold_a"),
+        ({"high_threshold_a": 0.05}, "high_threshold_a"),
+        ({"small_step_rad": 0.01}, "rising order"),
+    ],
+)
+def test_numbers_without_meaning_are_refused(
+    changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(BadInput, match=words):
+        NudgeCfg(**changes)
+
+
+def test_it_is_made_by_its_name() -> None:
+    controller = make_controller("nudge")
+    assert isinstance(controller, Nudge)
+    assert controller.name == "nudge"
+    with pytest.raises(BadInput, match="no argument"):
+        make_controller("nudge:3")

@@ -1,0 +1,52 @@
+"""The nudger on the simulated robot: it cools, and a push does not fell it."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.standing.arm import ArmCfg, run_arm
+from experiments.standing.pushes import Push
+from experiments.standing.results import ArmResult
+from models import default_robot_folder
+from sim.robot import SimulationCfg
+
+pytestmark = [pytest.mark.scenario, pytest.mark.slow]
+
+MISALIGNED = {"LAnklePitch": 1.0, "RHipRoll": -1.0, "LKneePitch": 0.5}  # degrees
+
+
+def stand(controller: str, *pushes: Push, duration_s: float = 20.0) -> ArmResult:
+    """Let a misaligned NAO stand in PoseInit; every tick of the physics is stepped."""
+    return run_arm(
+        ArmCfg(
+            controller=controller,
+            robot_folder=Path(default_robot_folder()),
+            posture="PoseInit",
+            duration_s=duration_s,
+            simulation=SimulationCfg(misalignment_deg=MISALIGNED),
+            fast_forward=None,
+            pushes=pushes,
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def fixed() -> ArmResult:
+    return stand("fixed", duration_s=6.0)
+
+
+def test_nudging_takes_most_of_the_fight_out_of_the_legs(fixed: ArmResult) -> None:
+    nudged = stand("nudge")
+    assert fixed.legs_power_w is not None
+    assert nudged.legs_power_w is not None
+    assert not nudged.fell
+    assert nudged.legs_power_w < 0.4 * fixed.legs_power_w
+    assert 0.0 < nudged.largest_shift_deg <= 3.0
+
+
+def test_a_push_does_not_fell_a_nudged_robot() -> None:
+    pushes = Push(at_s=5.0), Push(at_s=7.0, force_n=(0.0, -5.0, 0.0))
+    pushed = stand("nudge", *pushes, duration_s=10.0)
+    assert pushed.failure is None
+    assert not pushed.fell
+    assert pushed.flags["moving"] > 100  # cycles: of the approach and after each push

@@ -1,0 +1,60 @@
+"""A tone has one frequency, its length, and no clicks."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from controllers.speech import tone
+from models import BadInput
+
+
+@pytest.mark.parametrize("frequency_hz", [110.0, 440.0, 1234.0, 7000.0])
+def test_the_spectrum_peaks_at_its_frequency(frequency_hz: float) -> None:
+    samples = tone(frequency_hz, 1.0)
+    power = np.abs(np.fft.rfft(samples)) ** 2
+    assert np.argmax(power) == frequency_hz  # one line a hertz
+    low = max(int(frequency_hz) - 400, 0)  # what ends of 5 ms spread
+    near = power[low : int(frequency_hz) + 401]
+    assert near.sum() > 0.9999 * power.sum()
+
+
+@given(
+    frequency_hz=st.floats(20.0, 7900.0),
+    length_s=st.floats(0.001, 2.0),
+    rate_hz=st.sampled_from([16000, 22050, 44100]),
+)
+def test_a_tone_is_as_long_as_asked_and_within_full_scale(
+    frequency_hz: float, length_s: float, rate_hz: int
+) -> None:
+    samples = tone(frequency_hz, length_s, rate_hz)
+    assert (
+        abs(len(samples) / rate_hz - length_s) <= (0.5 + 1e-6) / rate_hz
+    )  # and a tie rounds either way
+    assert np.abs(samples).max() <= 1.0
+    assert samples[0] == samples[-1] == 0.0
+
+
+def test_between_its_ends_it_is_a_sine_of_full_scale() -> None:
+    samples = tone(1000.0, 0.1)
+    t = np.arange(80, 1520) / 16000
+    assert_allclose(samples[80:1520], np.sin(2 * np.pi * 1000 * t), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("frequency_hz", "length_s", "said"),
+    [
+        (0.0, 1.0, "tone of 0 Hz; at 16000 samples a second give more than 0 and less"),
+        (8000.0, 1.0, "tone of 8000 Hz; .* less than 8000 Hz"),
+        (np.nan, 1.0, "tone of nan Hz"),
+        (440.0, 0.0, "tone of 0.0 s; give a positive time"),
+        (440.0, np.inf, "tone of inf s"),
+        (440.0, np.nan, "tone of nan s"),
+    ],
+)
+def test_what_cannot_be_heard_is_refused(
+    frequency_hz: float, length_s: float, said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        tone(frequency_hz, length_s)

@@ -1,0 +1,345 @@
+"""The contact problem: laws, worked cases, degenerate cases, and other solvers."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import lsq_linear
+
+from controllers.stiffness import (
+    DEGENERATE_CONTACTS,
+    ContactForceCfg,
+    ContactProblem,
+    StiffnessFlag,
+    build_contact_problem,
+    flag_names,
+    solve_contact_problem,
+)
+from controllers.stiffness.contact_forces import (
+    contact_objective,
+    plane_axes,
+    solve_contact_problem_reference,
+)
+from models import BadInput
+from tests.controllers.helpers import FloatArray, Points
+
+CFG = ContactForceCfg()
+WEIGHT = 52.0  # N, of a NAO
+UP = np.array((0.0, 0.0, 1.0))
+RTOL_SUM = 1e-3  # of the weight: how far the QP's forces may miss it
+
+
+def problem(
+    points: list[tuple[float, float]] | FloatArray,
+    com: tuple[float, float] = (0.0, 0.0),
+) -> ContactProblem:
+    xy = np.array(points, dtype=float).reshape(-1, 2)
+    return build_contact_problem(
+        np.column_stack((xy, np.zeros(len(xy)))),
+        np.array((*com, 0.3)),
+        UP,
+        weight=WEIGHT,
+        cfg=CFG,
+    )
+
+
+def random_problem(seed: int, n: int, spread: float = 0.1) -> ContactProblem:
+    rng = np.random.default_rng(seed)
+    com = rng.uniform(-spread, spread, size=2)
+    return problem(rng.uniform(-spread, spread, size=(n, 2)), (com[0], com[1]))
+
+
+coordinate = st.floats(-0.2, 0.2, allow_subnormal=False)
+polygon = st.lists(st.tuples(coordinate, coordinate), min_size=4, max_size=12)
+share = st.lists(st.floats(0.01, 1.0), min_size=12, max_size=12)
+
+
+def com_inside(points: list[tuple[float, float]], shares: list[float]) -> FloatArray:
+    weights = np.array(shares[: len(points)])
+    return np.asarray(weights @ np.array(points) / weights.sum())
+
+
+@pytest.mark.requirement("ST-14")
+@settings(deadline=None, max_examples=200)
+@given(polygon, share)
+def test_forces_balance_the_robot_when_its_com_is_over_the_support(
+    points: Points, shares: list[float]
+) -> None:
+    com = com_inside(points, shares)
+    p = problem(points, (com[0], com[1]))
+    solution = solve_contact_problem(p)
+    assert (solution.forces >= 0.0).all()
+    assert solution.forces.sum() == pytest.approx(WEIGHT, rel=RTOL_SUM)
+    np.testing.assert_allclose(
+        solution.residual[1:], 0.0, atol=CFG.tolerance_m * WEIGHT
+    )
+    assert not solution.flags & StiffnessFlag.COM_OUTSIDE_SUPPORT
+
+
+@pytest.mark.requirement("ST-14", "ST-15")
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.tuples(coordinate, coordinate), max_size=12), coordinate, coordinate)
+def test_any_arrangement_gets_finite_pushing_forces_and_no_exception(
+    points: Points, x: float, y: float
+) -> None:
+    solution = solve_contact_problem(problem(points, (x, y)))
+    assert len(solution.forces) == len(points)
+    assert np.isfinite(solution.forces).all()
+    assert (solution.forces >= 0.0).all()
+    if points:
+        assert solution.forces.sum() == pytest.approx(WEIGHT, rel=RTOL_SUM)
+    well_posed = len(points) > 2 and not solution.flags
+    assert well_posed or solution.flags
+
+
+@pytest.mark.requirement("ST-14")
+@settings(deadline=None, max_examples=60)
+@given(polygon, share, st.floats(0.0, 6.28))
+def test_the_answer_does_not_depend_on_the_heading(
+    points: Points, shares: list[float], angle: float
+) -> None:
+    com = com_inside(points, shares)
+    c, s = np.cos(angle), np.sin(angle)
+    turn = np.array(((c, -s), (s, c)))
+    before = solve_contact_problem(problem(points, (com[0], com[1])))
+    tx, ty = turn @ com
+    turned = problem(np.array(points) @ turn.T, (tx, ty))
+    after = solve_contact_problem(turned)
+    # Y itself is weakly determined: compare what it does, on the same problem.
+    assert contact_objective(turned, before.forces) == pytest.approx(
+        contact_objective(turned, after.forces), rel=1e-4, abs=1e-7
+    )
+
+
+@pytest.mark.requirement("ST-14")
+@pytest.mark.parametrize("factor", [0.1, 3.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_heavier_robot_presses_in_proportion(seed: int, factor: float) -> None:
+    p = random_problem(seed, 6)
+    heavier = dataclasses.replace(p, B=factor * p.B)
+    np.testing.assert_allclose(
+        solve_contact_problem(heavier).forces,
+        factor * solve_contact_problem(p).forces,
+        atol=1e-6 * WEIGHT,
+    )
+
+
+@pytest.mark.requirement("ST-14")
+def test_mirrored_contacts_get_mirrored_forces() -> None:
+    left = [(0.07, 0.08), (0.07, 0.03), (-0.03, 0.08), (-0.03, 0.03)]
+    right = [(x, -y) for x, y in left]
+    forces = solve_contact_problem(problem(left + right, (0.02, 0.0))).forces
+    np.testing.assert_allclose(forces[:4], forces[4:], atol=1e-9)
+
+
+@pytest.mark.requirement("ST-14")
+def test_points_and_com_are_projected_on_the_virtual_plane() -> None:
+    """Moving a point, or the centre of mass, along the vertical changes nothing."""
+    rng = np.random.default_rng(5)
+    up = np.array((0.1, -0.3, 0.9))
+    up /= np.linalg.norm(up)
+    points, com = rng.uniform(-0.1, 0.1, size=(5, 3)), np.array((0.0, 0.01, 0.2))
+    flat = build_contact_problem(points, com, up, weight=WEIGHT, cfg=CFG)
+    lifted = build_contact_problem(
+        points + np.outer(rng.normal(size=5), up),
+        com - 0.4 * up,
+        up,
+        weight=WEIGHT,
+        cfg=CFG,
+    )
+    np.testing.assert_allclose(lifted.A, flat.A, atol=1e-12)
+    np.testing.assert_allclose(flat.A[0], 1.0)
+    np.testing.assert_allclose(flat.B, (WEIGHT, 0.0, 0.0))
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.tuples(*[st.floats(-1.0, 1.0)] * 3).filter(lambda v: np.linalg.norm(v) > 0.1))
+def test_axes_of_the_plane_are_a_right_handed_frame_with_the_vertical(
+    vector: Sequence[float],
+) -> None:
+    up = np.array(vector) / np.linalg.norm(vector)
+    frame = np.vstack((plane_axes(up), up))
+    np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-9)
+    assert np.linalg.det(frame) == pytest.approx(1.0)
+
+
+@pytest.mark.requirement("ST-15")
+def test_three_contacts_have_the_one_solution_of_the_lever_law() -> None:
+    # The centroid of a triangle loads its corners equally; a corner takes all of it.
+    corners = [(0.1, 0.0), (-0.05, 0.08), (-0.05, -0.08)]
+    equal = solve_contact_problem(problem(corners))
+    np.testing.assert_allclose(equal.forces, WEIGHT / 3.0, rtol=1e-12)
+    assert equal.flags == 0
+    at_corner = solve_contact_problem(problem(corners, corners[0]))
+    np.testing.assert_allclose(at_corner.forces, (WEIGHT, 0.0, 0.0), atol=1e-9)
+
+
+@pytest.mark.requirement("ST-15")
+@pytest.mark.parametrize("seed", range(20))
+def test_three_contacts_under_the_com_are_solved_exactly(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    xy = rng.uniform(-0.1, 0.1, size=(3, 2))
+    com = rng.dirichlet((1.0, 1.0, 1.0)) @ xy
+    p = problem(xy, (com[0], com[1]))
+    solution = solve_contact_problem(p)
+    np.testing.assert_allclose(p.A @ solution.forces, p.B, atol=1e-9)
+    assert solution.flags == 0
+
+
+@pytest.mark.requirement("ST-15")
+def test_an_inverse_that_pulls_is_replaced_and_flagged() -> None:
+    corners = [(0.1, 0.0), (-0.05, 0.08), (-0.05, -0.08)]
+    solution = solve_contact_problem(problem(corners, (0.15, 0.0)))
+    assert solution.forces.sum() == pytest.approx(WEIGHT, rel=RTOL_SUM)
+    assert solution.forces[0] == pytest.approx(WEIGHT, rel=0.01), "the nearest corner"
+    assert flag_names(solution.flags) == ("COM_OUTSIDE_SUPPORT", "INVERSE_NEGATIVE")
+
+
+@pytest.mark.requirement("ST-15")
+@pytest.mark.parametrize(
+    ("points", "com", "forces", "flags"),
+    [
+        ([], (0.0, 0.0), [], ("NO_CONTACT",)),
+        ([(0.02, 0.0)], (0.02, 0.0), [1.0], ("ONE_CONTACT",)),
+        ([(0.1, 0.0)], (0.0, 0.0), [1.0], ("ONE_CONTACT", "COM_OUTSIDE_SUPPORT")),
+        ([(0.1, 0.0), (-0.1, 0.0)], (0.0, 0.0), [0.5, 0.5], ("TWO_CONTACTS",)),
+        (
+            [(0.1, 0.0), (-0.1, 0.0)],
+            (0.0, 0.05),
+            [0.5, 0.5],
+            ("TWO_CONTACTS", "COM_OUTSIDE_SUPPORT"),
+        ),
+        (
+            [(0.1, 0.0), (0.0, 0.0), (-0.1, 0.0)],
+            (0.0, 0.0),
+            [1 / 3, 1 / 3, 1 / 3],
+            ("COLLINEAR_CONTACTS",),
+        ),
+        (
+            [(0.1, 0.1), (0.0, 0.0), (-0.1, -0.1), (0.05, 0.05)],
+            (0.1, -0.1),
+            None,
+            ("COLLINEAR_CONTACTS", "COM_OUTSIDE_SUPPORT"),
+        ),
+        (
+            [(0.0, 0.0), (0.0, 0.0), (0.0, 0.0)],
+            (0.0, 0.0),
+            [1 / 3, 1 / 3, 1 / 3],
+            ("COLLINEAR_CONTACTS",),
+        ),
+    ],
+)
+def test_degenerate_contacts_get_a_sound_answer_and_a_flag(
+    points: Points,
+    com: tuple[float, float],
+    forces: list[float] | None,
+    flags: tuple[str, ...],
+) -> None:
+    solution = solve_contact_problem(problem(points, com))
+    assert flag_names(solution.flags) == flags
+    assert solution.flags & DEGENERATE_CONTACTS
+    if forces is not None:
+        np.testing.assert_allclose(
+            solution.forces, WEIGHT * np.array(forces), atol=0.01 * WEIGHT
+        )
+
+
+@pytest.mark.requirement("ST-15")
+@pytest.mark.parametrize("n", [4, 8, 12])
+@pytest.mark.parametrize("seed", range(4))
+def test_loop_solver_agrees_with_the_cvxpy_reference(seed: int, n: int) -> None:
+    p = random_problem(seed, n, spread=0.1)
+    ours, reference = (
+        solve_contact_problem(p).forces,
+        solve_contact_problem_reference(p),
+    )
+    best = contact_objective(p, reference)
+    # Clarabel stops at a relative gap of 1e-8; ours may be a little lower.
+    assert contact_objective(p, ours) <= best + 1e-6 * max(1.0, best)
+    np.testing.assert_allclose(p.A @ ours, p.A @ reference, atol=2e-3)
+
+
+@pytest.mark.requirement("ST-15")
+@pytest.mark.parametrize("seed", range(40))
+def test_loop_solver_agrees_with_a_trust_region_solver(seed: int) -> None:
+    """SciPy's lsq_linear: another method (reflective trust region), another code."""
+    p = random_problem(seed, 4 + seed % 9)
+    rows = np.vstack((np.sqrt(p.Q)[:, None] * p.A, np.diag(np.sqrt(p.R))))
+    right = np.concatenate((np.sqrt(p.Q) * p.B, np.zeros(len(p.R))))
+    other = lsq_linear(rows, right, bounds=(0.0, np.inf), method="bvls", tol=1e-14).x
+    ours = solve_contact_problem(p).forces
+    best = contact_objective(p, other)
+    assert contact_objective(p, ours) == pytest.approx(best, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.requirement("ST-15")
+@pytest.mark.parametrize("seed", range(40))
+def test_answer_of_the_qp_meets_its_optimality_conditions(seed: int) -> None:
+    """Y >= 0, gradient >= 0, and one of the two zero at every contact."""
+    p = random_problem(seed, 4 + seed % 9)
+    Y = solve_contact_problem(p).forces
+    gradient = p.A.T @ (p.Q * (p.A @ Y - p.B)) + p.R * Y
+    scale = CFG.force_weight * WEIGHT
+    assert gradient.min() > -1e-9 * scale
+    np.testing.assert_allclose(Y * gradient, 0.0, atol=1e-9 * scale * WEIGHT)
+
+
+@pytest.mark.requirement("ST-16")
+def test_a_known_load_enters_the_balance_with_its_lever() -> None:
+    feet = [(0.07, 0.05), (0.07, -0.05), (-0.03, 0.05), (-0.03, -0.05)]
+    points = np.array([(x, y, 0.0) for x, y in feet])
+    com, tray = np.array((0.02, 0.0, 0.3)), np.array(((0.06, 0.03, 0.2),))
+    solution = solve_contact_problem(
+        build_contact_problem(
+            points,
+            com,
+            UP,
+            weight=WEIGHT,
+            cfg=CFG,
+            load_points=tray,
+            load_forces=np.array((-4.0,)),
+        )
+    )
+    f = solution.forces
+    assert f.sum() == pytest.approx(WEIGHT + 4.0, rel=RTOL_SUM)
+    centre_of_pressure = f @ points[:, :2] / f.sum()
+    expected = (WEIGHT * com[:2] + 4.0 * tray[0, :2]) / (WEIGHT + 4.0)
+    np.testing.assert_allclose(centre_of_pressure, expected, atol=1e-5)
+
+
+@pytest.mark.requirement("ST-16")
+def test_a_load_that_lifts_the_robot_leaves_no_contact_force() -> None:
+    solution = solve_contact_problem(
+        build_contact_problem(
+            np.zeros((4, 3)),
+            np.zeros(3),
+            UP,
+            weight=WEIGHT,
+            cfg=CFG,
+            load_points=np.zeros((1, 3)),
+            load_forces=np.array((60.0,)),
+        )
+    )
+    np.testing.assert_array_equal(solution.forces, 0.0)
+    assert flag_names(solution.flags) == ("NO_CONTACT",)
+
+
+def test_reference_reports_a_solver_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cp.Problem, "status", cp.INFEASIBLE)
+    with pytest.raises(RuntimeError, match="infeasible"):
+        solve_contact_problem_reference(problem([(0.0, 0.0)]))
+
+
+def test_reference_knows_the_empty_problem() -> None:
+    assert len(solve_contact_problem_reference(problem([]))) == 0
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("inf"), float("nan")])
+@pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(ContactForceCfg)])
+def test_meaningless_weights_are_refused(name: str, value: float) -> None:
+    with pytest.raises(BadInput, match=f"{name} = .*above 0"):
+        ContactForceCfg(**{name: value})

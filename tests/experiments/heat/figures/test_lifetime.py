@@ -1,0 +1,46 @@
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+
+from experiments.heat.figures.tables import (
+    in_the_end_text,
+    lifetime_ratio_text,
+    lifetime_text,
+)
+from experiments.standing.results import HeatResult
+
+Make = Callable[..., HeatResult]
+
+
+def test_never_is_told_apart_from_not_yet(make_heat_result: Make) -> None:
+    arms = make_heat_result("fixed", "smart").arms
+    assert lifetime_text(arms["fixed"]) == "15.0 min"
+    assert lifetime_text(arms["smart"]) == "never"
+    assert in_the_end_text(arms["smart"]) == "LAnklePitch 61 °C"
+    later = {
+        name: dataclasses.replace(joint, time_to_80_degc_s=None)
+        for name, joint in arms["fixed"].joints.items()
+    }
+    forecast = dataclasses.replace(arms["fixed"], joints=later)
+    assert lifetime_text(forecast) == "15.0 min (forecast)"
+    assert lifetime_ratio_text(arms["smart"], arms["fixed"]) == "never"
+    assert lifetime_ratio_text(arms["fixed"], arms["fixed"]) == "1.0 ×"
+    assert lifetime_ratio_text(arms["fixed"], arms["smart"]) == "–"
+
+
+@pytest.mark.requirement("ST-24")
+def test_a_robot_that_ended_early_foretells_nothing(make_heat_result: Make) -> None:
+    """Limp or fallen, its torques say nothing of when it would have been too hot."""
+    arms = make_heat_result("fixed", "smart").arms
+    fell = dataclasses.replace(arms["smart"], failure="fell at 3.20 s")
+    assert lifetime_text(fell) == "ended before"
+    assert lifetime_ratio_text(fell, arms["fixed"]) == "–"
+    limp = dataclasses.replace(fell, shut_down_s=600.0)
+    assert lifetime_text(limp) == "10.0 min (shut down)"
+    later = {
+        name: dataclasses.replace(joint, forecast_80_degc_s=2400.0)
+        for name, joint in arms["smart"].joints.items()
+    }
+    cool = dataclasses.replace(arms["smart"], joints=later)
+    assert lifetime_ratio_text(cool, limp) == "4.0 ×"

@@ -1,0 +1,257 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from controllers.registry import make_controller
+from experiments.heat.figures.robot_picture import draw_robot_picture, robot_figure
+from experiments.heat.figures.robot_view import (
+    Pose,
+    RobotView,
+    colour_of,
+    last_pose,
+    standing_pose,
+    view_robot,
+    view_robots,
+)
+from experiments.loop import Loop
+from models import Robot, UnknownName, default_robot_folder, load_robot
+from sim.engine.bullet_engine import Engine
+from sim.engine.world import WorldCfg
+from sim.robot import SimulatedRobot, SimulationCfg, misalignment_of
+
+HEIGHT = 240  # pixels: enough to tell the joints apart
+LEG = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
+COLD, HOT = 30.0, 75.0
+DRUM = 0.14  # both ends of a drum may show: its length over the robot's height
+
+
+@pytest.fixture(scope="module")
+def view() -> RobotView:
+    return view_robot(load_robot(default_robot_folder()), "PoseInit", HEIGHT)
+
+
+@pytest.fixture
+def cold(view: RobotView) -> dict[str, float]:
+    return dict.fromkeys(view.drums, COLD)
+
+
+def colourful(image: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return which pixels (h, w) are not grey."""
+    spread: NDArray[np.int_] = np.ptp(image.astype(int), axis=2)
+    return spread > 40
+
+
+def test_the_robot_is_grey_and_its_temperatures_are_not(
+    view: RobotView, cold: dict[str, float]
+) -> None:
+    assert not colourful(view.painted({})).any()
+    warm = colourful(view.painted(dict.fromkeys(cold, 60.0)))
+    assert 0.01 < warm.mean() < 0.2
+
+
+@pytest.mark.parametrize("joint", [side + name for side in "LR" for name in LEG])
+def test_a_temperature_changes_pixels_at_its_joint_only(
+    view: RobotView, cold: dict[str, float], joint: str
+) -> None:
+    before = view.painted(cold)
+    after = view.painted({**cold, joint: HOT})
+    rows, columns = np.nonzero((before != after).any(axis=2))
+    assert len(rows) > 10, f"{joint} cannot be seen"
+    column, row = view.centres[joint]
+    distance = np.hypot(rows - row, columns - column)
+    assert distance.max() < DRUM * HEIGHT
+    assert after[rows, columns].mean() > before[rows, columns].mean()
+
+
+def test_a_drum_has_the_colour_of_the_scale_where_light_falls(
+    view: RobotView, cold: dict[str, float]
+) -> None:
+    image = view.painted(dict.fromkeys(cold, 70.0))
+    column, row = (round(x) for x in view.centres["LKneePitch"])
+    shown = image[row, column] / 255.0
+    expected = np.array(colour_of(70.0))
+    # The same hue: light and shadow change the three channels by one factor.
+    factor = float(shown @ expected / (expected @ expected))
+    assert 0.5 < factor < 1.1
+    np.testing.assert_allclose(shown, factor * expected, atol=0.03)
+
+
+def test_hotter_is_brighter_on_the_whole_scale() -> None:
+    weights = np.array([0.2126, 0.7152, 0.0722])
+    brightness = [weights @ colour_of(t) for t in np.linspace(25.0, 80.0, 56)]
+    assert (np.diff(brightness) > 0.0).all()
+
+
+def test_temperatures_beyond_the_scale_take_its_ends() -> None:
+    assert colour_of(200.0) == colour_of(80.0)
+    assert colour_of(-10.0) == colour_of(25.0)
+
+
+def test_the_whole_robot_is_in_the_picture(view: RobotView) -> None:
+    seen = view.rendering.link >= 0
+    rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
+    assert 0 < rows[0] < rows[-1] < seen.shape[0] - 1
+    assert 0 < columns[0] < columns[-1] < seen.shape[1] - 1
+    assert np.ptp(rows) > 0.8 * seen.shape[0]
+
+
+def test_shadow_falls_beside_the_feet_and_fades_to_the_background(
+    view: RobotView,
+) -> None:
+    image = view.painted({}).astype(float).mean(axis=2)
+    edge = np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]])
+    np.testing.assert_allclose(edge, edge[0], atol=1.0)
+    ground = image[int(0.85 * HEIGHT) :]
+    assert ((ground < edge[0] - 10.0) & (ground > 150.0)).sum() > 50
+
+
+@pytest.mark.requirement("ST-23")
+def test_each_arm_is_named_with_its_hottest_joint(
+    view: RobotView, cold: dict[str, float]
+) -> None:
+    arms = {
+        "fixed": {**cold, "LAnklePitch": 80.0},
+        "smart": {**cold, "RHipPitch": 45.0},
+        "constant:0.6": {**cold, "HeadYaw": 44.0},  # its drum is inside the head
+    }
+    figure = robot_figure(dict.fromkeys(arms, view), arms, {})
+    panels = figure.axes[:3]
+    assert [axes.get_title() for axes in panels] == list(arms)
+    shown = [axes.texts[0].get_text() for axes in panels]
+    assert shown == [
+        "LAnklePitch\n80 °C",
+        "RHipPitch\n45 °C",
+        "hottest: HeadYaw\n44 °C",
+    ]
+    assert "°C" in figure.axes[3].get_ylabel()
+
+
+@pytest.mark.slow(covers=True)
+def test_the_file_of_another_robot_is_written(two_leg: Robot, tmp_path: Path) -> None:
+    path = tmp_path / "robot.png"
+    temperatures = dict.fromkeys(two_leg.joint_names, 60.0)
+    draw_robot_picture(
+        two_leg, {"fixed": temperatures}, "Stand", path, settings={"seed": 3}
+    )
+    with Image.open(path) as image:
+        pixels = np.asarray(image.convert("RGB"))
+        assert image.info["Description"] == '{"seed": 3}'
+    assert colourful(pixels).sum() > 500
+
+
+def test_an_unknown_posture_is_named(two_leg: Robot, tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="Handstand"):
+        draw_robot_picture(two_leg, {"fixed": {}}, "Handstand", tmp_path / "robot.png")
+
+
+# -- the last true pose --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fall() -> tuple[Robot, Pose]:
+    """Where the NAO is when it has fallen backwards from a slope of 25°."""
+    robot = load_robot(default_robot_folder())
+    world = WorldCfg(slope_deg=25.0)
+    sim = SimulatedRobot(robot, SimulationCfg(world=world), "PoseInit")
+    loop = Loop(sim, make_controller("fixed"), robot.posture("PoseInit").angles)
+    while not sim.has_fallen():
+        loop.cycle()
+    truth = sim.truth()
+    sim.close()
+    return robot, Pose(
+        q=truth.q,
+        base_position=truth.base_position,
+        base_quaternion=truth.base_quaternion,
+    )
+
+
+@pytest.fixture(scope="module")
+def fallen(fall: tuple[Robot, Pose]) -> RobotView:
+    """Drawn on the slope."""
+    robot, pose = fall
+    (view,) = view_robots(robot, [pose], HEIGHT, slope_deg=25.0)
+    return view
+
+
+@pytest.mark.slow(covers=True)
+def test_a_fallen_robot_is_drawn_where_it_lies(
+    fall: tuple[Robot, Pose], fallen: RobotView
+) -> None:
+    """Not upright: what shows is where the engine has the body."""
+    robot, pose = fall
+    view = fallen
+    points = view.rendering.positions()
+    head, foot = (
+        points[view.rendering.sees(link)].mean(axis=0) for link in ("Head", "l_ankle")
+    )
+    engine = Engine(robot, WorldCfg())
+    engine.place(pose.q, pose.base_position, pose.base_quaternion)
+    for seen, link in ((head, "Head"), (foot, "l_ankle")):
+        np.testing.assert_allclose(seen, engine.link_com(link), atol=0.08)
+    engine.close()
+    assert head[2] - foot[2] < 0.3, "it stands"
+
+
+def test_a_slope_is_seen_in_profile(fallen: RobotView) -> None:
+    """Its lines are drawn, and rise towards +x as steeply as the ground does."""
+    image = fallen.painted({}).astype(float).mean(axis=2)
+    right = image[:, -HEIGHT // 4 :]
+    assert np.ptp(right[:, HEIGHT // 8]) > 5.0, "no line crosses the ground"
+    camera = fallen.rendering.camera
+    ahead = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.1 * np.tan(np.deg2rad(25.0))]])
+    (left, low), (there, high) = camera.project(ahead)[0]
+    assert low - high > 0.3 * abs(there - left), "it looks level"
+
+
+@pytest.mark.slow(covers=True)
+def test_robots_of_one_picture_have_one_scale(fall: tuple[Robot, Pose]) -> None:
+    robot, pose = fall
+    stands = standing_pose(robot, "PoseInit")
+    views = view_robots(robot, [stands, pose], HEIGHT)
+    first, second = (view.rendering.camera for view in views)
+    assert first.fov_deg == second.fov_deg
+    assert (first.width, first.height) == (second.width, second.height)
+    for view in views:
+        seen = view.rendering.link >= 0
+        edge = (seen[0], seen[-1], seen[:, 0], seen[:, -1])
+        assert not np.concatenate(edge).any()
+
+
+def test_the_last_row_tells_the_pose(fall: tuple[Robot, Pose]) -> None:
+    robot, pose = fall
+    error_deg = {"LKneePitch": 2.0}
+    encoder = pose.q - misalignment_of(robot, error_deg)
+    columns = {
+        f"q.{n}": [0.0, a] for n, a in zip(robot.joint_names, encoder, strict=True)
+    }
+    for name, parts, values in (
+        ("base_position", "xyz", pose.base_position),
+        ("base_quaternion", "xyzw", pose.base_quaternion),
+    ):
+        columns |= {f"{name}.{c}": [0.0, v] for c, v in zip(parts, values, strict=True)}
+    frame = pd.DataFrame(columns, index=[0.0, 0.36])
+    found = last_pose(frame, robot, error_deg)
+    assert found is not None
+    np.testing.assert_allclose(found.q, pose.q)
+    np.testing.assert_array_equal(found.base_position, pose.base_position)
+    np.testing.assert_array_equal(found.base_quaternion, pose.base_quaternion)
+    assert last_pose(frame.drop(columns="base_position.z"), robot, {}) is None
+    assert last_pose(frame.iloc[:0], robot, {}) is None
+
+
+def test_when_it_fell_is_in_the_picture(
+    view: RobotView, cold: dict[str, float]
+) -> None:
+    arms = {"fixed": cold, "smart": cold}
+    views = dict.fromkeys(arms, view)
+    figure = robot_figure(views, arms, {"smart": "fell at 0.36 s"}, 25.0)
+    fixed, smart = (
+        [text.get_text() for text in axes.texts] for axes in figure.axes[:2]
+    )
+    assert "fell at 0.36 s" in smart
+    assert "fell at 0.36 s" not in fixed
+    assert "the ground rises by 25° ahead of the robot" in fixed

@@ -1,0 +1,145 @@
+import dataclasses
+import io
+import re
+from collections.abc import Callable
+
+import pytest
+from pytest_regressions.file_regression import FileRegressionFixture
+from rich.console import Console
+
+from experiments.heat.figures.tables import terminal_tables
+from experiments.standing.published import PUBLISHED
+from experiments.standing.results import HeatResult
+
+Make = Callable[..., HeatResult]
+
+
+def printed(result: HeatResult, width: int = 80) -> str:
+    """What a pipe gets."""
+    file = io.StringIO()
+    Console(file=file, width=width).print(terminal_tables(result))
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+@pytest.mark.requirement("ST-24")
+@pytest.mark.parametrize(
+    "controllers",
+    [
+        ("fixed",),
+        ("fixed", "smart"),
+        ("fixed", "smart", "constant:0.6"),
+        ("fixed", "smart", "smart-full", "constant:0.6"),
+    ],
+    ids=len,
+)
+def test_a_pipe_gets_this_table(
+    make_heat_result: Make,
+    controllers: tuple[str, ...],
+    file_regression: FileRegressionFixture,
+) -> None:
+    """Regenerate with `pytest --force-regen` and read the difference."""
+    file_regression.check(printed(make_heat_result(*controllers)), encoding="utf-8")
+
+
+def test_a_robot_with_other_legs_shows_its_hottest_joints(
+    two_leg_result: HeatResult, file_regression: FileRegressionFixture
+) -> None:
+    file_regression.check(printed(two_leg_result), encoding="utf-8")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_no_line_is_wider_than_80_columns_or_cut(
+    make_heat_result: Make, n: int
+) -> None:
+    names = ("fixed", "smart", "smart-full", "constant:0.6")[:n]
+    text = printed(make_heat_result(*names))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+
+
+def test_a_pipe_gets_no_escape_codes(make_heat_result: Make) -> None:
+    assert "\x1b" not in printed(make_heat_result("fixed", "smart"))
+
+
+@pytest.mark.requirement("ST-24")
+def test_every_published_number_stands_beside_ours(make_heat_result: Make) -> None:
+    result = make_heat_result("fixed", "smart")
+    text = printed(result)
+    for joint in ("RHipPitch", "LAnklePitch"):
+        row = re.search(rf"{joint} end.*", text)
+        assert row is not None
+        expected = []
+        for name in ("fixed", "smart"):
+            published = PUBLISHED[name].end_degc[joint]
+            ours = result.arms[name].joints[joint].end_degc
+            expected += [published, ours, ours - published]
+        assert [float(x) for x in row[0].split()[3:]] == expected
+    for side in ("left", "right"):
+        row = re.search(rf"{side} leg rises.*", text)
+        assert row is not None
+        expected = []
+        for name in ("fixed", "smart"):
+            published = getattr(PUBLISHED[name], f"{side}_leg_rise_k")
+            ours = getattr(result.arms[name], f"{side}_leg_rise_k")
+            expected += [published, ours, ours - published]
+        assert [float(x) for x in row[0].split()[4:]] == expected
+
+
+def test_what_was_fitted_and_what_was_predicted_is_said(make_heat_result: Make) -> None:
+    result = make_heat_result("fixed", "smart")
+    assert "'document' is fitted to it; smart: a prediction" in printed(result)
+
+
+@pytest.mark.requirement("ST-24")
+def test_what_nobody_published_is_set_beside_nothing(
+    other_experiment: tuple[str, HeatResult],
+) -> None:
+    """A distance to numbers of another experiment says nothing: one line says why."""
+    why, result = other_experiment
+    text = printed(result)
+    assert "publ." not in text
+    assert "apart" not in text
+    words = " ".join(text.split())  # the line may be broken
+    assert f"Not set beside the published numbers: {why}" in words
+
+
+@pytest.mark.parametrize("controllers", [("nudge",), ("minheat", "constant:0.6")])
+def test_controllers_that_nobody_published_get_no_word_of_it(
+    make_heat_result: Make, controllers: tuple[str, ...]
+) -> None:
+    result = dataclasses.replace(make_heat_result(*controllers), minutes=1.0)
+    assert "publ" not in printed(result)
+
+
+def test_many_differences_are_counted(make_heat_result: Make) -> None:
+    result = make_heat_result("fixed")
+    settings = {"robot": "nao", "protection": "nao", "servo": "pybullet"}
+    other = dataclasses.replace(
+        result, minutes=1.0, misalignment_deg={}, settings=settings
+    )
+    assert other.not_comparable == (
+        "Not set beside the published numbers: it takes 1 min, not 15, "
+        "no joint is misaligned, 2 more differences."
+    )
+
+
+def test_ours_is_never_a_negative_zero(make_heat_result: Make) -> None:
+    result = make_heat_result("smart")
+    smart = dataclasses.replace(result.arms["smart"], left_leg_rise_k=-0.01)
+    text = printed(dataclasses.replace(result, arms={"smart": smart}))
+    assert re.search(r"left leg rises, K +42 +0\.0 +-42\.0", text)
+
+
+def test_what_a_controller_fell_back_on_is_named(make_heat_result: Make) -> None:
+    result = make_heat_result("fixed", "smart")
+    flags = {"COM_OUTSIDE_SUPPORT": 12, "CLIPPED": 3}
+    smart = dataclasses.replace(result.arms["smart"], flags=flags)
+    arms = {"fixed": result.arms["fixed"], "smart": smart}
+    text = printed(dataclasses.replace(result, arms=arms))
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "flag: com outside support 0 cycles 12 cycles" in lines
+    assert "flag: clipped 0 cycles 3 cycles" in lines
+
+
+def test_a_robot_that_fell_is_not_passed_over(two_leg_result: HeatResult) -> None:
+    assert "fell at 3.20 s" in printed(two_leg_result, width=100)

@@ -1,0 +1,88 @@
+"""Short runs as their commands leave them, and the page of one of them."""
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from experiments.heat.cfg import HeatCfg
+from experiments.heat.plan import plan_arms
+from experiments.heat.run import record_arms
+from experiments.json_file import json_text
+from experiments.report.write import ReportCfg, write_report
+from experiments.standing.arm import run_arm
+from experiments.standing.pushes import Push
+from experiments.standing.results import HeatResult
+from tests.experiments.recorded_runs import RecordedRuns
+
+MARKUP = "<b>bold</b>"
+"""A name that would change the page if it were taken for HTML."""
+
+
+@pytest.fixture(scope="session")
+def heat_folder(recorded: RecordedRuns) -> Path:
+    """Three seconds of the document's experiment, with a push that is felt."""
+    return recorded("runs", record_heat) / "heat"
+
+
+def record_heat(runs: Path) -> None:
+    cfg = HeatCfg(preset="document", minutes=0.05, command=("nao-testbed", MARKUP))
+    arms = plan_arms(cfg)
+    folder, arms = record_arms(arms, runs / "heat")
+    push = Push(at_s=2.5, force_n=(3.0, 0.0, 0.0))
+    results = {}
+    for arm in arms:
+        results[arm.controller] = run_arm(dataclasses.replace(arm, pushes=(push,)))
+    result = HeatResult(
+        minutes=0.05,
+        posture="PoseInit",
+        seed=0,
+        misalignment_deg=dict(arms[0].simulation.misalignment_deg),
+        arms=results,
+        settings={"preset": "document", "robot": "nao"},
+    )
+    text = json_text(result.as_json())
+    (folder / "heat.json").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def copy_of(heat_folder: Path, tmp_path: Path) -> Callable[[str], Path]:
+    """Return a function that copies the run to a folder of a name, to be damaged."""
+
+    def copy(name: str) -> Path:
+        return Path(shutil.copytree(heat_folder, tmp_path / name))
+
+    return copy
+
+
+@pytest.fixture
+def killed(copy_of: Callable[[str], Path]) -> Path:
+    """The run as kill -9 leaves it: no result, both robots still `running`."""
+    folder = copy_of("killed")
+    (folder / "heat.json").unlink()
+    for path in folder.glob("*/meta.json"):
+        meta = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps({**meta, "state": "running", "rows": None}))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def page_file(heat_folder: Path, recorded: RecordedRuns) -> Path:
+    """The page of the run, with figures and replay; a controller has an odd name."""
+    folder = recorded("page", lambda page: write_page(heat_folder, page / "run"))
+    (page,) = folder.glob("run/*.html")
+    return page
+
+
+def write_page(heat_folder: Path, folder: Path) -> None:
+    shutil.copytree(heat_folder, folder)
+    result = json.loads((folder / "heat.json").read_text(encoding="utf-8"))
+    result["arms"][MARKUP] = result["arms"].pop("smart")
+    (folder / "heat.json").write_text(json.dumps(result), encoding="utf-8")
+    meta = json.loads((folder / "smart" / "meta.json").read_text(encoding="utf-8"))
+    meta["config"]["controller"] = MARKUP
+    (folder / "smart" / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    write_report(ReportCfg(runs=(folder,)))

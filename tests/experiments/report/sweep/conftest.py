@@ -1,0 +1,32 @@
+"""Sweeps of robots whose outcomes are known by heart, and the page of one of them."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.report.write import ReportCfg, write_report
+from experiments.sweep.runner import run_sweep
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from tests.experiments.report.conftest import MARKUP
+from tests.experiments.sweep.files import spec_of
+from tests.experiments.sweep.outcomes import PAIRS, heat
+
+
+def heat_or_error(trial: SweepTrial) -> TrialOutcome:
+    """As `heat`, but one trial has no result and a reason that looks like markup."""
+    if (trial.robot, trial.controller) == (1, "smart") and trial.number % 6 == 1:
+        return TrialOutcome.lost(f"BadInput: {MARKUP}")
+    return heat(trial)
+
+
+@pytest.fixture(scope="session")
+def sweep_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Thirty trials: two fell, one has no result."""
+    folder = tmp_path_factory.mktemp("sweep")
+    run_sweep(spec_of(folder, PAIRS), folder / "pairs", work=heat_or_error)
+    return folder / "pairs"
+
+
+@pytest.fixture(scope="session")
+def sweep_page(sweep_folder: Path) -> Path:
+    return write_report(ReportCfg(runs=(sweep_folder,)))

@@ -1,0 +1,63 @@
+"""Figures of heat experiments on a page: which, of whom, and of what rows."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.heat.figures.joints import SMALLEST_W
+from experiments.heat.figures.section import parts_of, power_over_time
+from experiments.report.run_source import read_source
+from experiments.standing.results import HeatResult
+from models import load_robot
+
+Make = Callable[..., HeatResult]
+NAO = load_robot()
+
+
+@pytest.mark.parametrize(
+    ("n", "sizes"), [(1, [1]), (3, [3]), (4, [2, 2]), (5, [3, 2]), (7, [3, 3, 1])]
+)
+def test_no_more_than_three_controllers_stand_abreast(
+    make_heat_result: Make, n: int, sizes: list[int]
+) -> None:
+    names = [f"constant:0.{i + 1}" for i in range(n)]
+    parts = parts_of(make_heat_result(*names))
+    assert [len(part.arms) for part in parts] == sizes
+    assert [name for part in parts for name in part.arms] == names
+
+
+def test_power_over_time_ends_at_the_power_of_the_run(heat_folder: Path) -> None:
+    source = read_source(heat_folder)
+    assert source.heat is not None
+    frames = {arm.name: arm.frame for arm in source.arms}
+    figure = power_over_time(source.heat, frames, NAO)
+    assert figure is not None
+    (axes,) = figure.axes
+    told = {text.get_text().rsplit(" ", 2)[0] for text in axes.texts}
+    assert {"fixed", "smart", "least, gears free"} <= told
+    for line, arm in zip(axes.lines, source.arms, strict=False):
+        watts = source.heat.arms[arm.name].legs_power_w
+        assert np.asarray(line.get_ydata())[-1] == pytest.approx(watts, rel=0.25)
+
+
+def test_one_limp_robot_without_a_least_is_drawn_too(heat_folder: Path) -> None:
+    source = read_source(heat_folder)
+    assert source.heat is not None
+    frame = source.arms[0].frame.copy()
+    torques = [f"motor_torque.{name}" for name in NAO.motor_names]
+    frame.loc[frame.index > 1.5, torques] = 0.0
+    arm = dataclasses.replace(
+        source.heat.arms["fixed"], least_power_w=None, least_with_gears_w=None
+    )
+    result = dataclasses.replace(source.heat, arms={"fixed": arm})
+    figure = power_over_time(result, {"fixed": frame}, NAO)
+    assert figure is not None
+    assert figure.axes[0].get_ylim()[0] == pytest.approx(0.6 * SMALLEST_W)
+    figure.draw_without_rendering()
+    frame[torques] = 0.0
+    assert power_over_time(result, {"fixed": frame}, NAO) is None
+    bare = frame.drop(columns=torques)
+    assert power_over_time(result, {"fixed": bare}, NAO) is None

@@ -1,0 +1,246 @@
+"""Numbers of a page are those of the run's files, or follow from its rows."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.common.drawing.page import DataTable, duration, number, signed
+from experiments.heat.figures.joints import shift_history_figure, shifts_deg
+from experiments.heat.figures.section import read_heat_result
+from experiments.heat.figures.tables import (
+    heat_tables,
+    joint_table,
+    outcome_table,
+    published_table,
+)
+from experiments.report.run_contents import (
+    event_tables,
+    heat_from_rows,
+    settings_tables,
+    trial_from_rows,
+)
+from experiments.report.run_source import read_source
+from experiments.standing.published import PUBLISHED
+from experiments.standing.results import HeatResult
+from models import load_robot
+
+Make = Callable[..., HeatResult]
+NAO = load_robot()
+RTOL_MOMENTS = 0.15  # rows hold torques of moments where a run takes means over ticks
+
+
+def cells(table: DataTable, first: str) -> tuple[str, ...]:
+    """The cells of the row that begins so."""
+    (row,) = [row for row in table.rows if row.cells[0] == first]
+    return row.cells[1:]
+
+
+def test_a_result_comes_back_from_its_json(make_heat_result: Make) -> None:
+    result = make_heat_result("fixed", "smart")
+    data = json.loads(json.dumps(result.as_json()))
+    assert read_heat_result(Path("heat.json"), data) == result
+
+
+def test_a_result_with_unknown_and_without_new_fields_is_read(
+    make_heat_result: Make,
+) -> None:
+    data = make_heat_result("fixed").as_json()
+    data["arms"]["fixed"]["of_the_future"] = 1
+    del data["arms"]["fixed"]["settled_s"]
+    result = read_heat_result(Path("heat.json"), data)
+    assert result.arms["fixed"].settled_s is None
+
+
+def test_rows_tell_what_the_run_has_told(heat_folder: Path) -> None:
+    source = read_source(heat_folder)
+    assert source.heat is not None
+    for arm in source.arms:
+        ours = trial_from_rows(arm, NAO)
+        theirs = source.heat.arms[arm.name]
+        assert ours is not None
+        assert ours.sim_s == pytest.approx(theirs.sim_s)
+        for joint, row in theirs.joints.items():
+            again = ours.joints[joint]
+            assert again.end_degc == pytest.approx(row.end_degc, abs=1e-4), joint
+            assert again.start_degc == pytest.approx(row.start_degc, abs=0.02), joint
+        legs = [joint for joint in theirs.joints if "Ankle" in joint or "Hip" in joint]
+        for field in ("mean_abs_effort_nm", "joule_loss_j"):
+            both = [
+                [getattr(result.joints[joint], field) for joint in legs]
+                for result in (ours, theirs)
+            ]
+            total, expected = np.sum(both, axis=1)
+            assert total == pytest.approx(expected, rel=RTOL_MOMENTS), field
+
+
+@pytest.mark.requirement("ST-24")
+def test_the_distance_to_the_published_numbers_is_shown(
+    make_heat_result: Make,
+) -> None:
+    result = make_heat_result("fixed", "smart")
+    table = published_table(result)
+    shown = cells(table, "LAnklePitch at the end, °C")
+    for i, name in enumerate(("fixed", "smart")):
+        published = PUBLISHED[name].end_degc["LAnklePitch"]
+        ours = result.arms[name].joints["LAnklePitch"].end_degc
+        assert shown[3 * i : 3 * i + 3] == (
+            f"{published:.0f}",
+            f"{ours:.1f}",
+            signed(ours - published),
+        )
+    legs = cells(table, "left leg rises by, K")
+    assert legs[0] == f"{PUBLISHED['fixed'].left_leg_rise_k:.0f}"
+
+
+@pytest.mark.requirement("ST-24")
+def test_only_the_published_experiment_is_held_against_the_numbers(
+    other_experiment: tuple[str, HeatResult],
+) -> None:
+    why, result = other_experiment
+    assert not published_table(result).rows
+    assert why in joint_table(result).note
+
+
+@pytest.mark.requirement("ST-24")
+def test_numbers_from_rows_know_their_experiment(heat_folder: Path) -> None:
+    """A crashed run has no heat.json; what it ran with is in each robot's folder."""
+    arms = read_source(heat_folder).arms
+    ours = {arm.name: found for arm in arms if (found := trial_from_rows(arm, NAO))}
+    result = heat_from_rows(ours, arms[0])
+    assert not published_table(result).rows
+    assert "it takes 0.05 min, not 15." in joint_table(result).note
+    whole = dataclasses.replace(result, minutes=15.0)
+    cut = joint_table(whole).note
+    assert "fixed ended after 3 s, smart ended after 3 s." in cut
+    arms_15 = {n: dataclasses.replace(arm, sim_s=900.0) for n, arm in ours.items()}
+    assert published_table(dataclasses.replace(whole, arms=arms_15)).rows
+
+
+def test_the_power_stands_beside_both_of_its_least_values(
+    make_heat_result: Make,
+) -> None:
+    result = make_heat_result("fixed")
+    arm = dataclasses.replace(
+        result.arms["fixed"],
+        legs_power_w=1.2,
+        least_power_w=0.6,
+        least_with_gears_w=0.3,
+    )
+    table = outcome_table(dataclasses.replace(result, arms={"fixed": arm}))
+    assert cells(table, "least without gear friction") == ("0.60 W",)
+    assert cells(table, "power over the least without") == ("2.00 ×",)
+    assert cells(table, "least with gear friction") == ("0.30 W",)
+    assert cells(table, "power over the least with") == ("4.00 ×",)
+
+
+def test_every_row_has_a_cell_for_every_column(
+    make_heat_result: Make, two_leg_result: HeatResult, heat_folder: Path
+) -> None:
+    source = read_source(heat_folder)
+    tables = [
+        *heat_tables(make_heat_result("fixed", "smart", "constant:0.6")),
+        *heat_tables(two_leg_result),
+        *event_tables(source.arms),
+        *settings_tables(source.arms),
+    ]
+    assert len(tables) == 3 + 2 + 1 + 3
+    for table in tables:
+        assert {len(row.cells) for row in table.rows} == {len(table.columns)}
+
+
+def test_a_leg_has_its_sum_below_its_joints(make_heat_result: Make) -> None:
+    result = make_heat_result("fixed")
+    table = heat_tables(result)[1]
+    assert cells(table, "left leg, sum")[2] == signed(
+        result.arms["fixed"].left_leg_rise_k
+    )
+
+
+def test_pushes_are_among_the_events(heat_folder: Path) -> None:
+    table = event_tables(read_source(heat_folder).arms)[0]
+    assert table.rows[0].cells == (
+        "2.50",
+        "fixed",
+        "push of (3, 0, 0) N for 0.2 s at the base",
+    )
+
+
+def test_what_robots_share_and_where_they_differ_are_told_apart(
+    heat_folder: Path,
+) -> None:
+    origin, differing, settings = settings_tables(read_source(heat_folder).arms)
+    assert cells(origin, "seed") == ("0",)
+    assert "LAnklePitch 0.78" in cells(settings, "simulation.misalignment_deg")[0]
+    assert not {row.cells[0] for row in differing.rows} & {
+        row.cells[0] for row in settings.rows
+    }
+
+
+def test_a_shift_is_the_set_point_less_the_posture(heat_folder: Path) -> None:
+    frame = read_source(heat_folder).arms[0].frame.copy()
+    posture = NAO.posture("PoseInit").angles
+    assert shift_history_figure({"fixed": frame}, NAO, posture) is None, (
+        "the way into it"
+    )
+    late = frame.index > 2.5
+    frame.loc[late, "target.RHipRoll"] += np.deg2rad(1.5)
+    shift = shifts_deg(frame, NAO, posture)
+    assert shift is not None
+    j = NAO.joint_index("RHipRoll")
+    np.testing.assert_allclose(shift[late, j], 1.5, atol=1e-3)
+    assert np.abs(np.delete(shift, j, axis=1)).max() < 1e-3
+    figure = shift_history_figure({"fixed": frame}, NAO, posture)
+    assert figure is not None
+    _, labels = figure.axes[0].get_legend_handles_labels()
+    assert labels == ["RHipRoll"]
+
+
+def test_a_joint_looks_the_same_under_every_controller(heat_folder: Path) -> None:
+    """Whatever else was shifted there, and however far; no two joints look alike."""
+    posture = NAO.posture("PoseInit").angles
+    frame = read_source(heat_folder).arms[0].frame
+    late = frame.index > 2.5
+
+    def shifted(**degrees: float) -> pd.DataFrame:
+        rows = frame.copy()
+        for joint, angle in degrees.items():
+            rows.loc[late, f"target.{joint}"] += np.deg2rad(angle)
+        return rows
+
+    frames = {
+        "one": shifted(LKneePitch=1.0, RKneePitch=0.5, LAnkleRoll=0.2, HeadYaw=0.1),
+        "other": shifted(LAnkleRoll=2.0, RKneePitch=-1.0, LKneePitch=0.3),
+    }
+    figure = shift_history_figure(frames, NAO, posture)
+    assert figure is not None
+    looks = [
+        {
+            line.get_label(): (line.get_color(), line.get_linestyle())
+            for line in axes.get_lines()[1:]  # without that of zero
+        }
+        for axes in figure.axes
+    ]
+    assert set(looks[0]) == {"LKneePitch", "RKneePitch", "LAnkleRoll", "HeadYaw"}
+    assert len(set(looks[0].values())) == 4
+    assert looks[1].items() <= looks[0].items()
+    assert looks[0]["LKneePitch"][0] == looks[0]["RKneePitch"][0]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(-0.04, "0.0"), (-1.25, "−1.2"), (None, "–"), (math.nan, "–"), (math.inf, "∞")],
+)
+def test_numbers_have_true_minus_signs_and_no_negative_zero(
+    value: float | None, text: str
+) -> None:
+    assert number(value) == text
+
+
+def test_times_have_the_unit_that_fits() -> None:
+    assert [duration(t) for t in (0.6, 90.0, 900.0)] == ["0.6 s", "90 s", "15 min"]

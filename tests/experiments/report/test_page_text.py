@@ -1,0 +1,135 @@
+"""The page as text: nothing from outside, nothing unescaped, parts in order."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from experiments.common.drawing.page import Section, TextBlock, themed_svg
+from experiments.common.drawing.style import INK
+from experiments.report.write import render_page
+from tests.experiments.report.conftest import MARKUP
+
+LARGEST = 5_000_000
+VOID = {"meta", "link", "img", "br", "input"}
+
+
+class Reader(HTMLParser):
+    """Collects elements, and refuses tags that do not match."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def all(self, *tags: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.elements if tag in tags]
+
+
+@pytest.fixture(scope="module")
+def text(page_file: Path) -> str:
+    return page_file.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> Reader:
+    return Reader(text)
+
+
+def test_the_page_is_one_file_of_bearable_size(page_file: Path, text: str) -> None:
+    assert page_file.stat().st_size < LARGEST
+    assert [path.name for path in page_file.parent.glob("*.html")] == ["report.html"]
+    assert not list(page_file.parent.glob(".*")), "nothing unfinished is left"
+
+
+def test_nothing_is_fetched_from_elsewhere(page: Reader) -> None:
+    """Every address in the page is a part of it, or its own data."""
+    names = ("src", "href", "xlink:href", "action", "data", "poster", "srcset")
+    for _, attributes in page.elements:
+        for name in names:
+            address = attributes.get(name)
+            assert address is None or address.startswith(("data:", "#")), address
+    (policy,) = [a for a in page.all("meta") if a.get("http-equiv")]
+    assert "default-src 'none'" in (policy["content"] or "")
+    assert "http" not in (policy["content"] or "")
+
+
+def test_names_are_text_and_never_markup(page: Reader, text: str) -> None:
+    assert not page.all("b")
+    assert MARKUP not in text
+    assert "&lt;b&gt;bold&lt;/b&gt;" in text
+
+
+def test_a_replay_and_a_text_cannot_end_their_element() -> None:
+    section = Section(
+        name="</script>",
+        title="<!-- x",
+        lead="a & b",
+        warnings=('"><img src=x>',),
+        texts=(TextBlock(caption="file", text="</pre><script>alert(1)</script>"),),
+    )
+    page = Reader(render_page("</title><b>", [section, section], "me"))
+    assert not page.all("img", "b")
+    assert len(page.all("script")) == 1
+
+
+def test_headings_are_in_order_and_parts_have_names(page: Reader) -> None:
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b <= a + 1 for a, b in pairwise(levels))
+    assert len(page.all("caption")) == len(page.all("table")) > 5
+    assert {cell.get("scope") for cell in page.all("th")} == {"col", "colgroup", "row"}
+    for attributes in page.all("img"):
+        assert attributes.get("alt")
+    for attributes in page.all("div"):
+        if attributes.get("role") in {"img", "region"}:
+            assert attributes.get("aria-label")
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+
+
+def test_numbers_of_the_run_are_on_the_page(text: str, page_file: Path) -> None:
+    result = json.loads((page_file.parent / "heat.json").read_text(encoding="utf-8"))
+    for arm in result["arms"].values():
+        row = arm["joints"]["LAnklePitch"]
+        assert f">{row['end_degc']:.1f}<" in text
+        assert f">{row['mean_abs_effort_nm']:.2f}<" in text
+        assert f">{arm['legs_power_w']:.2f} W<" in text
+
+
+def test_a_figure_follows_the_colours_of_the_page() -> None:
+    figure = Figure(facecolor="white")
+    axes = figure.add_subplot()
+    axes.plot([0.0, 1.0], [0.0, 1.0], color=INK)
+    axes.set_title("<b> & -- $")
+    svg = themed_svg(figure, "run1-0")
+    root = ET.fromstring(svg)
+    assert root.tag.endswith("svg")
+    assert "stroke: var(--ink)" in svg
+    assert INK not in svg
+    assert "#ffffff" not in svg.split("axes_1")[0], "the paper shows through"
+    assert "<!--" not in svg
+    found = re.findall(r'\bid="([^"]+)"', svg)
+    assert all(name.startswith("run1-0-") for name in found)
+    used = re.findall(r'xlink:href="#([^"]+)"|url\(#([^)]+)\)', svg)
+    assert {a or b for a, b in used} <= set(found)

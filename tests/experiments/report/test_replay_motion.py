@@ -1,0 +1,169 @@
+"""The replayed robot stands as the recorded one stood."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from controllers.registry import make_controller
+from controllers.stiffness.dynamics import Dynamics
+from experiments.loop import Loop
+from experiments.recording import RunRecording
+from experiments.report.replay_body import Body, clothe, place_links, read_tree
+from experiments.report.replay_motion import (
+    GRAVITY,
+    base_rotations,
+    dress,
+    pose_robot,
+    upward,
+)
+from experiments.report.replay_scene import base_notes
+from experiments.report.run_source import RecordedTrial, read_source
+from models import Robot, load_robot
+from sim.engine.world import WorldCfg
+from sim.robot import SimulatedRobot, SimulationCfg, Truth
+
+FloatArray = NDArray[np.float64]
+
+NAO = load_robot()
+ATOL_TILT_DEG = 1.5  # the gains of an accelerometer are off by some per cent
+ATOL_HEIGHT_M = 3e-3  # a foot is 0.16 m long: a degree of tilt lifts its end by 2.8 mm
+ATOL_WAY_M = 5e-3
+ATOL_STORED = 1e-6  # rows keep seven digits
+
+vectors = arrays(np.float64, 3, elements=st.floats(-1.0, 1.0)).filter(
+    lambda v: np.linalg.norm(v) > 0.1
+)
+
+
+@pytest.mark.parametrize("name", ["nao", "two_leg"])
+def test_links_are_where_pinocchio_has_them(name: str, two_leg: Robot) -> None:
+    robot = NAO if name == "nao" else two_leg
+    rng = np.random.default_rng(3)
+    q = rng.uniform(robot.lower, robot.upper, (20, len(robot.joints)))
+    tree = read_tree(robot.urdf)
+    poses = place_links(tree, robot.base_link, robot.joint_names, q)
+    dynamics = Dynamics(robot, robot.contact_points)
+    for i, angles in enumerate(q):
+        dynamics.update(angles)
+        ours = [
+            poses[point.link][0][i] @ point.position + poses[point.link][1][i]
+            for point in robot.contact_points
+        ]
+        np.testing.assert_allclose(ours, dynamics.point_positions, atol=1e-12)
+
+
+@given(vectors)
+def test_at_rest_up_is_where_the_accelerometer_pulls(direction: FloatArray) -> None:
+    up = direction / np.linalg.norm(direction)
+    time_s = np.linspace(0.0, 0.08, 5)
+    found = upward(time_s, np.tile(GRAVITY * up, (5, 1)), np.zeros((5, 3)))
+    np.testing.assert_allclose(found, np.tile(up, (5, 1)), atol=1e-9)
+
+
+def test_in_a_fall_the_gyroscope_tells_up() -> None:
+    """Turning at 2 rad/s about y, in free fall: the accelerometer feels nothing."""
+    time_s = np.linspace(0.0, 0.5, 51)
+    felt = np.zeros((51, 3))
+    felt[0] = (0.0, 0.0, GRAVITY)
+    found = upward(time_s, felt, np.tile([0.0, 2.0, 0.0], (51, 1)))
+    turned = Rotation.from_rotvec([0.0, 1.0, 0.0]).inv().apply([0.0, 0.0, 1.0])
+    np.testing.assert_allclose(found[-1], turned, atol=1e-6)
+
+
+@given(st.lists(vectors, min_size=1, max_size=10))
+def test_the_base_turns_until_up_is_up(directions: list[FloatArray]) -> None:
+    up = np.array([v / np.linalg.norm(v) for v in directions])
+    rotation = base_rotations(up)
+    np.testing.assert_allclose(
+        np.einsum("nij,nj->ni", rotation, up),
+        np.tile([0.0, 0.0, 1.0], (len(up), 1)),
+        atol=1e-9,
+    )
+    np.testing.assert_allclose(
+        rotation @ np.swapaxes(rotation, 1, 2),
+        np.tile(np.eye(3), (len(up), 1, 1)),
+        atol=1e-9,
+    )
+
+
+@pytest.fixture(scope="module")
+def on_a_slope(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[RecordedTrial, Body, list[Truth]]:
+    """A second with a misaligned ankle on a slope of 3°, and the truth of each row."""
+    folder = tmp_path_factory.mktemp("slope")
+    cfg = SimulationCfg(
+        world=WorldCfg(slope_deg=3.0), misalignment_deg={"LAnklePitch": 2.0}
+    )
+    sim = SimulatedRobot(NAO, cfg, "PoseInit")
+    recording = RunRecording.open(
+        folder, NAO, seed=0, config={"simulation": cfg}, command=()
+    )
+    loop = Loop(sim, make_controller("fixed"), NAO.posture("PoseInit").angles)
+    truths = []
+    while sim.time_s < 1.0:
+        recording.row(sim, loop.cycle(), loop.decided)
+        truths.append(sim.truth())
+    recording.close("done")
+    sim.close()
+    (arm,) = read_source(folder).arms
+    return arm, dress(arm, NAO), truths
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+def test_the_base_is_where_the_simulator_had_it(
+    on_a_slope: tuple[RecordedTrial, Body, list[Truth]],
+) -> None:
+    arm, body, truths = on_a_slope
+    grid_s = np.array([truth.time_s for truth in truths])
+    motion = pose_robot(arm, body, grid_s)
+    true = Rotation.from_quat([truth.base_quaternion for truth in truths])
+    np.testing.assert_allclose(motion.rotation, true.as_matrix(), atol=ATOL_STORED)
+    position = [truth.base_position for truth in truths]
+    np.testing.assert_allclose(motion.position, position, atol=ATOL_STORED)
+    (note,) = base_notes([arm])
+    assert "the truth" in note
+
+
+@pytest.mark.scenario
+def test_an_older_recording_gives_a_replay_near_the_truth(
+    on_a_slope: tuple[RecordedTrial, Body, list[Truth]],
+) -> None:
+    """Without the pose of the base: what only the simulator knows is found."""
+    arm, body, truths = on_a_slope
+    known = [name for name in arm.frame.columns if name.startswith("base_")]
+    assert len(known) == 7
+    arm = replace(arm, frame=arm.frame.drop(columns=known))
+    grid_s = np.array([truth.time_s for truth in truths])
+    motion = pose_robot(arm, body, grid_s)
+    start = truths[0].base_position[:2] - motion.position[0, :2]
+    for i, truth in enumerate(truths):
+        true = Rotation.from_quat(truth.base_quaternion).as_matrix()
+        cosine = motion.rotation[i, 2] @ true[2]
+        assert np.rad2deg(np.arccos(min(cosine, 1.0))) < ATOL_TILT_DEG
+        height = truth.base_position[2]
+        assert motion.position[i, 2] == pytest.approx(height, abs=ATOL_HEIGHT_M)
+        way = motion.position[i, :2] + start
+        np.testing.assert_allclose(way, truth.base_position[:2], atol=ATOL_WAY_M)
+    np.testing.assert_allclose(motion.q[-1], truths[-1].q, atol=np.deg2rad(0.3))
+    np.testing.assert_allclose(
+        motion.degc[-1],
+        truths[-1].temperature[list(NAO.motor_of_joint)],
+        atol=1e-3,
+    )
+    (note,) = base_notes([arm])
+    assert "estimated" in note
+
+
+def test_every_joint_has_its_drum_on_the_link_that_it_turns(two_leg: Robot) -> None:
+    body = clothe(two_leg, np.zeros(len(two_leg.joints)))
+    drums = {shape.joint: shape.link for shape in body.shapes if shape.joint}
+    assert drums == {joint.name: joint.link for joint in two_leg.joints}
+    assert body.n_left_out == 0

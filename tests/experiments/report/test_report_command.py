@@ -1,0 +1,228 @@
+"""`nao-testbed report`: what it writes, what it refuses, what the exit status says."""
+
+import json
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from experiments.cli import main
+from experiments.report.write import ReportCfg, write_report
+from models import BadInput
+
+Copy = Callable[[str], Path]
+Run = Callable[[str], tuple[int, str, str]]
+
+KERNEL = str(Path(os.sep, "proc"))
+"""A folder in which nobody can write."""
+
+
+@pytest.fixture(autouse=True)
+def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the figures: they are drawn once, for the tests of the page."""
+    monkeypatch.setattr("experiments.report.write.heat_figures", lambda *_: [])
+
+
+@pytest.fixture
+def report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """Run the command in an empty folder; return status, stdout, stderr."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    def run(line: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(
+            sys, "argv", ["nao-testbed", "report", *shlex.split(line), "--no-replay"]
+        )
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsys.readouterr()
+        assert isinstance(end.value.code, int)
+        return end.value.code, said.out, said.err
+
+    return run
+
+
+def test_the_page_goes_into_the_run_folder(report: Run, copy_of: Copy) -> None:
+    folder = copy_of("run") / "smart"
+    status, out, err = report(str(folder))
+    assert (status, out, err) == (0, f"{folder / 'report.html'}\n", "")
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<h1>One robot of a heat run: smart</h1>" in text
+    assert "data-replay=" not in text
+
+
+def test_a_program_is_told_what_the_page_shows(report: Run, copy_of: Copy) -> None:
+    folder = copy_of("run")
+    status, out, err = report(f"{folder} --json -")
+    assert (status, err) == (0, "")
+    told = json.loads(out)
+    assert told["page"] == str(folder / "report.html")
+    (run,) = told["shows"]
+    assert (run["name"], run["title"]) == ("run", "Heat experiment")
+    assert run["warnings"] == []
+    assert not run["has_replay"]
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert run["tables"]
+    for caption in run["tables"]:
+        assert caption in text
+
+
+def test_a_mixture_is_shown_as_a_mixture(report: Run, copy_of: Copy) -> None:
+    """Heat runs and one scenario run in a folder: each is what it says it is."""
+    above = copy_of("above")
+    (above / "heat.json").unlink()
+    for path in (above / "fixed").iterdir():
+        path.unlink()
+    (above / "fixed").rmdir()
+    copy_of("first").rename(above / "first")
+    copy_of("second").rename(above / "second")
+    (above / "second" / "heat.json").unlink()
+    (above / "smart").rename(above / "dance")
+    path = above / "dance" / "meta.json"
+    meta = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**meta, "experiment": "scenario"}))
+    status, out, err = report(str(above))
+    assert (status, out, err) == (0, f"{above / 'report.html'}\n", "")
+    text = (above / "report.html").read_text(encoding="utf-8")
+    assert re.findall(r"<h2>([^<]*)</h2>", text) == [
+        "dance: Scenario",
+        "first: Heat experiment",
+        "second: Heat experiment",
+    ]
+    assert "One robot of a heat run" not in text
+
+
+def test_several_runs_make_one_page(report: Run, copy_of: Copy) -> None:
+    a, b = copy_of("a"), copy_of("b")
+    status, out, _ = report(f"{a / 'fixed'} {b} --out page.html")
+    assert (status, out) == (0, "page.html\n")
+    text = Path("page.html").read_text(encoding="utf-8")
+    assert "<h1>2 runs: fixed, b</h1>" in text
+    assert "All runs side by side" in text
+    assert (
+        text.index('href="#run2"') < text.index('id="run1"') < text.index('id="run2"')
+    )
+
+
+@pytest.mark.slow
+def test_a_killed_run_makes_a_page_that_says_so_first(
+    report: Run, killed: Path
+) -> None:
+    assert report(f"{killed} --out page.html")[0] == 0
+    text = Path("page.html").read_text(encoding="utf-8")
+    told = text.index("There is no heat.json that can be read")
+    assert told < text.index("the run was killed") < text.index("What came of it")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("nowhere", "nowhere does not exist"),
+        (".", ". is empty"),
+        ("{run} {run}", "two runs are called 'run'"),
+        ("{run} {run}/smart", "say by --out where it goes"),
+        ("{run} --out .", "--out . is a folder"),
+        ("{run} --out gone/page.html", "--out gone/page.html cannot be written"),
+        (f"{{run}} --out {KERNEL}/page.html", f"--out {KERNEL}/page.html cannot be"),
+    ],
+)
+def test_bad_input_is_one_message(
+    report: Run, copy_of: Copy, line: str, says: str
+) -> None:
+    run = copy_of("run")
+    if says.startswith("two"):
+        line += " --out page.html"
+    status, out, err = report(line.format(run=run))
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ")
+    assert says in err
+    assert "Traceback" not in err
+    assert not list(Path.cwd().iterdir()), "nothing is left behind"
+
+
+def test_two_runs_of_one_name_are_refused_wherever_they_lie(copy_of: Copy) -> None:
+    a, b = copy_of("a"), copy_of("b")
+    with pytest.raises(BadInput, match="two runs are called 'smart'"):
+        write_report(ReportCfg(runs=(a / "smart", b / "smart"), out=a / "page.html"))
+
+
+def test_a_page_that_is_there_is_replaced(copy_of: Copy) -> None:
+    folder = copy_of("run") / "smart"
+    cfg = ReportCfg(runs=(folder,), with_replay=False)
+    (folder / "report.html").write_text("old")
+    path = write_report(cfg)
+    assert "old" not in path.read_text(encoding="utf-8")[:3]
+
+
+def test_rows_without_angles_make_a_page_without_a_replay(copy_of: Copy) -> None:
+    """As those of a replay's answers, which hold the limits alone."""
+    import pandas as pd
+
+    folder = copy_of("run") / "smart"
+    path = folder / "part-00000.parquet"
+    frame = pd.read_parquet(path)
+    frame[[c for c in frame.columns if not c.startswith("q.")]].to_parquet(path)
+    text = write_report(ReportCfg(runs=(folder,))).read_text(encoding="utf-8")
+    assert "There is no replay: its rows hold no q.HeadYaw." in text
+
+
+def test_a_robot_that_is_gone_is_told(copy_of: Copy) -> None:
+    folder = copy_of("run") / "smart"
+    meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+    meta["robot_data"]["folder"] = str(folder / "other")
+    (folder / "meta.json").write_text(json.dumps(meta))
+    text = write_report(ReportCfg(runs=(folder,))).read_text(encoding="utf-8")
+    assert "its robot cannot be loaded" in text
+    assert "There is no replay: no robot with rows." in text
+
+
+@pytest.mark.parametrize("extra", ["jinja2", "viser"])
+def test_a_missing_library_is_named(
+    copy_of: Copy, monkeypatch: pytest.MonkeyPatch, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, extra, None)
+    folder = copy_of("run") / "smart"
+    cfg = ReportCfg(runs=(folder,), with_replay=extra == "viser")
+    with pytest.raises(BadInput, match=r"install nao-testbed\[report\]"):
+        write_report(cfg)
+    assert not (folder / "report.html").exists()
+
+
+def test_a_scenario_has_its_verdicts_on_the_page(tmp_path: Path) -> None:
+    from experiments.json_file import json_text
+    from experiments.scenarios.playing.runner import run_scenario
+    from experiments.scenarios.reading.load import load_scenario
+
+    path = tmp_path / "short.yaml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    folder = tmp_path / "scenario"
+    folder.mkdir()
+    run = run_scenario(load_scenario(path), folder, proves=False)
+    (folder / "scenario.json").write_text(json_text(run.result.as_json()))
+    cfg = ReportCfg(runs=(folder,), with_replay=False)
+    text = write_report(cfg).read_text(encoding="utf-8")
+    assert "<h1>Scenario short: scenario</h1>" in text
+    assert '<td class="text">holds</td>' in text
+    (lead,) = re.findall('<p class="lead">(.*)</p>', text)
+    assert lead.startswith("Nobody wants anything. nao under ")
+    assert lead.endswith(": 1 of 1 expectations hold.")
+    assert "The scenario&#39;s file" in text
+    (folder / "scenario.json").unlink()
+    text = write_report(cfg).read_text(encoding="utf-8")
+    assert "scenario.json is missing." in text
+
+
+SCENARIO = """\
+name: short
+about: Nobody wants anything.
+duration_s: 0.5
+behaviours: []
+expect:
+  - {never: {fallen: true}}
+"""

@@ -1,0 +1,179 @@
+"""A run folder is read as far as it goes, and what is missing is told."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from experiments.report.run_source import read_source, runs_in
+from models import BadInput
+
+Copy = Callable[[str], Path]
+
+
+def test_a_whole_run_is_read_without_a_word(heat_folder: Path) -> None:
+    source = read_source(heat_folder)
+    assert (source.kind, source.name, source.warnings) == ("heat", "heat", ())
+    assert [arm.name for arm in source.arms] == ["fixed", "smart"]
+    assert source.heat is not None
+    assert all(len(arm.frame) == arm.run.meta.rows for arm in source.arms)
+
+
+def test_one_robot_of_it_is_a_run_too(heat_folder: Path) -> None:
+    source = read_source(heat_folder / "smart")
+    assert (source.kind, source.warnings, source.heat) == ("heat", (), None)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda path: None, "does not exist"),
+        (lambda path: path.mkdir(), "is empty"),
+        (lambda path: path.write_text("x"), "is a file"),
+        (
+            lambda path: (path.mkdir(), (path / "notes.txt").touch()),
+            "is no run folder",
+        ),
+    ],
+)
+def test_what_is_no_run_is_refused(
+    tmp_path: Path, make: Callable[[Path], object], says: str
+) -> None:
+    make(tmp_path / "run")
+    with pytest.raises(BadInput, match=says):
+        read_source(tmp_path / "run")
+
+
+def test_a_killed_run_is_read_from_its_rows(killed: Path) -> None:
+    source = read_source(killed)
+    assert source.heat is None
+    assert [len(arm.frame) > 0 for arm in source.arms] == [True, True]
+    told = "\n".join(source.warnings)
+    assert "computed from the rows" in source.warnings[0]
+    assert "fixed: the run was killed" in told
+    assert "smart: its rows end at 3" in told
+
+
+def test_damaged_files_are_left_out_and_told(copy_of: Copy) -> None:
+    folder = copy_of("damaged")
+    (folder / "fixed" / "part-00000.parquet").write_bytes(b"PAR1 no more")
+    with (folder / "smart" / "events.jsonl").open("a") as file:
+        file.write("{no event\n")
+    source = read_source(folder)
+    told = "\n".join(source.warnings)
+    assert "part-00000.parquet is damaged" in told
+    assert "fixed: 0 of its 150 rows are there" in told
+    assert "smart: 1 damaged line" in told
+    fixed, smart = source.arms
+    assert not len(fixed.frame)
+    assert len(smart.frame) == 150
+
+
+def test_a_part_that_is_gone_is_told(copy_of: Copy) -> None:
+    folder = copy_of("gone")
+    part = folder / "fixed" / "part-00000.parquet"
+    part.rename(part.with_name("part-00002.parquet"))
+    assert "fixed: part 0, 1 of its rows is missing." in read_source(folder).warnings
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"arms": {"fixed": 3}}'])
+def test_a_damaged_result_is_told(copy_of: Copy, text: str) -> None:
+    folder = copy_of("damaged")
+    (folder / "heat.json").write_text(text)
+    source = read_source(folder)
+    assert source.heat is None
+    assert "heat.json" in "\n".join(source.warnings)
+
+
+def test_a_robot_whose_folder_is_gone_is_told(copy_of: Copy) -> None:
+    folder = copy_of("half")
+    for path in (folder / "smart").iterdir():
+        path.unlink()
+    (folder / "smart").rmdir()
+    source = read_source(folder)
+    assert source.heat is not None
+    assert source.warnings == ("smart: its folder is missing, with its rows.",)
+
+
+def test_a_description_that_cannot_be_read_leaves_a_robot_out(copy_of: Copy) -> None:
+    folder = copy_of("odd")
+    (folder / "smart" / "meta.json").write_text("{")
+    assert "smart is left out" in "\n".join(read_source(folder).warnings)
+    (folder / "fixed" / "meta.json").write_text("{")
+    (folder / "heat.json").unlink()
+    with pytest.raises(BadInput, match="nothing that can be read"):
+        read_source(folder)
+
+
+def test_a_run_that_goes_on_says_so(copy_of: Copy) -> None:
+    import fcntl
+
+    folder = copy_of("live") / "fixed"
+    path = folder / "meta.json"
+    meta = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**meta, "state": "running", "rows": None}))
+    with (folder / "events.jsonl").open("a") as events:
+        fcntl.flock(events, fcntl.LOCK_EX)
+        assert "the run goes on" in "\n".join(read_source(folder).warnings)
+
+
+def test_robots_of_one_controller_are_told_apart_by_their_folders(
+    copy_of: Copy,
+) -> None:
+    folder = copy_of("twins")
+    (folder / "heat.json").unlink()
+    shutil.copytree(folder / "smart", folder / "smart-2")
+    names = [arm.name for arm in read_source(folder).arms]
+    assert names == ["fixed", "smart (smart)", "smart (smart-2)"]
+
+
+# -- folders above runs --------------------------------------------------------------
+
+
+def change_meta(folder: Path, **fields: object) -> None:
+    path = folder / "meta.json"
+    meta = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(meta | fields), encoding="utf-8")
+
+
+def test_a_run_means_itself(heat_folder: Path, killed: Path) -> None:
+    for folder in (heat_folder, heat_folder / "smart", killed):
+        assert runs_in(folder) == (folder,)
+
+
+@pytest.mark.parametrize("has_result", [True, False])
+def test_what_stands_beside_robots_is_a_run_of_its_own(
+    copy_of: Copy, has_result: bool
+) -> None:
+    """Nothing is taken for a robot of the heat run that says it is something else."""
+    folder = copy_of("mixed")
+    shutil.copytree(folder / "smart", folder / "dance")
+    change_meta(folder / "dance", experiment="scenario")
+    if not has_result:
+        (folder / "heat.json").unlink()
+    assert runs_in(folder) == (folder, folder / "dance")
+    assert [arm.name for arm in read_source(folder).arms] == ["fixed", "smart"]
+
+
+def test_each_run_below_is_what_it_says(copy_of: Copy, heat_folder: Path) -> None:
+    above = copy_of("above")
+    (above / "heat.json").unlink()
+    shutil.copytree(heat_folder, above / "heat")
+    (above / "sweep").mkdir()
+    (above / "sweep" / "sweep.json").write_text("{}")
+    change_meta(above / "fixed", experiment="scenario")
+    change_meta(above / "smart", experiment="scenario")
+    shown = [path.name for path in runs_in(above)]
+    assert shown == ["fixed", "heat", "smart", "sweep"]
+
+
+def test_robots_of_two_commands_are_two_runs(copy_of: Copy) -> None:
+    folder = copy_of("above")
+    (folder / "heat.json").unlink()
+    assert runs_in(folder) == (folder,), "one command: a run that was killed"
+    change_meta(folder / "smart", command=["another"])
+    assert runs_in(folder) == (folder / "fixed", folder / "smart")
+    with pytest.raises(BadInput, match=r"2 runs of different commands.*above/fixed"):
+        read_source(folder)

@@ -1,0 +1,273 @@
+"""What is so in a slot of a scenario, and what begins in which one."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from controllers.schemas.library.say import SayParameters
+from controllers.schemas.library.state_minded import StateMinded
+from controllers.sync.orders.command_controller import CommandController
+from experiments.scenarios.playing.result import ScenarioResult
+from experiments.scenarios.playing.runner import run_scenario
+from experiments.scenarios.playing.setup import Setup
+from experiments.scenarios.reading.load import load_scenario
+
+
+def play(folder: Path, text: str) -> ScenarioResult:
+    """Run a scenario whose head is three lines less."""
+    path = folder / "scenario.yaml"
+    path.write_text("name: slots\nabout: Slots.\n" + text, encoding="utf-8")
+    return run_scenario(load_scenario(path)).result
+
+
+SITTING_DANCER = """\
+duration_s: 0.8
+posture: Sit
+behaviours: [{name: dancer, schema: dance}]
+expect:
+  - {at_s: 0.0, state: Sit}
+  - {never: {started: dancer}}
+  - {never: {fallen: true}}
+"""
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("JD-8", "I-26")
+def test_who_sits_does_not_dance(tmp_path: Path) -> None:
+    """The state is what the scenario says, from slot 0."""
+    result = play(tmp_path, SITTING_DANCER)
+    assert result.all_hold, result.verdicts
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("I-26")
+def test_a_dance_in_another_state_breaks_a_law(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two that look, schemas and the transmitter; without both it is found out."""
+    monkeypatch.setattr(StateMinded, "is_in_state_of", lambda self, posture: True)
+    kept = play(tmp_path, SITTING_DANCER)
+    assert [v.holds for v in kept.verdicts] == [True, False, True, True]
+    monkeypatch.setattr(CommandController, "_why_not", lambda *_: "")
+    result = play(tmp_path, SITTING_DANCER)
+    assert "begins in Stand, the robot is in Sit" in result.verdicts[-1].seen
+    assert result.verdicts[-1].seen.startswith("I-26 at tick")
+
+
+SHARED_HEAD = """\
+duration_s: 2.1
+behaviours:
+  - {name: looking, schema: look around, with: {for_s: 1.01}, policy: lock}
+  - {name: nodding, schema: move, with: {motion: nod}, start_s: 0.5, timeout_s: 5}
+expect:
+  - {happens: {granted: nodding}, at_s: 1.01}
+  - {happens: {started: nodding}, after: {stopped: looking}, within_slots: 0}
+"""
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("RM-17")
+@pytest.mark.parametrize("nodder_is_first", [False, True])
+def test_a_grant_starts_in_its_slot(tmp_path: Path, nodder_is_first: bool) -> None:
+    """Whichever is looked at first, and whatever their periods."""
+    lines = SHARED_HEAD.splitlines()
+    if nodder_is_first:
+        lines[2:4] = lines[3:1:-1]
+    result = play(tmp_path, "\n".join(lines))
+    assert result.all_hold, result.verdicts
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("RM-35")
+def test_what_a_promise_gives_starts_in_its_slot(tmp_path: Path) -> None:
+    """The ledger calls it in by itself: nobody acts in that slot before."""
+    result = play(
+        tmp_path,
+        """\
+duration_s: 1
+behaviours:
+  - name: looking
+    schema: look around
+    policy: {name: stop, within_s: 0.33}
+  - {name: nodding, schema: move, with: {motion: nod}, start_s: 0.3}
+expect:
+  - {happens: {granted: nodding}, at_s: 0.63}
+  - {happens: {started: nodding}, at_s: 0.63}
+""",
+    )
+    assert result.all_hold, result.verdicts
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("RM-40", "RM-63")
+def test_a_virtual_owner_holds_what_it_occupies(tmp_path: Path) -> None:
+    """In conditions, in events and at a time; what it caps is still nobody's."""
+    result = play(
+        tmp_path,
+        """\
+duration_s: 1.3
+events:
+  - {at_s: 0.33, heat: {joint: HeadYaw, degc: 80}}
+  - {at_s: 0.5, break: [LHand]}
+  - {when: {holds: {HeadYaw: hotEngine}}, name: hot, say: "Hot"}
+expect:
+  - {at_s: 0.99, holds: {HeadYaw: null, LHand: brokenArm}}
+  - {at_s: 1.0, holds: {HeadYaw: hotEngine, HeadPitch: null}}
+  - {happens: {holds: {HeadYaw: hotEngine}}, at_s: 1.0}
+  - {happens: {event: hot}, at_s: 1.01}
+  - {never: {holds: {HeadYaw: null}}, from_s: 1.0}
+""",
+    )
+    assert result.all_hold, result.verdicts
+
+
+@pytest.mark.scenario
+def test_conditions_are_looked_at_in_every_slot(tmp_path: Path) -> None:
+    """What lasts for one slot is seen, in whichever it is."""
+    result = play(
+        tmp_path,
+        """\
+duration_s: 0.7
+behaviours:
+  - {name: late, schema: hold, needs: [TTS], with: {for_s: 0.01}, start_s: 0.37}
+events:
+  - {when: {holds: {TTS: late}}, name: seen, heat: {joint: HeadYaw, degc: 60}}
+  - {when: {degc_above: {HeadYaw: 55}}, name: warm, heat: {joint: HeadYaw, degc: 30}}
+expect:
+  - {happens: {holds: {TTS: late}}, at_s: 0.37}
+  - {happens: {stopped: late}, at_s: 0.38}
+  - {happens: {event: seen}, at_s: 0.38}
+  - {happens: {degc_above: {HeadYaw: 55}}, at_s: 0.38}
+  - {happens: {event: warm}, at_s: 0.39}
+  - {happens: {degc_below: {HeadYaw: 55}}, at_s: 0.39}
+""",
+    )
+    assert result.all_hold, result.verdicts
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("JD-2")
+def test_who_sleeps_is_not_modulated(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(
+        """\
+name: slots
+about: Slots.
+duration_s: 1
+behaviours:
+  - {name: talks, schema: say, with: {text: "One"}, start: waits}
+""",
+        encoding="utf-8",
+    )
+    stage = Setup(load_scenario(path))
+
+    def says() -> str:
+        return cast(SayParameters, stage.schemas.view("talks").parameters).text
+
+    try:
+        stage.modulate("talks", {"text": "Two"}, 0)
+        stage.modulate("talks/below", {"text": "Two"}, 0)  # was never woken
+        assert says() == "One"
+        stage.schemas.wake("talks", 0)
+        stage.modulate("talks", {"text": "Two"}, 0)
+        assert says() == "Two"
+    finally:
+        stage.close()
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-16", "SY-23", "SY-27", "I-27")
+def test_during_an_initial_motion_others_speak_and_shine(tmp_path: Path) -> None:
+    """What that does not use is anybody's, and back in time, lock or not.
+
+    A text takes its converter 0.1 s and the controller a slot, here as everywhere.
+    """
+    result = play(
+        tmp_path,
+        """\
+duration_s: 3.6
+posture: Crouch
+behaviours:
+  - name: greeting
+    schema: move
+    with: {command: say hello and wave}
+    needs: [All motors, Left eye, Right eye, TTS]
+  - {name: talker, schema: hold, needs: [TTS], start_s: 1.0, policy: lock}
+  - {name: shiner, schema: hold, needs: [Left eye], start_s: 0.2, policy: lock}
+events:
+  - {at_s: 0.5, say: "Wait"}
+expect:
+  - {at_s: 0.3, holds: {All motors: greeting, Left eye: shiner, Right eye: null}}
+  - {happens: {said: Wait}, at_s: 0.61}
+  - at_s: 1.2
+    holds: {All motors: greeting, TTS: talker}
+    running: [greeting, talker]
+  - {group: say hello and wave, starts_after: initial motion, empty_slots: 0}
+  - happens: {said: Hello}
+    after: {group_started: say hello and wave}
+    within_slots: 0
+  - {never: {revoked: greeting}}
+  - at_s: 3.5
+    holds: {TTS: greeting, Left eye: greeting}
+    not_running: [talker, shiner]
+""",
+    )
+    assert result.all_hold, result.verdicts
+
+
+WHOLE_AND_PARTS = """\
+duration_s: 0.8
+behaviours:
+  - {name: guard, schema: look around, policy: lock}
+  - {name: look, schema: look around, parent: guard, start_s: 0.2}
+  - {name: rival, schema: look around, start_s: 0.3, timeout_s: 0.3}
+  - name: life
+    schema: choose
+    needs: [TTS]
+    children: [{name: greet, schema: say, with: {text: Hello everybody}}]
+expect:
+  - {at_s: 0.1, holds: {HeadYaw: guard}}
+  - {at_s: 0.4, holds: {HeadYaw: look, TTS: greet}}
+  - {happens: {timed_out: rival}, at_s: 0.6}
+"""
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("RM-26", "RM-28")
+def test_what_a_behaviour_takes_its_parts_use(tmp_path: Path) -> None:
+    """As owners (`parent`) and as schemas (`children`), without any `mode`."""
+    result = play(tmp_path, WHOLE_AND_PARTS)
+    assert result.all_hold, result.verdicts
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-28", "I-23", "I-26")
+def test_a_command_to_a_posture_moves_shines_and_speaks_from_where_it_is(
+    tmp_path: Path,
+) -> None:
+    """Crouching it rises; standing it shines and speaks, and nothing moves."""
+    result = play(
+        tmp_path,
+        """\
+duration_s: 4.2
+posture: Crouch
+behaviours:
+  - {name: first, schema: move, with: {command: announce standing}}
+  - name: second
+    schema: move
+    with: {command: announce standing}
+    start_s: 2.6
+expect:
+  - {at_s: 0.1, state: Crouch}
+  - {group: announce standing, skew_slots: 0}
+  - happens: {motion_started: Crouch to Stand}
+    after: {group_started: announce standing}
+    within_slots: 0
+  - {order: [{stopped: first}, {started: second}, {said: I stand up}]}
+  - {never: {motion_started: Crouch to Stand}, from_s: 2.6}
+  - {at_s: 4.1, posture: Stand, within_deg: 6, not_running: [first, second]}
+  - {never: {fallen: true}}
+""",
+    )
+    assert result.all_hold, result.verdicts

@@ -1,0 +1,370 @@
+"""A judge says broken where an expectation does not hold, and what it saw instead."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from controllers.arbitration.events import Event, Executed, Granted, Rejected
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import Refusal, TokenId
+from controllers.sync.orders.pipeline_trace import Converted, PrepSent
+from controllers.sync.transmitter.trace import GroupStarted, StreamEnded, StreamStarted
+from controllers.sync.transmitter.words import EndReason
+from experiments.scenarios.playing.result import Verdict
+from experiments.scenarios.playing.setup import Setup
+from experiments.scenarios.playing.verdicts import Judge, make_judges
+from experiments.scenarios.vocabulary import conditions as c
+from experiments.scenarios.vocabulary import expectations as e
+from experiments.scenarios.vocabulary.facts import Facts
+from models import load_robot
+from models.library import Unit
+
+SAID: dict[str, Any] = {"text": "as in the file", "line": 7}
+TICK_S = 0.01
+
+
+def judge_of(expectation: e.Expectation) -> Judge:
+    (judge,) = make_judges([expectation], TICK_S)
+    assert judge.expectation is expectation
+    return judge
+
+
+def verdict(judge: Judge) -> Verdict:
+    said = judge.verdict()
+    assert (said.expectation, said.line) == ("as in the file", 7)
+    return said
+
+
+def stage_with(**parts: object) -> Setup:
+    return cast(Setup, SimpleNamespace(**parts))
+
+
+def watch(judge: Judge, fallen_at: set[int], last: int = 20) -> Verdict:
+    """Show a judge slots 0 to `last`, in some of which the robot has fallen."""
+    facts = Facts()
+    for tick in range(last + 1):
+        facts.clear(tick)
+        facts.has_fallen = tick in fallen_at
+        judge.look(facts, stage_with())
+    return verdict(judge)
+
+
+@pytest.mark.parametrize(
+    ("window", "times", "holds", "seen"),
+    [
+        ((5, 5), None, True, "at 0.05 s"),
+        ((6, 11), None, False, "not then, but at 0.05 s, 0.12 s"),
+        ((0, 4), 0, True, "not then, but at 0.05 s, 0.12 s"),
+        ((0, 20), 0, False, "at 0.05 s, 0.12 s"),
+        ((0, 20), 1, False, "at 0.05 s, 0.12 s"),
+        ((0, 20), 2, True, "at 0.05 s, 0.12 s"),
+        ((4, 11), 1, True, "at 0.05 s"),
+    ],
+)
+def test_what_happens_is_counted_in_its_window(
+    window: tuple[int, int], times: int | None, holds: bool, seen: str
+) -> None:
+    where = e.Window(first=window[0], last=window[1])
+    expectation = e.Happens(condition=c.Fallen(), where=where, times=times, **SAID)
+    said = watch(judge_of(expectation), {5, 12})
+    assert (said.holds, said.seen) == (holds, seen)
+
+
+def test_after_what_never_happens_nothing_is_tested() -> None:
+    after = e.After(condition=c.EventHappened(name="push"), within_ticks=None)
+    happens = e.Happens(condition=c.Fallen(), where=after, **SAID)
+    never = e.Happens(condition=c.Fallen(), where=after, times=0, **SAID)
+    for judge in (judge_of(happens), judge_of(never)):
+        said = watch(judge, {5})
+        assert not said.holds, "nothing was tested"
+        assert said.seen == "what it should follow never came true"
+
+
+@pytest.mark.parametrize(
+    ("window", "times", "holds", "seen"),
+    [
+        ((8, 12), 0, False, "true all along since before, at 0.05 s"),
+        ((8, 12), None, True, "true all along since before, at 0.05 s"),
+        ((8, 12), 1, False, "true all along since before, at 0.05 s"),
+        ((0, 5), 0, False, "at 0.05 s"),
+        ((15, 20), 0, True, "not then, but at 0.05 s"),
+        ((0, 4), 0, True, "not then, but at 0.05 s"),
+    ],
+)
+def test_what_lasts_counts_in_every_slot_in_which_it_is_so(
+    window: tuple[int, int], times: int | None, holds: bool, seen: str
+) -> None:
+    where = e.Window(first=window[0], last=window[1])
+    expectation = e.Happens(condition=c.Fallen(), where=where, times=times, **SAID)
+    said = watch(judge_of(expectation), set(range(5, 15)))
+    assert (said.holds, said.seen) == (holds, seen)
+
+
+@pytest.mark.parametrize(("within", "holds"), [(2, False), (3, True), (None, True)])
+def test_the_window_after_a_condition_has_both_its_ends(
+    within: int | None, holds: bool
+) -> None:
+    after = e.After(condition=c.EventHappened(name="push"), within_ticks=within)
+    judge = judge_of(e.Happens(condition=c.Fallen(), where=after, **SAID))
+    facts = Facts()
+    for tick in range(10):
+        facts.clear(tick)
+        if tick == 4:
+            facts.note_event("push")
+        facts.has_fallen = tick >= 7
+        judge.look(facts, stage_with())
+    assert verdict(judge).holds is holds
+    there = "at 0.07 s, 3 slots after 0.04 s"
+    assert verdict(judge).seen == (there if holds else "not then, but at 0.07 s")
+
+
+def test_order_says_which_one_did_not_come_true() -> None:
+    conditions = (c.Fallen(), c.EventHappened(name="push"), c.Fallen())
+    judge = judge_of(e.InOrder(conditions=conditions, **SAID))
+    facts = Facts()
+    for tick in range(8):
+        facts.clear(tick)
+        if tick == 3:
+            facts.note_event("push")
+        facts.has_fallen = tick in {2, 6}
+        judge.look(facts, stage_with())
+        if tick == 4:
+            assert verdict(judge).seen.endswith("then number 3 of 3 did not come true")
+            assert not verdict(judge).holds
+    assert verdict(judge).holds
+
+
+def test_temperatures_count_inside_the_window_only() -> None:
+    window = e.Window(first=2, last=3)
+    below = e.Temperatures(
+        joints=("HeadYaw",), below_degc=50.0, above_degc=40.0, window=window, **SAID
+    )
+    degc = [99.0, 99.0, 45.0, 49.9, 10.0]
+    for change, holds in (({}, True), ({3: 50.0}, False), ({2: 40.0}, False)):
+        judge, facts = judge_of(below), Facts()
+        for tick, value in enumerate(degc):
+            facts.clear(tick)
+            true_degc = np.array([change.get(tick, value)])
+            stage = stage_with(true_degc=lambda t=true_degc: t, motor_of={"HeadYaw": 0})
+            judge.look(facts, stage)
+        assert verdict(judge).holds is holds
+    assert not judge_of(below).verdict().holds, "a run that ends before shows nothing"
+
+
+def granted(owner: str, number: int) -> Granted:
+    return Granted(
+        tick=0,
+        request=number,
+        owner=owner,
+        token=TokenId(1, number),
+        shares={},
+        missing=(),
+        inside={},
+    )
+
+
+def test_commands_count_for_the_owner_of_their_token() -> None:
+    events: list[Event] = [granted("me", 1), granted("you", 2)]
+    for command, sequence in enumerate((1, 1, 2, 1)):
+        token = TokenId(1, sequence)
+        events.append(
+            Executed(tick=1, command=command, token=token, resource="HeadYaw")
+        )
+    events.append(
+        Rejected(
+            tick=2,
+            command=9,
+            token=TokenId(1, 1),
+            resource="HeadYaw",
+            reason=Refusal.REVOKED,
+        )
+    )
+    for lowest, highest, holds in ((3, 3, True), (4, None, False), (0, 2, False)):
+        count = e.Count(lowest=lowest, highest=highest)
+        refused = e.Count(lowest=1, highest=1)
+        judge = judge_of(e.Counts(owner="me", executed=count, refused=refused, **SAID))
+        for event in events:
+            judge.hear(event)
+        assert verdict(judge).holds is holds
+        assert verdict(judge).seen == "3 executed, 1 refused"
+
+
+def started(stream: int, tick: int, group: str | None) -> StreamStarted:
+    return StreamStarted(
+        tick=tick,
+        stream=stream,
+        unit=Unit.MOTION,
+        label="it",
+        leaves=(),
+        group=group,
+        preset=None if group is None else 100,
+        items=5,
+    )
+
+
+def ended(stream: int, tick: int) -> StreamEnded:
+    return StreamEnded(
+        tick=tick,
+        stream=stream,
+        unit=Unit.MOTION,
+        label="it",
+        group=None,
+        preset=None,
+        reason=EndReason.DONE,
+        sent=5,
+        detail="",
+    )
+
+
+def group_started(tick: int, streams: tuple[int, ...]) -> GroupStarted:
+    return GroupStarted(tick=tick, group="hello", preset=100, streams=streams)
+
+
+PREPARED: tuple[Event, ...] = (
+    PrepSent(
+        tick=0,
+        order=1,
+        group="hello",
+        preset=100,
+        start="Sit",
+        end="Stand",
+        motions=("Sit to Stand",),
+        signal_at=11,
+    ),
+    Converted(tick=2, order=1, unit=Unit.MOTION, name="it", stream=1, is_initial=True),
+    started(1, 2, None),
+    ended(1, 9),
+)
+
+
+@pytest.mark.requirement("SY-1")
+@pytest.mark.parametrize(
+    ("starts", "holds", "seen"),
+    [
+        ((10, 10), True, "skew 0 slots, 0 empty slots after initial motion"),
+        ((11, 11), False, "skew 0 slots, 1 empty slots after initial motion"),
+        ((10, 11), False, "skew 1 slots, 0 empty slots after initial motion"),
+    ],
+)
+def test_a_gap_and_a_skew_of_a_group_are_found(
+    starts: tuple[int, int], holds: bool, seen: str
+) -> None:
+    expectation = e.StartsTogether(
+        group="hello", after=e.INITIAL_MOTION, empty_slots=0, **SAID
+    )
+    judge = judge_of(expectation)
+    for event in PREPARED:
+        judge.hear(event)
+    judge.hear(group_started(min(starts), (2, 3)))
+    for stream, tick in zip((2, 3), starts, strict=True):
+        judge.hear(started(stream, tick, "hello"))
+    assert verdict(judge).holds is holds
+    assert verdict(judge).seen.endswith(seen)
+
+
+def test_a_group_that_never_starts_is_broken() -> None:
+    judge = judge_of(e.StartsTogether(group="hello", **SAID))
+    assert verdict(judge).seen == "group hello never started"
+    assert not verdict(judge).holds
+
+
+def test_at_one_time_all_that_is_otherwise_is_said() -> None:
+    nao = load_robot()
+    ledger = Ledger(ResourceTree(nao.resources))
+    for name in ("a", "b", "c"):
+        ledger.add_owner(Owner(name=name), 0)
+        ledger.request(Request(owner=name, resources=("HeadYaw",)), 0)
+    ledger.set_state("State", "Sit", 0)
+    sim = SimpleNamespace(
+        truth=lambda: SimpleNamespace(q=nao.posture("StandInit").angles)
+    )
+    stage = stage_with(
+        ledger=ledger,
+        robot=nao,
+        schemas=SimpleNamespace(may_act=lambda path: path == "life/dance"),
+        body=SimpleNamespace(sim=sim),
+    )
+    right = e.AtTime(
+        tick=3,
+        holders={"HeadYaw": "a", "HeadPitch": None},
+        waiters={"HeadYaw": ("b", "c")},
+        states=("Sit",),
+        running=("life/dance",),
+        not_running=("life",),
+        posture="StandInit",
+        **SAID,
+    )
+    wrong = e.AtTime(
+        tick=3,
+        holders={"HeadYaw": "b", "HeadPitch": "a"},
+        waiters={"HeadYaw": ("c", "b")},
+        states=("Stand",),
+        running=("life",),
+        not_running=("life/dance",),
+        posture="StandZero",
+        **SAID,
+    )
+    judges = [judge_of(right), judge_of(wrong)]
+    for judge in judges:
+        assert not verdict(judge).holds, "before its slot nothing holds"
+        judge.look(Facts(tick=3), stage)
+    assert [verdict(judge).holds for judge in judges] == [True, False]
+    said = verdict(judges[1]).seen
+    for part in (
+        "HeadYaw is held by a",
+        "HeadPitch is held by nobody",
+        "for HeadYaw wait b, c",
+        "state is Sit, not Stand",
+        "life does not run",
+        "life/dance runs",
+        "off posture StandZero",
+    ):
+        assert part in said
+
+
+@pytest.mark.requirement("SY-1")
+def test_every_start_of_a_group_is_judged() -> None:
+    judge = judge_of(e.StartsTogether(group="hello", **SAID))
+    for start, slots in ((10, (10, 10)), (20, (20, 22)), (30, (30, 30))):
+        streams = (start, start + 1)
+        judge.hear(group_started(start, streams))
+        for stream, tick in zip(streams, slots, strict=True):
+            judge.hear(started(stream, tick, "hello"))
+    assert not verdict(judge).holds
+    assert verdict(judge).seen == (
+        "2 of 3 starts as expected; 2 of 2 streams started at 0.20 s, skew 2 slots"
+    )
+
+
+@pytest.mark.parametrize(
+    ("true_in", "happens", "never"),
+    [
+        (range(2, 20), False, False),  # so since before
+        (range(2, 6), False, False),
+        (range(5, 8), True, False),  # in the very slot
+        (range(9, 12), True, False),
+        (range(2, 4), False, True),  # over before
+        (range(0), False, True),
+    ],
+)
+def test_after_something_what_lasts_has_to_come_true(
+    true_in: range, happens: bool, never: bool
+) -> None:
+    after = e.After(condition=c.EventHappened(name="push"), within_ticks=None)
+    judges = [
+        judge_of(e.Happens(condition=c.Fallen(), where=after, times=times, **SAID))
+        for times in (None, 0)
+    ]
+    facts = Facts()
+    for tick in range(20):
+        facts.clear(tick)
+        if tick == 5:
+            facts.note_event("push")
+        facts.has_fallen = tick in true_in
+        for judge in judges:
+            judge.look(facts, stage_with())
+    assert [verdict(judge).holds for judge in judges] == [happens, never]

@@ -1,0 +1,381 @@
+"""A right file becomes a plan: names known, times in slots, composites as leaves."""
+
+from pathlib import Path
+
+import pytest
+
+from controllers.arbitration.policies import PauseOnDemand, StopOnDemand
+from controllers.arbitration.tokens import OutcomeKind, Preemption
+from experiments.scenarios.reading.load import load_scenario
+from experiments.scenarios.vocabulary import conditions
+from experiments.scenarios.vocabulary import conditions as c
+from experiments.scenarios.vocabulary import events as e
+from experiments.scenarios.vocabulary import expectations as x
+from experiments.scenarios.vocabulary.conditions import LASTING
+from models.files.yaml_forms import FileErrors
+from models.library import Unit
+from tests.experiments.scenarios.helpers import Load
+
+ROOT = Path(__file__).resolve().parents[3]
+
+TREE = """
+    behaviours:
+      - name: life
+        schema: choose
+        with: {arbitration: highest_order}
+        children:
+          - {name: guard, schema: example, needs: [Legs], policy: stop}
+          - name: show
+            schema: choose
+            children: [{name: wave, schema: example, needs: [Left arm]}]
+      - {name: late, schema: example, start: waits, needs: [Head]}
+      - {name: soon, schema: example, start_s: 0.25, needs: [HeadYaw], parent: life}
+    events: [{at_s: 1, start: late}]
+"""
+
+
+def test_paths_lead_from_the_top_to_each_behaviour(load: Load) -> None:
+    scenario = load(TREE)
+    paths = [behaviour.path for behaviour in scenario.walk()]
+    assert paths == [
+        *("life", "life/guard", "life/show", "life/show/wave"),
+        *("late", "soon"),
+    ]
+
+
+def test_behaviours_keep_what_the_file_says(load: Load) -> None:
+    life, late, soon = load(TREE).behaviours
+    guard, show = life.children
+    assert (life.start_tick, late.start_tick, soon.start_tick) == (0, None, 25)
+    assert isinstance(guard.policy, StopOnDemand)
+    assert guard.needs == ("Legs",)
+    assert show.needs is None
+    assert soon.owner_parent == "life"
+    assert life.parameters == {"arbitration": "highest_order"}
+    assert (life.line, guard.line, soon.line) == (6, 10, 15)
+
+
+def test_the_first_child_has_the_highest_order(load: Load) -> None:
+    life = load(TREE).behaviours[0]
+    guard, show = life.as_waking().children
+    assert guard.order > show.order
+    assert guard.needs == ("Legs",)
+    assert show.children[0].name == "wave"
+
+
+def test_settings_reach_the_parts_of_the_testbed(load: Load) -> None:
+    scenario = load(
+        """
+        posture: Crouch
+        body: H21
+        seed: 7
+        controller: constant:0.6
+        voice: syllables
+        world: {friction: 0.3, slope_deg: -2}
+        simulation:
+          misalignment_deg: {LAnklePitch: 1}
+          start_degc: {HeadYaw: 60}
+          protection: nao
+          heating: two-node
+          gear_friction: 0.5
+        reservations: {preemption: by_priority, retry_s: 0.2, overtake_s: 1}
+        transmitter:
+          buses: {body: [motion], face: [sound, light]}
+          enable: early
+          early_s: 0.5
+          mode: elected
+          late_s: {sound: 0.3}
+        """
+    )
+    assert scenario.robot.absent == ("LWristYaw", "LHand", "RWristYaw", "RHand")
+    assert (scenario.posture, scenario.controller) == ("Crouch", "constant:0.6")
+    simulation = scenario.simulation
+    assert (simulation.world.friction, simulation.world.slope_deg) == (0.3, -2.0)
+    assert simulation.misalignment_deg == {"LAnklePitch": 1.0}
+    assert simulation.start_degc == {"HeadYaw": 60.0}
+    assert (simulation.protection, simulation.heating.model) == ("nao", "two-node")
+    assert (simulation.servo.friction_scale, simulation.seed) == (0.5, 7)
+    assert scenario.ledger.preemption is Preemption.BY_PRIORITY
+    assert (scenario.ledger.retry_s, scenario.ledger.overtake_s) == (0.2, 1.0)
+    wires = scenario.transmitter
+    assert wires.buses == {"body": (Unit.MOTION,), "face": (Unit.SOUND, Unit.LIGHT)}
+    assert (wires.enable, wires.early_ticks, wires.mode) == ("early", 50, "elected")
+    assert wires.late_s == {Unit.SOUND: 0.3}
+
+
+def test_a_mode_of_earlier_files_changes_nothing(load: Load) -> None:
+    plain = "behaviours: [{name: a, schema: example, needs: [Head]}]"
+    for word in ("use", "reserve"):
+        text = plain.replace("]}]", f"], mode: {word}}}]")
+        assert load(text).behaviours == load(plain).behaviours
+
+
+def test_policies_have_settings(load: Load) -> None:
+    scenario = load(
+        """
+        behaviours:
+          - name: a
+            schema: example
+            needs: [Head]
+            rates: {CPU: 12.5}
+            policy: {name: pause, within_s: 0.5, resume_timeout_s: 9}
+        """
+    )
+    (a,) = scenario.behaviours
+    assert a.policy == PauseOnDemand(within_s=0.5, resume_timeout_s=9.0)
+    assert a.rates == {"CPU": 12.5}
+
+
+EVENTS = """
+    behaviours:
+      - {name: a, schema: example, needs: [Head]}
+      - {name: b, schema: choose, children: [{name: kid, schema: example}]}
+      - {name: fall watch, schema: fall watch}
+    events:
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("start: a", e.StartBehaviour(behaviour="a")),
+        ("stop: b", e.StopBehaviour(behaviour="b")),
+        ("say: I am hot", e.Say(text="I am hot")),
+        (
+            "push: {link: torso, newton: [30, 0, -1.5], for_s: 0.2}",
+            e.Push(link="torso", newton=(30.0, 0.0, -1.5), ticks=20),
+        ),
+        (
+            "heat: {joint: HeadYaw, degc: 80}",
+            e.SetTemperature(joint="HeadYaw", degc=80),
+        ),
+        ("break: [Left arm, Head]", e.BreakParts(parts=("Left arm", "Head"))),
+        ("body: T14", e.ChangeBody(body="T14")),
+        ("ground: {friction: 0.2}", e.SetGround(friction=0.2)),
+        ("ground: {slope_deg: 3}", e.SetGround(slope_deg=3.0)),
+        ("controller: smart", e.UseController(controller="smart")),
+        (
+            "modulate: {behaviour: kid, with: {amplitude: 0.2}}",
+            e.Modulate(behaviour="b/kid", parameters={"amplitude": 0.2}),
+        ),
+    ],
+)
+def test_each_action_has_its_key(load: Load, text: str, action: e.Action) -> None:
+    scenario = load(f"{EVENTS}      - {{at_s: 2.5, {text}}}\n")
+    (event,) = scenario.events
+    assert event.action == action
+    assert event.trigger == e.AtTick(tick=250)
+    assert event.text == f"at_s: 2.5, {text}"
+    assert event.line == 10
+
+
+CONDITIONS = [
+    ("started: kid", c.Started(behaviour="b/kid")),
+    ("stopped: b/kid", c.Stopped(behaviour="b/kid")),
+    ("failed: a", c.BehaviourFailed(behaviour="a")),
+    ("granted: a", c.RequestEnded(owner="a", kind=OutcomeKind.GRANTED)),
+    ("denied: a", c.RequestEnded(owner="a", kind=OutcomeKind.DENIED)),
+    ("timed_out: a", c.RequestEnded(owner="a", kind=OutcomeKind.TIMED_OUT)),
+    ("cancelled: a", c.RequestEnded(owner="a", kind=OutcomeKind.CANCELLED)),
+    ("revoked: a", c.LostLeaves(owner="a")),
+    ("holds: {Head: a}", c.Holds(holders={"HeadYaw": "a", "HeadPitch": "a"})),
+    ("holds: {LHand: null}", c.Holds(holders={"LHand": None})),
+    ("holds: {LHand: brokenArm}", c.Holds(holders={"LHand": "brokenArm"})),
+    ("state: Sit", c.InState(state="Sit")),
+    ("degc_above: {HeadYaw: 75}", c.Hot(limits_degc={"HeadYaw": 75}, is_above=True)),
+    ("degc_below: {HeadYaw: 75}", c.Hot(limits_degc={"HeadYaw": 75}, is_above=False)),
+    ("fallen: true", c.Fallen()),
+    ("shut_down: true", c.ShutDown()),
+    ("said: Good morning", c.Said(text="Good morning")),
+    ("event: shove", c.EventHappened(name="shove")),
+    (
+        "output: {fall watch.is_falling: true}",
+        c.OutputIs(path="fall watch", variable="is_falling", value=True),
+    ),
+    (
+        "output_above: {fall watch.margin_m: 0.02}",
+        c.OutputBeyond(
+            path="fall watch", variable="margin_m", limit=0.02, is_above=True
+        ),
+    ),
+    (
+        "output_below: {fall watch.margin_m: 0.02}",
+        c.OutputBeyond(
+            path="fall watch", variable="margin_m", limit=0.02, is_above=False
+        ),
+    ),
+    ("motion_started: nod", c.StreamBegins(unit=Unit.MOTION, name="nod")),
+    ("motion_started: dance 2/5", c.StreamBegins(unit=Unit.MOTION, name="dance 2/5")),
+    ("light_started: alarm", c.StreamBegins(unit=Unit.LIGHT, name="alarm")),
+]
+
+
+@pytest.mark.parametrize(("text", "condition"), CONDITIONS)
+def test_events_and_expectations_share_conditions(
+    load: Load, text: str, condition: c.Condition
+) -> None:
+    scenario = load(
+        f"{EVENTS}"
+        "      - {name: shove, at_s: 1, say: Oh}\n"
+        f"      - {{when: {{{text}}}, after_s: 0.5, say: Ah}}\n"
+        "    expect:\n"
+        f"      - happens: {{{text}}}\n"
+        f"      - never: {{{text}}}\n"
+    )
+    trigger = scenario.events[1].trigger
+    assert trigger == e.WhenTrue(condition=condition, after_ticks=50)
+    happens, never = scenario.expectations
+    assert isinstance(happens, x.Happens)
+    assert isinstance(never, x.Happens)
+    assert happens.condition == never.condition == condition
+    assert (happens.times, never.times) == (None, 0)
+    key = text.partition(":")[0]
+    assert (key in LASTING) == isinstance(condition, conditions.LASTING_CONDITIONS)
+
+
+def test_a_behaviour_without_children_in_the_file_may_wake_some(load: Load) -> None:
+    scenario = load(f"{EVENTS}      - {{when: {{started: a/nod}}, say: Ah}}\n")
+    trigger = scenario.events[0].trigger
+    assert trigger == e.WhenTrue(condition=c.Started(behaviour="a/nod"))
+
+
+GREETING = """
+    sounds: {hi: {text: Hi}}
+    motions: {tilt: {from: Stand, angles_deg: {HeadPitch: [[0.5, 20]]}}}
+    commands: {hello: {motion: tilt, sound: hi, points: {motion: 30, sound: 70}}}
+    expect:
+"""
+
+
+def test_windows_are_in_slots_and_end_with_the_run(load: Load) -> None:
+    scenario = load(
+        GREETING
+        + """
+      - {happens: {said: Hi}, at_s: 6.2, within_s: 0.1}
+      - {happens: {said: Hi}, at_s: 9.95, within_s: 0.2, times: 1}
+      - {happens: {said: Hi}, from_s: 2, to_s: 10}
+      - {happens: {said: Hi}, after: {fallen: true}, within_slots: 3}
+      - {never: {fallen: true}, after: {group_started: hello}}
+    """
+    )
+    near, late, between, after, never = scenario.expectations
+    assert isinstance(near, x.Happens)
+    assert near.where == x.Window(first=610, last=630)
+    assert isinstance(late, x.Happens)
+    assert (late.where, late.times) == (x.Window(first=975, last=999), 1)
+    assert isinstance(between, x.Happens)
+    assert between.where == x.Window(first=200, last=999)
+    assert isinstance(after, x.Happens)
+    assert after.where == x.After(condition=c.Fallen(), within_ticks=3)
+    assert isinstance(never, x.Happens)
+    started = c.GroupHasStarted(group="hello")
+    assert never.where == x.After(condition=started, within_ticks=None)
+
+
+def test_every_kind_of_expectation_is_read(load: Load) -> None:
+    scenario = load(
+        GREETING
+        + """
+      - {at_s: 1, holds: {Audio: null}, state: Stand, posture: Stand, within_deg: 2}
+      - {order: [{said: Hi}, {group_ended: hello, reason: done}]}
+      - {joint: [Head, LKneePitch], degc_below: 80, degc_above: 20, from_s: 1}
+      - {group: hello, starts_after: initial motion, empty_slots: 0}
+    """
+    )
+    at, order, warm, group = scenario.expectations
+    assert isinstance(at, x.AtTime)
+    assert at.holders == {"TTS": None, "Microphone": None}
+    assert (at.tick, at.states, at.posture) == (100, ("Stand",), "Stand")
+    assert isinstance(order, x.InOrder)
+    ended = c.GroupHasEnded(group="hello", reason="done")
+    assert order.conditions == (c.Said(text="Hi"), ended)
+    assert isinstance(warm, x.Temperatures)
+    assert warm.joints == ("HeadYaw", "HeadPitch", "LKneePitch")
+    assert (warm.below_degc, warm.above_degc) == (80.0, 20.0)
+    assert warm.window == x.Window(first=100, last=999)
+    assert isinstance(group, x.StartsTogether)
+    assert (group.after, group.empty_slots) == (x.INITIAL_MOTION, 0)
+
+
+def test_counts_are_a_number_or_a_range(load: Load) -> None:
+    scenario = load(
+        """
+        behaviours: [{name: a, schema: example, needs: [Head]}]
+        expect: [{owner: a, executed: [1, 9], refused: 0}]
+        """
+    )
+    (counts,) = scenario.expectations
+    assert isinstance(counts, x.Counts)
+    assert counts.executed == x.Count(lowest=1, highest=9)
+    assert counts.refused == x.Count(lowest=0, highest=0)
+    assert counts.demanded is None
+
+
+def test_entries_of_the_file_join_the_library_of_the_robot(load: Load) -> None:
+    scenario = load(GREETING.replace("    expect:\n", ""))
+    assert scenario.library.motion("tilt").joints == ("HeadPitch",)
+    assert scenario.library.order("hello").is_synchronous
+    assert set(scenario.robot.library.motions) <= set(scenario.library.motions)
+
+
+def test_another_robot_is_a_folder_seen_from_the_file(tmp_path: Path) -> None:
+    (tmp_path / "robots").symlink_to(ROOT / "tests" / "data")
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "name: s\nabout: Two legs.\nduration_s: 1\nrobot: robots/two_leg\n"
+        "posture: Stand\nexpect: [{joint: right_knee, degc_below: 80}]\n"
+    )
+    scenario = load_scenario(path)
+    assert scenario.robot.name != "nao"
+    (warm,) = scenario.expectations
+    assert isinstance(warm, x.Temperatures)
+    assert warm.joints == ("right_knee",)
+
+
+def test_what_it_is_about_may_have_several_lines(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("name: s\nabout: >\n  One line,\n  and another.\nduration_s: 1\n")
+    assert load_scenario(path).about == "One line, and another."
+
+
+def test_the_plan_keeps_the_text_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("name: s\nabout: Nothing.  # yet\nduration_s: 1e0\n")
+    scenario = load_scenario(path)
+    assert scenario.text == path.read_text()
+    assert scenario.duration_ticks == 100
+
+
+WAVES = "{name: a, schema: move, with: {command: say hello and wave}"
+RISES = "{name: a, schema: move, with: {command: announce standing}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"posture: Stand\nbehaviours: [{WAVES}}}]\n",
+        f"posture: Sit\nbehaviours: [{WAVES}, needs: [All motors, Leds, TTS]}}]\n",
+        # A command to a posture asks for all that any way there moves.
+        f"posture: Sit\nbehaviours: [{RISES}}}]\n",
+        # Somebody else may bring the robot there before.
+        f"posture: Sit\nbehaviours: [{WAVES}}}, {{name: b, schema: stand}}]\n",
+    ],
+)
+def test_who_may_go_the_way_of_a_command_is_not_refused(load: Load, text: str) -> None:
+    assert load("\n" + text).behaviours[0].name == "a"
+
+
+def test_parameters_that_belong_together_are_tried_together(load: Load) -> None:
+    """Alone, either would be refused beside the other's default."""
+    with_ = "with: {from_degc: 50, until_degc: 40}"
+    (cool,) = load(
+        f"\nbehaviours: [{{name: a, schema: cool down, {with_}}}]\n"
+    ).behaviours
+    assert cool.parameters == {"from_degc": 50, "until_degc": 40}
+
+
+def test_of_parameters_that_belong_together_the_wrong_one_is_named(load: Load) -> None:
+    with_ = "{from_degc: 50, until_degc: 40, from_deg: 3}"
+    with pytest.raises(FileErrors, match="5: Parameter 'from_deg'") as told:
+        load(f"\nbehaviours: [{{name: a, schema: cool down, with: {with_}}}]\n")
+    assert len(told.value.errors) == 1

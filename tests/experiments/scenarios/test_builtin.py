@@ -1,0 +1,85 @@
+"""Every scenario that ships holds, with all invariants, and is the same twice."""
+
+import functools
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.scenarios.playing.result import ScenarioResult
+from experiments.scenarios.playing.runner import run_scenario
+from experiments.scenarios.reading.load import SCENARIOS, load_scenario
+
+ROOT = Path(__file__).resolve().parents[3]
+
+PART_TICKS = 2000
+TWICE = """
+from pathlib import Path
+import sys
+from experiments.scenarios.reading.load import load_scenario
+from experiments.scenarios.playing.runner import run_scenario
+from experiments.scenarios.reading.load import SCENARIOS
+for name in sys.argv[1:]:
+    result = run_scenario(load_scenario(SCENARIOS.find(name))).result
+    print(name, result.whole_trace_hash, result.n_events)
+"""
+
+
+@functools.cache
+def played(name: str) -> ScenarioResult:
+    """Return what came of a scenario, or of the first 20 s of a long one."""
+    scenario = load_scenario(SCENARIOS.find(name))
+    if scenario.duration_ticks > 10 * PART_TICKS:
+        scenario = replace(scenario, duration_ticks=PART_TICKS, expectations=())
+    return run_scenario(scenario).result
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.requirement("I-22", "I-23", "I-24", "I-25")
+@pytest.mark.parametrize("name", SCENARIOS.names())
+def test_it_holds(name: str) -> None:
+    """Of those that take minutes the first 20 s, without what comes later."""
+    result = played(name)
+    wrong = [
+        f"{v.line}: {v.expectation}: {v.seen}" for v in result.verdicts if not v.holds
+    ]
+    assert not wrong
+    assert result.failure is None
+    assert result.verdicts[-1].expectation.startswith("invariants I-1 to I-27")
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.requirement("I-25")
+def test_the_whole_trace_is_the_same_in_another_process() -> None:
+    """With another order of hashes: commands, items, sound and a fall among it."""
+    names = ["emergency", "greeting_busy_legs"]
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    done = subprocess.run(
+        [sys.executable, "-c", TWICE, *names],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    here = {name: played(name) for name in names}
+    said = [f"{n} {one.whole_trace_hash} {one.n_events}" for n, one in here.items()]
+    assert done.stdout.splitlines() == said
+    assert all(one.n_events > 1000 for one in here.values())
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+def test_ten_minutes_hold_to_their_end() -> None:
+    """All of the 600 s, without proof, which the first 20 s have above: two minutes."""
+    scenario = load_scenario(SCENARIOS.find("ten_minutes"))
+    result = run_scenario(scenario, proves=False).result
+    assert not result.complaints
+    assert result.is_whole
+    assert result.sim_s == pytest.approx(600.0)
+    assert [verdict.holds for verdict in result.verdicts] == [True] * 5

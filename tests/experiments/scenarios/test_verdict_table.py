@@ -1,0 +1,85 @@
+"""The table of a scenario's verdicts."""
+
+import dataclasses
+import io
+
+import pytest
+from rich.console import Console
+
+from experiments.scenarios.playing.result import ScenarioResult, Verdict
+from experiments.scenarios.tables import verdict_table
+
+GOOD = Verdict(expectation="never: {fallen: true}", holds=True, seen="never", line=9)
+BAD = Verdict(expectation="holds: {[x]: a}", holds=False, seen="[b] held", line=12)
+RESULT = ScenarioResult(
+    name="test",
+    file="test.yaml",
+    seed=3,
+    controller="smart",
+    verdicts=(GOOD, BAD),
+    mishaps=(),
+    fell=False,
+    failure=None,
+    sim_s=10.0,
+    wall_s=2.0,
+    trace_hash="0123456789abcdef",
+    whole_trace_hash=None,
+    n_events=42,
+    max_degc={"HeadYaw": 41.25, "LHand": 30.0},
+)
+
+
+def shown(result: ScenarioResult) -> str:
+    console = Console(file=io.StringIO(), width=100)
+    console.print(verdict_table(result))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    return str(text)
+
+
+def test_each_expectation_has_its_verdict_and_line() -> None:
+    text = shown(RESULT)
+    (good,) = (line for line in text.splitlines() if "never: {" in line)
+    (bad,) = (line for line in text.splitlines() if "[x]" in line)
+    assert good.split()[0] == "9"
+    assert "holds" in good
+    assert bad.split()[0] == "12"
+    assert "BROKEN" in bad
+    assert "[b] held" in bad  # brackets are no markup
+    assert "1 of 2 expectations hold" in text
+    assert "5.0 × real time" in text
+    assert "HeadYaw with 41.2 °C" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"fell": True}, "the robot fell"), ({"failure": "diverged"}, "early: diverged")],
+)
+def test_how_a_run_ended_is_said(change: dict[str, object], words: str) -> None:
+    assert words not in shown(RESULT)
+    assert words in shown(dataclasses.replace(RESULT, **change))  # type: ignore[arg-type]
+
+
+def test_a_run_without_expectations_says_so() -> None:
+    text = shown(dataclasses.replace(RESULT, verdicts=()))
+    assert "nothing was expected; 10 s simulated" in text
+    assert "verdict" not in text
+
+
+def test_invariants_are_told_apart_from_what_the_file_expects() -> None:
+    proof = Verdict(expectation="invariants", holds=True, seen="hold", line=0)
+    result = dataclasses.replace(RESULT, verdicts=(GOOD, proof))
+    assert result.verdicts_in_words == "1 of 1 expectations hold, and the invariants"
+    broken = dataclasses.replace(proof, holds=False)
+    result = dataclasses.replace(RESULT, verdicts=(GOOD, broken))
+    assert result.verdicts_in_words.endswith("an invariant is broken")
+    assert not result.all_hold
+    alone = dataclasses.replace(RESULT, verdicts=(proof,))
+    assert alone.verdicts_in_words == "the invariants hold"
+
+
+def test_all_hold_only_without_failure() -> None:
+    good = dataclasses.replace(RESULT, verdicts=(GOOD,))
+    assert good.all_hold
+    assert good.as_json()["all_hold"] is True
+    assert not RESULT.all_hold
+    assert not dataclasses.replace(good, failure="diverged").all_hold

@@ -1,0 +1,101 @@
+"""Who waited how long, behind whom: numbers of a trace, and the figure of them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controllers.arbitration.events import Event
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.resource_tree import ResourceTree
+from experiments.common.drawing.style import FigureView
+from experiments.scenarios.timeline.figure import held_times, waits_figure
+from experiments.scenarios.timeline.spans import STILL_WAITS, find_waits, leaf_uses
+from models import load_robot
+
+TREE = ResourceTree(load_robot().resources)
+TICK_S = 0.01
+END = 800
+
+
+def head_queue(patience_s: float = 1.0) -> list[Event]:
+    """a has the head for 3 s; b and c wait, c without patience; a hot motor takes it.
+
+    At the end d asks for the head, which the body itself has.
+    """
+    events: list[Event] = []
+    ledger = Ledger(TREE, LedgerCfg(), listeners=[events.append])
+    ledger.add_virtual_owner("hotEngine", 0)
+    for name in ("a", "b", "c", "d"):
+        ledger.add_owner(Owner(name=name), 0)
+    a = ledger.request(Request(owner="a", resources=("Head",)), 0)
+    ledger.request(Request(owner="b", resources=("Head",)), 50)
+    ledger.request(Request(owner="c", resources=("Head",), timeout_s=patience_s), 70)
+    ledger.advance(300)
+    assert a.outcome is not None
+    assert a.outcome.token is not None
+    ledger.release(a.outcome.token, 300)
+    ledger.freeze(("HeadYaw",), "hotEngine", 500)
+    ledger.request(Request(owner="d", resources=("HeadYaw",), timeout_s=60.0), 600)
+    ledger.advance(END)
+    return events
+
+
+def test_each_request_has_its_wait_its_answer_and_who_was_in_the_way() -> None:
+    waits = find_waits(head_queue(), TICK_S, END)
+    seen = [(w.owner, w.asked_s, w.waited_s, w.outcome, w.behind) for w in waits]
+    assert seen == [
+        ("a", 0.0, 0.0, "granted", ()),
+        ("b", 0.5, pytest.approx(2.5), "granted", ("a",)),
+        ("c", pytest.approx(0.7), pytest.approx(1.0), "timed_out", ("a",)),
+        ("d", 6.0, pytest.approx(2.0), STILL_WAITS, ("hotEngine",)),
+    ]
+    assert waits[0].leaves == ("HeadPitch", "HeadYaw")
+
+
+@given(patience=st.integers(1, 229))
+def test_who_gives_up_has_waited_as_long_as_its_patience(patience: int) -> None:
+    waits = find_waits(head_queue(patience * TICK_S), TICK_S, END)
+    (c,) = (wait for wait in waits if wait.owner == "c")
+    assert c.outcome == "timed_out"
+    assert c.waited_s == pytest.approx(patience * TICK_S)
+
+
+def test_a_token_is_held_until_it_is_released_or_taken() -> None:
+    events = head_queue()
+    held = held_times(events, TICK_S, END)
+    waits = {wait.owner: wait.request for wait in find_waits(events, TICK_S, END)}
+    assert held == {waits["a"]: pytest.approx(3.0), waits["b"]: pytest.approx(2.0)}
+
+
+def test_a_leaf_is_used_while_owners_have_it_not_while_the_body_has() -> None:
+    uses = {use.leaf: use for use in leaf_uses(head_queue(), TICK_S, END)}
+    assert uses["HeadYaw"].held_s == pytest.approx(5.0)
+    assert uses["HeadYaw"].share == pytest.approx(5.0 / 8.0)
+    assert uses["HeadYaw"].wanted_s == pytest.approx(2.5 + 1.0 + 2.0)
+    only_b = {u.leaf: u for u in leaf_uses(head_queue(), TICK_S, END, ["b"])}
+    assert only_b["HeadPitch"].held_s == pytest.approx(2.0)
+    assert only_b["HeadPitch"].wanted_s == pytest.approx(2.5)
+
+
+def test_a_trace_without_requests_has_no_waits() -> None:
+    assert find_waits([], TICK_S, END) == ()
+    assert leaf_uses([], TICK_S, END) == ()
+    assert held_times([], TICK_S, END) == {}
+    assert FigureView(waits_figure([], {}, "nobody"))._repr_png_()
+
+
+def test_the_figure_says_the_same() -> None:
+    events = head_queue()
+    waits = find_waits(events, TICK_S, END)
+    figure = waits_figure(waits, held_times(events, TICK_S, END), "a finding")
+    (axes,) = figure.axes
+    words = [text.get_text() for text in axes.texts]
+    assert words == [
+        "at once, had it 3.0 s",
+        "waited 2.5 s behind a, had it 2.0 s",
+        "timed out after 1.0 s behind a",
+        "still waits after 2.0 s behind hotEngine",
+    ]
+    assert FigureView(figure)._repr_png_().startswith(b"\x89PNG")

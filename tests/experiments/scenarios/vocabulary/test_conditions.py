@@ -1,0 +1,294 @@
+"""Conditions come true once while they last, and each time when they happen."""
+
+import pytest
+
+from controllers.arbitration.events import Failed, Granted, Revoked, StateChanged
+from controllers.arbitration.tokens import LossCause, OutcomeKind, TokenId, Why
+from controllers.schemas.trace import SchemaStarted, SchemaStopped
+from controllers.sync.transmitter.trace import (
+    StreamEnded,
+    StreamReceived,
+    StreamStarted,
+)
+from controllers.sync.transmitter.words import EndReason
+from experiments.scenarios.playing.triggers import Triggers
+from experiments.scenarios.vocabulary import conditions as c
+from experiments.scenarios.vocabulary.conditions import ConditionWatch
+from experiments.scenarios.vocabulary.events import (
+    AtTick,
+    BreakParts,
+    ScenarioEvent,
+    Trigger,
+    WhenTrue,
+)
+from experiments.scenarios.vocabulary.facts import Facts
+from models import default_robot_folder, load_robot
+from models.library import Unit
+from tests.controllers.sync.pipeline_world import Line
+
+
+def received(stream: int, group: str, preset: int = 100) -> StreamReceived:
+    return StreamReceived(
+        tick=0,
+        stream=stream,
+        unit=Unit.SOUND,
+        label="Hello",
+        bus="main",
+        token=TokenId(1, stream),
+        leaves=("TTS",),
+        group=group,
+        preset=preset,
+        points=50,
+        after=None,
+        is_interrupt=False,
+        refused=None,
+    )
+
+
+def ended(stream: int, group: str, reason: EndReason, preset: int = 100) -> StreamEnded:
+    return StreamEnded(
+        tick=0,
+        stream=stream,
+        unit=Unit.SOUND,
+        label="Hello",
+        group=group,
+        preset=preset,
+        reason=reason,
+        sent=0,
+        detail="",
+    )
+
+
+@pytest.mark.requirement("SY-17")
+def test_groups_of_two_presets_end_each_by_itself() -> None:
+    """Under one ID: the one of ten is over while that of a hundred waits."""
+    facts, watch = Facts(), ConditionWatch(c.GroupHasEnded(group="greet"))
+    facts.hear(received(1, "greet"))
+    facts.hear(received(2, "greet", 10))
+    for tick, stream, preset in ((3, 2, 10), (5, 1, 100)):
+        facts.clear(tick)
+        facts.hear(ended(stream, "greet", EndReason.DONE, preset))
+        watch.look(facts)
+    assert watch.ticks == [3, 5]
+
+
+@pytest.mark.requirement("SY-20")
+def test_each_motion_of_a_way_begins_in_its_turn() -> None:
+    """Not all with the first one; a way is one stream, of both names."""
+    line = Line.of(load_robot(default_robot_folder()), posture="Crouch")
+    names = ("Crouch to Sit", "Sit to Stand")
+    facts = Facts()
+    watches = [
+        ConditionWatch(c.StreamBegins(unit=Unit.MOTION, name=name)) for name in names
+    ]
+    line.ledger.listeners.append(facts.hear)
+    line.controller.submit("rise", line.take("host", "All motors", "Leds", "TTS"), 1)
+    while line.tick < 130:
+        facts.clear(line.tick)
+        line.slot()
+        for watch in watches:
+            watch.look(facts)
+    assert [watch.ticks for watch in watches] == [[12], [112]]
+
+
+def test_what_lasts_comes_true_once_until_it_was_false() -> None:
+    facts, watch = Facts(), ConditionWatch(c.InState(state="Sit"))
+    for tick, active in enumerate(["Stand", "Sit", "Sit", None, "Sit"]):
+        facts.clear(tick)
+        facts.hear(StateChanged(tick=tick, group="State", active=active))
+        watch.look(facts)
+    assert watch.ticks == [1, 4]
+
+
+def test_what_happens_comes_true_each_time_and_only_then() -> None:
+    facts, watch = Facts(), ConditionWatch(c.Started(behaviour="life/dance"))
+    for tick in range(6):
+        facts.clear(tick)
+        if tick in {1, 2, 5}:
+            facts.hear(SchemaStarted(tick=tick, path="life/dance"))
+        facts.hear(SchemaStopped(tick=tick, path="life", why="lost"))
+        watch.look(facts)
+    assert watch.ticks == [1, 2, 5]
+
+
+def test_a_request_ends_in_its_way_and_for_its_owner_only() -> None:
+    facts = Facts()
+    watch = ConditionWatch(c.RequestEnded(owner="a", kind=OutcomeKind.TIMED_OUT))
+    won = ConditionWatch(c.RequestEnded(owner="b", kind=OutcomeKind.GRANTED))
+    granted = Granted(
+        tick=0,
+        request=1,
+        owner="b",
+        token=TokenId(1, 1),
+        shares={},
+        missing=(),
+        inside={},
+    )
+    late = Failed(
+        tick=1, request=2, owner="a", kind=OutcomeKind.TIMED_OUT, why=Why.TIMEOUT
+    )
+    for tick, event in enumerate((granted, late)):
+        facts.clear(tick)
+        facts.hear(event)
+        watch.look(facts)
+        won.look(facts)
+    assert (watch.ticks, won.ticks) == ([1], [0])
+
+
+def test_who_loses_is_told_whatever_took_it() -> None:
+    facts, watch = Facts(), ConditionWatch(c.LostLeaves(owner="a"))
+    lost = Revoked(
+        tick=3,
+        token=TokenId(1, 1),
+        owner="a",
+        lost=("HeadYaw",),
+        freed=(),
+        why=LossCause.FROZEN,
+        by="hotEngine",
+        request=None,
+        is_whole=True,
+    )
+    facts.clear(3)
+    facts.hear(lost)
+    assert watch.look(facts)
+    facts.clear(4)
+    assert not watch.look(facts)
+
+
+def test_a_group_is_over_with_its_last_stream() -> None:
+    facts, watch = Facts(), ConditionWatch(c.GroupHasEnded(group="hello"))
+    deleted = ConditionWatch(c.GroupHasEnded(group="hello", reason="deleted"))
+    facts.hear(received(1, "hello"))
+    facts.hear(received(2, "hello"))
+    for tick, stream in enumerate((1, 2)):
+        facts.clear(tick)
+        facts.hear(ended(stream, "hello", EndReason.DONE))
+        watch.look(facts)
+        deleted.look(facts)
+    assert (watch.ticks, deleted.ticks) == ([1], [])
+
+
+def starts(facts: Facts, tick: int, unit: Unit, label: str) -> None:
+    facts.clear(tick)
+    facts.hear(
+        StreamStarted(
+            tick=tick,
+            stream=tick,
+            unit=unit,
+            label=label,
+            leaves=(),
+            group=None,
+            preset=None,
+            items=1,
+        )
+    )
+
+
+def test_said_means_that_the_sound_begins_not_a_light_of_that_name() -> None:
+    facts, watch = Facts(), ConditionWatch(c.Said(text="Hello"))
+    for tick, unit in enumerate((Unit.LIGHT, Unit.SOUND)):
+        starts(facts, tick, unit, "Hello")
+        watch.look(facts)
+    assert watch.ticks == [1]
+
+
+def test_a_motion_starts_by_itself_and_a_dance_with_its_first_part() -> None:
+    facts = Facts()
+    names = ("nod", "dance", "dance 2/5")
+    watches = {
+        n: ConditionWatch(c.StreamBegins(unit=Unit.MOTION, name=n)) for n in names
+    }
+    light = ConditionWatch(c.StreamBegins(unit=Unit.LIGHT, name="nod"))
+    labels = ("nod", "dance 1/5", "dance 2/5")
+    for tick, label in enumerate(labels):
+        starts(facts, tick, Unit.MOTION, label)
+        for watch in (*watches.values(), light):
+            watch.look(facts)
+    assert [watch.ticks for watch in watches.values()] == [[0], [1], [2]]
+    assert light.ticks == []
+    starts(facts, 9, Unit.LIGHT, "nod")
+    assert light.look(facts)
+
+
+@pytest.mark.parametrize(("is_above", "expected"), [(True, [3]), (False, [1, 5])])
+def test_an_output_is_above_or_below_only_if_it_is_a_number(
+    is_above: bool, expected: list[int]
+) -> None:
+    facts = Facts()
+    watch = ConditionWatch(
+        c.OutputBeyond(path="a", variable="x", limit=0.5, is_above=is_above)
+    )
+    for tick, value in enumerate([None, 0.4, 0.5, 1, True, -3, float("nan")]):
+        facts.clear(tick)
+        facts.outputs = {("a", "x"): value}
+        watch.look(facts)
+    facts.outputs = {}
+    assert not watch.look(facts)
+    assert watch.ticks == expected
+
+
+@pytest.mark.parametrize(("is_above", "expected"), [(True, [2]), (False, [0])])
+def test_all_of_the_motors_have_to_be_hot_or_cold(
+    is_above: bool, expected: list[int]
+) -> None:
+    facts = Facts()
+    limits = {"HeadYaw": 60.0, "HeadPitch": 50.0}
+    watch = ConditionWatch(c.Hot(limits_degc=limits, is_above=is_above))
+    for tick, degc in enumerate([(59.0, 49.0), (61.0, 49.0), (61.0, 51.0)]):
+        facts.clear(tick)
+        facts.degc = dict(zip(limits, degc, strict=True))
+        watch.look(facts)
+    assert watch.ticks == expected
+
+
+def event(trigger: Trigger, line: int) -> ScenarioEvent:
+    action = BreakParts(parts=("Head",))
+    return ScenarioEvent(
+        trigger=trigger, action=action, name=None, text="break: [Head]", line=line
+    )
+
+
+def test_events_of_one_slot_come_in_the_order_of_the_file_and_once() -> None:
+    hot = WhenTrue(condition=c.Fallen(), after_ticks=2)
+    cues = Triggers([event(AtTick(tick=3), 1), event(hot, 2), event(AtTick(tick=3), 3)])
+    facts = Facts()
+    seen: list[tuple[int, list[int]]] = []
+    for tick in range(8):
+        facts.clear(tick)
+        lines = [one.line for one in cues.due(tick)]
+        if lines:
+            seen.append((tick, lines))
+        facts.has_fallen = tick in {0, 4, 5}
+        cues.look(facts)
+    assert seen == [(3, [1, 2, 3])]  # fallen in slot 0: the next one is 1, and 2 more
+    assert cues.left == ()
+
+
+def test_events_that_never_came_are_known() -> None:
+    cues = Triggers(
+        [event(WhenTrue(condition=c.Fallen()), 7), event(AtTick(tick=99), 8)]
+    )
+    cues.look(Facts())
+    assert [one.line for one in cues.left] == [7, 8]
+
+
+def test_an_output_that_is_not_there_has_no_value() -> None:
+    """A parent has not woken the behaviour yet, or it sleeps again."""
+    facts = Facts()
+    watch = ConditionWatch(
+        c.OutputIs(path="life/watch", variable="is_falling", value=True)
+    )
+    seen: list[dict[tuple[str, str], object]] = [
+        {},
+        {("life/watch", "is_falling"): False},
+        {("life/watch", "is_falling"): True},
+        {("life/watch", "is_falling"): True},
+        {},
+        {("life/watch", "is_falling"): True},
+    ]
+    for tick, outputs in enumerate(seen):
+        facts.clear(tick)
+        facts.outputs = outputs
+        watch.look(facts)
+    assert watch.ticks == [2, 5]
+    assert watch.last_ticks == [3, 5]

@@ -1,0 +1,54 @@
+"""What pages are sent is never older than the last change (RM-62)."""
+
+from collections.abc import Callable
+from threading import Thread
+
+import pytest
+
+from controllers.arbitration.requests import Owner, Request
+from experiments.server.messages import SnapshotData
+from experiments.server.service import Service
+from experiments.server.service.routes import Routes
+from experiments.server.shared_ledger import SharedLedger
+from tests.experiments.server.helpers import eventually
+
+
+@pytest.mark.requirement("RM-62")
+def test_a_change_while_a_picture_is_made_is_in_the_next_one(
+    front: SharedLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that asks again at once must not get the one from before."""
+    front.add_owner(Owner(name="walk"))
+    desk = Service(front)
+    routes = Routes(desk)
+    made = desk.snapshot
+
+    def changed_meanwhile() -> SnapshotData:
+        monkeypatch.undo()
+        picture = made()
+        request = Request(owner="walk", resources=("ball",))
+        other = Thread(target=front.take, args=(request,))
+        other.start()
+        other.join()
+        return picture
+
+    monkeypatch.setattr(desk, "snapshot", changed_meanwhile)
+    held = '"owner":"walk"'
+    assert held not in routes._fresh_picture()
+    assert held in routes._fresh_picture()
+
+
+def test_a_page_that_leaves_takes_no_news_from_another(front: SharedLedger) -> None:
+    heard: list[str] = []
+
+    def leaves() -> None:
+        heard.append("leaves")
+        front.on_change.remove(leaves)
+
+    def stays() -> None:
+        heard.append("stays")
+
+    pages: list[Callable[[], None]] = [leaves, stays]
+    front.on_change += pages
+    front.add_owner(Owner(name="walk"))
+    eventually(lambda: sorted(heard) == ["leaves", "stays"])

@@ -1,0 +1,202 @@
+"""A station sends schemas and motions; the server checks them and hands them out."""
+
+import json
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.schemas.library.move import Move
+from controllers.schemas.parameters import make_parameters
+from experiments.cli import main
+from experiments.scenarios.reading.load import load_scenario
+from experiments.server.link import ServerLink
+from experiments.server.messages import InstalledData
+from experiments.server.server import (
+    ReservationServer,
+    ServeCommandCfg,
+    ServerCfg,
+    run_server,
+)
+from experiments.server.shared_ledger import SharedLedger
+from models import BadInput, Robot, load_robot
+
+SENT = """\
+motions:
+  small nod: {angles_deg: {HeadPitch: [[0.5, 10.0], [1.0, 0.0]]}}
+behaviours:
+  - {name: nod, schema: move, with: {motion: small nod}, priority: 2}
+  - {name: talk, schema: say, with: {text: Hello}}
+  - {name: watch, schema: fall watch}
+  - {name: keep still, needs: [Left leg]}
+"""
+SCENARIO = """\
+name: as it was sent
+about: What a station sent.
+duration_s: 1.0
+"""
+
+
+@pytest.fixture(scope="module")
+def robot() -> Robot:
+    return load_robot()
+
+
+@pytest.fixture
+def link(robot: Robot) -> Iterator[ServerLink]:
+    with (
+        SharedLedger(Ledger(ResourceTree(robot.resources))) as front,
+        ReservationServer(front, ServerCfg(port=0), robot=robot) as server,
+        ServerLink(server.url) as link,
+    ):
+        yield link
+
+
+@pytest.mark.requirement("RM-64", "RM-8")
+def test_who_plays_a_behaviour_gets_it_as_it_was_sent(
+    link: ServerLink, robot: Robot, tmp_path: Path
+) -> None:
+    """With its needs, by its schema; and a scenario file takes it as it is."""
+    link.install(SENT, "sent.yaml")
+    nod = link.definition("nod")
+    assert nod.behaviour == {
+        "name": "nod",
+        "schema": "move",
+        "with": {"motion": "small nod"},
+        "needs": ["HeadPitch"],
+        "optional": [],
+        "rates": {},
+        "priority": 2,
+    }
+    assert list(nod.library) == ["motions"]
+    path = tmp_path / "nod.yaml"
+    sections = nod.as_scenario().items()
+    lines = "".join(f"{key}: {json.dumps(value)}\n" for key, value in sections)
+    path.write_text(SCENARIO + lines)
+    plan = load_scenario(path)
+    (behaviour,) = plan.behaviours
+    made = make_parameters(Move.info, behaviour.parameters)
+    assert behaviour.needs == tuple(Move.needs_of(made, plan.robot)) == ("HeadPitch",)
+    assert link.definition("talk").behaviour["needs"] == ["TTS"]
+    assert link.definition("watch").behaviour["needs"] == []
+    still = link.definition("keep still")
+    assert (still.behaviour["needs"], still.library) == (["Left leg"], {})
+    with pytest.raises(BadInput, match="Did you mean 'nod'"):
+        link.definition("nodd")
+
+
+@pytest.mark.requirement("RM-64")
+def test_a_start_reserves_what_the_schema_needs(link: ServerLink) -> None:
+    link.install(SENT, "sent.yaml")
+    assert link.start("nod").has == ("HeadPitch",)
+    assert link.start("keep still").runs
+    link.install(SENT.replace("10.0", "9.0"), "sent.yaml")  # another motion
+    runs = {one.name: one.runs for one in link.installed().behaviours}
+    assert runs == {"nod": False, "talk": False, "watch": False, "keep still": True}
+
+
+WRONG = {
+    "schema: mov,": "w.yaml:4: Schema 'mov' is not in",
+    "motion: smal nod}": "w.yaml:4: ",
+    "moton: small nod}": "w.yaml:4: Parameter 'moton' is not in schema 'move'",
+    "motion: [1]}": "w.yaml:4: parameter 'motion' of schema 'move' is",
+    "motion: small nod}, needs: [Hed]": "w.yaml:4: Resource 'Hed' is not in",
+    "motion: small nod}, rates: {Head: 3.0}": "w.yaml:4: ",
+    "motion: small nod}, children: [{name: b}]": "would compete where it is played",
+    "name: a/b": "w.yaml:4: behaviour 'a/b' needs another name",
+    "HeadPitch: [[0.5, 100.0": "w.yaml:2: ",
+    "HedPitch: [[0.5, 10.0": "w.yaml:2: ",
+    "interpolation: bezier": "w.yaml:2: ",
+    "overtake_s: '1.0'": "w.yaml:1: overtake_s is '1.0'",
+}
+
+
+@pytest.mark.requirement("RM-64", "RM-65")
+def test_a_schema_or_motion_with_a_fault_changes_nothing(link: ServerLink) -> None:
+    nod = "{name: nod, schema: move, with: {motion: small nod}, priority: 2}"
+    link.install(SENT, "sent.yaml")
+    before = link.installed()
+    for wrong, said in WRONG.items():
+        key = wrong.partition(":")[0]
+        line = {
+            "schema": nod.replace("schema: move,", wrong),
+            "name": nod.replace("name: nod", wrong),
+        }.get(key, nod.replace("motion: small nod}", wrong))
+        text = SENT.replace(nod, line)
+        if "HeadPitch" in wrong or "HedPitch" in wrong:
+            text = SENT.replace("HeadPitch: [[0.5, 10.0", wrong)
+        elif key == "interpolation":
+            text = SENT.replace("angles_deg", f"{wrong}, angles_deg")
+        elif key == "overtake_s":
+            text = f"{wrong}\n{SENT}"
+        with pytest.raises(BadInput) as error:
+            link.install(text, "w.yaml")
+        assert said in str(error.value), (wrong, str(error.value))
+        assert link.installed() == before
+    assert link.definition("nod").library["motions"]
+
+
+@pytest.mark.requirement("RM-64")
+def test_the_robot_that_is_served_is_the_one_that_schemas_are_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`resources serve` hands its robot on; a body that lacks legs still nods."""
+    installed: list[InstalledData] = []
+    serve = ReservationServer.run
+
+    def run(server: ReservationServer) -> None:
+        thread = threading.Thread(target=serve, args=(server,))
+        thread.start()
+        try:
+            with ServerLink(server.url) as link:
+                installed.append(link.install(SENT, "sent.yaml"))
+        finally:
+            server.stop()
+            thread.join()
+
+    monkeypatch.setattr(ReservationServer, "run", run)
+    run_server(
+        ServeCommandCfg(
+            host="127.0.0.1",
+            port=0,
+            secret=None,
+            robot=None,
+            body="T14",
+            resources=None,
+            objects=("ball",),
+            preemption="off",
+            max_priority=9,
+            state=tmp_path / "epoch",
+        )
+    )
+    assert [one.name for one in installed[0].behaviours][:2] == ["nod", "talk"]
+
+
+def test_the_file_of_the_page_installs(link: ServerLink) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reservations.md").read_text()
+    files = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (text,) = [one for one in files if "owners:" in one]
+    installed = link.install(text, "rules.yaml")
+    assert [one.name for one in installed.behaviours] == ["greet", "nod"]
+    assert link.start("greet").parts[0].has == ("RWristYaw",)
+
+
+def test_a_terminal_shows_what_was_sent(
+    link: ServerLink,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    link.install(SENT, "sent.yaml")
+    monkeypatch.setattr(
+        sys, "argv", ["nao-testbed", "resources", "show", "nod", "--url", link.url]
+    )
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert not end.value.code
+    shown = json.loads(capsys.readouterr().out)
+    assert shown == link.definition("nod").as_scenario()

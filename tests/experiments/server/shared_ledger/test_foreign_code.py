@@ -1,0 +1,391 @@
+"""Code of others that hangs, raises or waits for a lock, before a shared ledger."""
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import ClassVar
+
+import pytest
+
+from controllers.arbitration.events import Granted, Notified
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    Demand,
+    StopOnDemand,
+)
+from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.arbitration.tokens import NoticeKind, Outcome, OutcomeKind, Why
+from experiments.server.shared_ledger import LedgerClosed, SharedLedger
+from models import BadInput
+from tests.experiments.server.helpers import AT_MOST_S, eventually, small_tree
+from tests.experiments.server.shared_ledger.test_shared_ledger import add, in_thread
+
+YIELD = Answer(kind=AnswerKind.YIELD)
+
+
+def wish(owner: str, **terms: object) -> Request:
+    return Request(owner=owner, resources=("ball",), **terms)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def hang() -> Iterator[threading.Event]:
+    """What code that hangs waits for."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def raising(*_: object) -> None:
+    raise ValueError("a listener's own fault")
+
+
+def told(front: SharedLedger, owner: str, kind: NoticeKind) -> list[Notified]:
+    letters = front.inboxes.after(owner, 0).letters
+    notices = [x.told for x in letters if isinstance(x.told, Notified)]
+    return [notice for notice in notices if notice.kind is kind]
+
+
+# -- what raises disturbs nobody -------------------------------------------------------
+
+
+@pytest.mark.requirement("RM-15", "RM-20")
+@pytest.mark.parametrize("how", ["when_done", "on_change", "reader", "listener"])
+def test_time_goes_on_whatever_raises(front: SharedLedger, how: str) -> None:
+    add(front, "a", "b", "c")
+    front.take(wish("a"))
+    if how == "on_change":
+        front.on_change.append(raising)
+    elif how == "reader":
+        front.inboxes.add_reader("b", raising)
+    elif how == "listener":
+        with front.step() as (ledger, _):
+            ledger.listeners.append(raising)
+    front.ask(wish("b", timeout_s=0.02), raising)
+    late = in_thread(lambda: front.take(wish("c", timeout_s=0.1)))
+    assert late().kind is OutcomeKind.TIMED_OUT
+
+
+def test_a_grant_is_not_lost_for_whoever_raises_at_it(front: SharedLedger) -> None:
+    add(front, "a", "b")
+    first = front.take(wish("a"))
+    waiting = front.ask(wish("b"), raising)
+    front.on_change.append(raising)
+    assert first.token is not None
+    front.release(first.token)
+    assert front.authorise(waiting.token, "ball") is None
+
+
+@pytest.mark.requirement("RM-33")
+def test_who_raises_at_its_outcome_is_told_so(front: SharedLedger) -> None:
+    add(front, "a", "b")
+    front.take(wish("a"))
+    front.ask(wish("b", timeout_s=0.02), raising)
+    eventually(lambda: bool(told(front, "b", NoticeKind.RAISED)))
+    assert "own fault" in told(front, "b", NoticeKind.RAISED)[0].error
+
+
+# -- what hangs, or waits for a lock ---------------------------------------------------
+
+
+class Stubborn:
+    """A policy that needs a lock of its program before it answers."""
+
+    name: ClassVar[str] = "stubborn"
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self.lock = lock
+
+    def answer(self, demand: Demand) -> Answer:
+        with self.lock:
+            return YIELD
+
+
+@pytest.mark.requirement("RM-15", "RM-21")
+@pytest.mark.parametrize("of", ["owner", "request", "a step's request"])
+def test_a_policy_may_need_a_lock_held_by_who_waits_in_take(
+    front: SharedLedger, of: str
+) -> None:
+    lock = threading.Lock()
+    policy = Stubborn(lock)
+    add(front, "a", **({"policy": policy} if of == "owner" else {}))
+    add(front, "b")
+    if of == "a step's request":
+        with front.step() as (ledger, tick):
+            ledger.request(wish("a", policy=policy), tick)
+    else:
+        front.take(wish("a", policy=None if of == "owner" else policy))
+
+    def take_with_the_lock() -> Outcome:
+        with lock:
+            return front.take(wish("b", timeout_s=0.1))
+
+    assert in_thread(take_with_the_lock)().kind is OutcomeKind.TIMED_OUT
+    assert front.take(wish("b", timeout_s=AT_MOST_S)).is_granted  # the lock is free
+
+
+@pytest.mark.parametrize("how", ["when_done", "on_change", "reader", "listener"])
+def test_code_that_hangs_stops_nobody(
+    front: SharedLedger, hang: threading.Event, how: str
+) -> None:
+    def hangs(*_: object) -> None:
+        hang.wait(AT_MOST_S)
+
+    add(front, "a", "b", "c")
+    first = front.take(wish("a"))
+    assert first.token is not None
+    if how == "on_change":
+        front.on_change.append(hangs)
+    elif how == "reader":
+        front.inboxes.add_reader("b", hangs)
+    elif how == "listener":
+        with front.step() as (ledger, _):
+            ledger.listeners.append(hangs)
+    when_done = hangs if how == "when_done" else None
+    early = front.ask(wish("b", timeout_s=0.02), when_done)
+    late = in_thread(lambda: front.take(wish("c", timeout_s=AT_MOST_S)))
+    eventually(lambda: early.outcome is not None)
+    front.release(first.token)
+    assert late().is_granted
+
+
+def test_what_is_called_back_may_wait_for_the_ledger_itself(
+    front: SharedLedger,
+) -> None:
+    add(front, "a", "b")
+    front.take(wish("a"))
+    got: list[Outcome] = []
+    done = threading.Event()
+
+    def take_another(_: object) -> None:
+        got.append(front.take(wish("b", timeout_s=0.02)))
+        done.set()
+
+    front.ask(wish("b", timeout_s=0.02), take_another)
+    assert done.wait(AT_MOST_S)
+    assert got[0].kind is OutcomeKind.TIMED_OUT
+
+
+def test_listeners_of_others_hear_all_in_order_before_close_is_done() -> None:
+    heard: list[object] = []
+    ledger = Ledger(small_tree(), listeners=[heard.append])
+    with SharedLedger(ledger) as front:
+        add(front, "a")
+        for _ in range(20):
+            token = front.take(wish("a")).token
+            assert token is not None
+            front.release(token)
+    grants = [event.request for event in heard if isinstance(event, Granted)]
+    assert grants == sorted(grants)
+    assert len(grants) == 20
+
+
+def test_who_waits_inside_a_step_is_told_that_it_cannot(front: SharedLedger) -> None:
+    add(front, "a")
+    with front.step(), pytest.raises(BadInput, match="inside a step"):
+        front.take(wish("a"))
+
+
+# -- the end ---------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("RM-20")
+def test_nothing_waits_on_a_closed_ledger(
+    make_front: Callable[[], SharedLedger],
+) -> None:
+    front = make_front()
+    add(front, "a", "b")
+    held = front.take(wish("a"))
+    asked = front.ask(wish("b"))
+    other = front.ask(Request(owner="b", optional=("ball",), timeout_s=5.0))
+    front.close()
+    front.close()  # once more does no harm
+    for ticket in (asked, other):
+        assert ticket.outcome is not None
+        assert (ticket.outcome.kind, ticket.outcome.why) == ("cancelled", Why.CLOSED)
+    with pytest.raises(LedgerClosed, match="'b' asks a ledger that is closed"):
+        front.take(wish("b", timeout_s=0.1))
+    assert held.token is not None
+    front.release(held.token)
+
+
+def test_takes_and_a_close_in_one_instant_all_end(
+    make_front: Callable[[], SharedLedger],
+) -> None:
+    front = make_front()
+    add(front, "a", *(f"asker {n}" for n in range(8)))
+    front.take(wish("a"))
+    ends: list[str] = []
+
+    def take(owner: str) -> None:
+        try:
+            ends.append(str(front.take(wish(owner, timeout_s=AT_MOST_S)).why))
+        except LedgerClosed:
+            ends.append("closed")
+
+    threads = [
+        threading.Thread(target=take, args=(f"asker {n}",), daemon=True)
+        for n in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    front.close()
+    for thread in threads:
+        thread.join(AT_MOST_S)
+    assert ends == ["closed"] * 8
+
+
+def test_a_callback_may_close_the_ledger(
+    make_front: Callable[[], SharedLedger],
+) -> None:
+    front = make_front()
+    closed = threading.Event()
+
+    def close(_: Demand) -> None:
+        front.close()
+        closed.set()
+
+    front.add_owner(Owner(name="a", policy=CallbackOnDemand(close)))
+    add(front, "b")
+    front.take(wish("a"))
+    assert front.take(wish("b", timeout_s=AT_MOST_S)).why is Why.CLOSED
+    assert closed.wait(AT_MOST_S)
+
+
+@pytest.mark.requirement("RM-35")
+def test_a_hook_that_raises_or_hangs_is_told_to_its_owner_alone(
+    front: SharedLedger, hang: threading.Event
+) -> None:
+    heard: list[object] = []
+
+    def hangs(_: object) -> None:
+        hang.wait(AT_MOST_S)
+
+    front.add_owner(Owner(name="a", policy=StopOnDemand(), on_lost=raising))
+    front.add_owner(Owner(name="b", policy=StopOnDemand(), on_lost=hangs))
+    front.add_owner(Owner(name="c", policy=StopOnDemand(), on_lost=heard.append))
+    for owner in ("a", "b", "c", "a"):
+        assert front.take(wish(owner)).is_granted
+    eventually(lambda: bool(heard))
+    eventually(lambda: bool(told(front, "a", NoticeKind.RAISED)))
+    assert not told(front, "b", NoticeKind.RAISED)
+
+
+# -- what would never end, or end a thread ---------------------------------------------
+
+
+@pytest.mark.requirement("RM-20")
+def test_who_raised_before_a_ledger_was_shared_stops_no_clock() -> None:
+    with SharedLedger(Ledger(small_tree(), listeners=[raising])) as front:
+        add(front, "a", "b")
+        front.take(wish("a"))
+        late = in_thread(lambda: front.take(wish("b", timeout_s=0.05)))
+        assert late().kind is OutcomeKind.TIMED_OUT
+
+
+def error_of(call: Callable[[], object]) -> str:
+    """Return what a call raises in a thread of its own, which ends."""
+    raised: list[Exception] = []
+
+    def run() -> None:
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001  what it is, the test looks at
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(5.0)
+    assert not thread.is_alive(), "it waits for ever"
+    return repr(*raised)
+
+
+def test_a_step_does_not_close_its_ledger() -> None:
+    """The timer that it would wait for waits for the step."""
+    front = SharedLedger(Ledger(small_tree()))
+
+    def close() -> None:
+        with front.step():
+            front.close()
+
+    assert "BadInput('a step cannot close its ledger" in error_of(close)
+    front.close()
+
+
+def test_no_wait_is_without_an_end(front: SharedLedger) -> None:
+    add(front, "a", "b")
+    front.take(wish("a"))
+    for ticket in (Ticket(99, wish("b")), Ticket(1, wish("b"))):
+        assert "does not wait in this" in error_of(partial(front.wait, ticket))
+    front.close()
+    with front.step() as (ledger, tick):
+        late = ledger.request(wish("b", timeout_s=1.0), tick)
+    assert "LedgerClosed" in error_of(partial(front.wait, late))
+
+
+class EndingError(KeyboardInterrupt):
+    """Ends what it comes to, and whoever reads it."""
+
+    def __repr__(self) -> str:
+        raise GeneratorExit
+
+
+@pytest.mark.requirement("RM-36")
+def test_no_callback_ends_a_thread_of_the_front(
+    front: SharedLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by an error, nor by a limit longer than a clock can wait."""
+    ended: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", ended.append)
+
+    def end(_: object) -> None:
+        raise EndingError
+
+    add(front, "a", policy=CallbackOnDemand(end, limit_s=1e300))
+    add(front, "b", on_lost=end)
+    front.take(wish("a"))
+    front.ask(wish("b", timeout_s=0.5), end)  # ends after `a` was asked
+    eventually(lambda: bool(told(front, "a", NoticeKind.RAISED)))
+    eventually(lambda: bool(told(front, "b", NoticeKind.RAISED)))
+    assert not ended
+
+
+class NeitherError(Exception):
+    """Cannot be asked whether it is true, as those who write it down do."""
+
+    def __bool__(self) -> bool:
+        raise RuntimeError
+
+
+class EndingTruthError(NeitherError):
+    """Ends the program of who asks."""
+
+    def __bool__(self) -> bool:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("raised", [NeitherError, EndingTruthError])
+@pytest.mark.requirement("RM-33")
+def test_an_error_that_cannot_be_written_down_ends_no_thread(
+    front: SharedLedger,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    raised: type[NeitherError],
+) -> None:
+    ended: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", ended.append)
+    calls: list[int] = []
+
+    def raises() -> None:
+        calls.append(1)
+        raise raised
+
+    front.on_change.append(raises)
+    add(front, "a")
+    eventually(lambda: len(calls) == 1)
+    front.take(wish("a"))
+    eventually(lambda: len(calls) >= 2)
+    eventually(lambda: f"{raised.__name__}()" in caplog.text)
+    assert not ended

@@ -1,0 +1,395 @@
+"""The front of the ledger for real threads."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from controllers.arbitration.behaviours import (
+    Behaviour,
+    RunningBehaviour,
+    start_behaviour,
+    stop_behaviour,
+)
+from controllers.arbitration.events import Answered, Event, Notified
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.policies import (
+    Answer,
+    AnswerKind,
+    CallbackOnDemand,
+    Demand,
+    StopOnDemand,
+)
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import (
+    NoticeKind,
+    Outcome,
+    OutcomeKind,
+    Refusal,
+    Why,
+)
+from experiments.server.shared_ledger import SharedLedger
+from models import BadInput
+from tests.experiments.server.helpers import eventually
+
+AT_MOST_S = 60.0
+MakeFront = Callable[..., SharedLedger]
+
+
+def in_thread(act: Callable[[], Outcome]) -> Callable[[], Outcome]:
+    """Start a thread; return what waits for its result."""
+    results: list[Outcome] = []
+    thread = threading.Thread(target=lambda: results.append(act()), daemon=True)
+    thread.start()
+
+    def result() -> Outcome:
+        thread.join(AT_MOST_S)
+        assert results, "the thread still waits"
+        return results[0]
+
+    return result
+
+
+def add(front: SharedLedger, *names: str, **habits: object) -> None:
+    for name in names:
+        front.add_owner(Owner(name=name, **habits))  # type: ignore[arg-type]
+
+
+def wait_for_waiter(front: SharedLedger, name: str) -> None:
+    """Return when a resource has a waiter."""
+    waits = threading.Event()
+
+    def look() -> None:
+        with front.step():
+            rows = {row.name: row for row in front.snapshot().resources}
+            if rows[name].waiters:
+                waits.set()
+
+    front.on_change.append(look)
+    look()
+    assert waits.wait(AT_MOST_S)
+    front.on_change.remove(look)
+
+
+@pytest.mark.requirement("RM-15", "RM-17")
+def test_a_thread_waits_until_another_one_releases(front: SharedLedger) -> None:
+    add(front, "a", "b")
+    first = front.take(Request(owner="a", resources=("ball",)))
+    second = in_thread(lambda: front.take(Request(owner="b", resources=("ball",))))
+    wait_for_waiter(front, "ball")
+    assert first.token is not None
+    front.release(first.token)
+    assert second().is_granted
+
+
+@pytest.mark.requirement("RM-20")
+def test_a_wait_ends_at_its_time_limit_without_any_call(front: SharedLedger) -> None:
+    add(front, "a", "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    begin = time.monotonic()
+    outcome = front.take(Request(owner="b", resources=("ball",), timeout_s=0.1))
+    assert outcome.kind is OutcomeKind.TIMED_OUT
+    assert 0.085 < time.monotonic() - begin < AT_MOST_S  # a tick may have begun before
+
+
+def test_a_silent_owner_is_gone_after_its_time_to_live_without_any_call(
+    front: SharedLedger,
+) -> None:
+    add(front, "a", time_to_live_s=0.1)
+    add(front, "b")
+    first = front.take(Request(owner="a", resources=("ball",)))
+    assert front.take(Request(owner="b", resources=("ball",))).is_granted
+    assert front.authorise(first.token, "ball") is Refusal.EXPIRED
+
+
+def test_closing_lets_every_waiting_thread_go(make_front: MakeFront) -> None:
+    front = make_front()
+    add(front, "a", "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    waiting = in_thread(lambda: front.take(Request(owner="b", resources=("ball",))))
+    wait_for_waiter(front, "ball")
+    front.close()
+    assert waiting().why is Why.CLOSED
+
+
+def test_ctrl_c_in_a_waiting_thread_withdraws_its_request(front: SharedLedger) -> None:
+    add(front, "a", "b")
+    front.take(Request(owner="a", resources=("ball",)))
+
+    def interrupt() -> None:
+        front.on_change.remove(interrupt)
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    front.on_change.append(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            front.take(Request(owner="b", resources=("ball",), timeout_s=AT_MOST_S))
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert not any(row.waiters for row in front.snapshot().resources)
+
+
+def test_a_call_that_fails_still_wakes_whom_time_has_freed(
+    make_front: MakeFront,
+) -> None:
+    """Time goes on inside a call even if the call itself is refused."""
+    now = [0.0]
+    front = make_front()
+    front._clock = lambda: now[0]
+    front._begin = 0.0
+    add(front, "a", "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    told = threading.Event()
+    front.ask(
+        Request(owner="b", resources=("ball",), timeout_s=1.0), lambda _: told.set()
+    )
+    now[0] = 2.0
+    with pytest.raises(Exception, match="nobody"):
+        front.renew("nobody")
+    assert told.wait(AT_MOST_S)
+
+
+def until(event: threading.Event) -> Callable[[Demand], None]:
+    """Return a callback that hangs until an event."""
+
+    def hang(_: Demand) -> None:
+        event.wait(60.0)
+
+    return hang
+
+
+# -- callbacks -------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("RM-33", "RM-36")
+def test_a_callback_runs_outside_the_lock_and_its_answer_counts(
+    front: SharedLedger,
+) -> None:
+    seen: list[str] = []
+
+    def function(demand: Demand) -> Answer:
+        other = threading.Thread(target=front.renew, args=("c",))
+        other.start()
+        other.join(AT_MOST_S)
+        assert not other.is_alive(), "another thread cannot use the front"
+        seen.append(demand.asker)
+        return Answer(kind=AnswerKind.YIELD)
+
+    add(front, "a", policy=CallbackOnDemand(function))
+    add(front, "b", "c")
+    front.take(Request(owner="a", resources=("ball",)))
+    assert front.take(Request(owner="b", resources=("ball",))).is_granted
+    assert seen == ["b"]
+
+
+@pytest.mark.requirement("RM-36", "RM-39")
+def test_a_callback_that_hangs_blocks_nobody(make_front: MakeFront) -> None:
+    front = make_front(LedgerCfg(retry_s=60.0))
+    hang = threading.Event()
+    add(front, "a", policy=CallbackOnDemand(until(hang)))
+    add(front, "b", "c")
+    front.take(Request(owner="a", resources=("ball",)))
+    result = in_thread(lambda: front.take(Request(owner="b", resources=("ball",))))
+    wait_for_waiter(front, "ball")
+    assert front.take(Request(owner="c", resources=("Head",))).is_granted
+    front.close()
+    assert result().why is Why.CLOSED, "it was not hanging meanwhile"
+    hang.set()
+
+
+@pytest.mark.requirement("RM-36", "RM-39")
+def test_the_limit_of_a_callback_that_hangs_ends_it(make_front: MakeFront) -> None:
+    front = make_front(LedgerCfg(retry_s=60.0))
+    hang = threading.Event()
+    add(front, "a", policy=CallbackOnDemand(until(hang), limit_s=0.2))
+    add(front, "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    begin = time.monotonic()
+    assert front.take(Request(owner="b", resources=("ball",))).is_granted
+    assert time.monotonic() - begin >= 0.2 - 0.02  # ticks
+    hang.set()
+
+
+def test_a_hanging_callback_without_a_limit_is_a_lock(front: SharedLedger) -> None:
+    hang = threading.Event()
+    add(front, "a", policy=CallbackOnDemand(until(hang)))
+    add(front, "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    request = Request(owner="b", resources=("ball",), timeout_s=0.1)
+    assert front.take(request).kind is OutcomeKind.TIMED_OUT
+    hang.set()
+
+
+def test_a_callback_of_one_request_runs_outside_too(front: SharedLedger) -> None:
+    hang = threading.Event()
+    add(front, "a", "b", "c")
+    policy = CallbackOnDemand(until(hang))
+    front.take(Request(owner="a", resources=("ball",), policy=policy))
+    front.ask(Request(owner="b", resources=("ball",)))
+    assert front.take(Request(owner="c", resources=("Head",))).is_granted
+    hang.set()
+
+
+@pytest.mark.requirement("RM-53")
+def test_a_callback_answers_the_next_wish_to_leave_a_state(
+    front: SharedLedger,
+) -> None:
+    """A wish does not wait: the first one starts the function, a later one hears it."""
+    said = threading.Event()
+
+    def function(_: Demand) -> Answer:
+        said.set()
+        return Answer(kind=AnswerKind.YIELD)
+
+    add(front, "a", policy=CallbackOnDemand(function))
+    with front.step() as (ledger, tick):
+        ledger.set_state("State", "Stand", tick)
+    front.take(Request(owner="a", resources=("Stand",)))
+
+    def wish() -> bool:
+        with front.step() as (ledger, tick):
+            return ledger.ask_state("State", "Sit", tick)
+
+    assert not wish()
+    assert said.wait(AT_MOST_S)
+    eventually(wish)
+
+
+@pytest.mark.requirement("RM-36")
+def test_a_callback_may_release_by_itself(front: SharedLedger) -> None:
+    def function(_: Demand) -> None:
+        assert mine.token is not None
+        front.release(mine.token)
+
+    add(front, "a", policy=CallbackOnDemand(function))
+    add(front, "b")
+    mine = front.take(Request(owner="a", resources=("ball",)))
+    assert front.take(Request(owner="b", resources=("ball",))).is_granted
+
+
+@pytest.mark.parametrize("fault", [ValueError("no idea"), SystemExit("no idea")])
+def test_what_a_callback_raises_is_a_lock_and_is_in_the_trace(
+    front: SharedLedger, fault: BaseException
+) -> None:
+    events: list[Event] = []
+    with front.step() as (ledger, _):
+        ledger.hear_at_once(events.append)
+
+    def function(_: Demand) -> Answer:
+        raise fault
+
+    add(front, "a", policy=CallbackOnDemand(function))
+    add(front, "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    request = Request(owner="b", resources=("ball",), timeout_s=0.2)
+    assert front.take(request).kind is OutcomeKind.TIMED_OUT
+    said = [str(event) for event in events if isinstance(event, Answered)]
+    assert any("no idea" in text for text in said)
+
+
+@pytest.mark.requirement("RM-19", "RM-33")
+def test_a_callback_is_asked_again_after_each_retry_period(
+    make_front: MakeFront,
+) -> None:
+    front = make_front(LedgerCfg(retry_s=0.05))
+    asked = threading.Semaphore(0)
+    add(front, "a", policy=CallbackOnDemand(lambda _: asked.release()))
+    add(front, "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    ticket = front.ask(Request(owner="b", resources=("ball",), timeout_s=AT_MOST_S))
+    for _ in range(3):
+        assert asked.acquire(timeout=AT_MOST_S)
+    front.withdraw(ticket.number)
+
+
+# -- inboxes ---------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("RM-33", "AR-18")
+def test_notices_wait_in_the_inbox_of_their_owner(front: SharedLedger) -> None:
+    add(front, "a", "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    front.take(Request(owner="b", resources=("ball",), timeout_s=0.0))
+    post = front.inboxes.after("a", 0)
+    kinds = [x.told.kind for x in post.letters if isinstance(x.told, Notified)]
+    assert kinds == [NoticeKind.DEMANDED]
+    assert front.inboxes.after("a", post.letters[-1].number).letters == ()
+    assert front.inboxes.after("b", 0).letters == ()
+
+
+def test_a_full_inbox_says_how_many_notices_were_missed(
+    make_front: MakeFront, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.server.shared_ledger.KEPT", 3)
+    front = make_front()
+    add(front, "a", "b")
+    front.take(Request(owner="a", resources=("ball",)))
+    for _ in range(5):
+        front.take(Request(owner="b", resources=("ball",), timeout_s=0.0))
+    post = front.inboxes.after("a", 1)
+    assert [letter.number for letter in post.letters] == [3, 4, 5]
+    assert post.n_missed == 1
+
+
+@pytest.mark.requirement("RM-35")
+def test_who_lost_is_told_outside_the_lock(front: SharedLedger) -> None:
+    """A hook may wait for another thread that calls the ledger, and ask itself."""
+    done = threading.Event()
+    said: list[object] = []
+
+    def on_lost(lost: object) -> None:
+        other = threading.Thread(target=lambda: said.append(front.snapshot()))
+        other.start()
+        other.join(AT_MOST_S)
+        said.append(front.take(Request(owner="a", resources=("HeadYaw",))).kind)
+        done.set()
+
+    front.add_owner(Owner(name="a", policy=StopOnDemand(), on_lost=on_lost))
+    add(front, "b")
+    assert front.take(Request(owner="a", resources=("Head",))).is_granted
+    taken = front.take(Request(owner="b", resources=("HeadPitch",)))
+    assert taken.is_granted
+    assert done.wait(AT_MOST_S)
+    assert said[1:] == [OutcomeKind.GRANTED]
+
+
+def start_together(
+    front: SharedLedger, *needs: str
+) -> tuple[list[RunningBehaviour], list[BadInput]]:
+    """Start a behaviour of one name for each need, at the same moment."""
+    barrier = threading.Barrier(len(needs))
+    running: list[RunningBehaviour] = []
+    refused: list[BadInput] = []
+
+    def start(need: str) -> None:
+        barrier.wait(AT_MOST_S)
+        try:
+            wave = Behaviour(name="wave", essential=(need,))
+            running.append(start_behaviour(wave, front))
+        except BadInput as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=start, args=[need]) for need in needs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(AT_MOST_S)
+    return running, refused
+
+
+@pytest.mark.requirement("RM-8", "RM-16")
+def test_of_behaviours_that_start_at_once_by_one_name_one_runs(
+    front: SharedLedger,
+) -> None:
+    needs = ("HeadYaw", "HeadPitch", "ball")
+    for _ in range(30):
+        running, refused = start_together(front, *needs)
+        assert (len(running), len(refused)) == (1, 2)
+        rows = front.snapshot().resources
+        held = [row.name for row in rows if row.holders and row.name in needs]
+        assert held == list(running[0].has)
+        stop_behaviour(running[0], front)

@@ -1,0 +1,27 @@
+"""One client, several threads (RM-15)."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from controllers.arbitration.tokens import OutcomeKind
+from experiments.server.client import Client
+from experiments.server.server import ReservationServer
+from experiments.server.shared_ledger import SharedLedger
+
+LEAVES = ("HeadYaw", "HeadPitch", "ball")
+N_ROUNDS = 10
+
+
+def test_threads_that_find_their_owner_gone_register_it_once(
+    front: SharedLedger, server: ReservationServer
+) -> None:
+    """The second would find its own name taken."""
+
+    def take(client: Client, leaf: str) -> OutcomeKind:
+        return client.take(leaf, timeout_s=1.0).kind
+
+    with Client(server.url, "robot 1") as client, ThreadPoolExecutor(3) as pool:
+        for _ in range(N_ROUNDS):
+            front.drop("robot 1")
+            client.key = None  # as a sign of life finds out
+            kinds = pool.map(take, [client] * len(LEAVES), LEAVES)
+            assert list(kinds) == [OutcomeKind.GRANTED] * len(LEAVES)

@@ -1,0 +1,151 @@
+"""Odd values at the doors of a server: refused by the client, and by the server."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import httpx
+import pytest
+
+from controllers.arbitration.requests import Owner, Request
+from experiments.server.client import Client
+from experiments.server.link import ServerLink
+from experiments.server.server import ReservationServer
+from experiments.server.shared_ledger import SharedLedger
+from models import BadInput
+
+HUGE = 10**400
+NO_NUMBERS: tuple[Any, ...] = ("5", True, [], float("nan"), float("inf"), -1, HUGE)
+NO_NAMES: tuple[Any, ...] = (
+    "",
+    "a\x1b[2Jb",
+    "\u202egnirts",
+    "half \ud800",
+    "x" * 1_000_000,
+    5,
+    True,
+    ["a"],
+    b"name",
+)
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda v: repr(v)[:20])
+def test_a_client_refuses_what_is_no_number(value: Any) -> None:
+    url = "http://127.0.0.1:9"  # nobody is asked
+    no_text: Any = 5 if value == "5" else value
+    made: list[Callable[[], object]] = [
+        lambda: Client(url, "a", timeout_s=value),
+        lambda: Client(url, "a", time_to_live_s=value),
+        lambda: Client(url, "a", priority=value),
+        lambda: Client(url, "a", policy="stop", policy_settings={"within_s": value}),
+        lambda: Client(url, "a", policy_settings=value),
+        lambda: Client(url, "a", policy=no_text),
+    ]
+    client = Client(url, "a")
+    client.key = "registered"
+    made += [
+        lambda: client.take("ball", timeout_s=value),
+        lambda: client.take("ball", priority=value),
+        lambda: client.take(rates={"CPU": value}),
+        lambda: client.take("ball", rates=value),
+    ]
+    for number, make in enumerate(made):
+        if number == 4 and value == []:
+            continue  # as empty as no settings
+        with pytest.raises(BadInput):
+            make()
+
+
+@pytest.mark.parametrize("value", NO_NAMES, ids=lambda v: repr(v)[:20])
+def test_a_client_refuses_what_is_no_name(value: Any) -> None:
+    url = "http://127.0.0.1:9"
+    client = Client(url, "a")
+    client.key = "registered"
+    no_tuples: list[Any] = [{"ball"}, frozenset({"ball"}), {"ball": 1}, "ball"]
+    doors: list[Callable[[], object]] = [
+        lambda: Client(url, value),
+        lambda: client.take(value),
+        lambda: client.take("ball", optional=(value,)),
+        *(partial(client.take, "ball", optional=x) for x in no_tuples),
+        lambda: client.take("ball", add_to=value),
+        lambda: client.release(value),
+        lambda: client.authorise(value, "ball"),
+        lambda: client.add_resource(value, "root"),
+        lambda: client.add_resource("cup", value),
+    ]
+    for call in doors:
+        with pytest.raises(BadInput) as caught:
+            call()
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 2000
+
+
+BODIES = [
+    ("/owners", '{"name": "a", "timeout_s": %s}'),
+    ("/owners", '{"name": "a", "time_to_live_s": %s}'),
+    ("/owners", '{"name": "a", "priority": %s}'),
+    (
+        "/owners",
+        '{"name": "a", "policy": {"name": "stop", "settings": {"within_s": %s}}}',
+    ),
+    ("/owner/requests", '{"resources": ["ball"], "timeout_s": %s}'),
+    ("/owner/requests", '{"resources": ["ball"], "wait_s": %s}'),
+    ("/owner/requests", '{"resources": ["ball"], "priority": %s}'),
+    ("/owner/requests", '{"rates": {"CPU": %s}}'),
+    ("/owner/requests", '{"resources": %s}'),
+    ("/owner/requests", '{"resources": ["ball"], "mode": %s}'),
+]
+"""Path and body; each is refused whatever odd number stands in it."""
+
+
+@pytest.mark.parametrize(
+    "text", ['"5"', "true", "[1]", "{}", "NaN", "1e999", "-1", "9" * 400, "-1e400"]
+)
+def test_a_server_refuses_what_is_no_number(
+    server: ReservationServer, front: SharedLedger, text: str
+) -> None:
+    with httpx.Client(base_url=server.url) as http:
+        answer = http.post("/owners", json={"name": "registered"})
+        key = answer.json()["key"]
+        for path, body in BODIES:
+            said = http.post(
+                path,
+                content=body % text,
+                headers={"Content-Type": "application/json", "Owner-Key": key},
+            )
+            assert said.status_code == 400, (path, body, said.text)
+            assert said.json()["error"].isprintable()
+    assert not any(row.holders for row in front.snapshot().resources)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NO_NAMES if not isinstance(name, bytes)], ids=ascii
+)
+def test_a_server_refuses_what_is_no_name(server: ReservationServer, name: Any) -> None:
+    name = name[:200] if isinstance(name, str) else name  # 1 MB is refused unread
+    with httpx.Client(base_url=server.url) as http:
+        answer = http.post("/owners", json={"name": "registered"})
+        headers = {
+            "Owner-Key": answer.json()["key"],
+            "Content-Type": "application/json",
+        }
+        for path, data in (
+            ("/owners", {"name": name}),
+            ("/owner/requests", {"resources": [name]}),
+            ("/resources", {"name": name, "parent": "Objects"}),
+            ("/resources", {"name": "cup", "parent": name}),
+            ("/authorise", {"resource": name}),
+        ):
+            body = json.dumps(data).encode()
+            said = http.post(path, content=body, headers=headers)
+            assert said.status_code in (400, 404), (path, said.text)
+            assert said.json()["error"].isprintable()
+
+
+def test_a_shared_ledger_refuses_what_it_could_not_call(front: SharedLedger) -> None:
+    front.add_owner(Owner(name="a"))
+    with pytest.raises(BadInput, match="when_done"):
+        front.ask(Request(owner="a", resources=("ball",)), "call me")  # type: ignore[arg-type]
+    with ServerLink("http://127.0.0.1:9") as link, pytest.raises(BadInput):
+        link.release("1-1-0")  # type: ignore[arg-type]

@@ -1,0 +1,313 @@
+"""The engine of many machines, on real workers of this one."""
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+from experiments.sweep.engines import Work, dask_cluster, dask_engine
+from experiments.sweep.engines.dask_cluster import (
+    Installation,
+    differing,
+    own_installation,
+)
+from experiments.sweep.engines.dask_engine import DaskEngine, UnfitWorker
+from experiments.sweep.runner import run_sweep
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from models import BadInput, TestbedError
+from tests.experiments.sweep.engines.cluster import MOST_FAILURES, Cluster
+from tests.experiments.sweep.engines.test_engines import (  # the laws of every engine
+    test_a_failed_trial_is_an_outcome,
+    test_every_trial_is_told_once,
+    test_nothing_to_do_is_done,
+    test_results_are_told_in_the_thread_that_called,
+    test_trials_are_taken_as_they_are_needed,
+    test_what_a_listener_raises_ends_the_run,
+    wait_until,
+)
+from tests.experiments.sweep.files import SHORT, spec_of
+
+__all__ = [
+    "test_a_failed_trial_is_an_outcome",
+    "test_every_trial_is_told_once",
+    "test_nothing_to_do_is_done",
+    "test_results_are_told_in_the_thread_that_called",
+    "test_trials_are_taken_as_they_are_needed",
+    "test_what_a_listener_raises_ends_the_run",
+]
+
+pytestmark = pytest.mark.slow(covers=True)  # real workers
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path_factory.mktemp("dask"))
+    for _ in range(2):
+        cluster.add_worker()
+    try:
+        cluster.wait(2)
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_commit() -> Iterator[None]:
+    """Let no commit between the start of two workers part them."""
+    here = Installation(versions=own_installation().versions, commit=None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dask_engine, "own_installation", lambda: here)
+        yield
+
+
+@pytest.fixture(scope="module")
+def engine(cluster: Cluster) -> Iterator[DaskEngine]:
+    """That of the laws which all engines keep."""
+    with DaskEngine(cluster.address) as engine:
+        yield engine
+
+
+def trials(count: int, **parameters: str) -> list[SweepTrial]:
+    return [
+        SweepTrial(
+            number=i, robot=i, seed=0, parameters={"controller": "x", **parameters}
+        )
+        for i in range(count)
+    ]
+
+
+def say_pid(trial: SweepTrial) -> TrialOutcome:
+    time.sleep(0.05)
+    return TrialOutcome(result={"pid": os.getpid()})
+
+
+def die_once(trial: SweepTrial) -> TrialOutcome:
+    """Kill the worker at the first try of trial 3."""
+    mark = Path(str(trial.parameters["marks"])) / "died"
+    if trial.number == 3 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return say_pid(trial)
+
+
+def die_always(trial: SweepTrial) -> TrialOutcome:
+    if trial.number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return say_pid(trial)
+
+
+def raise_something(trial: SweepTrial) -> TrialOutcome:
+    raise ValueError(f"trial {trial.number} is odd")
+
+
+def run_all(
+    engine: DaskEngine, todo: list[SweepTrial], work: Work
+) -> dict[int, TrialOutcome]:
+    found: dict[int, TrialOutcome] = {}
+    times: Counter[int] = Counter()
+
+    def keep(trial: SweepTrial, outcome: TrialOutcome) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        found[trial.number] = outcome
+        times[trial.number] += 1
+
+    engine.run(todo, work, keep)
+    assert set(times.values()) == {1}
+    return found
+
+
+def test_both_workers_run_trials_and_each_trial_ends_once(cluster: Cluster) -> None:
+    with DaskEngine(cluster.address) as engine:
+        assert engine.workers == 2
+        found = run_all(engine, trials(12), say_pid)
+    assert sorted(found) == list(range(12))
+    pids = {outcome.result["pid"] for outcome in found.values() if outcome.result}
+    assert pids == {worker.pid for worker in cluster.workers}
+
+
+def test_work_that_raises_is_an_outcome_with_the_reason(cluster: Cluster) -> None:
+    with DaskEngine(cluster.address) as engine:
+        found = run_all(engine, trials(2), raise_something)
+    assert found[1].error == "ValueError: trial 1 is odd"
+
+
+def test_ctrl_c_is_passed_on_and_leaves_no_trial_behind(cluster: Cluster) -> None:
+    kept: list[int] = []
+
+    def stop(trial: SweepTrial, outcome: TrialOutcome) -> None:
+        kept.append(trial.number)
+        if len(kept) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with DaskEngine(cluster.address) as engine:
+        with pytest.raises(KeyboardInterrupt):
+            engine.run(trials(100), say_pid, stop)
+        assert len(kept) == 3
+        wait_until(lambda: not any(engine._client.processing().values()))
+
+
+def test_other_versions_are_refused_before_anything_runs(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Installation(versions={"numpy": "1.0"}, commit="abc")
+    monkeypatch.setattr(dask_engine, "own_installation", lambda: other)
+    with (
+        pytest.raises(BadInput, match=r"cannot take part: numpy is .*, here 1\.0;"),
+        DaskEngine(cluster.address),
+    ):
+        pass
+
+
+def test_a_worker_that_joins_later_is_looked_at_too(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with DaskEngine(cluster.address) as engine:
+        other = Installation(versions={"numpy": "1.0"}, commit=None)
+        monkeypatch.setattr(dask_engine, "own_installation", lambda: other)
+        with pytest.raises(UnfitWorker, match=r"numpy is .*, here 1\.0"):
+            run_all(engine, trials(2), say_pid)
+
+
+def test_a_sweep_on_a_cluster_finds_what_it_finds_here(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """Real robots: the table is the same but for the clocks."""
+    spec = spec_of(tmp_path, SHORT)
+    with DaskEngine(cluster.address) as engine:
+        there = run_sweep(spec, tmp_path / "there", engine).frame
+    here = run_sweep(spec, tmp_path / "here").frame
+    clocks = ["wall_s", "trial_s"]
+    assert_frame_equal(there.drop(columns=clocks), here.drop(columns=clocks))
+    assert len(there) == 6
+    assert there["legs_joule_loss_j"].gt(0.0).all()
+
+
+def test_the_trial_of_a_killed_worker_goes_to_another(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    with DaskEngine(cluster.address) as engine:
+        found = run_all(engine, trials(10, marks=str(tmp_path)), die_once)
+        assert engine.workers == 1
+    assert (tmp_path / "died").exists()
+    assert sorted(found) == list(range(10))
+    assert all(outcome.result for outcome in found.values())
+
+
+def test_a_trial_that_kills_every_worker_is_given_up(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deaths = MOST_FAILURES + 1
+    monkeypatch.setattr(dask_engine, "MOST_DEATHS", deaths)
+    for _ in range(deaths):
+        cluster.add_worker()
+    cluster.wait(1 + deaths)
+    with DaskEngine(cluster.address) as engine:
+        found = run_all(engine, trials(4), die_always)
+    assert found[1].result is None
+    assert f"killed {deaths} times" in str(found[1].error)
+    assert all(found[i].result for i in (0, 2, 3))
+
+
+def test_a_worker_with_threads_is_refused(cluster: Cluster) -> None:
+    worker = cluster.add_worker("--nthreads", "2")
+    cluster.wait(2)
+    with (
+        pytest.raises(BadInput, match=r"2 trials in one process.*--nthreads 1"),
+        DaskEngine(cluster.address),
+    ):
+        pass
+    worker.kill()
+
+
+def test_a_full_disc_is_not_the_schedulers_fault(cluster: Cluster) -> None:
+    def fill(trial: SweepTrial, outcome: TrialOutcome) -> None:
+        raise OSError("no space left")
+
+    with (
+        DaskEngine(cluster.address) as engine,
+        pytest.raises(OSError, match="no space left"),
+    ):
+        engine.run(trials(3), say_pid, fill)
+
+
+def test_a_scheduler_that_goes_away_is_said(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two results are there, and it goes when the first was fetched."""
+    import distributed
+
+    wait: Any = distributed.wait
+    monkeypatch.setattr(distributed, "wait", lambda all_, *_, **__: wait(all_))
+    cluster.add_worker()
+    cluster.wait(2)
+    told: list[TrialOutcome] = []
+
+    with DaskEngine(cluster.address) as engine:
+        assert engine.workers == 2
+
+        def end_it(trial: SweepTrial, outcome: TrialOutcome) -> None:
+            told.append(outcome)
+            cluster.scheduler.kill()
+            wait_until(lambda: engine._client.status != "running")
+
+        with pytest.raises(TestbedError, match=r"went away.*the same command goes on"):
+            engine.run(trials(5), say_pid, end_it)
+        assert [outcome.error for outcome in told] == [None]  # the other is not told
+        assert engine.workers == 2
+        engine.run([], say_pid, end_it)  # nothing to do is done, even so
+
+
+def test_where_nothing_listens_is_said_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dask itself, which would try for long, is not asked."""
+    monkeypatch.setattr(dask_cluster, "_who_listens", None)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with (
+        pytest.raises(BadInput, match=f"nothing listens at tcp://127.0.0.1:{port}"),
+        DaskEngine(f"tcp://127.0.0.1:{port}"),
+    ):
+        pass
+
+
+def test_a_listener_that_is_no_scheduler_is_said_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dask_cluster, "ANSWER_S", 0.5)
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        address = f"tcp://127.0.0.1:{mute.getsockname()[1]}"
+        with (
+            pytest.raises(BadInput, match=r"no dask scheduler .* within 0\.5 s"),
+            DaskEngine(address),
+        ):
+            pass
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "localhost", "tcp://localhost", "http://a:1", "tcp://a:b", "tcp://a:99999"],
+)
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(BadInput, match="is no address"), DaskEngine(address):
+        pass
+
+
+def test_an_unknown_commit_differs_from_none() -> None:
+    mine = own_installation()
+    wheel = Installation(versions=mine.versions, commit=None)
+    assert differing(wheel, mine) == []
+    other = Installation(versions=mine.versions, commit="another")
+    here = Installation(versions=mine.versions, commit="one")
+    assert differing(other, here) == ["its commit is another, here one"]

@@ -1,0 +1,243 @@
+"""What came of a trial on a cluster, and what dask may answer when something dies.
+
+The futures and the client are played: which answer comes first is chance on a real
+cluster.
+"""
+
+import logging
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from experiments.sweep.engines import dask_engine
+from experiments.sweep.engines.dask_cluster import quiet_logs
+from experiments.sweep.engines.dask_engine import (
+    DaskEngine,
+    Task,
+    is_run_again,
+    outcome_of,
+)
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from models import TestbedError
+from tests.experiments.sweep.engines.fake_work import fake_work, trial
+
+DONE = TrialOutcome(result={"number": 0})
+
+
+@dataclass(eq=False)
+class FakeFuture:
+    status: str = "finished"
+    raises: BaseException | None = None
+    error: BaseException | None = None
+    is_released: bool = False
+
+    def result(self) -> TrialOutcome:
+        if self.raises is not None:
+            raise self.raises
+        return DONE
+
+    def exception(self) -> BaseException | None:
+        return self.error
+
+    def release(self) -> None:
+        self.is_released = True
+
+
+class FakeClient:
+    """Gives out the futures it was made with, one for each trial."""
+
+    def __init__(self, *futures: FakeFuture) -> None:
+        self.futures = list(futures)
+        self.status = "running"
+        self.raises: Exception | None = None
+        self.cancelled = 0
+
+    def submit(self, *_: object, **__: object) -> FakeFuture:
+        if self.raises is not None:
+            raise self.raises
+        return self.futures.pop(0)
+
+    def nthreads(self) -> dict[str, int]:
+        if self.raises is not None:
+            raise self.raises
+        return {"one": 1, "two": 1}
+
+    def cancel(self, futures: list[FakeFuture], **_: object) -> None:
+        self.cancelled += len(futures)
+        if self.raises is not None:
+            raise self.raises
+
+    def as_current(self) -> "FakeClient":
+        return self
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def engine_of(client: FakeClient, monkeypatch: pytest.MonkeyPatch) -> DaskEngine:
+    import distributed
+
+    def wait(futures: list[FakeFuture], *_: object, **__: object) -> Any:
+        return SimpleNamespace(done=[f for f in futures if f.status != "pending"])
+
+    monkeypatch.setattr(distributed, "wait", wait)
+    monkeypatch.setattr(dask_engine, "own_installation", lambda: None)
+    engine = DaskEngine("tcp://127.0.0.1:1")
+    monkeypatch.setattr(engine, "_connected", client)
+    return engine
+
+
+def run(engine: DaskEngine, count: int) -> list[TrialOutcome]:
+    told: list[TrialOutcome] = []
+    trials = (trial(number) for number in range(count))
+    engine.run(trials, fake_work, lambda _, outcome: told.append(outcome))
+    return told
+
+
+@pytest.mark.parametrize(
+    "future",
+    [
+        FakeFuture(status="cancelled"),
+        FakeFuture(status="error"),  # cancelled between two looks at it
+        FakeFuture(raises=CancelledError("lost")),
+    ],
+)
+def test_a_forgotten_trial_has_no_outcome(future: Any) -> None:
+    with pytest.raises(CancelledError):
+        outcome_of(future, Task(trial=trial(0)))
+
+
+def test_an_error_of_a_trial_is_its_outcome() -> None:
+    future: Any = FakeFuture(status="error", error=ValueError("odd"))
+    outcome = outcome_of(future, Task(trial=trial(0)))
+    assert outcome is not None
+    assert outcome.error == "ValueError: odd"
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ("lost", True),
+        ("pending", True),
+        ("finished", False),
+        ("error", False),
+        ("cancelled", False),
+    ],
+)
+def test_only_a_result_that_died_with_its_worker_is_run_again(
+    status: str, expected: bool
+) -> None:
+    future: Any = FakeFuture(status=status)
+    assert is_run_again(future) is expected
+
+
+def test_a_result_that_was_lost_with_its_worker_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dask runs the trial again; it is told once, and nothing is said to be gone."""
+    lost = FakeFuture(status="lost")
+    client = FakeClient(FakeFuture(), lost, FakeFuture())
+    engine = engine_of(client, monkeypatch)
+    told: list[int] = []
+
+    def on_result(ran: SweepTrial, _: TrialOutcome) -> None:
+        told.append(ran.number)
+        if len(told) == 2:
+            lost.status = "finished"
+
+    engine.run((trial(number) for number in range(3)), fake_work, on_result)
+    assert told == [0, 2, 1]
+    assert lost.is_released
+
+
+@pytest.mark.parametrize(
+    "error", [OSError("reset"), CancelledError("lost"), TimeoutError("slow")]
+)
+def test_a_result_that_cannot_be_fetched_is_the_schedulers_loss(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = FakeClient(FakeFuture(), FakeFuture(raises=error))
+    with pytest.raises(TestbedError, match=r"went away \((reset|lost|slow)\)"):
+        run(engine_of(client, monkeypatch), 2)
+
+
+@pytest.mark.parametrize("status", ["connecting", "closing", "closed"])
+def test_a_connection_that_broke_is_said_and_not_waited_for(
+    status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = FakeClient(FakeFuture(), FakeFuture())
+    client.raises = AssertionError("the client was asked")
+    engine = engine_of(client, monkeypatch)
+    client.status = status
+    assert engine.workers == 0
+    with pytest.raises(TestbedError, match="went away"):
+        run(engine, 2)
+    assert client.cancelled == 0
+
+
+def test_whatever_a_closed_client_raises_is_the_schedulers_loss(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = FakeClient(FakeFuture(), FakeFuture())
+    engine = engine_of(client, monkeypatch)
+
+    def submit(*_: object, **__: object) -> FakeFuture:
+        client.status = "closed"
+        raise RuntimeError("the loop is closed")
+
+    monkeypatch.setattr(client, "submit", submit)
+    with pytest.raises(TestbedError, match=r"went away \(the loop is closed\)"):
+        run(engine, 2)
+
+
+def test_a_fault_of_ours_is_not_the_schedulers(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = FakeClient()
+    client.raises = None
+    engine = engine_of(client, monkeypatch)
+    with pytest.raises(IndexError):  # the client has no future to give
+        run(engine, 1)
+
+
+def test_a_scheduler_that_goes_after_the_last_result_is_not_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = FakeClient(FakeFuture())
+    engine = engine_of(client, monkeypatch)
+
+    def on_result(*_: object) -> None:
+        client.status = "connecting"
+
+    engine.run(iter([trial(0)]), fake_work, on_result)
+    assert engine.workers == 2  # as there were
+
+
+def test_what_goes_wrong_while_trials_are_cancelled_hides_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = FakeClient(FakeFuture(), FakeFuture())
+    engine = engine_of(client, monkeypatch)
+
+    def on_result(*_: object) -> None:
+        client.raises = OSError("broken pipe")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.run((trial(number) for number in range(2)), fake_work, on_result)
+    assert client.cancelled == 1
+
+
+def test_dask_logs_nothing_meanwhile_and_as_before_afterwards(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    import distributed  # noqa: F401  # makes the loggers
+
+    names = ["distributed", "distributed.client", "distributed.core"]
+    before = [logging.getLogger(name).level for name in names]
+    with quiet_logs():
+        for name in names:
+            assert not logging.getLogger(name).isEnabledFor(logging.CRITICAL)
+    assert [logging.getLogger(name).level for name in names] == before

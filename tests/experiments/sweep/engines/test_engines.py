@@ -1,0 +1,212 @@
+"""The laws of all sweep engines on one machine, under one suite; and of processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments.sweep.engines import MOST_DEATHS, SerialEngine, SweepEngine
+from experiments.sweep.engines.joblib_engine import JoblibEngine
+from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
+from models import BadInput
+from tests.experiments.sweep.engines.fake_work import fake_work, trial
+
+ROOT = Path(__file__).resolve().parents[3]
+PATIENCE_S = 60.0
+
+Told = list[tuple[SweepTrial, TrialOutcome]]
+
+
+@pytest.fixture(scope="module")
+def two_workers() -> Iterator[JoblibEngine]:
+    with JoblibEngine(2) as engine:
+        yield engine
+
+
+@pytest.fixture(
+    scope="module",
+    params=["serial", pytest.param("joblib", marks=pytest.mark.slow(covers=True))],
+)
+def engine(request: pytest.FixtureRequest) -> SweepEngine:
+    """One for all tests of this file: `run` may be called again and again."""
+    if request.param == "serial":
+        return SerialEngine()
+    workers: JoblibEngine = request.getfixturevalue("two_workers")
+    return workers
+
+
+def run(engine: SweepEngine, trials: Iterator[SweepTrial]) -> Told:
+    told: Told = []
+    engine.run(trials, fake_work, lambda *pair: told.append(pair))
+    return told
+
+
+def test_every_trial_is_told_once(engine: SweepEngine) -> None:
+    told = run(engine, (trial(number) for number in range(20)))
+    assert sorted(ran.number for ran, _ in told) == list(range(20))
+    for ran, outcome in told:
+        assert outcome.result is not None
+        assert outcome.result["number"] == ran.number
+
+
+def test_results_are_told_in_the_thread_that_called(engine: SweepEngine) -> None:
+    threads: list[threading.Thread] = []
+    engine.run(
+        (trial(number) for number in range(4)),
+        fake_work,
+        lambda *_: threads.append(threading.current_thread()),
+    )
+    assert set(threads) == {threading.current_thread()}
+
+
+def test_trials_are_taken_as_they_are_needed(engine: SweepEngine) -> None:
+    taken = told = most = 0
+
+    def many() -> Iterator[SweepTrial]:
+        nonlocal taken, most
+        for number in range(50):
+            taken += 1
+            most = max(most, taken - told)
+            yield trial(number)
+
+    def on_result(*_: object) -> None:
+        nonlocal told
+        told += 1
+
+    engine.run(many(), fake_work, on_result)
+    assert told == 50
+    assert most <= 4 * engine.workers
+
+
+def test_nothing_to_do_is_done(engine: SweepEngine) -> None:
+    assert run(engine, iter(())) == []
+
+
+def test_a_failed_trial_is_an_outcome(engine: SweepEngine) -> None:
+    told = run(engine, iter([trial(0, "fail"), trial(1)]))
+    assert {outcome.error for _, outcome in told} == {"it was told to fail", None}
+
+
+# -- processes ----------------------------------------------------------------------
+
+
+@pytest.mark.slow(covers=True)
+def test_workers_use_one_thread_each(two_workers: JoblibEngine) -> None:
+    told = run(two_workers, (trial(number) for number in range(6)))
+    results = [outcome.result or {} for _, outcome in told]
+    assert {result["threads"] for result in results} == {1.0}
+    pids = {result["pid"] for result in results}
+    assert len(pids) == 2
+    assert os.getpid() not in pids
+
+
+def begun(folder: Path) -> list[int]:
+    lines = (folder / "begun").read_text().splitlines()
+    return [int(line.split()[0]) for line in lines]
+
+
+@pytest.mark.slow
+def test_a_killed_worker_costs_its_trial_alone(
+    two_workers: JoblibEngine, tmp_path: Path
+) -> None:
+    """Trial 3 kills its process once and is run again at once; no other one is."""
+    trials = [trial(n, "die:1" if n == 3 else "echo", tmp_path) for n in range(8)]
+    told = run(two_workers, iter(trials))
+    assert sorted(ran.number for ran, _ in told) == list(range(8))
+    assert all(outcome.error is None for _, outcome in told)
+    assert sorted(begun(tmp_path)) == [0, 1, 2, 3, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.slow
+def test_a_trial_that_kills_every_worker_is_given_up(
+    two_workers: JoblibEngine, tmp_path: Path
+) -> None:
+    trials = [trial(0, "die:99", tmp_path), *(trial(n) for n in range(1, 5))]
+    told = {ran.number: outcome for ran, outcome in run(two_workers, iter(trials))}
+    assert set(told) == set(range(5))
+    assert told[0].error is not None
+    assert f"was killed {MOST_DEATHS} times" in told[0].error
+    assert begun(tmp_path) == [0] * MOST_DEATHS
+    assert all(told[n].error is None for n in range(1, 5))
+
+
+def test_what_a_listener_raises_ends_the_run(engine: SweepEngine) -> None:
+    def on_result(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.run((trial(number) for number in range(9)), fake_work, on_result)
+    assert len(run(engine, iter([trial(0)]))) == 1
+
+
+@pytest.mark.slow(covers=True)
+def test_no_process_outlives_the_engine() -> None:
+    with JoblibEngine(1) as engine:
+        ((_, outcome),) = run(engine, iter([trial(0)]))
+        assert outcome.result is not None
+        pid = outcome.result["pid"]
+        os.kill(pid, 0)
+    wait_until(lambda: is_gone(pid))
+
+
+@pytest.mark.parametrize("workers", [0, -1])
+def test_no_workers_are_refused(workers: int) -> None:
+    with pytest.raises(BadInput, match="give 1 or more"):
+        JoblibEngine(workers)
+
+
+# -- a parent that ends --------------------------------------------------------------
+
+PARENT = """
+from pathlib import Path
+from experiments.sweep.engines.joblib_engine import JoblibEngine
+from tests.experiments.sweep.engines.fake_work import fake_work, trial
+folder = Path({folder!r})
+with JoblibEngine(2) as engine:
+    slow = (trial(n, "slow", folder) for n in range(9))
+    engine.run(slow, fake_work, print)
+"""
+
+
+@pytest.mark.slow
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    """Of Ctrl-C see the tests of the command."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT.format(folder=str(tmp_path))],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        wait_until(lambda: (tmp_path / "begun").exists() and len(begun(tmp_path)) == 2)
+        lines = (tmp_path / "begun").read_text().splitlines()
+        workers = [int(line.split()[1]) for line in lines]
+        os.kill(parent.pid, signal.SIGKILL)
+        parent.communicate(timeout=PATIENCE_S)
+        wait_until(lambda: all(is_gone(pid) for pid in workers))
+    finally:
+        if parent.poll() is None:
+            os.killpg(parent.pid, signal.SIGKILL)
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return True
+    return state == "Z"
+
+
+def wait_until(what: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not what():
+        assert time.monotonic() < end, f"waited {PATIENCE_S} s in vain"
+        time.sleep(0.05)

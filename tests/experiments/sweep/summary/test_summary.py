@@ -1,0 +1,261 @@
+"""What a sweep tells of its controllers, against numbers done by hand."""
+
+import io
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from experiments.cli import main
+from experiments.standing.published import PUBLISHED
+from experiments.sweep.runner import run_sweep
+from experiments.sweep.summary import (
+    MEASURES,
+    band_robots,
+    hotter_on,
+    is_near_published,
+    paired,
+    published_band,
+    reference_of,
+    summary_of,
+)
+from experiments.sweep.summary.show import show_summary, summary_json
+from experiments.sweep.summary.sweep_figures import band_figure
+from experiments.sweep.sweep_table import Sweep
+from tests.experiments.sweep.files import spec_of
+from tests.experiments.sweep.outcomes import BAND, PAIRS, heat, stand
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    folder = tmp_path_factory.mktemp("pairs")
+    return run_sweep(spec_of(folder, PAIRS), folder / "out", work=heat)
+
+
+def test_a_robot_is_compared_with_itself(sweep: Sweep) -> None:
+    """Robots differ by a factor of 5, the ratios of a controller not at all."""
+    row = summary_of(sweep).loc["smart"]
+    assert (row["loss_low"], row["loss_median"], row["loss_high"]) == (0.4, 0.4, 0.4)
+
+
+def test_the_band_holds_what_lies_between_its_quantiles(sweep: Sweep) -> None:
+    row = summary_of(sweep).loc["minheat"]
+    ratios = 2 * [0.1, 0.1, 0.1, 0.1, 1.0]  # ten pairs, two grid points
+    assert row["pairs"] == 10
+    assert row["loss_median"] == pytest.approx(0.1)
+    assert row["loss_high"] == pytest.approx(np.quantile(ratios, 0.95))
+    assert row["multiple_median"] == pytest.approx(2.0)
+    assert row["with_gears_median"] == pytest.approx(4.0)
+    assert row["multiple_high"] == pytest.approx(20.0)
+
+
+def test_who_fell_is_counted_and_compared_with_nobody(sweep: Sweep) -> None:
+    row = summary_of(sweep).loc["smart"]
+    assert (row["trials"], row["fell"], row["failed"], row["pairs"]) == (10, 2, 0, 8)
+    assert paired(sweep, "legs_power_w")["smart"].max() == 4.0  # not 1e6
+
+
+def test_trials_that_never_settle_are_not_those_that_do(sweep: Sweep) -> None:
+    row = summary_of(sweep).loc["minheat"]
+    assert row["settled"] == 8
+    assert row["settled_median_s"] == 12.5
+    assert row["settled_last_s"] == 14.0
+    assert row["largest_shift_deg"] == pytest.approx(0.4)
+
+
+def test_each_robot_on_which_a_controller_is_hotter_is_counted(sweep: Sweep) -> None:
+    counts = hotter_on(sweep)
+    assert counts.loc["fixed", "smart"] == 8
+    assert counts.loc["fixed", "minheat"] == 8  # not robot 4, where they are equal
+    assert counts.loc["minheat", "smart"] == 2
+    assert counts.loc["minheat", "fixed"] == 0
+
+
+def test_a_grid_of_a_group_is_one_grid(tmp_path: Path) -> None:
+    """Twelve joints with the same six values are six points, not 6¹²."""
+    text = PAIRS.replace(
+        "friction: [0.5, 0.7]",
+        "misalignment_deg: {Legs: [-2, -1, 0, 1, 2, 3]}",
+    )
+    sweep = run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=heat)
+    assert len(paired(sweep, "legs_power_w")) == 5 * 6
+    assert sweep.meta["points"] == 3 * 6
+
+
+def test_without_fixed_the_first_controller_is_the_reference(tmp_path: Path) -> None:
+    text = PAIRS.replace("[fixed, smart, minheat]", "[smart, minheat]")
+    sweep = run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=heat)
+    assert reference_of(sweep) == "smart"
+    assert summary_of(sweep).loc["minheat", "loss_median"] == pytest.approx(0.25)
+
+
+def test_a_summary_is_json_without_nan(sweep: Sweep) -> None:
+    data = summary_json(sweep)
+    text = json.dumps(data, allow_nan=False)
+    assert json.loads(text)["controllers"]["smart"]["fell"] == 2
+    assert data["published_band"] is None
+
+
+# -- the published outcomes ---------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def near(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    folder = tmp_path_factory.mktemp("band")
+    return run_sweep(spec_of(folder, BAND), folder / "out", work=stand)
+
+
+def test_a_mirrored_robot_is_turned_round(near: Sweep) -> None:
+    robots = band_robots(near)
+    fixed = robots[robots["controller"] == "fixed"].set_index("robot")
+    assert fixed.index.tolist() == [0, 1, 2]
+    for robot in (0, 2):
+        row = fixed.loc[robot]
+        assert row["hot_leg_rise_k"] == 110.0
+        assert row["other_leg_rise_k"] == 50.0
+        assert row["hot_joint_degc"] == 85.0
+        assert row["other_joint_degc"] == 45.0
+
+
+def test_the_place_of_the_published_outcome_is_told(near: Sweep) -> None:
+    band = published_band(near)
+    row = band.xs(("hot_leg_rise_k", "smart"))
+    assert row["published"] == PUBLISHED["smart"].left_leg_rise_k == 42.0
+    assert (row["robots"], row["median"]) == (3, 44.0)
+    assert row["below"] == 0.0
+    row = band.xs(("other_leg_rise_k", "smart"))
+    assert (row["published"], row["below"]) == (28.0, 1.0)
+    ratio = band.xs(("rise_ratio", "smart"))
+    assert ratio["median"] == pytest.approx(64.0 / 160.0)
+    assert ratio["published"] == pytest.approx(70.0 / 159.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("minutes: 5", "minutes is not 15.0 throughout"),
+        ("minutes: [15, 20]", "minutes is not 15.0 throughout"),
+        ("posture: Stand", "posture is not PoseInit throughout"),
+        ("protection: document", "protection is not none throughout"),
+        (
+            "pushes: [{at_s: 2, force_n: [10, 0, 0]}]",
+            "robots are pushed",
+        ),
+    ],
+)
+def test_robots_that_stood_otherwise_are_set_beside_nothing(
+    tmp_path: Path, line: str, why: str
+) -> None:
+    """However near their outcome: the published robots stood 15 min in PoseInit."""
+    text = f"{BAND}{line}\n"
+    sweep = run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=stand)
+    assert not is_near_published(sweep)
+    printed = io.StringIO()
+    show_summary(sweep, tmp_path, Console(file=printed, width=100))
+    assert f"Not set beside the published numbers: {why}." in printed.getvalue()
+    assert "Robots near the published one" not in printed.getvalue()
+
+
+def test_the_figures_are_drawn_beside_the_tables(near: Sweep, tmp_path: Path) -> None:
+    frame = near.frame.assign(
+        legs_power_w=2.0, least_power_w=1.0, least_with_gears_w=0.5
+    )
+    whole = Sweep(frame=frame, spec=near.spec, meta=near.meta)
+    printed = io.StringIO()
+    show_summary(whole, tmp_path, Console(file=printed, width=100))
+    text = printed.getvalue()
+    for name in ("robots", "published"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+        assert (tmp_path / f"{name}.svg").exists()
+    assert "Robots near the published one without the method" in text
+    assert "2.00" in text
+
+
+def test_titles_of_the_band_are_words_at_one_height(near: Sweep) -> None:
+    """Each a sentence's part with its unit; none reaches into the next panel."""
+    figure = band_figure(near)
+    figure.draw_without_rendering()
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert len({title.count("\n") for title in titles}) == 1
+    assert len(titles) == len(MEASURES)
+    for axes in figure.axes:
+        words = axes.get_title(loc="left").split()
+        assert "_" not in axes.get_title(loc="left")
+        assert len(words) >= 7
+    boxes = [axes._left_title.get_window_extent() for axes in figure.axes]  # type: ignore[attr-defined]  # no other way
+    assert len({round(box.y1) for box in boxes}) == 1
+    assert not any(box.overlaps(other) for box, other in pairwise(boxes))
+
+
+def test_an_empty_sweep_shows_nothing(tmp_path: Path, sweep: Sweep) -> None:
+    empty = Sweep(frame=sweep.frame.iloc[:0], spec=sweep.spec, meta=sweep.meta)
+    printed = io.StringIO()
+    show_summary(empty, tmp_path, Console(file=printed))
+    assert printed.getvalue() == ""
+    assert summary_json(empty)["controllers"] == {}
+
+
+@pytest.mark.parametrize("power", [np.nan, 0.0])
+def test_without_power_there_is_no_figure(
+    tmp_path: Path, near: Sweep, power: float
+) -> None:
+    """Of robots that were not measured, or are all shut down."""
+    frame = near.frame.assign(legs_power_w=power)
+    bare = Sweep(frame=frame, spec=near.spec, meta=near.meta)
+    assert summary_of(bare)["multiple_median"].fillna(0.0).eq(0.0).all()
+    show_summary(bare, tmp_path, Console(file=io.StringIO(), width=100))
+    assert not list(tmp_path.glob("*.png"))
+
+
+# -- the command --------------------------------------------------------------------
+
+
+def show(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, str, str]:
+    monkeypatch.setattr("sys.argv", ["nao-testbed", "sweep-show", *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    printed = capsys.readouterr()
+    return int(end.value.code or 0), printed.out, printed.err
+
+
+def test_a_sweep_is_shown_later(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = PAIRS.replace("[fixed, smart, minheat]", "minheat")
+    run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=heat)
+    status, out, err = show(monkeypatch, capsys, str(tmp_path / "out"), "--json", "-")
+    assert status == 0
+    assert json.loads(out)["controllers"]["minheat"]["trials"] == 10
+    assert "legs' joule loss" in err
+
+
+def test_a_killed_sweep_is_shown_as_far_as_it_came(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+    text = PAIRS.replace("[fixed, smart, minheat]", "minheat")
+    run_sweep(spec_of(tmp_path, text), out, work=heat)
+    (out / "table.parquet").unlink()
+    next(out.glob("trials/00004-*.json")).unlink()
+    status, _, err = show(monkeypatch, capsys, str(out), "--json", "-")
+    assert status == 0
+    assert "1 of 10 trials are missing." in err
+
+
+def test_a_folder_without_a_sweep_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, out, err = show(monkeypatch, capsys, str(tmp_path))
+    assert (status, out) == (2, "")
+    assert "there is no table" in err

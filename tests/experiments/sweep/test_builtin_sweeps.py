@@ -1,0 +1,63 @@
+"""The sweeps that come with the testbed ask for what their texts say."""
+
+import numpy as np
+import pytest
+
+from experiments.sweep.spec import SweepSpec
+from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
+
+LEG_JOINTS = 12
+
+
+def shipped(name: str) -> SweepSpec:
+    return read_spec(SWEEPS.find(name))
+
+
+def drawn(spec: SweepSpec, column: str) -> np.ndarray:
+    """Return what every robot of a sweep has, one value a joint of the legs."""
+    robots = [spec.drawn_for(robot) for robot in range(spec.robots)]
+    return np.array(
+        [
+            [v for name, v in robot.items() if name.startswith(column)]
+            for robot in robots
+        ],
+        dtype=float,
+    )
+
+
+@pytest.mark.parametrize("name", ["fifty_robots", "fifty_robots_pushed"])
+def test_fifty_robots_are_off_by_up_to_two_degrees(name: str) -> None:
+    spec = shipped(name)
+    errors = drawn(spec, "misalignment_deg.")
+    assert errors.shape == (50, LEG_JOINTS)
+    assert 1.9 < np.abs(errors).max() <= 2.0
+    assert 1.8 < np.abs(drawn(spec, "slope_deg")).max() <= 2.0
+    assert spec.controllers[:4] == ("fixed", "smart", "nudge", "minheat")
+
+
+def test_the_pushed_robots_are_the_same_robots() -> None:
+    calm, pushed = shipped("fifty_robots"), shipped("fifty_robots_pushed")
+    assert [calm.drawn_for(robot) for robot in range(50)] == [
+        pushed.drawn_for(robot) for robot in range(50)
+    ]
+    assert calm.controllers == (*pushed.controllers, "minheat-no-gear")
+    assert all(np.linalg.norm(push.force_n) == 5.0 for push in pushed.pushes)
+    assert all(push.duration_s == 0.2 for push in pushed.pushes)
+    assert pushed.fast_forward is None
+
+
+def test_the_published_band_chooses_by_the_column_without_alone() -> None:
+    spec = shipped("published_band")
+    assert spec.robots == 200
+    assert spec.keep is not None
+    assert spec.keep.controller == "fixed"
+    assert {name: t.value for name, t in spec.keep.targets.items()} == {
+        "left_leg_rise_k": 109.0,
+        "right_leg_rise_k": 50.0,
+        "hottest_degc": 80.0,
+    }
+    starts = drawn(spec, "start_degc.")
+    assert 25.0 <= starts.min() < 26.0
+    assert 44.0 < starts.max() <= 45.0
+    limits = {v for k, v in next(spec.trials()).parameters.items() if "limit" in k}
+    assert limits == {3.2}

@@ -1,0 +1,203 @@
+"""A sweep file: what it means, and all that is wrong in it, with its line."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.presets import load_preset
+from experiments.standing.fast_forward import FastForwardCfg
+from experiments.standing.pushes import Push
+from experiments.sweep.spec import Fixed, Grid, Normal, SweepSpec, Uniform, Values
+from experiments.sweep.spec_file import FastForwardForm
+from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
+from experiments.sweep.trial_store import robot_digest
+from models import BadInput, default_robot_folder, load_robot
+from tests.experiments.sweep.files import ANKLES, SHORT, TWO_LEG, spec_of
+
+LEAST = "name: least\ncontroller: fixed\n"
+
+
+def values_of(spec: SweepSpec, column: str) -> Values:
+    (found,) = [p.values for p in spec.parameters if column in p.columns]
+    return found
+
+
+def wrong(folder: Path, text: str) -> str:
+    with pytest.raises(BadInput) as refused:
+        spec_of(folder, text)
+    return str(refused.value).replace(f"{folder / 'sweep.yaml'}:", "")
+
+
+# -- what it means ------------------------------------------------------------------
+
+
+def test_the_least_file_is_one_trial_as_the_heat_experiment_has_it(
+    tmp_path: Path,
+) -> None:
+    (trial,) = spec_of(tmp_path, LEAST).trials()
+    arm = trial.arm()
+    assert (arm.controller, arm.posture, arm.duration_s) == ("fixed", "PoseInit", 900.0)
+    assert arm.robot_folder == default_robot_folder()
+    assert arm.fast_forward == FastForwardCfg()
+    assert arm.simulation.world.friction == 0.7
+    assert arm.simulation.other_start_degc == 30.0
+    assert not arm.simulation.misalignment_deg
+
+
+def test_lists_are_grids_and_mappings_are_distributions(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, ANKLES)
+    assert values_of(spec, "friction") == Grid((0.5, 0.7, 0.9))
+    assert values_of(spec, "slope_deg") == Uniform(-2.0, 2.0)
+    assert values_of(spec, "minutes") == Fixed(15.0)
+    clipped = Normal(0.0, 0.7, (-2.0, 2.0))
+    assert values_of(spec, "misalignment_deg.RKneePitch") == clipped
+    assert spec.points == 3 * 2 * 2
+    assert spec.n_trials == 48
+
+
+def test_a_group_is_drawn_joint_by_joint_but_for_those_that_are_named(
+    tmp_path: Path,
+) -> None:
+    spec = spec_of(tmp_path, ANKLES)
+    legs = load_robot(default_robot_folder()).leg_joints
+    drawn = {p.columns for p in spec.drawn if p.name.startswith("misalignment")}
+    others = [joint for joint in legs if joint != "LAnklePitch"]
+    assert drawn == {(f"misalignment_deg.{joint}",) for joint in others}
+    values = spec.drawn_for(0)
+    assert len({values[f"misalignment_deg.{joint}"] for joint in others}) == 11
+
+
+def test_joints_on_one_motor_start_at_one_temperature(tmp_path: Path) -> None:
+    values = spec_of(tmp_path, ANKLES).drawn_for(0)
+    hips = {values[f"start_degc.{side}HipYawPitch"] for side in "LR"}
+    knees = {values[f"start_degc.{side}KneePitch"] for side in "LR"}
+    assert (len(hips), len(knees)) == (1, 2)
+
+
+def test_a_list_for_a_group_is_one_grid(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, f"{LEAST}misalignment_deg: {{Left leg: [0, 1, 2]}}\n")
+    assert spec.n_trials == 3
+    last = list(spec.trials())[-1].of_joints("misalignment_deg")
+    assert set(last.values()) == {2.0}
+    assert set(last) == {
+        f"L{j}" for j in ("HipRoll", "HipPitch", "KneePitch", "AnklePitch", "AnkleRoll")
+    }
+
+
+def test_the_preset_lies_below_what_the_file_says(tmp_path: Path) -> None:
+    preset = load_preset("document")
+    text = f"{LEAST}preset: document\nmisalignment_deg: {{LAnklePitch: 1.5}}\n"
+    (trial,) = spec_of(tmp_path, text).trials()
+    errors = trial.of_joints("misalignment_deg")
+    assert errors == preset.misalignment_deg | {"LAnklePitch": 1.5}
+    assert trial.of_joints("effort_limit_nm") == preset.effort_limits
+    assert trial.of_joints("start_degc") == preset.start_degc
+    assert trial.arm().effort_limits == preset.effort_limits
+
+
+def test_a_robot_folder_is_looked_for_from_the_files_folder(tmp_path: Path) -> None:
+    (tmp_path / "walker").symlink_to(TWO_LEG)
+    spec = spec_of(tmp_path, SHORT.replace(str(TWO_LEG), "walker"))
+    assert spec.robot_name == "two_leg"
+    assert spec.robot_digest == robot_digest(TWO_LEG) != robot_digest(None)
+
+
+def test_pushes_and_fast_forward_reach_the_arm(tmp_path: Path) -> None:
+    text = (
+        f"{LEAST}pushes: [{{at_s: 7, force_n: [5, 0, 0], link: Head}}]\n"
+        "fast_forward: {blocks: 5, bound: 0.01}\n"
+    )
+    (trial,) = spec_of(tmp_path, text).trials()
+    assert trial.arm().pushes == (Push(at_s=7.0, force_n=(5.0, 0.0, 0.0), link="Head"),)
+    assert trial.arm().fast_forward == FastForwardCfg(blocks=5, bound=0.01)
+    (full,) = spec_of(tmp_path, f"{LEAST}fast_forward: {{full: true}}\n").trials()
+    assert full.arm().fast_forward is None
+
+
+def test_every_setting_of_fast_forward_can_be_written() -> None:
+    assert set(FastForwardForm.model_fields) - {"full"} == set(vars(FastForwardCfg()))
+
+
+@pytest.mark.parametrize("name", SWEEPS.names())
+def test_sweeps_that_ship_are_right(name: str) -> None:
+    spec = read_spec(SWEEPS.named(name))
+    assert spec.about
+    assert next(spec.trials()).arm().duration_s > 0.0
+
+
+# -- what is wrong ------------------------------------------------------------------
+
+MISTAKES = """\
+name: mistakes
+minuts: 15
+slope_deg: {uniform: [-2, 52]}
+friction: []
+controller: [fixd, smart, "constant:3"]
+posture: Stan
+misalignment_deg:
+  LAnklPitch: [0, 1, 2]
+  legs: {normal: [0, -0.7]}
+  Left leg: {unifrm: [1, 2]}
+start_degc: {HeadYaw: [30, 30]}
+pushes: [{force_n: [5, 0], linc: torso}]
+robots: 0
+gear_friction: [1, -1]
+heating: two
+preset: documnt
+"""
+SAID = (
+    "2: unknown key 'minuts'. Did you mean 'minutes'?",
+    "3: slope is 52.0 degrees",
+    "4: friction is []: an empty grid runs nothing; give at least one value.",
+    "5: Controller 'fixd' is not in this installation. Did you mean 'fixed'?",
+    "5: constant stiffness 3.0",
+    "6: Posture 'Stan' is not in robot 'nao'. Did you mean 'Stand'?",
+    "8: Joint or group 'LAnklPitch' is not in robot 'nao'. Did you mean 'LAnklePitch'?",
+    "9: normal is [0, -0.7]",
+    "10: unknown key 'misalignment_deg.Left leg.unifrm'. Did you mean 'uniform'?",
+    "11: start_degc.HeadYaw is [30, 30]: 30.0 stands there twice",
+    "12: pushes.0.force_n is [5, 0]: give at least 3 items.",
+    "12: unknown key 'pushes.0.linc'. Did you mean 'link'?",
+    "13: robots is 0",
+    "14: gear friction: friction_scale is -1.0",
+    "15: heating model is 'two'",
+    "16: Preset 'documnt' is not in the testbed. Did you mean 'document'?",
+)
+
+
+def test_all_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
+    message = wrong(tmp_path, MISTAKES)
+    for words in SAID:
+        assert words in message
+    lines = [int(line.partition(":")[0]) for line in message.splitlines()]
+    assert lines == sorted(lines)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("misalignment_deg: {LLeg: 1, Left leg: 2}", "LHipRoll is given twice"),
+        ("start_degc: {LHipYawPitch: 40, RHipYawPitch: 41}", "is given twice"),
+        ("minutes: 0", "minutes is 0; give a number from 0.01"),
+        ("minutes: 1e9", "minutes is 1e+09"),
+        ("robots: 9\nfriction: {normal: [0.1, 0.5]}", ": ground friction is -"),
+        ("control_period: [0.02, 0.0205]", "choose 0.02 s or 0.021 s"),
+        ("pushes: [{force_n: [1, 0, 0], link: torsoo}]", "Did you mean 'torso'?"),
+        (
+            "minutes: [0.5, 0.1]\npushes: [{at_s: 6, force_n: [5, 0, 0]}]",
+            "4: a push ends at 6.2 s, but the trial lasts 6 s",
+        ),
+        ("pushes: [{force_n: [1e308, 0, 0]}]", "less than or equal to 10000"),
+        ("pushes: [{at_s: 1e308, force_n: [1, 0, 0]}]", "less than or equal to 86400"),
+        ("fast_forward: {block_s: 1e308}", "less than or equal to 86400"),
+        ("control_period: 1e308", "0.001 s is no step for that"),
+        ("controller: smart", "duplicate key"),
+        ("controler: smart", "Did you mean 'controller'?"),
+        ("posture: {uniform: [1, 2]}", "uniform"),
+        ("slope_deg: steep", "slope_deg is 'steep': give a number"),
+        ("robot: nowhere", "nowhere"),
+        ("effort_limit_nm: {Legs: 0}", "effort limit of LHipYawPitch is 0.0 N·m"),
+    ],
+)
+def test_a_mistake_is_told(tmp_path: Path, more: str, words: str) -> None:
+    assert words in wrong(tmp_path, f"{LEAST}{more}\n")

@@ -1,0 +1,159 @@
+"""The folder of a sweep is read as it is, and what is missing or damaged is told."""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+from experiments.sweep.runner import run_sweep
+from experiments.sweep.sweep_table import TABLE_FILE, is_sweep_folder, read_folder
+from models import BadInput
+from tests.experiments.sweep.files import spec_of
+from tests.experiments.sweep.outcomes import BAND, PAIRS, heat, stand
+
+Copy = Callable[[], Path]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pairs")
+    run_sweep(spec_of(folder, PAIRS), folder / "pairs", work=heat)
+    return folder / "pairs"
+
+
+@pytest.fixture
+def copy(whole: Path, tmp_path: Path) -> Copy:
+    return lambda: Path(shutil.copytree(whole, tmp_path / "pairs"))
+
+
+def edit(path: Path, **changes: object) -> None:
+    data = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**data, **changes}), encoding="utf-8")
+
+
+def test_a_whole_sweep_is_read_without_a_word(whole: Path) -> None:
+    found = read_folder(whole)
+    assert is_sweep_folder(whole)
+    assert (found.name, found.problems, found.is_running) == ("pairs", (), False)
+    assert found.asked == {"fixed": 10, "smart": 10, "minheat": 10}
+    assert len(found.sweep.frame) == 30
+
+
+def test_a_killed_sweep_has_the_rows_of_its_trials(copy: Copy) -> None:
+    folder = copy()
+    wanted = read_folder(folder).sweep.frame
+    (folder / TABLE_FILE).unlink()
+    found = read_folder(folder)
+    assert found.problems == ()
+    assert_frame_equal(found.sweep.frame, wanted, check_dtype=False)
+
+
+def test_trials_that_are_newer_than_the_table_count(copy: Copy) -> None:
+    folder = copy()
+    edit(next(folder.glob("trials/*.json")), result=None, error="lost")
+    os.utime(folder / TABLE_FILE, (1.0, 1.0))
+    found = read_folder(folder)
+    assert found.sweep.frame["error"].notna().sum() == 1
+    assert "older than its trials" in found.problems[0]
+
+
+def test_a_copied_sweep_is_not_told_as_killed(copy: Copy) -> None:
+    """Its files may have come in any order."""
+    folder = copy()
+    os.utime(folder / TABLE_FILE, (1.0, 1.0))
+    found = read_folder(folder)
+    assert (found.problems, len(found.sweep.frame)) == ((), 30)
+
+
+def test_a_damaged_table_is_told_and_its_trials_are_read(copy: Copy) -> None:
+    folder = copy()
+    (folder / TABLE_FILE).write_bytes(b"PAR1 no more")
+    found = read_folder(folder)
+    assert "table.parquet cannot be read" in found.problems[0]
+    assert "The trials' files are read." in found.problems[0]
+    assert len(found.sweep.frame) == 30
+
+
+def test_damaged_trials_are_told_and_missing(copy: Copy) -> None:
+    folder = copy()
+    (folder / TABLE_FILE).unlink()
+    for path in sorted(folder.glob("trials/*.json"))[:2]:
+        path.write_text("{")
+    found = read_folder(folder)
+    (problem,) = found.problems
+    assert problem.startswith(
+        "2 trials' files cannot be read: left out, as if missing."
+    )
+    assert str(sorted(folder.glob("trials/*.json"))[0]) in problem
+    assert problem.endswith(" And so on.")
+    assert len(found.sweep.frame) == 28
+
+
+def test_the_table_alone_is_enough(copy: Copy) -> None:
+    folder = copy()
+    shutil.rmtree(folder / "trials")
+    (folder / "sweep.json").unlink()
+    found = read_folder(folder)
+    assert found.asked == {"fixed": 10, "smart": 10, "minheat": 10}
+    (folder / "sweep.json").write_text("{")
+    assert "sweep.json cannot be read" in read_folder(folder).problems[0]
+
+
+def test_a_sweep_without_a_trial_has_nothing_to_tell(copy: Copy) -> None:
+    folder = copy()
+    shutil.rmtree(folder / "trials")
+    (folder / TABLE_FILE).unlink()
+    with pytest.raises(BadInput, match="'pairs', of which no trial has ended yet"):
+        read_folder(folder)
+
+
+def test_files_of_another_form_are_refused(copy: Copy) -> None:
+    folder = copy()
+    edit(folder / "sweep.json", format=99)
+    with pytest.raises(BadInput, match=r"sweep\.json has format 99; this version"):
+        read_folder(folder)
+
+
+def test_how_many_were_asked_for_may_be_unknown(copy: Copy) -> None:
+    folder = copy()
+    data = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+    del data["points"]
+    (folder / "sweep.json").write_text(json.dumps(data))
+    (folder / TABLE_FILE).unlink()
+    assert read_folder(folder).asked is None
+
+
+def test_a_sweep_that_goes_on_is_told_from_one_that_was_killed(copy: Copy) -> None:
+    folder = copy()
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert read_folder(folder).is_running
+    assert not read_folder(folder).is_running
+
+
+def test_only_robots_that_are_kept_go_on_to_others(tmp_path: Path) -> None:
+    run_sweep(spec_of(tmp_path, BAND), tmp_path / "out", work=stand)
+    wanted = read_folder(tmp_path / "out")
+    assert wanted.asked == {"fixed": 4, "smart": 3}
+    (tmp_path / "out" / TABLE_FILE).unlink()
+    found = read_folder(tmp_path / "out").sweep.frame
+    for column in ("kept", "mirrored"):
+        assert found[column].tolist() == wanted.sweep.frame[column].tolist()
+
+
+def test_the_number_of_trials_is_known_where_robots_draw_their_controller(
+    tmp_path: Path,
+) -> None:
+    text = PAIRS.replace("[fixed, smart, minheat]", "{choice: [fixed, smart]}")
+    run_sweep(spec_of(tmp_path, text), tmp_path / "out", work=heat)
+    found = read_folder(tmp_path / "out")
+    assert (found.asked, found.total, found.state) == (None, 10, ())
+    (tmp_path / "out" / TABLE_FILE).unlink()
+    next((tmp_path / "out" / "trials").glob("*.json")).unlink()
+    (told,) = read_folder(tmp_path / "out").state
+    assert told.startswith("1 of 10 trials are missing.")

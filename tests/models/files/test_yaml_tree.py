@@ -1,0 +1,167 @@
+"""What YAML alone may do to us: refused at its line, and at once, at every door."""
+
+import dataclasses
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from experiments.scenarios.reading.load import load_scenario
+from experiments.sweep.spec_file.read_spec import read_spec
+from models import BadInput, Robot, load_robot
+from models.files.yaml_forms import FileErrors
+from models.files.yaml_tree import DEEPEST, MOST_FROM_ALIASES, read_tree, tree_of
+from models.load.library_files import load_library
+
+AT_ONCE_S = 5.0
+"""An expansion of these files would take minutes, or all of the memory."""
+HERE = Path("here.yaml")
+Door = Callable[[Path, str], object]
+
+
+@pytest.fixture(params=["scenario", "sweep", "library", "robot"])
+def door(request: pytest.FixtureRequest, nao: Robot) -> Door:
+    """Write a text where a command reads it, and read it as the command does."""
+
+    def write(path: Path, text: str) -> Path:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return path
+
+    doors: dict[str, Door] = {
+        "scenario": lambda f, text: load_scenario(write(f / "a.yaml", text)),
+        "sweep": lambda f, text: read_spec(write(f / "a.yaml", text)),
+        "library": lambda f, text: (
+            write(f / "library" / "a.yaml", text),
+            load_library(dataclasses.replace(nao, folder=f)),
+        ),
+        "robot": lambda f, text: load_robot(write(f / "robot.yaml", text).parent),
+    }
+    return doors[request.param]
+
+
+def bomb(levels: int) -> str:
+    """Return a text that doubles ten times a line."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    for i in range(1, levels):
+        lines.append(f"a{i}: &a{i} [{', '.join(10 * [f'*a{i - 1}'])}]")
+    return "\n".join(lines)
+
+
+ODD = [
+    ("b: " + "9" * 5000, "is a whole number of 5000 digits"),
+    ("b: 0x" + "f" * 5000, "is a whole number of 5002 digits"),
+    ("b: 2020-13-01", "2020-13-01 is a date in YAML"),
+    ("b: 2020-01-01 25:00:00", "25:00:00 is a date in YAML"),
+    ("b: 2020-01-01 00:00:00 +99:99", "is a date in YAML"),
+    ("b: !!int abc", "'abc' is not a whole number"),
+    ("b: !!float abc", "'abc' is not a number"),
+    ("b: !!bool maybe", "'maybe' is not true or false"),
+    ("b: !!null abc", "'abc' is not nothing"),
+    ("!!int x: 3", "the key x means a whole number"),
+    ("? [1, 2]\n: 3", "a key is a list"),
+    ("? {a: 1}\n: 3", "a key is a map"),
+    ("null: 2", "the key null means nothing, and keys are names"),
+    ("7: 2", 'for a name of these letters write "7"'),
+    (": 2", "a key is missing"),
+    ("b: 1_000", "is a number with underscores; write 1000"),
+    ("b: 1_0.5e3", "is a number with underscores; write 10.5e3"),
+    ("b: !!set {a, b}", "tag 'set' is unknown"),
+    ("b: !mine abc", "tag '!mine' is unknown"),
+    ("b: &b [*b]", "&b stands for itself"),
+    ("b: &b {<<: *b}", "&b stands for itself"),
+    (bomb(9).replace("\n", " \n"), "aliases stand for over 10000 more values"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), ODD, ids=[words for _, words in ODD])
+def test_what_yaml_makes_of_it_is_refused_at_its_line(
+    door: Door, tmp_path: Path, text: str, words: str
+) -> None:
+    started = time.monotonic()
+    with pytest.raises(BadInput) as refused:
+        door(tmp_path, f"# one line\n{text}\n")
+    assert time.monotonic() - started < AT_ONCE_S
+    assert words in str(refused.value)
+    assert ".yaml:" in str(refused.value).splitlines()[0]
+
+
+def test_the_line_is_that_of_the_value() -> None:
+    for text, _ in ODD[:-1]:
+        with pytest.raises(BadInput, match=r"^here.yaml:3: "):
+            tree_of(f"a: 1\n\n{text}\n", HERE)
+
+
+def test_aliases_may_repeat_but_not_without_bound() -> None:
+    least = tree_of("a: &a [1, 2]\nb: [*a, *a]\nc: {<<: &m {x: 1}, y: 2}", HERE)
+    assert least["b"] == [[1, 2], [1, 2]]
+    assert dict(least["c"]) == {"x": 1, "y": 2}
+    shared = "a: &a [" + "x, " * 99 + "]\nb: [" + "*a, " * (MOST_FROM_ALIASES // 100)
+    assert len(tree_of(f"{shared}]", HERE)["b"]) == MOST_FROM_ALIASES // 100
+    with pytest.raises(BadInput, match="2: aliases stand for over"):
+        tree_of(f"{shared}*a, *a]", HERE)
+
+
+def test_depth_counts_what_aliases_stand_for() -> None:
+    lines = [f"a{i}: &a{i} [*a{i - 1}]" for i in range(1, DEEPEST + 1)]
+    with pytest.raises(BadInput, match="nested too deeply, over 100 levels"):
+        tree_of("a0: &a0 [1]\n" + "\n".join(lines), HERE)
+
+
+def test_what_is_plain_yaml_stays_what_it_was() -> None:
+    text = """
+        whole: [-7, +5, 0x1F, 0o17, 9223372036854775807, !!int '5', !!int 6]
+        real: [1e3, -.5, .inf, !!float 3]
+        text: ["2020-13-01", '1_000', a_b, _, =x, yes, 1:30, !!str 7, "null"]
+        rest: [true, ~, , ""]
+        again: [&a 1, &a 2, *a]
+    """.replace(", ,", ", null,")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tree = tree_of(text, HERE)
+    assert tree["whole"] == [-7, 5, 31, 15, 2**63 - 1, 5, 6]
+    assert tree["real"] == [1000.0, -0.5, float("inf"), 3.0]
+    assert all(isinstance(one, str) for one in tree["text"])
+    assert tree["rest"] == [True, None, None, ""]
+    assert tree["again"] == [1, 2, 2]
+
+
+def test_another_version_of_yaml_is_not_read_as_this_one() -> None:
+    with pytest.raises(BadInput, match=r"YAML 1\.1; it is read as 1\.2"):
+        tree_of("%YAML 1.1\n---\na: yes\n", HERE)
+
+
+def test_a_file_of_megabytes_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    path.write_text("# \n" * 700_000)
+    with pytest.raises(BadInput, match=r"has 2\.1 MB; a YAML file has at most 2 MB"):
+        read_tree(path)
+
+
+TOKENS = st.sampled_from(
+    [
+        *("&a ", "*a", "!!int ", "!!bool ", "!!map ", "!x ", "<<: ", "? ", ": ", "- "),
+        *("[", "]", "{", "}", ", ", "\n", "\n  ", "a", "null", "2020-01-01", "1_0"),
+        *("0x", "-", "_", "9" * 30, "1e999", '"', "'", "|\n", "#", "%YAML 1.1\n", "="),
+    ]
+)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(TOKENS, max_size=20).map("".join))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with suppress(BadInput):
+        tree_of(text, HERE)
+
+
+def test_several_errors_of_one_file_still_come_together(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("name: [1]\nabout: 3\nduration_s: -1\n")
+    with pytest.raises(FileErrors) as refused:
+        load_scenario(path)
+    assert len(refused.value.errors) == 3

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models import BadInput, default_robot_folder, load_robot
+from sim.engine.bullet_engine import Engine
+from sim.engine.picture_urdf import Mesh, box, cylinder, sphere
+from sim.engine.world import Camera, WorldCfg
+
+ATOL_PIXEL = 1.5  # a silhouette is drawn in whole pixels
+ATOL_DEPTH = 2e-3  # m, the engine's depth buffer is in single precision
+
+points = st.tuples(*[st.floats(-0.3, 0.3)] * 3)
+
+
+@given(points)
+def test_a_pixels_ray_leads_back_to_the_point(
+    point: tuple[float, float, float],
+) -> None:
+    camera = Camera(eye=(2.0, 1.0, 0.8), target=(0.0, 0.0, 0.2), width=400, height=300)
+    pixel, depth = camera.project(np.array(point))
+    scale = 2.0 * np.tan(np.deg2rad(camera.fov_deg) / 2.0) / camera.height
+    x = scale * (pixel[0] - camera.width / 2.0)
+    y = -scale * (pixel[1] - camera.height / 2.0)
+    ray = np.array([x, y, -1.0]) @ camera.rotation()
+    np.testing.assert_allclose(np.array(camera.eye) + depth * ray, point, atol=1e-9)
+
+
+@given(points)
+def test_the_matrices_project_as_the_pixels_say(
+    point: tuple[float, float, float],
+) -> None:
+    camera = Camera(eye=(1.0, -2.0, 1.0), target=(0.0, 0.1, 0.2))
+    clip = camera.projection_matrix() @ camera.view_matrix() @ np.array([*point, 1.0])
+    x, y = clip[:2] / clip[3]
+    pixel, depth = camera.project(np.array(point))
+    expected = [(x + 1.0) * camera.width / 2.0, (1.0 - y) * camera.height / 2.0]
+    np.testing.assert_allclose(pixel, expected, atol=1e-6)
+    assert clip[3] == pytest.approx(depth)
+
+
+def test_what_is_seen_lies_on_the_robot() -> None:
+    """The standing robot's extent, from pixels and depths alone."""
+    robot = load_robot(default_robot_folder())
+    engine = Engine(robot, WorldCfg())
+    try:
+        engine.place(
+            robot.posture("StandZero").angles, np.array([0.1, 0.2, 0.5]), np.eye(4)[3]
+        )
+        head, _ = engine.link_pose("Head")
+        # From far off, so that the outline is the extent.
+        picture = engine.render(
+            Camera(
+                eye=(20.1, 0.2, 0.5),
+                target=(0.1, 0.2, 0.5),
+                fov_deg=2.5,
+                near=15.0,
+                far=25.0,
+                width=300,
+                height=400,
+            )
+        )
+    finally:
+        engine.close()
+    seen = picture.positions()[picture.link >= 0]
+    on_head = picture.positions()[picture.sees("Head")]
+    assert np.isfinite(seen).all()
+    assert np.isinf(picture.depth[picture.link < 0]).all()
+    size = 2.0 * 20.0 * np.tan(np.deg2rad(1.25)) / 400  # m, of a pixel
+    np.testing.assert_allclose(
+        on_head[:, 1].max() + on_head[:, 1].min(), 2.0 * head[1], atol=2 * size
+    )
+    assert np.abs(on_head - head).max() < 0.13
+    assert seen[:, 2].max() == on_head[:, 2].max()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"width": 0}, "0 × 480"),
+        ({"fov_deg": 180.0}, "180.0 degrees"),
+        ({"near": 2.0, "far": 1.0}, "2.0 m to 1.0 m"),
+        ({"up": (1.0, 0.0, 0.0)}, "another up"),
+        ({"eye": (0.0, 0.0, 0.0)}, "another up"),
+    ],
+)
+def test_a_camera_without_a_picture_is_refused(
+    change: dict[str, object], words: str
+) -> None:
+    given: dict[str, object] = {"eye": (1.0, 0.0, 0.0), "target": (0.0, 0.0, 0.0)}
+    with pytest.raises(BadInput, match=words):
+        Camera(**{**given, **change})  # type: ignore[arg-type]
+
+
+def volume(mesh: Mesh) -> float:
+    """By the divergence theorem; negative where triangles face inwards."""
+    a, b, c = (mesh.points[mesh.triangles[:, i]] for i in range(3))
+    return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
+
+
+@pytest.mark.parametrize(
+    ("mesh", "expected"),
+    [
+        (sphere(0.03), 4.0 / 3.0 * np.pi * 0.03**3),
+        (cylinder(0.03, 0.08, bevel=0.0005), np.pi * 0.03**2 * 0.08),
+        (box(np.array([0.1, 0.2, 0.3])), 0.006),
+    ],
+    ids=["sphere", "cylinder", "box"],
+)
+def test_a_mesh_encloses_its_shape_and_faces_outwards(
+    mesh: Mesh, expected: float
+) -> None:
+    assert volume(mesh) == pytest.approx(expected, rel=0.04)
+    assert volume(mesh) <= expected * (1.0 + 1e-9)
+    corners = mesh.points[mesh.triangles]
+    faces = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    has_area = np.linalg.norm(faces, axis=1) > 1e-12
+    normals = mesh.normals[mesh.triangles].mean(axis=1)
+    assert (np.einsum("ij,ij->i", faces, normals)[has_area] > 0.0).all()
+    np.testing.assert_allclose(np.linalg.norm(mesh.normals, axis=1), 1.0)

@@ -1,0 +1,111 @@
+"""What an experiment may change while the robot stands: ground, temperature, pushes."""
+
+import numpy as np
+import pytest
+
+from models import BadInput, Robot, UnknownName
+from sim.engine.world import WorldCfg
+from sim.robot import SimulatedRobot, SimulationCfg
+
+
+def stand(robot: Robot, world: WorldCfg | None = None) -> SimulatedRobot:
+    cfg = SimulationCfg(world=world or WorldCfg())
+    return SimulatedRobot(robot, cfg, "StandInit")
+
+
+def test_a_ground_that_turns_slowly_is_the_slope_that_it_becomes(nao: Robot) -> None:
+    """The centre of pressure moves as if the robot had been placed on that slope."""
+    turned, placed = stand(nao), stand(nao, WorldCfg(slope_deg=2.0))
+    try:
+        for slope in np.linspace(0.0, 2.0, 101)[1:]:
+            turned.engine.set_ground(0.7, float(slope))
+            turned.step(10)
+        for sim in (turned, placed):
+            sim.step(1500)
+        assert not turned.has_fallen()
+        np.testing.assert_allclose(
+            turned.engine.ground_normal, placed.engine.ground_normal
+        )
+        up_turned = turned.truth().base_quaternion
+        assert 2.0 * np.arcsin(abs(up_turned[1])) > np.deg2rad(1.0), "it leans with it"
+        load = [sim.read().fsr.sum() for sim in (turned, placed)]
+        # 53 N of weight; the feet stuck in another way.
+        np.testing.assert_allclose(load[0], load[1], atol=2.0)
+    finally:
+        turned.close()
+        placed.close()
+
+
+def test_without_friction_a_slope_lets_the_robot_slide(nao: Robot) -> None:
+    """Distance from rest: s = g sin(α) t² / 2."""
+    sim = stand(nao, WorldCfg(slope_deg=5.0, friction=0.9))
+    try:
+        sim.step(500)
+        before = sim.truth().base_position
+        sim.engine.set_ground(0.0, 5.0)
+        sim.step(300)
+        moved = float(np.linalg.norm(sim.truth().base_position - before))
+        expected = 0.5 * 9.81 * np.sin(np.deg2rad(5.0)) * 0.3**2
+        assert moved == pytest.approx(expected, rel=0.1)
+    finally:
+        sim.close()
+
+
+def test_a_motor_takes_a_temperature_and_cools_from_there(nao: Robot) -> None:
+    sim = stand(nao)
+    try:
+        motor = nao.motor_names.index("HeadYaw")
+        energy = sim.heating.joule_energy.copy()
+        others = np.delete(sim.heating.temperature, motor)
+        sim.set_temperature("HeadYaw", 80.0)
+        assert sim.heating.temperature[motor] == pytest.approx(80.0)
+        np.testing.assert_array_equal(np.delete(sim.heating.temperature, motor), others)
+        np.testing.assert_array_equal(sim.heating.joule_energy, energy)
+        assert sim.read().temperature[motor] == pytest.approx(80.0, abs=1.0)
+        sim.advance_heat(np.zeros(len(nao.motors)), 60.0)
+        assert 30.0 < sim.heating.temperature[motor] < 80.0
+        with pytest.raises(UnknownName, match="Did you mean 'HeadYaw'"):
+            sim.set_temperature("HeadYow", 50.0)
+        with pytest.raises(BadInput, match="5000"):
+            sim.set_temperature("HeadYaw", 5000.0)
+    finally:
+        sim.close()
+
+
+def test_a_push_at_the_centre_of_mass_gives_its_momentum(nao: Robot) -> None:
+    """In the air a force F for a time t changes the momentum of all links by F t."""
+    sim = stand(nao, WorldCfg(gravity=0.0))
+    try:
+        masses = np.array([link.mass for link in nao.links])
+
+        def momentum() -> np.ndarray:
+            v = [sim.engine.link_twist(link.name)[0] for link in nao.links]
+            return np.asarray(masses @ np.array(v))
+
+        sim.engine.set_ground(0.0, 0.0)
+        before = momentum()
+        force = np.array([3.0, 1.0, 20.0])
+        for _ in range(100):
+            sim.push_com("torso", force)
+            sim.step(1)
+        np.testing.assert_allclose(momentum() - before, force * 0.1, atol=0.02)
+    finally:
+        sim.close()
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+def test_a_solver_that_stops_earlier_stands_alike(nao: Robot) -> None:
+    """Feet that press against each other, 20 s: as the setting's docstring says."""
+    worlds = (WorldCfg(), WorldCfg(solver_residual=1e-5))
+    tau2, angles = [], []
+    for world in worlds:
+        cfg = SimulationCfg(world=world, misalignment_deg={"LAnklePitch": 2.0})
+        sim = SimulatedRobot(nao, cfg, "PoseInit")
+        sim.step(20_000)
+        tau2.append(sim.mean_square.sum())
+        angles.append(sim.truth().q)
+        sim.close()
+    assert tau2[1] == pytest.approx(tau2[0], rel=1e-3)
+    assert not np.array_equal(angles[0], angles[1]), "the setting did nothing"
+    np.testing.assert_allclose(angles[1], angles[0], atol=np.deg2rad(0.002))

@@ -1,0 +1,299 @@
+"""The world against Pinocchio: frames, masses, rotor inertias, energy, ground."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+from models import BadInput, Robot
+from sim.engine.bullet import p
+from sim.engine.bullet_engine import Engine
+from sim.engine.urdf import rotation_from_rpy, rpy_from_rotation, write_bullet_urdf
+from sim.engine.world import WorldCfg
+from tests.sim.engine.oracle import Oracle
+
+FloatArray = NDArray[np.float64]
+MakeEngine = Callable[[Robot, WorldCfg], Engine]
+
+ATOL_POSE = 1e-6  # m and rad, the engine keeps its base pose to 3e-7
+RTOL_DYNAMICS = 1e-9  # two recursions over 26 bodies, condition about 1e4
+ENERGY_LOSS = 2e-4  # of the kinetic energy in 0.2 s: second order of the step
+
+UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
+
+finite_angles = st.floats(-np.pi, np.pi)
+
+
+@pytest.fixture
+def engine() -> Iterator[MakeEngine]:
+    made: list[Engine] = []
+
+    def make(robot: Robot, cfg: WorldCfg) -> Engine:
+        made.append(Engine(robot, cfg))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def middle_of(robot: Robot) -> FloatArray:
+    middle: FloatArray = 0.5 * (robot.lower + robot.upper)
+    return middle
+
+
+def random_pose(
+    robot: Robot, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return joint angles inside their ranges, a position high up, a quaternion."""
+    q = rng.uniform(robot.lower, robot.upper)
+    quaternion = rng.standard_normal(4)
+    position = np.array([*rng.uniform(-1.0, 1.0, 2), 5.0])
+    return q, position, quaternion / np.linalg.norm(quaternion)
+
+
+@given(rpy=st.tuples(finite_angles, finite_angles, finite_angles))
+def test_roll_pitch_yaw_give_the_rotation_back(rpy: tuple[float, float, float]) -> None:
+    R = rotation_from_rpy(np.array(rpy))
+    assert_allclose(R @ R.T, np.eye(3), atol=1e-12)
+    assert_allclose(rotation_from_rpy(rpy_from_rotation(R)), R, atol=1e-8)
+
+
+@pytest.mark.parametrize("pitch", [np.pi / 2, -np.pi / 2])
+def test_roll_pitch_yaw_survive_gimbal_lock(pitch: float) -> None:
+    R = rotation_from_rpy(np.array([0.3, pitch, -1.1]))
+    assert_allclose(rotation_from_rpy(rpy_from_rotation(R)), R, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["nao", "two_leg"])
+def test_engine_frames_and_masses_are_those_of_the_plain_urdf(
+    name: str, engine: MakeEngine, request: pytest.FixtureRequest
+) -> None:
+    import pybullet as p
+
+    robot: Robot = request.getfixturevalue(name)
+    world, oracle = engine(robot, WorldCfg()), Oracle(robot)
+    rng = np.random.default_rng(3)
+    for _ in range(3):
+        q, position, quaternion = random_pose(robot, rng)
+        world.place(q, position, quaternion)
+        oracle.place(oracle.configuration(q, position, quaternion))
+        for link in robot.links:
+            expected_p, expected_R = oracle.link_pose(link.name)
+            p_WL, R_WL = world.link_pose(link.name)
+            assert_allclose(p_WL, expected_p, atol=ATOL_POSE, err_msg=link.name)
+            assert_allclose(R_WL, expected_R, atol=ATOL_POSE, err_msg=link.name)
+            index = world._link_index[link.name]
+            mass = p.getDynamicsInfo(world._body, index, physicsClientId=world._client)[
+                0
+            ]
+            assert mass == pytest.approx(oracle.mass(link.name), rel=1e-12)
+            com = (
+                p.getBasePositionAndOrientation(
+                    world._body, physicsClientId=world._client
+                )[0]
+                if index < 0
+                else p.getLinkState(
+                    world._body,
+                    index,
+                    computeForwardKinematics=1,
+                    physicsClientId=world._client,
+                )[0]
+            )
+            assert_allclose(com, oracle.com(link.name), atol=ATOL_POSE)
+
+
+@pytest.mark.parametrize("name", ["nao", "two_leg"])
+def test_bullet_urdf_holds_the_moments_with_the_rotor(
+    name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """I' = I + J N² a aᵀ, as principal frame in the file and moments beside it."""
+    robot: Robot = request.getfixturevalue(name)
+    oracle = Oracle(robot, rotors=True)
+    path, inertias = write_bullet_urdf(robot, str(tmp_path))
+    for link in ET.parse(path).getroot().findall("link"):
+        origin = link.find("inertial/origin")
+        if origin is None:
+            continue
+        rpy = np.array([float(x) for x in origin.attrib["rpy"].split()])
+        R = rotation_from_rpy(rpy)
+        I_with_rotor = R @ np.diag(inertias[link.attrib["name"]].moments) @ R.T
+        expected = oracle.inertia(link.attrib["name"])
+        scale = np.abs(expected).max()
+        assert_allclose(I_with_rotor, expected, atol=1e-7 * scale)  # digits of the URDF
+
+
+@pytest.mark.parametrize("name", ["nao", "two_leg"])
+def test_a_joint_feels_the_reflected_inertia_of_its_rotor(
+    name: str, engine: MakeEngine, request: pytest.FixtureRequest
+) -> None:
+    """M' = M + Σ J N² (aᵀ Jω)ᵀ (aᵀ Jω): each joint's own entry grows by J N².
+
+    M' is read from the engine: accelerations from rest, without gravity, under random
+    torques. (Its own mass matrix cannot be asked: it refuses such tensors.) The rotors
+    of the joints further out add to the diagonal too, for they ride on their links.
+    """
+    robot: Robot = request.getfixturevalue(name)
+    world, oracle = engine(robot, WorldCfg(gravity=0.0)), Oracle(robot)
+    rng = np.random.default_rng(5)
+    q_now, v = np.empty(len(robot.joints)), np.empty(len(robot.joints))
+    for _ in range(5):
+        q, position, quaternion = random_pose(robot, rng)
+        q = 0.5 * (q + middle_of(robot))  # off the stops
+        world.place(q, position, quaternion)
+        tau = 1e-3 * rng.standard_normal(len(q))  # no stop is reached in a step
+        world.apply_torques(tau.tolist())
+        world.step()
+        world.read_joints(q_now, v)
+        configuration = oracle.configuration(q, position, quaternion)
+        M = oracle.mass_matrix(configuration)
+        added = oracle.rotor_mass_matrix(configuration)
+        forces = np.zeros(len(M))
+        forces[oracle.v_of_joint] = tau
+        a = np.linalg.solve(M + added, forces)[oracle.v_of_joint]
+        assert_allclose(
+            v / world.cfg.physics_dt, a, atol=RTOL_DYNAMICS * np.abs(a).max()
+        )
+    folded = oracle.configuration(middle_of(robot), np.zeros(3), UPRIGHT)
+    diagonal = np.diag(oracle.rotor_mass_matrix(folded))[oracle.v_of_joint]
+    assert (diagonal > oracle.armature() * (1.0 - 1e-12)).all()
+    for joint, name_ in enumerate(robot.joint_names):
+        if all(other.parent != robot.joints[joint].link for other in robot.joints):
+            assert diagonal[joint] == pytest.approx(oracle.armature()[joint]), name_
+
+
+def flight(world: Engine, oracle: Oracle) -> tuple[float, float]:
+    """Throw a limp robot with moving joints and let it fly for 0.2 s.
+
+    Returns:
+        Change of the total energy in J, and the kinetic energy at the start.
+    """
+    import pybullet as p
+
+    robot = world.robot
+    client = {"physicsClientId": world._client}
+    middle = middle_of(robot)
+    world.place(middle, np.array([0.0, 0.0, 3.0]), UPRIGHT)
+    rng = np.random.default_rng(11)
+    v = rng.uniform(-0.5, 0.5, len(robot.joints)) * (robot.upper - robot.lower)
+    for index, angle, speed in zip(world._indices, middle, v, strict=True):
+        p.resetJointState(world._body, index, angle, speed, **client)
+    p.resetBaseVelocity(world._body, [0.1, 0.0, 0.5], [0.5, -0.3, 0.4], **client)
+    q = np.empty(len(robot.joints))
+
+    def energies() -> tuple[float, float]:
+        world.read_joints(q, v)
+        position, quaternion = world.base_pose()
+        configuration = oracle.configuration(q, position, quaternion)
+        R_WB = world.link_pose(robot.base_link)[1]
+        velocity = oracle.velocity(v, R_WB, *world.link_twist(robot.base_link))
+        return oracle.energies(configuration, velocity)
+
+    before = energies()
+    for _ in range(round(0.2 / world.cfg.physics_dt)):
+        world.apply_torques([0.0] * len(q))
+        world.step()
+    after = energies()
+    within = (q > robot.lower) & (q < robot.upper)
+    assert within.all(), "a joint reached its stop: not a test of damping"
+    return sum(after) - sum(before), before[0]
+
+
+@pytest.mark.parametrize("name", ["nao", "two_leg"])
+def test_a_thrown_limp_robot_keeps_its_energy(
+    name: str, engine: MakeEngine, request: pytest.FixtureRequest
+) -> None:
+    """No hidden damping: kinetic plus potential energy of the flight, by Pinocchio.
+
+    The engine's steps are of first order: the drift halves with the step, and what
+    is left for a step of none, 2 E(h/2) - E(h), is what damping takes.
+    """
+    robot: Robot = request.getfixturevalue(name)
+    oracle = Oracle(robot, rotors=True)
+    drift, kinetic = flight(engine(robot, WorldCfg(physics_dt=5e-4)), oracle)
+    finer, _ = flight(engine(robot, WorldCfg(physics_dt=2.5e-4)), oracle)
+    assert abs(2.0 * finer - drift) < ENERGY_LOSS * kinetic
+
+
+@pytest.mark.parametrize("slope_deg", [-30.0, 0.0, 5.0])
+def test_the_ground_rises_ahead_by_the_slope(
+    slope_deg: float, two_leg: Robot, engine: MakeEngine
+) -> None:
+    """A metre ahead the ground is nearer by sin(slope), a metre aside it is not."""
+    world = engine(two_leg, WorldCfg(slope_deg=slope_deg))
+    q = np.zeros(len(two_leg.joints))
+    clearances = []
+    for x, y in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)):
+        world.place(q, np.array([x, y, 2.0]), UPRIGHT)
+        clearances.append(world.clearance())
+    slope = np.deg2rad(slope_deg)
+    here, ahead, aside = clearances
+    assert here - ahead == pytest.approx(np.sin(slope), abs=1e-6)
+    assert here - aside == pytest.approx(0.0, abs=1e-6)
+    assert_allclose(
+        world.ground_normal, [-np.sin(slope), 0.0, np.cos(slope)], atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"physics_dt": 0.0}, "physics_dt is 0.0 s"),
+        ({"physics_dt": float("nan")}, "physics_dt is nan s"),
+        ({"physics_dt": 0.02}, r"in \[1e-05, 0.01\] s"),
+        ({"slope_deg": 31.0}, r"slope is 31.0 degrees; .* \[-30, 30\]"),
+        ({"slope_deg": float("inf")}, "slope is inf degrees"),
+        ({"friction": -0.1}, r"ground friction is -0.1; .* \[0, 5\]"),
+        ({"gravity": float("nan")}, "gravity is nan m/s²"),
+        ({"solver_iterations": 0}, "solver_iterations is 0; give 1 or more"),
+        ({"solver_residual": 0.1}, "solver_residual is 0.1; give 0"),
+        ({"solver_residual": float("nan")}, "solver_residual is nan; give 0"),
+    ],
+)
+def test_a_world_that_cannot_be_is_refused(values: dict[str, float], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        WorldCfg(**values)  # type: ignore[arg-type]
+
+
+def test_a_window_without_a_display_is_refused(
+    two_leg: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    with pytest.raises(BadInput, match="run without --gui"):
+        Engine(two_leg, WorldCfg(gui=True))
+
+
+def test_the_window_shows_the_robot_near_and_no_panels(
+    two_leg: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its calls, since no display is needed for the tests."""
+    told: list[tuple[object, ...]] = []
+    looks: list[dict[str, object]] = []
+    connect = p.connect
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(p, "connect", lambda _mode: connect(p.DIRECT))
+    monkeypatch.setattr(
+        p, "configureDebugVisualizer", lambda *given, **_: told.append(given)
+    )
+    monkeypatch.setattr(
+        p, "resetDebugVisualizerCamera", lambda **given: looks.append(given)
+    )
+    engine = Engine(two_leg, WorldCfg(gui=True))
+    assert (p.COV_ENABLE_GUI, 0) in told
+    assert (p.COV_ENABLE_DEPTH_BUFFER_PREVIEW, 0) in told
+    assert not looks, "the robot has no place yet"
+    q = two_leg.posture("Stand").angles
+    engine.place(q, np.array([0.0, 0.0, 0.5]), np.array([0.0, 0.0, 0.0, 1.0]))
+    engine.close()
+    (look,) = looks
+    distance, target = look["cameraDistance"], look["cameraTargetPosition"]
+    assert isinstance(distance, float)
+    assert isinstance(target, list)
+    assert 0.2 < distance < 1.0, "of a robot of almost a metre"
+    assert 0.1 < target[2] < 0.6, "its middle"

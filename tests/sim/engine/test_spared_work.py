@@ -1,0 +1,36 @@
+"""What the engine is spared changes no bit of what it computes."""
+
+import numpy as np
+import pytest
+
+from models import Robot
+from sim.engine import loading
+from sim.robot import SimulatedRobot, SimulationCfg
+
+PUSH = np.array([60.0, 20.0, 0.0])  # N: over at once
+
+
+def fall(robot: Robot, posture: str) -> tuple[np.ndarray, set[str]]:
+    """Push a robot over; return all its states, and the links that touched."""
+    sim = SimulatedRobot(robot, SimulationCfg(seed=1), posture)
+    states, touched = [], set()
+    for tick in range(1500):
+        if tick < 150:
+            sim.push(robot.base_link, PUSH)
+        sim.step(1)
+        states.append(np.concatenate([sim.truth().q, sim.joint_torque]))
+        if tick % 10 == 0:
+            touched |= {contact.link for contact in sim.engine.contacts()}
+    assert sim.has_fallen()
+    sim.close()
+    return np.array(states), touched
+
+
+def test_a_fall_is_the_same_when_own_links_are_told_apart(
+    nao: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spared, touched = fall(nao, "Stand")
+    monkeypatch.setattr(loading, "_ignore_own_links", lambda *_: None)
+    all_pairs, _ = fall(nao, "Stand")
+    assert len(touched) > 2, "more than the feet must have met the ground"
+    np.testing.assert_array_equal(spared, all_pairs)

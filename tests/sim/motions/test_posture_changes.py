@@ -1,0 +1,132 @@
+"""The motions that lead from one posture to another, on the simulated robot.
+
+Each is played with the torque limits as they are, then its end is held. It ends where
+the transition says, on the soles and never near a fall: with other floors, with a
+calibration that is a degree off, and under the stiffness controller.
+"""
+
+from itertools import permutations
+
+import pytest
+
+from controllers.stiffness import SmartStiffness
+from controllers.sync.orders.posture_way import find_way
+from models import Robot, default_robot_folder, load_robot
+from models.library import Transition
+from tests.sim.motions.player import Outcome, Player, world
+
+ERROR_DEG = 3.0
+TILT_DEG = 35.0  # a robot that leans by 45 has fallen; sitting down it bows by 28
+UPRIGHT_TILT_DEG = 10.0  # StandInit itself leans by 6
+FOOT_LIFT = 5e-3  # m, of the lower foot: one is always on the ground
+SOLES = {"l_ankle", "r_ankle"}
+POSTURES = ("Stand", "StandInit", "StandZero", "PoseInit", "Crouch", "Sit")
+
+WAYS = load_robot(default_robot_folder()).library.transitions
+FROM_OR_TO_SIT = [way for way in WAYS if "Sit" in (way.start, way.end)]
+NAMES = [way.motion for way in WAYS]
+QUICK = {"Stand to StandInit", "Stand to Sit"}
+"""Those that `make test` tries; each takes a second, and so does every law of it."""
+
+
+def check(robot: Robot, way: Transition, outcome: Outcome) -> None:
+    """Fail where a change of posture did not hold."""
+    assert outcome.error_deg < ERROR_DEG, outcome
+    assert outcome.state == robot.posture(way.end).state
+    if way in FROM_OR_TO_SIT:
+        assert outcome.largest_tilt_deg < TILT_DEG
+    else:
+        assert outcome.largest_tilt_deg < UPRIGHT_TILT_DEG
+        assert outcome.highest_foot < FOOT_LIFT
+    if way.end != "Sit":
+        assert outcome.carriers == SOLES
+    else:
+        assert {"LHip", "RHip"} <= outcome.carriers <= {"LHip", "RHip", *SOLES}
+
+
+@pytest.mark.requirement("SY-2")
+def test_every_posture_of_the_transitions_leads_to_every_other(nao: Robot) -> None:
+    for start, end in permutations(POSTURES, 2):
+        assert find_way(nao.library, start, end), f"{start} to {end}"
+
+
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-2")
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(way, marks=() if way.motion in QUICK else pytest.mark.slow)
+        for way in WAYS
+    ],
+    ids=NAMES,
+)
+def test_a_change_of_posture_ends_in_the_posture_and_stands(
+    nao: Robot, way: Transition
+) -> None:
+    with Player(nao, world(), way.start) as player:
+        player.play(nao.library.motion(way.motion))
+        player.rest(2.0)
+        check(nao, way, player.outcome())
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-2")
+@pytest.mark.parametrize(
+    ("way", "draw"), list(zip(WAYS, range(len(WAYS)), strict=True)), ids=NAMES
+)
+def test_it_holds_on_other_floors_with_joints_a_degree_off(
+    nao: Robot, way: Transition, draw: int
+) -> None:
+    cfg = world(friction=(0.5, 0.9)[draw % 2], seed=draw)
+    with Player(nao, cfg, way.start) as player:
+        player.play(nao.library.motion(way.motion))
+        player.rest(1.0)
+        check(nao, way, player.outcome())
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-2")
+@pytest.mark.parametrize("seed", range(1, 3))
+@pytest.mark.parametrize("way", FROM_OR_TO_SIT, ids=lambda way: way.motion)
+def test_sitting_down_and_standing_up_hold_with_many_calibrations(
+    nao: Robot, way: Transition, seed: int
+) -> None:
+    with Player(nao, world(seed=seed), way.start) as player:
+        player.play(nao.library.motion(way.motion))
+        player.rest(0.5)
+        check(nao, way, player.outcome())
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-2")
+@pytest.mark.parametrize(
+    "name", ["Sit to Stand", "Stand to Crouch", "Crouch to Stand", "Stand to Sit"]
+)
+def test_the_computed_stiffness_is_enough_for_it(nao: Robot, name: str) -> None:
+    """The document's law limits torques while the robot moves, too."""
+    way = next(way for way in WAYS if way.motion == name)
+    with Player(nao, world(), way.start, SmartStiffness()) as player:
+        player.play(nao.library.motion(name))
+        player.rest(1.0)
+        check(nao, way, player.outcome())
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.parametrize("name", ["Sit to Stand", "Stand to Crouch"])
+def test_it_may_be_interrupted_at_any_instant(nao: Robot, name: str) -> None:
+    """Stopped every 0.5 s, it stands for a second where it is."""
+    motion = nao.library.motion(name)
+    assert motion.start is not None
+    with Player(nao, world(), motion.start) as player:
+        for k, target in enumerate(player.ways(motion)):
+            player.slot(target)
+            if k % 50 == 49:
+                kept = player.sim.snapshot()
+                player.rest(1.0)
+                assert player.tilt_deg < TILT_DEG, f"stopped at {(k + 1) / 100} s"
+                player.sim.restore(kept)
+                player.sim.forget(kept)

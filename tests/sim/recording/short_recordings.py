@@ -1,0 +1,79 @@
+"""Short recordings for the tests of the replay."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from experiments.loop import CONTROL_PERIOD, Loop
+from experiments.recording import RunRecording
+from models import Robot
+from sim.recording.channels import OBSERVED_CHANNELS
+from sim.replay import RecordedObservations
+from sim.robot import SimulatedRobot, SimulationCfg
+from tests.sim.recording.answering_controller import Answering
+
+
+def invented(robot: Robot, time_s: Sequence[float]) -> RecordedObservations:
+    """Observations whose every number tells which one it is."""
+    sizes = {
+        **dict.fromkeys(("q", "v", "target", "stiffness"), len(robot.joints)),
+        **dict.fromkeys(("current", "temperature"), len(robot.motors)),
+        **dict.fromkeys(("gyro", "accelerometer"), 3),
+        "fsr": len(robot.force_sensors),
+    }
+    assert set(sizes) == set(OBSERVED_CHANNELS)
+    number = np.arange(float(len(time_s)))[:, np.newaxis]
+    times = np.array(time_s)
+    return RecordedObservations(
+        robot=robot,
+        time_s=times,
+        values={name: np.repeat(number, n, axis=1) for name, n in sizes.items()},
+        limits=None,
+        shifts=None,
+        is_exact=True,
+        period_s=float(np.median(np.diff(times))) if len(times) > 1 else np.inf,
+    )
+
+
+def record(
+    folder: Path,
+    robot: Robot,
+    *,
+    exact: bool = True,
+    cycles: int = 100,
+    parts: int = 1,
+    heat_s: float = 0.0,
+) -> Answering:
+    """Record a robot that stands; return the controller with all that it saw and said.
+
+    Args:
+        folder: an empty one.
+        robot: which has a posture `Stand`.
+        exact: with every digit.
+        cycles: control periods in each part.
+        parts: files of the recording.
+        heat_s: time that passes for heat alone after each part, in s.
+    """
+    sim = SimulatedRobot(robot, SimulationCfg(seed=5), "Stand")
+    controller = Answering()
+    recording = RunRecording.open(
+        folder,
+        robot,
+        seed=5,
+        config={"controller": "constant:0.5"},
+        command=(),
+        exact=exact,
+    )
+    loop = Loop(sim, controller, None, CONTROL_PERIOD)
+    for _ in range(parts):
+        for _ in range(cycles):
+            seen = loop.cycle()
+            recording.row(sim, seen, loop.decided)
+        recording.flush()
+        for _ in range(round(heat_s)):
+            sim.advance_heat(sim.mean_square, 1.0)
+            recording.row(sim, sim.read())
+    recording.close("done")
+    sim.close()
+    return controller

@@ -1,0 +1,94 @@
+"""Records: what is refused, and that thinning loses no heat."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from models import BadInput
+from sim.thermal.identification import rows_per_error
+from sim.thermal.one_node_fit import HeatRecord
+
+TIME = np.arange(6.0)
+DEGC = np.linspace(30.0, 35.0, 6)
+SQUARE = np.full(5, 0.5)
+
+
+@given(
+    steps=st.lists(st.floats(0.02, 1.0), min_size=40, max_size=60),
+    step_s=st.floats(0.5, 3.0),
+)
+def test_thinning_loses_no_heat(steps: list[float], step_s: float) -> None:
+    time_s = np.concatenate(([0.0], np.cumsum(steps)))
+    rng = np.random.default_rng(len(steps))
+    record = HeatRecord(
+        time_s=time_s,
+        degc=np.linspace(30.0, 40.0, time_s.size),
+        mean_square_current=rng.uniform(0.0, 2.0, time_s.size - 1),
+    )
+    if record.duration_s < 5.0 * step_s:
+        return
+    thin = record.thinned(step_s)
+    heat = record.mean_square_current * np.diff(record.time_s)
+    begin, end = np.searchsorted(record.time_s, thin.time_s[[0, -1]])
+    assert_allclose(
+        (thin.mean_square_current * np.diff(thin.time_s)).sum(),
+        heat[begin:end].sum(),
+        rtol=1e-9,
+    )
+    assert thin.time_s[-1] == record.time_s[-1]
+    assert set(thin.time_s) <= set(record.time_s)
+
+
+def test_a_part_is_what_lies_between_two_times() -> None:
+    record = HeatRecord(time_s=TIME, degc=DEGC, mean_square_current=np.arange(5.0))
+    part = record.part(begin_s=1.0, end_s=5.0)
+    assert_allclose(part.time_s, [1, 2, 3, 4, 5])
+    assert_allclose(part.mean_square_current, [1, 2, 3, 4])
+    with pytest.raises(BadInput, match="has 0 temperatures"):
+        record.part(begin_s=9.0)
+
+
+def test_the_step_of_a_sensor_is_seen_where_it_has_one() -> None:
+    time_s = np.arange(100.0)
+    slow = np.linspace(30.0, 40.0, 100)
+    square = np.zeros(99)
+    for degc, step in ((np.round(slow), 1.0), (np.round(2 * slow) / 2, 0.5), (slow, 0)):
+        record = HeatRecord(time_s=time_s, degc=degc, mean_square_current=square)
+        assert record.resolution_k == step
+
+
+def test_a_current_heats_by_its_square_whatever_its_sign() -> None:
+    current = np.array([1.0, -1.0, 2.0, -2.0, 0.0, 0.0])
+    record = HeatRecord.from_currents(TIME, DEGC, current)
+    assert_allclose(record.mean_square_current, [1.0, 2.5, 4.0, 2.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"time_s": TIME[::-1]}, "do not rise"),
+        ({"time_s": np.zeros(6)}, "do not rise"),
+        ({"degc": DEGC[:5]}, "6 times, 5 temperatures and 5 squared currents"),
+        ({"mean_square_current": np.full(6, 0.5)}, "6 squared currents"),
+        ({"mean_square_current": np.full(5, np.nan)}, "no number from 0 up"),
+        ({"mean_square_current": np.full(5, -1.0)}, "no number from 0 up"),
+        ({"degc": np.array([30.0, *[np.nan] * 5])}, "has 1 temperatures"),
+    ],
+)
+def test_what_is_no_record_is_refused(
+    changes: dict[str, np.ndarray], what: str
+) -> None:
+    fields = {"time_s": TIME, "degc": DEGC, "mean_square_current": SQUARE} | changes
+    with pytest.raises(BadInput, match=what):
+        HeatRecord(**fields)
+
+
+def test_independent_errors_count_each_and_alike_ones_together() -> None:
+    rng = np.random.default_rng(1)
+    white = rng.normal(size=5000)
+    assert rows_per_error([white]) == pytest.approx(1.0, abs=0.2)
+    alike = np.repeat(rng.normal(size=500), 10)
+    assert rows_per_error([alike]) == pytest.approx(10.0, rel=0.3)
+    assert rows_per_error([np.zeros(9)]) == 1.0

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from models import BadInput, Robot, UnknownName
+from sim.thermal import HeatingCfg, make_heating
+from sim.thermal.motor_heat import MotorHeat
+
+
+def motor_heat(robot: Robot) -> MotorHeat:
+    return MotorHeat(robot, make_heating(robot, HeatingCfg()), 0.001)
+
+
+def test_the_mean_of_the_squares_heats_over_the_ticks_that_passed(nao: Robot) -> None:
+    heat, alone = motor_heat(nao), make_heating(nao, HeatingCfg())
+    square_sum = np.linspace(0.0, 60.0, len(nao.motors))
+    alone.advance(square_sum / 20.0, 0.02)
+    heat.advance(20, square_sum)
+    assert_array_equal(heat.heating.temperature, alone.temperature)
+    assert_array_equal(square_sum, 0.0)
+    assert heat.done == 20
+
+
+def test_what_the_physics_did_before_a_standstill_is_not_lost(nao: Robot) -> None:
+    heat, alone = motor_heat(nao), make_heating(nao, HeatingCfg())
+    still = np.full(len(nao.motors), 2.0)
+    alone.advance(still, 0.007)
+    alone.advance(still, 1.0)
+    assert heat.stand_still(7, 7.0 * still, still, 1.0) == 1007
+    assert_allclose(heat.heating.joule_energy, alone.joule_energy, rtol=1e-12)
+
+
+def test_a_standstill_that_no_period_divides_changes_nothing(nao: Robot) -> None:
+    heat = motor_heat(nao)
+    square_sum = np.ones(len(nao.motors))
+    with pytest.raises(BadInput, match=r"duration = 0\.03 s is not a multiple"):
+        heat.stand_still(7, square_sum, square_sum, 0.03)
+    assert heat.done == 0
+    assert_array_equal(square_sum, 1.0)
+
+
+def test_a_motor_goes_on_from_the_temperature_it_is_given(nao: Robot) -> None:
+    heat = motor_heat(nao)
+    before = heat.heating.temperature
+    heat.set_temperature("LKneePitch", 70.0)
+    place = nao.motor_names.index("LKneePitch")
+    assert heat.heating.temperature[place] == pytest.approx(70.0)
+    others = np.arange(len(before)) != place
+    assert_array_equal(heat.heating.temperature[others], before[others])
+    with pytest.raises(UnknownName, match="LKneePich"):
+        heat.set_temperature("LKneePich", 70.0)
