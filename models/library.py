@@ -249,11 +249,12 @@ class LibraryOnDemand(Library):
 
     def __getattr__(self, name: str) -> object:
         """Read the library; called while its fields are not there yet."""
-        if name not in {field.name for field in fields(Library)}:
+        names = [its_field.name for its_field in fields(Library)]
+        if name not in names:
             raise AttributeError(f"a library has no {name!r}")
         library = self._read()
-        for field in fields(Library):
-            object.__setattr__(self, field.name, getattr(library, field.name))
+        for its_name in names:
+            object.__setattr__(self, its_name, getattr(library, its_name))
         return getattr(library, name)
 
 

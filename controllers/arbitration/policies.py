@@ -14,11 +14,11 @@ A policy is a class with a `name` of its own and a method `answer`; all its fiel
 defaults, so that its name alone makes one.
 """
 
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib import import_module
+from functools import cache
+from importlib.metadata import entry_points
 from inspect import signature
 from typing import ClassVar, Protocol
 
@@ -255,22 +255,20 @@ class CallbackOnDemand:
         return Answer(kind=AnswerKind.YIELD, after_s=self.limit_s)
 
 
+POLICIES = "nao_testbed.conflict_policies"
+"""The entry-point group under which another package registers its policies."""
 _OWN = (Lock, StopOnDemand, PauseOnDemand, CallbackOnDemand)
 
 
+@cache
 def policy_classes() -> dict[str, type[ConflictPolicy]]:
-    """Return every policy of this package by its name, in alphabetical order."""
-    found: dict[str, type[ConflictPolicy]] = {}
-    for info in pkgutil.iter_modules(__path__, __name__ + "."):
-        for item in vars(import_module(info.name)).values():
-            if (
-                isinstance(item, type)
-                and item.__module__ == info.name
-                and isinstance(getattr(item, "name", None), str)
-                and callable(getattr(item, "answer", None))
-            ):
-                found[item.name] = item  # type: ignore[attr-defined]
-    return dict(sorted(found.items()))
+    """Return every conflict policy by its name, in alphabetical order.
+
+    Ours, and those that other packages register under the entry-point group
+    `nao_testbed.conflict_policies`; of one name, ours is kept.
+    """
+    others = {entry.name: entry.load() for entry in entry_points(group=POLICIES)}
+    return dict(sorted({**others, **{kind.name: kind for kind in _OWN}}.items()))
 
 
 def make_policy(name: str, **settings: object) -> ConflictPolicy:

@@ -422,4 +422,5 @@ def words_of(values: Values) -> str:
 
 
 def value_text(value: float | str) -> str:
+    """Return a value as tables show it: a word, or a number of four digits."""
     return value if isinstance(value, str) else f"{value:.4g}"

@@ -43,7 +43,7 @@ ATOL_LIMIT = 1e-6  # rad; six printed digits
 
 def default_robot_folder() -> Path:
     """Return the folder of the NAO that comes with the package."""
-    return Path(__file__).resolve().parent / "nao"
+    return Path(__file__).resolve().parents[1] / "nao"
 
 
 def load_robot(folder: Path | str | None = None) -> Robot:

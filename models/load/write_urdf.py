@@ -22,7 +22,7 @@ from models.files.yaml_forms import read_yaml
 from models.load.forms import JointRow, LinkRow, MaterialRow, RobotFile, ShapeRow
 from models.load.urdf import Element, parse_xml
 
-OUR_URDFS = Path(__file__).resolve().parent / "urdf"
+OUR_URDFS = Path(__file__).resolve().parents[1] / "urdf"
 
 HEADER = """<?xml version="1.0"?>
 <!--

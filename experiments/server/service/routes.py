@@ -168,7 +168,7 @@ class Routes:
         self._bells: set[WakeSignal] = set()
         self._is_closing = False
         self._page = (
-            files("experiments.server").joinpath("page.html").read_text("utf-8")
+            files("experiments.server.service").joinpath("page.html").read_text("utf-8")
         )
         self._picture = ("", 0.0, 0)
         self.app = FastAPI(

@@ -213,7 +213,7 @@ def check_value(robot: Robot, column: str, value: Value) -> None:
     _CHECKS[name](robot, {joint: value} if dot else value)
 
 
-SWEEPS = Shipped(kind="sweep", folder=Path(__file__).resolve().parents[1] / "sweeps")
+SWEEPS = Shipped(kind="sweep", folder=Path(__file__).resolve().parent / "builtin")
 
 
 PLAIN = (

@@ -19,7 +19,7 @@ from controllers.stiffness.ground_plane import find_sole_plane, fit_sole_plane
 from controllers.stiffness.kernels import least_direction, solve_three
 from models import Robot
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RTOL_SOLVE = 1e-13  # times the condition of A: rounding
 ATOL_DIRECTION = 1e-9  # rad; rounding over the gap of the eigenvalues
 SEEDS = st.integers(min_value=0, max_value=2**32 - 1)

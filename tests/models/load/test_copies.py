@@ -46,7 +46,7 @@ def test_a_copy_holds_all_that_it_needs(copy: Path) -> None:
 
 
 def test_a_copy_of_another_robot_is_one_too(tmp_path: Path) -> None:
-    walker = Path(__file__).parents[1] / "data" / "two_leg"
+    walker = Path(__file__).parents[2] / "data" / "two_leg"
     robot = load_robot(copy_robot(walker, tmp_path / "walker"))
     assert robot.urdf == (tmp_path / "walker" / "two_leg.urdf").resolve()
 

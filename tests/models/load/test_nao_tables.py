@@ -200,7 +200,7 @@ def test_pitch_joint_at_two_degrees_off_rises_by_47_kelvin(nao: Robot) -> None:
 
 
 def test_every_number_says_where_it_comes_from(nao: Robot) -> None:
-    references = (Path(__file__).parents[2] / "REFERENCES.md").read_text()
+    references = (Path(__file__).parents[3] / "REFERENCES.md").read_text()
     for path in sorted(nao.folder.glob("*.csv")):
         if path.name in ("materials.csv", "shapes.csv"):
             continue  # made for the picture

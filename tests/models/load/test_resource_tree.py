@@ -22,7 +22,7 @@ from models import (
 )
 from models.load.resource_tree import default_resources
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 ARM = "ShoulderPitch ShoulderRoll ElbowRoll ElbowYaw WristYaw Hand"
 LEG = "HipRoll HipPitch KneePitch AnklePitch AnkleRoll"
 Spoil = Callable[[str, str], Path]

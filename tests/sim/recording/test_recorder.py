@@ -23,7 +23,7 @@ from sim.recording.recorder import LastSecond, Recorder, RecordingError
 from sim.recording.run_folder import create_run_folder, read_run
 from sim.recording.run_meta import RunMeta, describe_run
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 CHANNELS = (
     Channel(name="q", unit="rad", members=("Hip", "Knee")),

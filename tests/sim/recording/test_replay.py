@@ -23,7 +23,7 @@ from sim.replay import RecordingOver, ReplayRobot, read_observations
 from tests.sim.recording.answering_controller import Answering
 from tests.sim.recording.short_recordings import invented, record
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def open_replay(folder: Path) -> ReplayRobot:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 GOOD = ROOT / "examples" / "third_party_controller"
 BAD = Path(__file__).parent / "bad_controllers"
 

@@ -13,7 +13,7 @@ import experiments.regression.run_standing  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 TWO_LEG = ROOT / "tests" / "data" / "two_leg"
 HEAVY = ("numpy", "pandas", "pybullet", "pinocchio", "numba", "models", "sim")
 BEGIN = f"""

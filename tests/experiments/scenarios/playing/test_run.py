@@ -34,7 +34,7 @@ from sim.body import SimulationDiverged
 from sim.recording.run_folder import read_run
 from sim.robot import SimulatedRobot
 
-OLD_TRACE = Path(__file__).parents[2] / "data" / "trace_with_modes.jsonl"
+OLD_TRACE = Path(__file__).parents[3] / "data" / "trace_with_modes.jsonl"
 EVENTS = """\
 name: everything
 about: One event of each kind.

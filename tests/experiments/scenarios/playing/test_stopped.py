@@ -11,7 +11,7 @@ import pytest
 
 from sim.recording.run_folder import read_run
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 LONG = """\
 name: long
 about: An hour.

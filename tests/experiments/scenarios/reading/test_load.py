@@ -16,7 +16,7 @@ from models.files.yaml_forms import FileErrors
 from models.library import Unit
 from tests.experiments.scenarios.helpers import Load
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 TREE = """
     behaviours:

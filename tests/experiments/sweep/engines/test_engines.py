@@ -17,7 +17,7 @@ from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from models import BadInput
 from tests.experiments.sweep.engines.fake_work import fake_work, trial
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 PATIENCE_S = 60.0
 
 Told = list[tuple[SweepTrial, TrialOutcome]]
