@@ -12,9 +12,9 @@ from controllers.schemas import (
     Variable,
     Waking,
 )
-from controllers.schemas.gate_actuators import GateActuators
 from controllers.schemas.registry import Registry
 from controllers.schemas.runtime import SchemaRuntime
+from controllers.schemas.runtime.gate_actuators import GateActuators
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.robot import CoupledRobot
 from models import load_robot

@@ -25,7 +25,7 @@ from controllers.action_selection.automaton import (
     Stimulus,
     reinforce,
 )
-from controllers.schemas.arbitration import Arbitration
+from controllers.schemas.declaration import Arbitration
 from models import BadInput, UnknownName
 
 EMOTIONS = ("joy", "sadness", "anger", "surprise", "disgust", "fear")

@@ -4,14 +4,18 @@
 `waking` how it is woken, `runtime` what runs it, `library` those that are there.
 """
 
-from controllers.schemas.actuators import Actuators, Playing
-from controllers.schemas.arbitration import ARBITRATIONS, highest_order, keep_winner
-from controllers.schemas.info import NoParameters, SchemaInfo
-from controllers.schemas.link import ChildView
-from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
-from controllers.schemas.schema_base import Schema
-from controllers.schemas.states import Kind, State
-from controllers.schemas.variables import Variable
+from controllers.schemas.actuators import Actuators, ChildView, Playing
+from controllers.schemas.declaration import (
+    ARBITRATIONS,
+    Kind,
+    NoParameters,
+    SchemaInfo,
+    State,
+    Variable,
+    highest_order,
+    keep_winner,
+)
+from controllers.schemas.schema import ActuationSchema, PerceptiveSchema, Schema
 from controllers.schemas.waking import Waking
 
 __all__ = [

@@ -11,7 +11,7 @@ of your package and it can be woken by its name:
 from dataclasses import dataclass
 from math import pi, sin
 
-from controllers.schemas.info import SchemaInfo
+from controllers.schemas.declaration import SchemaInfo
 from controllers.schemas.schema import ActuationSchema
 from models import BadInput
 

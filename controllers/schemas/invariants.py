@@ -29,8 +29,8 @@ from controllers.arbitration.invariants.trace_replay import (
     Violation,
 )
 from controllers.arbitration.tokens import TokenId
-from controllers.schemas.states import Kind, State
-from controllers.schemas.trace import (
+from controllers.schemas.declaration import Kind, State
+from controllers.schemas.events import (
     SchemaStarted,
     SchemaStopped,
     StateChangedTo,

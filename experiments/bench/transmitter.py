@@ -24,11 +24,11 @@ from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.arbitration.tokens import Token
 from controllers.interface.robot_interface import LedSetting, SoundChunk
-from controllers.sync.streams.stream import NO_PARTS, Item, Present
-from controllers.sync.transmitter.sync_tag import SyncTag
-from controllers.sync.transmitter.trace import Sent
-from controllers.sync.transmitter.transmitter import Transmitter
-from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg, bus_each
+from controllers.transmitter.buses.bus import TransmitterCfg, bus_each
+from controllers.transmitter.events import Sent
+from controllers.transmitter.receipt import SyncTag
+from controllers.transmitter.streams import NO_PARTS, Item, Present
+from controllers.transmitter.transmitter import Transmitter
 from experiments.bench.bare_arbiters import Run
 from experiments.bench.figures import Figure, figure, ratio
 from experiments.bench.rates import rates_of

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from controllers.arbitration.faults.posture_monitor import PostureMonitorCfg
 from controllers.arbitration.faults.virtual_owners import HotEngineCfg
 from controllers.arbitration.manager.state import LedgerCfg
-from controllers.sync.orders.delays import DelayModel
-from controllers.sync.orders.pipeline_cfg import CommandControllerCfg
-from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg
+from controllers.transmitter.buses.bus import TransmitterCfg
+from controllers.transmitter.commands.converter import DelayModel
+from controllers.transmitter.commands.issuing import CommandControllerCfg
 from models.library import Library
 from sim.robot import SimulationCfg
 

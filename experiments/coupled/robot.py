@@ -34,9 +34,9 @@ from controllers.arbitration.gate import Gate
 from controllers.arbitration.manager.ledger import Ledger, Listener
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.speech import make_voice
-from controllers.sync.orders.command_controller import CommandController
-from controllers.sync.streams.effector_leaves import effector_leaves
-from controllers.sync.transmitter.transmitter import Transmitter
+from controllers.transmitter.commands.command_controller import CommandController
+from controllers.transmitter.streams import effector_leaves
+from controllers.transmitter.transmitter import Transmitter
 from experiments.coupled.behaviour_list import BehaviourList
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.slot_failures import Failures

@@ -12,11 +12,8 @@ import numpy as np
 from experiments.heat.cfg import HeatCfg
 from experiments.heat.plan import plan_arms
 from experiments.standing.arm import ArmCfg
-from experiments.standing.pushes import (
-    Push,  # handed on
-    check_in_time,
-    check_pushes,
-)
+from experiments.standing.pushes import Push as Push  # noqa: PLC0414  # handed on
+from experiments.standing.pushes import check_in_time, check_pushes
 from models import BadInput, UnknownName, default_robot_folder
 from sim.recording.run_meta import plain
 

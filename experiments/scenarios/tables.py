@@ -13,7 +13,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from controllers.schemas.info import SchemaInfo
+from controllers.schemas.declaration import SchemaInfo
 from controllers.schemas.registry import schema_class, schema_names
 from experiments.common.drawing.page import (
     NOTHING,

@@ -30,13 +30,7 @@ from experiments.sweep.runner import (
     run_sweep,
     run_sweep_trial,
 )
-from experiments.sweep.spec import (
-    Parameter,
-    SweepSpec,
-    Values,
-    value_text,
-    words_of,
-)
+from experiments.sweep.spec import Parameter, SweepSpec, Values, value_text, words_of
 from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
 from experiments.sweep.summary.show import show_summary, summary_json
 from experiments.sweep.sweep_table import TABLE_FILE, Sweep, read_sweep

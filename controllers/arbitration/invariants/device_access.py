@@ -7,10 +7,7 @@ at the end of the freeze is with the wake-ups (`waiting`).
 
 from controllers.arbitration import events as t
 from controllers.arbitration.invariants.geometry import are_kin, consents, may_shift
-from controllers.arbitration.invariants.replay_state import (
-    LeafState,
-    TokenState,
-)
+from controllers.arbitration.invariants.replay_state import LeafState, TokenState
 from controllers.arbitration.invariants.trace_replay import (
     Findings,
     InvariantJudge,

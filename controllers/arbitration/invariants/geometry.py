@@ -14,9 +14,7 @@ from controllers.arbitration.invariants.replay_state import (
     SeatState,
     TokenState,
 )
-from controllers.arbitration.invariants.trace_replay import (
-    TraceReplay,
-)
+from controllers.arbitration.invariants.trace_replay import TraceReplay
 from controllers.arbitration.requests import FULL
 from controllers.arbitration.tokens import Right
 from models.resources import ResourceKind

@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from controllers.arbitration.policies import Answer, ConflictPolicy
 from controllers.arbitration.requests import Owner, Request, Ticket
 from controllers.arbitration.resource_tree import ResourceTree
-from controllers.arbitration.tokens import (
-    Loss,
-    Refusal,
-    Right,
-    Token,
-    TokenId,
-)
+from controllers.arbitration.tokens import Loss, Refusal, Right, Token, TokenId
 from models.resources import ResourceKind
 
 if TYPE_CHECKING:

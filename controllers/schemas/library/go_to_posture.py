@@ -12,13 +12,16 @@ from math import degrees, radians, sqrt
 import numpy as np
 
 from controllers.schemas.actuators import Playing
-from controllers.schemas.info import SchemaInfo
-from controllers.schemas.library.needs import resources_of_joints, set_of_states
-from controllers.schemas.library.ranges import check_between
-from controllers.schemas.library.state_minded import StateMinded
-from controllers.schemas.library.times import is_due
+from controllers.schemas.declaration import SchemaInfo
+from controllers.schemas.library.common import (
+    StateMinded,
+    check_between,
+    is_due,
+    resources_of_joints,
+    set_of_states,
+)
 from controllers.schemas.waking import Waking
-from controllers.sync.orders.posture_way import find_way
+from controllers.transmitter.commands.admission import find_way
 from models import Posture, Robot, TestbedError
 from models.library import Motion, Track, Transition
 
@@ -317,3 +320,48 @@ def _distance(posture: Posture, q: np.ndarray, joints: list[int]) -> float:
     if not joints:
         return 0.0
     return sqrt(float(np.mean((q[joints] - posture.angles[joints]) ** 2)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandParameters(GoToPostureParameters):
+    """Where to, and how exactly."""
+
+    posture: str = "Stand"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SitParameters(GoToPostureParameters):
+    """Where to, and how exactly."""
+
+    posture: str = "Sit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrouchParameters(GoToPostureParameters):
+    """Where to, and how exactly."""
+
+    posture: str = "Crouch"
+
+
+class Stand(GoToPosture):
+    """Stands up, or stands as it should."""
+
+    info = SchemaInfo(
+        name="stand", about="Stands up.", period_s=0.02, parameters=StandParameters
+    )
+
+
+class Sit(GoToPosture):
+    """Sits down."""
+
+    info = SchemaInfo(
+        name="sit", about="Sits down.", period_s=0.02, parameters=SitParameters
+    )
+
+
+class Crouch(GoToPosture):
+    """Crouches."""
+
+    info = SchemaInfo(
+        name="crouch", about="Crouches.", period_s=0.02, parameters=CrouchParameters
+    )

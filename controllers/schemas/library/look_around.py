@@ -1,20 +1,307 @@
-"""Looks around: the head goes where attention says (JD-26).
+"""Looks around: attention says where to look next, and the head goes there (JD-26).
 
-PAN_TILT of [jdec-urjc, section 4.4] turns the neck towards what ATTENTION, a perceptive
-schema that it wakes, finds worth a look.
+ATTENTION of [jdec-urjc, section 4.4] keeps a picture of the whole scene, since a camera
+sees a small part of it at a time. Here it is a grid over the yaw and pitch of the head
+(JD-15), whose values relax with time,
+
+    v ← v∞ + (v - v∞) exp(-Δt / T),
+
+where v is how much a direction is worth a look. The interest of a cell grows while it
+is not seen and is gone once it has been; what is salient (a face, a noise: its
+modulation) adds to it. Of two cells of equal interest the nearer one comes first.
+
+PAN_TILT of the same section turns the neck towards what attention finds, a perceptive
+schema that it wakes. A joint goes from one angle to another and begins and ends at
+rest: with u = t / T in [0, 1] by the polynomial of the least jerk [flash1985],
+
+    y = y0 + (y1 - y0) (10 u³ - 15 u⁴ + 6 u⁵),      max |ẏ| = 15/8 |y1 - y0| / T.
 """
 
 from dataclasses import dataclass
-from math import radians
+from math import exp, isfinite, radians
 
-from controllers.schemas.info import SchemaInfo
-from controllers.schemas.library.attention import AttentionParameters
-from controllers.schemas.library.needs import resources_of_joints
-from controllers.schemas.library.ranges import check_between
-from controllers.schemas.library.smooth_path import SmoothPath
-from controllers.schemas.library.times import is_due
-from controllers.schemas.schema import ActuationSchema
-from models import Robot
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.schemas.declaration import SchemaInfo, Variable
+from controllers.schemas.library.common import (
+    check_between,
+    is_due,
+    resources_of_joints,
+)
+from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
+from models import BadInput, Robot
+
+FloatArray = NDArray[np.float64]
+
+
+class Grid:
+    """Cells of equal size over a rectangle; a place is (x, y) in its units."""
+
+    def __init__(
+        self,
+        x_range: tuple[float, float],
+        y_range: tuple[float, float],
+        shape: tuple[int, int],
+        initial: float = 0.0,
+    ) -> None:
+        """Divide a rectangle.
+
+        Args:
+            x_range: its lower and upper end in x.
+            y_range: the same in y.
+            shape: number of cells in x and in y.
+            initial: value of all cells.
+
+        Raises:
+            BadInput: an end is no number, a range is empty, or there is no cell.
+        """
+        for name, (low, high) in (("x", x_range), ("y", y_range)):
+            if not (isfinite(low) and isfinite(high) and low < high):
+                raise BadInput(
+                    f"{name} of a grid is from {low} to {high}; give two numbers, the "
+                    "lower one first."
+                )
+        if min(shape) < 1:
+            raise BadInput(f"a grid has {shape} cells; give at least 1 each way.")
+        self.x = _centres(x_range, shape[0])
+        """(nx,) centres of the cells in x."""
+        self.y = _centres(y_range, shape[1])
+        """(ny,) centres of the cells in y."""
+        self.values = np.full(shape, initial)
+        """(nx, ny) the map itself; anybody who has the grid may change it."""
+
+    def relax(self, towards: float, dt: float, time_constant: float) -> None:
+        """Let time pass: every cell goes towards a value.
+
+        Args:
+            towards: value after a very long time.
+            dt: time that has passed, in s, not negative.
+            time_constant: T in s, positive.
+        """
+        keep = exp(-dt / time_constant)
+        self.values *= keep
+        self.values += towards * (1.0 - keep)
+
+    def put(self, x: float, y: float, reach: tuple[float, float], value: float) -> int:
+        """Give a value to all cells whose centre is near a place.
+
+        Args:
+            x: of the place.
+            y: of the place.
+            reach: largest distance in x and in y.
+            value: theirs from now on.
+
+        Returns:
+            The number of these cells.
+        """
+        near_x, near_y = self._near(x, y, reach)
+        self.values[np.ix_(near_x, near_y)] = value
+        return int(near_x.sum() * near_y.sum())
+
+    def add(self, x: float, y: float, reach: tuple[float, float], amount: float) -> int:
+        """Add to all cells whose centre is near a place; see `put`."""
+        near_x, near_y = self._near(x, y, reach)
+        self.values[np.ix_(near_x, near_y)] += amount
+        return int(near_x.sum() * near_y.sum())
+
+    def highest(
+        self,
+        near: tuple[float, float] | None = None,
+        cost: float = 0.0,
+        weight: FloatArray | None = None,
+    ) -> tuple[float, float]:
+        """Return the centre of the cell of the highest value.
+
+        Args:
+            near: a place whose distance counts against a cell; None: none does.
+            cost: how much, for a distance of 1.
+            weight: (nx, ny) factor of each cell's value; None: 1.
+
+        Returns:
+            Its x and y; of equals the one of the lowest x, then y.
+        """
+        worth = self.values if weight is None else weight * self.values
+        if near is not None and cost > 0.0:
+            dx = self.x[:, None] - near[0]  # (nx, 1)
+            dy = self.y[None, :] - near[1]  # (1, ny)
+            worth = worth - cost * np.hypot(dx, dy)
+        i, j = divmod(int(np.argmax(worth)), len(self.y))
+        return float(self.x[i]), float(self.y[j])
+
+    def cell(self, x: float, y: float) -> tuple[int, int]:
+        """Return the numbers, in x and in y, of the cell whose centre is nearest."""
+        i = int(np.argmin(np.abs(self.x - x)))
+        j = int(np.argmin(np.abs(self.y - y)))
+        return i, j
+
+    def at(self, x: float, y: float) -> float:
+        """Return the value of the cell whose centre is nearest."""
+        return float(self.values[self.cell(x, y)])
+
+    def _near(
+        self, x: float, y: float, reach: tuple[float, float]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        return np.abs(self.x - x) <= reach[0], np.abs(self.y - y) <= reach[1]
+
+
+def _centres(ends: tuple[float, float], n: int) -> FloatArray:
+    low, high = ends
+    width = (high - low) / n
+    return np.array(low + width * (np.arange(n) + 0.5))
+
+
+CELL_DEG = 10.0
+"""Width of a cell: a sixth of what the camera sees at once."""
+DISTANCE_COST = 0.05
+"""Interest that a rad of way is worth: it decides between cells that are nearly equal,
+and never lets one wait that has not been seen for much longer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionParameters:
+    """Where to look, and what for."""
+
+    yaw_deg: float = 60.0
+    """Largest angle to either side, in degrees."""
+    up_deg: float = 15.0
+    """Largest angle upwards, in degrees."""
+    down_deg: float = 20.0
+    """Largest angle downwards, in degrees."""
+    forget_s: float = 10.0
+    """Time in which the interest of a cell comes back to 63 %, in s."""
+    seen_deg: tuple[float, float] = (20.0, 15.0)
+    """Angle from the line of sight within which a cell counts as seen, in yaw and
+    pitch, in degrees: somewhat less than half of the NAO's camera, 61 by 48."""
+    salient_deg: tuple[tuple[float, float, float], ...] = ()
+    """Places that call for a look: yaw (left positive), pitch (down positive), both in
+    degrees, and by how much more than others: 1 is twice as much."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range.
+
+        Raises:
+            BadInput: one of them.
+        """
+        check_between("yaw_deg", self.yaw_deg, 5.0, 119.0, "degrees")
+        check_between("up_deg", self.up_deg, 0.0, 38.0, "degrees")
+        check_between("down_deg", self.down_deg, 0.0, 29.0, "degrees")
+        check_between("forget_s", self.forget_s, 0.1, 3600.0, "s")
+        for name, value in zip(("yaw", "pitch"), self.seen_deg, strict=True):
+            check_between(f"seen_deg ({name})", value, CELL_DEG / 2, 60.0, "degrees")
+        if self.up_deg + self.down_deg <= 0.0:
+            raise BadInput("up_deg and down_deg are both 0; give room to one of them.")
+        for _, _, amount in self.salient_deg:
+            check_between("amount of salient_deg", amount, 0.0, 100.0)
+
+
+class Attention(PerceptiveSchema[AttentionParameters]):
+    """Marks what the head has seen, and says what is worth the next look."""
+
+    info = SchemaInfo(
+        name="attention",
+        about="Says where to look next.",
+        period_s=0.1,
+        parameters=AttentionParameters,
+        outputs=(
+            Variable(
+                name="yaw",
+                type=float,
+                unit="rad",
+                about="Of the cell that is most worth a look.",
+                initial=0.0,
+            ),
+            Variable(
+                name="pitch",
+                type=float,
+                unit="rad",
+                about="Of the same cell.",
+                initial=0.0,
+            ),
+            Variable(
+                name="unseen",
+                type=float,
+                about="Mean interest of all cells: 0 all seen just now, 1 nothing.",
+                initial=1.0,
+            ),
+        ),
+    )
+
+    def start(self) -> None:
+        """Begin with nothing seen."""
+        now, robot = self.parameters, self.robot
+        self._yaw = robot.joint_index("HeadYaw")
+        self._pitch = robot.joint_index("HeadPitch")
+        self._ranges = (now.yaw_deg, now.up_deg, now.down_deg)
+        wide, high = 2.0 * now.yaw_deg, now.up_deg + now.down_deg
+        self._map = Grid(
+            (-radians(now.yaw_deg), radians(now.yaw_deg)),
+            (-radians(now.up_deg), radians(now.down_deg)),
+            (max(1, round(wide / CELL_DEG)), max(1, round(high / CELL_DEG))),
+            initial=1.0,
+        )
+        self._before_s = self.time_s
+        self._note_salient()
+
+    def on_modulated(self) -> None:
+        """Take over what is salient now; in other ranges nothing has been seen."""
+        now = self.parameters
+        if (now.yaw_deg, now.up_deg, now.down_deg) == self._ranges:
+            self._note_salient()
+        else:
+            self.start()
+
+    def perceive(self) -> None:
+        """Forget a little, mark what is seen, choose."""
+        now, grid = self.parameters, self._map
+        q = self.observation.q
+        yaw, pitch = float(q[self._yaw]), float(q[self._pitch])
+        grid.relax(1.0, self.time_s - self._before_s, now.forget_s)
+        self._before_s = self.time_s
+        reach = (radians(now.seen_deg[0]), radians(now.seen_deg[1]))
+        grid.put(yaw, pitch, reach, 0.0)
+        best = grid.highest((yaw, pitch), DISTANCE_COST, self._weight)
+        self.write("yaw", best[0])
+        self.write("pitch", best[1])
+        self.write("unseen", float(grid.values.mean()))
+
+    def _note_salient(self) -> None:
+        self._weight = np.ones(self._map.values.shape)
+        for yaw_deg, pitch_deg, amount in self.parameters.salient_deg:
+            place = self._map.cell(radians(yaw_deg), radians(pitch_deg))
+            self._weight[place] += amount
+
+
+PEAK = 15.0 / 8.0
+"""Top speed over mean speed."""
+
+
+class SmoothPath:
+    """The way of one joint; `at` may be asked in any order."""
+
+    __slots__ = ("end", "length_s", "start")
+
+    def __init__(self, start: float, end: float, speed: float) -> None:
+        """Take as long as the top speed asks.
+
+        Args:
+            start: in rad.
+            end: in rad.
+            speed: top speed in rad/s, positive.
+        """
+        self.start = start
+        self.end = end
+        self.length_s = PEAK * abs(end - start) / speed
+
+    def at(self, time_s: float) -> float:
+        """Return the angle at a time since the start; before and after it rests."""
+        if time_s >= self.length_s:
+            return self.end
+        u = max(0.0, time_s / self.length_s)
+        return self.start + (self.end - self.start) * u**3 * (
+            10.0 - 15.0 * u + 6.0 * u * u
+        )
+
 
 HEAD = ("HeadYaw", "HeadPitch")
 

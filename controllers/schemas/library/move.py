@@ -1,18 +1,30 @@
-"""Plays what the robot knows by heart: a motion, or a command of several outputs."""
+"""Motions, commands and words, once or several times: move, wave, greet, say.
+
+`move` plays what the robot knows by heart: a motion, or a command of several outputs.
+
+`greet` is the example of [ES2535273T3, F7]: speech, lights and the right arm in one
+instant, and two steps if it can. Speech and the arm are essential (RM-47), the legs are
+not (RM-48, RM-49). With the legs it shifts its weight from foot to foot, which stands
+for the two steps of a robot that does not walk here; without them it stays as it is.
+"""
 
 from dataclasses import dataclass
 
 from controllers.schemas.actuators import Playing
-from controllers.schemas.info import SchemaInfo
-from controllers.schemas.library.needs import leaves_under, resources_of_joints
-from controllers.schemas.library.ranges import check_between
-from controllers.schemas.library.state_minded import StateMinded
-from controllers.schemas.library.times import is_due
+from controllers.schemas.declaration import SchemaInfo, Variable
+from controllers.schemas.library.common import (
+    StateMinded,
+    TaskSchema,
+    check_between,
+    is_due,
+    leaves_under,
+    needs_of_command,
+    resources_of_joints,
+    speaker_of,
+)
 from controllers.schemas.waking import Waking
-from controllers.sync.orders.posture_way import joints_to
 from models import BadInput, Robot, TestbedError
-from models.library import Unit
-from models.resources import DeviceKind
+from models.library import LONGEST_TEXT
 
 
 class NotPlayed(TestbedError):
@@ -154,32 +166,192 @@ class Move(StateMinded[MoveParameters]):
                 self._playing = self.play(now.motion)
 
 
-def needs_of_command(robot: Robot, name: str) -> tuple[str, ...]:
-    """Return the resources that a command of the library takes.
+@dataclass(frozen=True, kw_only=True)
+class WaveParameters(MoveParameters):
+    """What is played, and how often."""
 
-    One that goes to a posture takes all that moves on any way there.
-
-    Raises:
-        UnknownName: there is no such command, or it names something unknown.
-    """
-    library = robot.library
-    order, needs = library.order(name), list[str]()
-    if order.to is not None:
-        needs += resources_of_joints(robot, joints_to(library, order.to))
-    for unit, output in order.outputs.items():
-        if unit is Unit.MOTION:
-            needs += resources_of_joints(robot, library.motion(output).joints)
-        elif unit is Unit.LIGHT:
-            needs += leaves_under(robot, library.light(output).leds)
-        else:
-            needs += speaker_of(robot)
-    return tuple(needs)
+    motion: str = "wave"
+    """Name of a motion of the library."""
 
 
-def speaker_of(robot: Robot) -> tuple[str, ...]:
-    """Return the leaf of the loudspeakers; none if the robot has none."""
-    return tuple(
-        node.name
-        for node in robot.resources.walk()
-        if node.device is not None and node.device.kind is DeviceKind.SPEAKER
+class Wave(Move):
+    """Takes the right arm, or whatever the motion moves, and waves."""
+
+    info = SchemaInfo(
+        name="wave", about="Waves.", period_s=0.02, parameters=WaveParameters
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreetParameters:
+    """What it does, with the legs and without."""
+
+    command: str = "say hello and wave"
+    """Command of the library whose resources are essential."""
+    with_steps: str = "say hello, wave and shift weight"
+    """Command that is given instead if what it takes more is free; empty: none."""
+    group: str = ""
+    """What the outputs are known by; empty takes the command's name."""
+
+
+class Greet(StateMinded[GreetParameters]):
+    """Gives one of its two commands, and finishes."""
+
+    info = SchemaInfo(
+        name="greet",
+        about="Says hello, waves and lights its eyes together; with the legs if free.",
+        period_s=0.02,
+        parameters=GreetParameters,
+        outputs=(
+            Variable(
+                name="takes_steps",
+                type=bool,
+                about="Whether it had the legs.",
+                initial=False,
+            ),
+        ),
+    )
+
+    @classmethod
+    def needs_of(cls, parameters: GreetParameters, robot: Robot) -> tuple[str, ...]:
+        """Return what the command without steps takes."""
+        return needs_of_command(robot, parameters.command)
+
+    @classmethod
+    def optional_of(cls, parameters: GreetParameters, robot: Robot) -> tuple[str, ...]:
+        """Return what the steps take more."""
+        if not parameters.with_steps:
+            return ()
+        needs = set(leaves_under(robot, needs_of_command(robot, parameters.command)))
+        more = needs_of_command(robot, parameters.with_steps)
+        return tuple(
+            name for name in more if not needs & set(leaves_under(robot, (name,)))
+        )
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: GreetParameters, robot: Robot
+    ) -> None:
+        """Refuse commands that there are not.
+
+        Raises:
+            UnknownName: the library has none of such a name.
+        """
+        del waking
+        cls.needs_of(parameters, robot)
+        cls.optional_of(parameters, robot)
+
+    def ready(self) -> bool:
+        """Whether the robot is where the command begins, or a way leads there."""
+        return self.can_follow(self.parameters.command)
+
+    def start(self) -> None:
+        """Give the command that fits what it has obtained."""
+        now = self.parameters
+        takes_steps = bool(now.with_steps) and set(self.obtained) >= set(
+            leaves_under(self.robot, needs_of_command(self.robot, now.with_steps))
+        )
+        self.write("takes_steps", takes_steps)
+        self._name = now.with_steps if takes_steps else now.command
+        self._playing: Playing = self.command(self._name, now.group or None)
+
+    def iterate(self) -> None:
+        """Finish when it is over.
+
+        Raises:
+            NotPlayed: it did not come to its end.
+        """
+        if not self._playing.is_over:
+            return
+        if self._playing.has_failed:
+            raise NotPlayed(
+                f"{self._name!r} was not played to its end: {self._playing.reason}"
+            )
+        self.finish()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SayParameters:
+    """What is said, how loud and how often."""
+
+    text: str = ""
+    """What is said; without a letter or digit it is refused."""
+    volume: float = 1.0
+    """Fraction of full scale, in [0, 1]."""
+    repeat: int = 1
+    """How often; 0 for ever."""
+    pause_s: float = 1.0
+    """Time between two of them, in s."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range.
+
+        Raises:
+            BadInput: one of them.
+        """
+        check_between("length of text", len(self.text), 0, LONGEST_TEXT, "letters")
+        check_between("volume", self.volume, 0.0, 1.0)
+        check_between("repeat", self.repeat, 0, 1_000_000)
+        check_between("pause_s", self.pause_s, 0.0, 3600.0, "s")
+
+
+class Say(TaskSchema[SayParameters]):
+    """Takes the loudspeakers, speaks, and finishes."""
+
+    info = SchemaInfo(
+        name="say",
+        about="Says a text.",
+        period_s=0.02,
+        parameters=SayParameters,
+    )
+    _count = 0
+
+    @classmethod
+    def needs_of(cls, parameters: SayParameters, robot: Robot) -> tuple[str, ...]:
+        """Return the leaf of the loudspeakers."""
+        del parameters
+        return speaker_of(robot)
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: SayParameters, robot: Robot
+    ) -> None:
+        """Refuse to say nothing.
+
+        Raises:
+            BadInput: no letter or digit is in the text.
+        """
+        del robot
+        if not any(letter.isalnum() for letter in parameters.text):
+            raise BadInput(f"{waking.name!r} has nothing to say; give it a text.")
+
+    def start(self) -> None:
+        """Begin to speak."""
+        self._speech: Playing | None = None
+        self._next_s = self.time_s
+        self.iterate()
+
+    def iterate(self) -> None:
+        """Look whether it was said; say it again, or finish.
+
+        Raises:
+            NotPlayed: it was cut off, or never began.
+        """
+        now = self.parameters
+        if self._speech is not None:
+            if not self._speech.is_over:
+                return
+            if self._speech.has_failed:
+                raise NotPlayed(f"{now.text!r} was not said: {self._speech.reason}")
+            self._speech = None
+            self._count += 1
+            self._next_s = self.time_s + now.pause_s
+            if 0 < now.repeat <= self._count:
+                self.finish()
+                return
+        if is_due(self.time_s, self._next_s):
+            self._speech = self.say(now.text, now.volume)
+
+    def stop(self) -> None:
+        """Count anew the next time."""
+        self._count = 0

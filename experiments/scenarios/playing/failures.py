@@ -23,18 +23,18 @@ from controllers.arbitration.events import (
 from controllers.arbitration.invariants import Checker
 from controllers.arbitration.invariants.checker import JUDGES
 from controllers.arbitration.invariants.trace_replay import Violation
-from controllers.schemas.invariants import SchemaChecker
-from controllers.schemas.states import State
-from controllers.schemas.trace import (
+from controllers.schemas.declaration import State
+from controllers.schemas.events import (
     SchemaFailed,
     SchemaStarted,
     StateChangedTo,
     Woken,
     Won,
 )
-from controllers.sync.invariants import SYNC_JUDGES
-from controllers.sync.orders.pipeline_trace import OrderEnded, OrderReceived
-from controllers.sync.transmitter.words import EndReason
+from controllers.schemas.invariants import SchemaChecker
+from controllers.transmitter.events import OrderEnded, OrderReceived
+from controllers.transmitter.invariants import SYNC_JUDGES
+from controllers.transmitter.receipt import EndReason
 from experiments.scenarios.playing.result import RunFailure, Verdict
 
 MOST_KEPT = 1000

@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 from controllers.arbitration.manager.ledger import Ledger, Listener
 from controllers.arbitration.requests import HIGHEST, Owner
 from controllers.registry import make_controller
-from controllers.schemas.gate_actuators import GateActuators
+from controllers.schemas.declaration import State
 from controllers.schemas.runtime import SchemaRuntime
-from controllers.schemas.states import State
+from controllers.schemas.runtime.gate_actuators import GateActuators
 from controllers.schemas.waking import Waking
-from controllers.sync.orders.delays import CONVERSION_S, DelayModel, ExpectedDelays
-from controllers.sync.orders.pipeline_cfg import CommandControllerCfg, Enable
-from controllers.sync.transmitter.sync_tag import GroupKey
-from controllers.sync.transmitter.transmitter_cfg import TransmitterCfg, Watch
+from controllers.transmitter.buses.bus import TransmitterCfg, Watch
+from controllers.transmitter.commands.converter import (
+    CONVERSION_S,
+    DelayModel,
+    ExpectedDelays,
+)
+from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
+from controllers.transmitter.receipt import GroupKey
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.robot import CoupledRobot
 from experiments.coupled.stiffness_owner import StiffnessOwner

@@ -16,9 +16,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-import controllers.schemas.trace  # whose events a trace has
-import controllers.sync.orders.pipeline_trace
-import controllers.sync.transmitter.trace  # noqa: F401
 from controllers.arbitration.events import (
     Commanded,
     Event,
@@ -29,7 +26,7 @@ from controllers.arbitration.events import (
     event_to_line,
     event_to_record,
 )
-from controllers.sync.transmitter.trace import Sent
+from controllers.transmitter.events import Sent
 from models import BadInput
 from models.files import told_if_not_written
 

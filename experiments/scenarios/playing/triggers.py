@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from controllers.arbitration.manager.front import take_snapshot
-from controllers.schemas.states import State
+from controllers.schemas.declaration import State
 from experiments.scenarios.playing.setup import Setup
 from experiments.scenarios.scenario import Scenario
 from experiments.scenarios.vocabulary import conditions as c

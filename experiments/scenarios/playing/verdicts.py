@@ -19,9 +19,14 @@ import numpy as np
 from controllers.arbitration.events import Event, Executed, Granted, Notified, Rejected
 from controllers.arbitration.manager.front import ResourceRow, take_snapshot
 from controllers.arbitration.tokens import NoticeKind, TokenId
-from controllers.sync.orders.pipeline_trace import Converted, PrepSent
-from controllers.sync.transmitter.trace import GroupStarted, StreamEnded, StreamStarted
-from controllers.sync.transmitter.words import EndReason
+from controllers.transmitter.events import (
+    Converted,
+    GroupStarted,
+    PrepSent,
+    StreamEnded,
+    StreamStarted,
+)
+from controllers.transmitter.receipt import EndReason
 from experiments.scenarios.playing.result import Verdict
 from experiments.scenarios.playing.setup import Setup
 from experiments.scenarios.vocabulary import expectations as e

@@ -11,11 +11,11 @@ from dataclasses import fields
 from typing import Any
 
 from controllers.arbitration.tokens import OutcomeKind, Preemption
-from controllers.schemas.library.needs import resources_of_joints
-from controllers.schemas.parameters import make_parameters
+from controllers.schemas.library.common import resources_of_joints
 from controllers.schemas.registry import schema_class
-from controllers.schemas.world import check_waking
-from controllers.sync.orders.posture_way import find_way
+from controllers.schemas.runtime.context import check_waking
+from controllers.schemas.waking import make_parameters
+from controllers.transmitter.commands.admission import find_way
 from experiments.coupled.stiffness_owner import PRIORITY as STIFFNESS_PRIORITY
 from experiments.scenarios.reading.behaviours import BehaviourForm
 from experiments.scenarios.reading.scenario_file import ScenarioFile

@@ -14,9 +14,9 @@ from pydantic import Discriminator, Field
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.policies import ConflictPolicy, make_policy
 from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.schemas.declaration import Kind
 from controllers.schemas.registry import SchemaClass, schema_class
 from controllers.schemas.schema import ActuationSchema
-from controllers.schemas.states import Kind
 from experiments.common.yaml_forms import (
     MANY,
     ONE,

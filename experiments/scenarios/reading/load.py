@@ -110,7 +110,9 @@ def _names_in(part: Any) -> Iterator[str]:
             yield from _names_in(value)
 
 
-SCENARIOS = Shipped(kind="scenario", folder=Path(__file__).resolve().parents[1] / "builtin")
+SCENARIOS = Shipped(
+    kind="scenario", folder=Path(__file__).resolve().parents[1] / "builtin"
+)
 
 
 def scenario_about(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from controllers.sync.transmitter.words import EndReason
+from controllers.transmitter.receipt import EndReason
 from experiments.common.drawing.style import (
     COLOURS,
     FAINT_INK,

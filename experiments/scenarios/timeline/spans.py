@@ -25,15 +25,15 @@ from controllers.arbitration.events import (
 )
 from controllers.arbitration.requests import FULL
 from controllers.arbitration.tokens import TokenId
-from controllers.schemas.states import Kind
-from controllers.schemas.trace import SchemaStarted, SchemaStopped, Woken
-from controllers.sync.transmitter.trace import (
+from controllers.schemas.declaration import Kind
+from controllers.schemas.events import SchemaStarted, SchemaStopped, Woken
+from controllers.transmitter.events import (
     GroupStarted,
     StreamEnded,
     StreamReceived,
     StreamStarted,
 )
-from controllers.sync.transmitter.words import EndReason
+from controllers.transmitter.receipt import EndReason
 from models.library import Unit
 
 

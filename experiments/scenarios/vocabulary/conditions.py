@@ -22,7 +22,7 @@ from pydantic import Field, Tag
 
 from controllers.arbitration.tokens import OutcomeKind
 from controllers.schemas.library.go_to_posture import ADJUST
-from controllers.sync.transmitter.words import EndReason
+from controllers.transmitter.receipt import EndReason
 from experiments.common.yaml_forms import (
     BehaviourPath,
     Celsius,
@@ -129,7 +129,7 @@ class GroupHasEnded:
 
     group: str
     reason: str | None = None
-    """One of `controllers.sync`'s words, such as `done` or `deleted`; None: any."""
+    """One of `controllers.transmitter`'s words, such as `done` or `deleted`; None: any."""
 
 
 @dataclass(frozen=True, kw_only=True)

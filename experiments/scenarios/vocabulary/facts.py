@@ -18,8 +18,8 @@ from controllers.arbitration.events import (
     Thawed,
 )
 from controllers.arbitration.tokens import OutcomeKind
-from controllers.schemas.trace import SchemaFailed, SchemaStarted, SchemaStopped
-from controllers.sync.transmitter.trace import (
+from controllers.schemas.events import SchemaFailed, SchemaStarted, SchemaStopped
+from controllers.transmitter.events import (
     GroupStarted,
     PartStarted,
     StreamEnded,

@@ -12,9 +12,9 @@ from typing import Any
 
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.registry import make_controller
-from controllers.schemas.info import SchemaInfo
-from controllers.schemas.parameters import make_parameters
+from controllers.schemas.declaration import SchemaInfo
 from controllers.schemas.registry import SchemaClass
+from controllers.schemas.waking import make_parameters
 from experiments.common.yaml_forms import Notes
 from models import BadInput, Robot, UnknownName
 from models.files.yaml_forms import Place

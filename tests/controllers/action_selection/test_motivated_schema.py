@@ -6,10 +6,10 @@ import pytest
 
 from controllers.action_selection import read_models
 from controllers.action_selection.automaton import Lesson
+from controllers.action_selection.motivated import MotivatedParameters
 from controllers.schemas import Waking
-from controllers.schemas.motivated import MotivatedParameters
 from models import BadInput, Robot, UnknownName
-from tests.controllers.schemas.stage import Stage, actuation
+from tests.controllers.schemas.schema_world import SchemaWorld, actuation
 
 ONCE: dict[str, Any] = {"idle": [100, "kicks"]}
 MODELS: dict[str, Any] = {
@@ -32,9 +32,9 @@ MODELS: dict[str, Any] = {
 CHILDREN = (Waking(schema="kicks"), Waking(schema="jogs"))
 
 
-def stage_of(nao: Robot, **parameters: Any) -> Stage:
+def stage_of(nao: Robot, **parameters: Any) -> SchemaWorld:
     """Return a stage with a child that kicks twice and one that jogs for five slots."""
-    stage = Stage.of(
+    stage = SchemaWorld.of(
         nao, *(lasting(name, n) for name, n in (("kicks", 2), ("jogs", 5)))
     )
     stage.begin(
@@ -58,7 +58,7 @@ def lasting(name: str, slots: int) -> type:
     return actuation(name, start=start, iterate=iterate)
 
 
-def winner(stage: Stage) -> str:
+def winner(stage: SchemaWorld) -> str:
     return stage.runtime.winners[-1].rpartition("/")[2]
 
 
@@ -190,14 +190,14 @@ HEARS_HIT: dict[str, Any] = {
 }
 
 
-def strengths(stage: Stage) -> Any:
+def strengths(stage: SchemaWorld) -> Any:
     return stage.runtime.value("life", "strengths")
 
 
 @pytest.mark.requirement("SY-26")
 def test_one_child_that_is_ready_alone_waits_for_a_proposal(nao: Robot) -> None:
     """`jogs` is never ready; nobody proposes `kicks` before a ball is heard."""
-    stage = Stage.of(
+    stage = SchemaWorld.of(
         nao,
         lasting("kicks", 2),
         actuation("jogs", ready=lambda _: False),
@@ -216,7 +216,7 @@ def test_one_child_that_is_ready_alone_waits_for_a_proposal(nao: Robot) -> None:
 
 @pytest.mark.requirement("SY-26")
 def test_an_action_that_is_no_child_is_refused(nao: Robot) -> None:
-    stage = Stage.of(nao, lasting("kicks", 2), lasting("jogs", 2))
+    stage = SchemaWorld.of(nao, lasting("kicks", 2), lasting("jogs", 2))
     with pytest.raises(UnknownName, match=r"Action 'jogs' is not in the children"):
         stage.begin(
             "motivated",

@@ -26,7 +26,7 @@ from controllers.action_selection import (
     reinforce,
 )
 from models import BadInput, Robot, UnknownName
-from tests.controllers.schemas.stage import Stage, actuation
+from tests.controllers.schemas.schema_world import SchemaWorld, actuation
 
 BALL = Condition(event="ball", quantity="size", low=0.0, high=1000.0)
 OBSTACLE = Condition(event="obstacle", quantity="distance", low=0.0, high=100.0)
@@ -295,7 +295,7 @@ def test_a_parent_of_schemas_may_choose_by_the_switch(nao: Robot) -> None:
         start=lambda s: [s.wake(name) for name in names],
         arbitrate=rule,
     )
-    stage = Stage.of(nao, parent, *(actuation(name) for name in names))
+    stage = SchemaWorld.of(nao, parent, *(actuation(name) for name in names))
     stage.begin("parent")
     seen = []
     for tick in range(7):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from controllers.schemas import SchemaInfo
-from controllers.schemas.parameters import changed_parameters, make_parameters
+from controllers.schemas.waking import changed_parameters, make_parameters
 from models import BadInput, UnknownName
 
 

@@ -15,7 +15,7 @@ from controllers.schemas.registry import (
     schema_names,
 )
 from models import BadInput, Robot, UnknownName
-from tests.controllers.schemas.stage import Stage, actuation
+from tests.controllers.schemas.schema_world import SchemaWorld, actuation
 
 HERE = __name__
 
@@ -66,7 +66,7 @@ def test_a_schema_of_another_package_joins_without_a_change_here(
 ) -> None:
     installed.append(point("foreign", "a_foreign_package:Foreign"))
     assert schema_names()[-1] == "foreign"
-    stage = Stage.of(nao)
+    stage = SchemaWorld.of(nao)
     stage.begin("foreign")
     stage.slot()
     assert stage.runtime.winners == ("foreign",)
@@ -88,7 +88,7 @@ def test_a_broken_package_fails_alone(
     installed.append(point("broken", value))
     with pytest.raises(BadInput, match=says):
         schema_class("broken")
-    stage = Stage.of(nao)
+    stage = SchemaWorld.of(nao)
     stage.begin("example")
     stage.slot()
     assert stage.runtime.winners == ("example",)
@@ -121,6 +121,6 @@ def test_a_schema_that_cannot_be_made_is_refused(nao: Robot) -> None:
 
     kind = actuation("blind")
     kind.__init__ = init  # type: ignore[method-assign]
-    stage = Stage.of(nao, kind)
+    stage = SchemaWorld.of(nao, kind)
     with pytest.raises(BadInput, match="'blind' cannot be made: RuntimeError: no cam"):
         stage.begin("blind")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from controllers.schemas import SchemaInfo, State, Variable
-from controllers.schemas.variables import Cell
+from controllers.schemas.declaration import Cell
 from models import BadInput, Robot, UnknownName
-from tests.controllers.schemas.stage import Stage, actuation, perceptive
+from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
 
 DISTANCE = Variable(name="distance", type=float, unit="m", about="To the wall.")
 
@@ -41,7 +41,7 @@ def test_a_value_is_there_at_once_and_whole(nao: Robot) -> None:
 
     grid = perceptive("grid", outputs=(field,), perceive=perceive)
     user = actuation("user", reads=("grid.field",), iterate=iterate)
-    stage = Stage.of(nao, grid, user)
+    stage = SchemaWorld.of(nao, grid, user)
     stage.begin("grid")
     stage.begin("user")
     stage.slot(3)
@@ -87,7 +87,7 @@ def test_only_what_is_declared_is_written_and_read(nao: Robot) -> None:
     eye = perceptive(
         "eye", outputs=(DISTANCE,), reads=("ghost.distance",), perceive=tries
     )
-    stage = Stage.of(nao, eye, says("wall", 1.0))
+    stage = SchemaWorld.of(nao, eye, says("wall", 1.0))
     stage.begin("wall")
     stage.begin("eye")
     stage.slot()
@@ -113,7 +113,9 @@ def test_two_schemas_of_one_name_never_meet(nao: Robot) -> None:
         iterate=look,
     )
     far = actuation("far", reads=reads, start=lambda s: s.wake("leaf"), iterate=look)
-    stage = Stage.of(nao, says("wall", 9.0), says("wall near", 1.0), leaf, near, far)
+    stage = SchemaWorld.of(
+        nao, says("wall", 9.0), says("wall near", 1.0), leaf, near, far
+    )
     for root in ("wall", "near", "far"):
         stage.begin(root)
     stage.slot(2)
@@ -136,7 +138,7 @@ def test_a_nearer_one_that_is_woken_later_is_meant_from_then_on(nao: Robot) -> N
             schema.wake("wall near", called="wall")
 
     user = actuation("user", reads=("wall.distance",), iterate=iterate)
-    stage = Stage.of(nao, says("wall", 9.0), says("wall near", 1.0), user)
+    stage = SchemaWorld.of(nao, says("wall", 9.0), says("wall near", 1.0), user)
     stage.begin("wall")
     stage.begin("user")
     stage.slot(4)
@@ -157,7 +159,7 @@ def test_a_value_says_its_age(nao: Robot) -> None:
         perceive=lambda s: s.write("distance", 1.0) if s.tick == 2 else None,
     )
     user = actuation("user", reads=("eye.distance",), iterate=iterate)
-    stage = Stage.of(nao, eye, user)
+    stage = SchemaWorld.of(nao, eye, user)
     stage.begin("eye")
     stage.begin("user")
     stage.slot()

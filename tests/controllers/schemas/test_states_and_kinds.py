@@ -8,10 +8,10 @@ import pytest
 
 from controllers.arbitration.events import Executed
 from controllers.schemas import SchemaInfo, State, Variable, Waking
+from controllers.schemas.events import NotWinner
 from controllers.schemas.example import Example
-from controllers.schemas.trace import NotWinner
 from models import BadInput, Robot, UnknownName
-from tests.controllers.schemas.stage import Stage, actuation, perceptive
+from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ def test_several_schemas_run_at_once(nao: Robot) -> None:
     arm = actuation(
         "arm", needs=("LElbowYaw",), iterate=lambda s: s.submit("LElbowYaw", 0.2)
     )
-    stage = Stage.of(nao, head, arm)
+    stage = SchemaWorld.of(nao, head, arm)
     stage.begin("head")
     stage.begin("arm")
     stage.slot(3)
@@ -51,7 +51,7 @@ def test_a_schema_is_stopped_resumed_and_modulated(nao: Robot) -> None:
         iterate=iterate,
         on_modulated=lambda s: heard.append(s.parameters.rad),
     )
-    stage = Stage.of(nao, turn)
+    stage = SchemaWorld.of(nao, turn)
     stage.begin("turn")
     stage.slot(3)
     assert stage.world.target_of("HeadYaw") == pytest.approx(0.1)
@@ -93,7 +93,7 @@ def test_perception_makes_richer_stimuli_that_actuation_acts_on(nao: Robot) -> N
     watcher = actuation(
         "watcher", start=lambda s: [s.wake(name) for name in ("angle", "side", "back")]
     )
-    stage = Stage.of(nao, angle, side, back, watcher)
+    stage = SchemaWorld.of(nao, angle, side, back, watcher)
     stage.begin("watcher")
     stage.slot(3)
     assert not stage.executed_by()
@@ -106,7 +106,7 @@ def test_perception_makes_richer_stimuli_that_actuation_acts_on(nao: Robot) -> N
 def test_an_actuation_schema_takes_all_four_states(nao: Robot) -> None:
     turn = actuation("turn", ready=lambda s: 3 <= s.tick < 6)
     parent = actuation("parent", period_s=0.02, start=lambda s: s.wake("turn"))
-    stage = Stage.of(nao, turn, parent)
+    stage = SchemaWorld.of(nao, turn, parent)
     stage.begin("parent")
     stage.slot(8)
     stage.runtime.sleep("parent", 8)
@@ -123,7 +123,7 @@ def test_an_actuation_schema_takes_all_four_states(nao: Robot) -> None:
 def test_a_perceptive_schema_is_asleep_or_winner(nao: Robot) -> None:
     looks: list[int] = []
     eye = perceptive("eye", perceive=lambda s: looks.append(s.tick), period_s=0.03)
-    stage = Stage.of(nao, eye)
+    stage = SchemaWorld.of(nao, eye)
     stage.runtime.add(Waking(schema="eye"))
     stage.slot()
     assert stage.state("eye") is State.SLEPT
@@ -143,7 +143,7 @@ def test_sensors_are_read_anew_and_motors_written_in_each_slot(nao: Robot) -> No
         needs=("HeadPitch",),
         iterate=lambda s: s.submit("HeadPitch", float(s.observation.q[yaw])),
     )
-    stage = Stage.of(nao, follow)
+    stage = SchemaWorld.of(nao, follow)
     stage.begin("follow")
     for angle in np.linspace(0.0, 0.3, 7):
         stage.world.robot.q[yaw] = angle
@@ -158,7 +158,7 @@ def test_iterations_come_at_the_rate_of_the_period(nao: Robot, slots: int) -> No
     steady = actuation(
         "steady", period_s=0.01 * slots, iterate=lambda s: ticks.append(s.tick)
     )
-    stage = Stage.of(nao, steady)
+    stage = SchemaWorld.of(nao, steady)
     stage.slot(4)
     stage.begin("steady")
     stage.slot(100)
@@ -167,7 +167,7 @@ def test_iterations_come_at_the_rate_of_the_period(nao: Robot, slots: int) -> No
 
 @pytest.mark.requirement("JD-20")
 def test_the_example_turns_the_head_and_finishes(nao: Robot) -> None:
-    stage = Stage.of(nao)
+    stage = SchemaWorld.of(nao)
     stage.begin("example", parameters={"amplitude": 0.2, "turn_s": 1.0, "for_s": 0.5})
     yaw, seen = nao.joint_index("HeadYaw"), []
     for _ in range(60):
@@ -184,7 +184,7 @@ def test_slots_that_are_left_out_are_caught_up_once(nao: Robot) -> None:
     """A run may let time pass for heat alone; the grid stays."""
     ticks: list[int] = []
     steady = actuation("steady", period_s=0.03, iterate=lambda s: ticks.append(s.tick))
-    stage = Stage.of(nao, steady)
+    stage = SchemaWorld.of(nao, steady)
     stage.begin("steady")
     stage.slot(4)
     stage.tick = 99
@@ -193,7 +193,7 @@ def test_slots_that_are_left_out_are_caught_up_once(nao: Robot) -> None:
 
 
 def test_a_period_that_is_no_multiple_of_the_slot_is_refused(nao: Robot) -> None:
-    stage = Stage.of(nao, actuation("odd", period_s=0.015))
+    stage = SchemaWorld.of(nao, actuation("odd", period_s=0.015))
     with pytest.raises(BadInput, match=r"'odd' is 0\.015 s, 1\.5 slots"):
         stage.begin("odd")
 
@@ -208,7 +208,7 @@ def test_commands_act_in_start_and_iterate_alone(nao: Robot, method: str) -> Non
         return True
 
     given: Any = {method: tries}
-    stage = Stage.of(nao, actuation("turn", needs=("HeadYaw",), **given))
+    stage = SchemaWorld.of(nao, actuation("turn", needs=("HeadYaw",), **given))
     stage.begin("turn")
     stage.slot(2)
     stage.runtime.sleep("turn", 2)
@@ -261,7 +261,7 @@ def test_a_schema_sees_the_robot_its_state_and_its_own_randomness(nao: Robot) ->
         state = schema.active_state("State")
         seen.append((schema.robot, state, schema.period_s, schema.random.random()))
 
-    stage = Stage.of(nao, actuation("looks", start=start, period_s=0.05), seed=3)
+    stage = SchemaWorld.of(nao, actuation("looks", start=start, period_s=0.05), seed=3)
     stage.ledger.set_state("State", "Sit", 0)
     stage.begin("looks", name="one")
     stage.begin("looks", name="two")
@@ -279,7 +279,7 @@ def test_several_leaves_are_commanded_all_or_none(nao: Robot) -> None:
         answers.append(schema.submit_all({"HeadYaw": 0.1, "HeadPitch": 0.1}))
         answers.append(schema.submit_all({"HeadYaw": 0.2, "LElbowYaw": 0.2}))
 
-    stage = Stage.of(nao, actuation("turn", needs=("Head",), iterate=iterate))
+    stage = SchemaWorld.of(nao, actuation("turn", needs=("Head",), iterate=iterate))
     stage.begin("turn")
     stage.slot()
     assert answers == [True, False]
@@ -287,7 +287,7 @@ def test_several_leaves_are_commanded_all_or_none(nao: Robot) -> None:
 
 
 def test_outputs_are_looked_at_by_their_names(nao: Robot) -> None:
-    stage = Stage.of(nao, perceptive("eye"))
+    stage = SchemaWorld.of(nao, perceptive("eye"))
     stage.begin("eye")
     stage.slot()
     with pytest.raises(UnknownName, match="'x' is not in what 'eye' offers"):

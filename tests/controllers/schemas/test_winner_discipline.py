@@ -8,19 +8,19 @@ import pytest
 from controllers.arbitration.events import Event, Executed, Expired, Granted
 from controllers.arbitration.tokens import TokenId
 from controllers.schemas import State, Waking
-from controllers.schemas.endings import Endings
-from controllers.schemas.instance import Instance
-from controllers.schemas.invariants import SchemaChecker, check_schemas
-from controllers.schemas.states import Kind
-from controllers.schemas.trace import (
+from controllers.schemas.declaration import Kind
+from controllers.schemas.events import (
     SchemaStarted,
     SchemaStopped,
     StateChangedTo,
     Woken,
     Won,
 )
+from controllers.schemas.invariants import SchemaChecker, check_schemas
+from controllers.schemas.runtime.deactivation import Deactivation
+from controllers.schemas.runtime.instance import Instance
 from models import Robot
-from tests.controllers.schemas.stage import Stage, actuation, perceptive
+from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
 
 TOKEN = TokenId(1, 1)
 
@@ -201,7 +201,7 @@ def test_a_broken_runtime_is_found_out(
     first = actuation("first", start=lambda s: s.wake("leaf"))
     second = actuation("second", needs=("HeadYaw",), ready=lambda s: s.tick >= 3)
     leaf = actuation("leaf", needs=("HeadYaw",), iterate=turn)
-    stage = Stage.of(nao, first, second, leaf, perceptive("eye"))
+    stage = SchemaWorld.of(nao, first, second, leaf, perceptive("eye"))
     checker = SchemaChecker()
     stage.ledger.listeners.append(checker.see)
     children = (Waking(schema="second"), Waking(schema="first"), Waking(schema="eye"))
@@ -209,7 +209,7 @@ def test_a_broken_runtime_is_found_out(
     stage.begin("choose", name="p", parameters=rule, children=children)
     stage.slot(2)
     assert not checker.finish()
-    endings: Endings = stage.runtime._world.endings
+    endings: Deactivation = stage.runtime._world.endings
     breaks(endings, monkeypatch)
     stage.slot(4)
     assert checker.finish()

@@ -5,8 +5,8 @@ import pytest
 
 from controllers.arbitration import Owner, Request
 from controllers.arbitration.tokens import Token
-from controllers.sync.orders.pipeline_words import NotOrdered
-from controllers.sync.transmitter.words import EndReason
+from controllers.transmitter.events import NotOrdered
+from controllers.transmitter.receipt import EndReason
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.robot import CoupledRobot
 from models import load_robot

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from controllers import Command, Observation
 from controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
 from controllers.arbitration.invariants import JUDGES, Checker
-from controllers.sync.invariants import SYNC_JUDGES
+from controllers.transmitter.invariants import SYNC_JUDGES
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.robot import CoupledRobot
 from experiments.coupled.slot_failures import SlotsFailed
 from models import BadInput, UnknownName, load_robot
-from tests.controllers.sync.doors import OWNERS, WAYS, Attack
+from tests.controllers.transmitter.attacks import OWNERS, WAYS, Attack
 
 pytestmark = pytest.mark.scenario
 SLOTS = 40

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from controllers.arbitration.gate import Gate
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.resource_tree import ResourceTree
-from controllers.schemas.gate_actuators import GateActuators
 from controllers.schemas.runtime import SchemaRuntime
+from controllers.schemas.runtime.gate_actuators import GateActuators
 from controllers.schemas.waking import Waking
 from experiments.loop import PacedRobot
 from experiments.recording import RunRecording

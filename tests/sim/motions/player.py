@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from controllers.arbitration.faults.posture_monitor import PostureRecogniser
 from controllers.interface.controller import Controller
 from controllers.interface.robot_interface import Command
-from controllers.sync.streams.trajectory import sample_motion
+from controllers.transmitter.streams.motion_stream import sample_motion
 from models import Robot
 from models.library import Motion
 from sim.engine.world import WorldCfg

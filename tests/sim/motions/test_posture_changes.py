@@ -10,7 +10,7 @@ from itertools import permutations
 import pytest
 
 from controllers.stiffness import SmartStiffness
-from controllers.sync.orders.posture_way import find_way
+from controllers.transmitter.commands.admission import find_way
 from models import Robot, default_robot_folder, load_robot
 from models.library import Transition
 from tests.sim.motions.player import Outcome, Player, world

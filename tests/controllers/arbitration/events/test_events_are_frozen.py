@@ -18,9 +18,9 @@ from controllers.arbitration.events import (
 from controllers.arbitration.invariants import Checker
 from controllers.arbitration.requests import Request
 from controllers.arbitration.tokens import TokenId
-from controllers.schemas import trace as schemas
-from controllers.sync.orders import pipeline_trace as orders
-from controllers.sync.transmitter import trace as transmitter
+from controllers.schemas import events as schemas
+from controllers.transmitter import events as orders
+from controllers.transmitter import events as transmitter
 from tests.controllers.arbitration.events.sample_traces import STORIES
 from tests.controllers.arbitration.ledger_setup import LedgerSetup
 

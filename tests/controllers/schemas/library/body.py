@@ -22,15 +22,15 @@ from controllers.arbitration.resource_tree import ResourceTree
 from controllers.arbitration.tokens import Preemption, Token
 from controllers.interface.robot_interface import Observation
 from controllers.schemas import State, Waking
-from controllers.schemas.gate_actuators import GateActuators
+from controllers.schemas.events import NotWinner, SchemaFailed
 from controllers.schemas.invariants import check_schemas
 from controllers.schemas.runtime import SchemaRuntime
-from controllers.schemas.trace import NotWinner, SchemaFailed
+from controllers.schemas.runtime.gate_actuators import GateActuators
 from controllers.speech import SyllableVoice
-from controllers.sync.orders.command_controller import CommandController
-from controllers.sync.streams.effector_leaves import effector_leaves
-from controllers.sync.transmitter.trace import StreamStarted
-from controllers.sync.transmitter.transmitter import Transmitter
+from controllers.transmitter.commands.command_controller import CommandController
+from controllers.transmitter.events import StreamStarted
+from controllers.transmitter.streams import effector_leaves
+from controllers.transmitter.transmitter import Transmitter
 from models import Robot
 from models.library import Library
 from models.load.library_files import KnownNames, build_library, library_problems

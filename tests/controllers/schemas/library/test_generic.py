@@ -8,8 +8,8 @@ import pytest
 
 from controllers.arbitration.events import Executed, Granted, Released, Revoked
 from controllers.schemas import State, Waking
+from controllers.schemas.events import SchemaStarted, SchemaStopped
 from controllers.schemas.registry import schema_class, schema_names
-from controllers.schemas.trace import SchemaStarted, SchemaStopped
 from models import BadInput, Robot, UnknownName
 from tests.controllers.schemas.library.body import Body
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from controllers.schemas.library.grid import Grid
+from controllers.schemas.library.look_around import Grid
 from models import BadInput
 
 

@@ -6,11 +6,10 @@ import pytest
 from controllers.arbitration.policies import CallbackOnDemand
 from controllers.arbitration.requests import Owner, Request, Ticket
 from controllers.schemas import State, Waking
-from controllers.schemas.library.attention import Attention
-from controllers.schemas.library.smooth_path import SmoothPath
-from controllers.schemas.library.stable_stops import parts_between_stops
-from controllers.schemas.trace import SchemaStarted, SchemaStopped
-from controllers.sync.transmitter.trace import GroupStarted
+from controllers.schemas.events import SchemaStarted, SchemaStopped
+from controllers.schemas.library.dance import parts_between_stops
+from controllers.schemas.library.look_around import Attention, SmoothPath
+from controllers.transmitter.events import GroupStarted
 from models import BadInput, Robot
 from models.library import Interpolation, Motion, Track, largest_speeds, sample_curve
 from tests.controllers.schemas.library.body import Body

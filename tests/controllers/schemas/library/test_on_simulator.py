@@ -14,10 +14,10 @@ from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.requests import Owner
 from controllers.arbitration.tokens import Preemption
 from controllers.schemas import State, Waking
-from controllers.schemas.gate_actuators import GateActuators
+from controllers.schemas.events import NotWinner, SchemaFailed
 from controllers.schemas.runtime import SchemaRuntime
-from controllers.schemas.trace import NotWinner, SchemaFailed
-from controllers.sync.transmitter.trace import StreamStarted
+from controllers.schemas.runtime.gate_actuators import GateActuators
+from controllers.transmitter.events import StreamStarted
 from experiments.coupled.cfg import CoupledCfg
 from experiments.coupled.robot import CoupledRobot
 from models import Robot

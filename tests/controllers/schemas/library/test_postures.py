@@ -7,8 +7,8 @@ import pytest
 
 from controllers.arbitration.policies import Lock
 from controllers.schemas import State
-from controllers.schemas.library.cool_down import GO
-from controllers.schemas.trace import SchemaFailed
+from controllers.schemas.events import SchemaFailed
+from controllers.schemas.library.heat_and_battery import GO
 from models import Robot
 from tests.controllers.schemas.library.body import Body
 

@@ -15,9 +15,8 @@ from scipy.spatial import ConvexHull
 from controllers import Observation
 from controllers.arbitration.events import Executed, Granted
 from controllers.schemas import State, Waking
-from controllers.schemas.library.balance import Balance, _margin
-from controllers.schemas.library.balance_watch import unrest_rules
-from controllers.schemas.library.needs import resources_of_all
+from controllers.schemas.library.balance import Balance, _margin, unrest_rules
+from controllers.schemas.library.common import resources_of_all
 from models import DeviceKind, Robot, default_robot_folder, load_robot
 from tests.controllers.helpers import Observe
 from tests.controllers.oracle import PyBulletDynamics

@@ -20,8 +20,8 @@ from controllers.arbitration.events import (
     event_to_line,
 )
 from controllers.arbitration.invariants import check
-from controllers.sync.transmitter.trace import Sent, StreamEnded
-from controllers.sync.transmitter.words import EndReason
+from controllers.transmitter.events import Sent, StreamEnded
+from controllers.transmitter.receipt import EndReason
 from experiments.scenarios.playing import runner
 from experiments.scenarios.playing.runner import RunStopped, ScenarioRun, run_scenario
 from experiments.scenarios.playing.setup import Setup

@@ -5,9 +5,9 @@ from typing import cast
 
 import pytest
 
-from controllers.schemas.library.say import SayParameters
-from controllers.schemas.library.state_minded import StateMinded
-from controllers.sync.orders.command_controller import CommandController
+from controllers.schemas.library.common import StateMinded
+from controllers.schemas.library.move import SayParameters
+from controllers.transmitter.commands.command_controller import CommandController
 from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.runner import run_scenario
 from experiments.scenarios.playing.setup import Setup

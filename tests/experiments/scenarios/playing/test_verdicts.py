@@ -11,9 +11,14 @@ from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.arbitration.tokens import Refusal, TokenId
-from controllers.sync.orders.pipeline_trace import Converted, PrepSent
-from controllers.sync.transmitter.trace import GroupStarted, StreamEnded, StreamStarted
-from controllers.sync.transmitter.words import EndReason
+from controllers.transmitter.events import (
+    Converted,
+    GroupStarted,
+    PrepSent,
+    StreamEnded,
+    StreamStarted,
+)
+from controllers.transmitter.receipt import EndReason
 from experiments.scenarios.playing.result import Verdict
 from experiments.scenarios.playing.setup import Setup
 from experiments.scenarios.playing.verdicts import Judge, make_judges

@@ -19,15 +19,15 @@ from controllers.arbitration.policies import StopOnDemand
 from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.arbitration.tokens import Token, TokenId
-from controllers.schemas.states import Kind
-from controllers.schemas.trace import SchemaStarted, SchemaStopped, Woken
-from controllers.sync.transmitter.trace import (
+from controllers.schemas.declaration import Kind
+from controllers.schemas.events import SchemaStarted, SchemaStopped, Woken
+from controllers.transmitter.events import (
     GroupStarted,
     StreamEnded,
     StreamReceived,
     StreamStarted,
 )
-from controllers.sync.transmitter.words import EndReason
+from controllers.transmitter.receipt import EndReason
 from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.scenario import Scenario
 from experiments.scenarios.timeline.canvas import (

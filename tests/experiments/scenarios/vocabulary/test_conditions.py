@@ -4,13 +4,9 @@ import pytest
 
 from controllers.arbitration.events import Failed, Granted, Revoked, StateChanged
 from controllers.arbitration.tokens import LossCause, OutcomeKind, TokenId, Why
-from controllers.schemas.trace import SchemaStarted, SchemaStopped
-from controllers.sync.transmitter.trace import (
-    StreamEnded,
-    StreamReceived,
-    StreamStarted,
-)
-from controllers.sync.transmitter.words import EndReason
+from controllers.schemas.events import SchemaStarted, SchemaStopped
+from controllers.transmitter.events import StreamEnded, StreamReceived, StreamStarted
+from controllers.transmitter.receipt import EndReason
 from experiments.scenarios.playing.triggers import Triggers
 from experiments.scenarios.vocabulary import conditions as c
 from experiments.scenarios.vocabulary.conditions import ConditionWatch
@@ -24,7 +20,7 @@ from experiments.scenarios.vocabulary.events import (
 from experiments.scenarios.vocabulary.facts import Facts
 from models import default_robot_folder, load_robot
 from models.library import Unit
-from tests.controllers.sync.pipeline_world import Line
+from tests.controllers.transmitter.commands.command_world import Line
 
 
 def received(stream: int, group: str, preset: int = 100) -> StreamReceived:

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from controllers.arbitration.invariants import JUDGES, Checker
-from controllers.sync.invariants import SYNC_JUDGES
+from controllers.transmitter.invariants import SYNC_JUDGES
 from experiments.server.service.station import Busy, Station
 from experiments.server.shared_ledger import SharedLedger
 from models import BadInput, Robot, UnknownName, load_robot
-from tests.controllers.sync.doors import OWNERS, Attack
-from tests.controllers.sync.pipeline_world import Line
-from tests.controllers.sync.test_doors import LineBody
+from tests.controllers.transmitter.attacks import OWNERS, Attack
+from tests.controllers.transmitter.commands.command_world import Line
+from tests.controllers.transmitter.test_attacks_on_devices import LineBody
 
 SLOTS = 40
 FILES = (

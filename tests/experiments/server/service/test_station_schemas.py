@@ -12,7 +12,7 @@ import pytest
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.schemas.library.move import Move
-from controllers.schemas.parameters import make_parameters
+from controllers.schemas.waking import make_parameters
 from experiments.cli import main
 from experiments.scenarios.reading.load import load_scenario
 from experiments.server.link import ServerLink

@@ -1,0 +1,232 @@
+"""A parent whose children are chosen by motivation [CN1396856, fig. 5] (SY-26)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from controllers.action_selection import (
+    DRIVES,
+    EMOTIONS,
+    Effects,
+    Lesson,
+    Levels,
+    Stimulus,
+    Switch,
+    actions_of,
+    arbitration_by,
+    read_models,
+)
+from controllers.schemas.declaration import (
+    Arbitration,
+    SchemaInfo,
+    Variable,
+    keep_winner,
+)
+from controllers.schemas.library.common import check_between, is_due
+from controllers.schemas.schema import ActuationSchema
+from controllers.schemas.waking import Waking
+from models import BadInput, Robot, UnknownName
+from models.values import LONGEST_S
+
+STRENGTHS = (*EMOTIONS, *DRIVES)
+
+
+def levels_of(
+    names: Sequence[str],
+    start: Mapping[str, float],
+    gains: Mapping[str, float],
+) -> Levels:
+    """Return strengths of some names, with the starts and gains that are theirs.
+
+    Raises:
+        BadInput: a strength is out of range, or a gain is not finite.
+    """
+    return Levels(
+        names,
+        start={n: start[n] for n in names if n in start},
+        gains={n: gains[n] for n in names if n in gains},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotivatedParameters:
+    """What drives it, and what it hears."""
+
+    models: Mapping[str, Any] = field(default_factory=dict)
+    """Name to behaviour model, as `controllers.action_selection.behaviour_models` takes them; what
+    they propose are the names of the children."""
+    start: Mapping[str, float] = field(default_factory=dict)
+    """Emotion or drive to its strength at the beginning, 0 to 100."""
+    per_s: Mapping[str, float] = field(default_factory=dict)
+    """Emotion or drive to its change by time alone, per second."""
+    gains: Mapping[str, float] = field(default_factory=dict)
+    """Emotion or drive to how sensitive it is, `ke` or `ki`; 1 where none is given."""
+    effects: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Child to what it changes when it has finished: emotion or drive to ΔE or ΔI."""
+    reactions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """What is recognised to what it changes at once: emotion or drive to ΔE or ΔI."""
+    hears: str = ""
+    """What was recognised. It is heard once; to be heard again it is emptied first."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Of what was recognised, as the size of a ball."""
+    quiet_s: float = 0.0
+    """Models decide when something is recognised, and when nothing was for this time
+    in s; 0: at every look, as who refers to emotions and drives in each period."""
+    lesson: Lesson | None = None
+    """What somebody says to what it did last; it counts once, as `hears` does."""
+    rate: float = 0.1
+    """Of learning, in [0, 1]."""
+    practice: float = 0.01
+    """Of learning from completion alone, in [0, 1]: what a child finished becomes that
+    much more likely. A tenth of `rate`: one lesson outweighs ten completions."""
+
+    def __post_init__(self) -> None:
+        """Refuse models and names that there are not.
+
+        Raises:
+            UnknownName: an emotion, a drive or a child that is named is unknown.
+            BadInput: a model, a strength or the rate cannot be used.
+        """
+        actions = actions_of(read_models(self.models))
+        for child in self.effects:
+            if child not in actions:
+                raise UnknownName(
+                    "Effect of", child, actions, "what the models propose"
+                )
+        changes = (self.per_s, *self.effects.values(), *self.reactions.values())
+        for names in (self.start, self.gains, *changes):
+            for name in names:
+                if name not in STRENGTHS:
+                    raise UnknownName("Emotion or drive", name, STRENGTHS, "the two")
+        for change in changes:
+            levels_of(STRENGTHS, {}, {}).update(change)
+        for name, rate in (("rate of", self.rate), ("practice in", self.practice)):
+            if not 0.0 <= rate <= 1.0:
+                raise BadInput(f"{name} learning is {rate}; give one from 0 to 1.")
+        check_between("quiet_s", self.quiet_s, 0.0, LONGEST_S, "s")
+        levels_of(STRENGTHS, self.start, self.gains)
+
+
+class Motivated(ActuationSchema[MotivatedParameters]):
+    """Wakes its children, and lets the switch of motivation choose among them.
+
+    A child that finishes changes emotions and drives, and may be chosen again. Only
+    what a model proposes acts, also when one child alone is ready.
+    """
+
+    info = SchemaInfo(
+        name="motivated",
+        about="Lets emotions, drives and what it hears choose among its children.",
+        parameters=MotivatedParameters,
+        outputs=(
+            Variable(
+                name="strengths",
+                type=dict,
+                about="Emotion or drive to its strength, 0 to 100.",
+            ),
+        ),
+    )
+    arbitrates_alone = True
+    _switch: Switch | None = None
+    _heard: Stimulus | None = None
+    _heard_s = 0.0
+    """When something was recognised last, or it began."""
+    _rule: Arbitration | None = None
+    _said: MotivatedParameters | None = None
+    """What it was told last."""
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: MotivatedParameters, robot: Robot
+    ) -> None:
+        """Refuse to have nothing that proposes, or nobody who could act.
+
+        Raises:
+            BadInput: it has no models, or no children.
+            UnknownName: an action that a model may propose is no child.
+        """
+        del robot
+        if not (parameters.models and waking.children):
+            raise BadInput(
+                f"{waking.name!r} has {len(parameters.models)} models and "
+                f"{len(waking.children)} children; give it at least one of each."
+            )
+        children = [child.name for child in waking.children]
+        for action in actions_of(read_models(parameters.models)):
+            if action not in children:
+                where = f"the children of {waking.name!r}"
+                raise UnknownName("Action", action, children, where)
+
+    def start(self) -> None:
+        """Begin with the strengths that it had, or those of its parameters."""
+        now = self.parameters
+        if self._switch is None:
+            self._switch = Switch(
+                read_models(now.models),
+                levels_of(EMOTIONS, now.start, now.gains),
+                levels_of(DRIVES, now.start, now.gains),
+                effects={name: _effects(now.effects[name]) for name in now.effects},
+                reactions={n: _effects(now.reactions[n]) for n in now.reactions},
+                rate=now.rate,
+                practice=now.practice,
+            )
+            self._rule = arbitration_by(
+                self._switch, self._take_heard, self.random, self._is_quiet
+            )
+            if self._heard is None:
+                self._heard_s = self.time_s
+            else:  # before it won
+                self._switch.recognise(self._heard)
+            self._hear()
+        for child in self.children_given:
+            self.wake_child(child)
+
+    def on_modulated(self) -> None:
+        """Hear what is new, and learn from praise and scolding."""
+        self._hear()
+
+    def iterate(self) -> None:
+        """Let time change the strengths, and note what is done."""
+        switch = self._switch
+        if switch is None:
+            return
+        per_s, period_s = self.parameters.per_s, self.period_s
+        for levels, names in ((switch.emotions, EMOTIONS), (switch.drives, DRIVES)):
+            levels.update({n: per_s[n] * period_s for n in names if n in per_s})
+        for child in self.children_given:
+            if self.child(child.name).is_done:
+                switch.complete(child.name)
+                self.wake_child(child)
+        self.write(
+            "strengths", {**switch.emotions.as_mapping(), **switch.drives.as_mapping()}
+        )
+
+    def arbitrate(self, ready: Sequence[str], present: str | None) -> str | None:
+        """Choose what the switch takes."""
+        rule = self._rule or keep_winner
+        return rule(ready, present)
+
+    def _hear(self) -> None:
+        now, before = self.parameters, self._said or MotivatedParameters()
+        if now.hears and (now.hears, now.values) != (before.hears, before.values):
+            self._heard = Stimulus(event=now.hears, values=now.values)
+            self._heard_s = self.time_s
+            if self._switch is not None:
+                self._switch.recognise(self._heard)
+        if self._switch is not None and now.lesson not in {None, before.lesson}:
+            self._switch.teach(Lesson(now.lesson))
+        self._said = now
+
+    def _is_quiet(self) -> bool:
+        return is_due(self.time_s, self._heard_s + self.parameters.quiet_s)
+
+    def _take_heard(self) -> Stimulus | None:
+        heard, self._heard = self._heard, None
+        return heard
+
+
+def _effects(changes: Mapping[str, float]) -> Effects:
+    return Effects(
+        emotions={n: value for n, value in changes.items() if n in EMOTIONS},
+        drives={n: value for n, value in changes.items() if n in DRIVES},
+    )

@@ -1,0 +1,350 @@
+"""What the motors' heat and currents say: hot joints, cooling down, charge.
+
+`hot joint watch` says when the hottest motor will reach a limit. A straight line
+through the readings of the last minute, by least squares,
+
+    T(t) ≈ a + b (t - t̄),      b = Σ (t - t̄) T / Σ (t - t̄)²,      t* = (T_max - T) / b,
+
+is the trend b of each motor and the time t* that is left to it. Readings come once a
+second in steps of 1 K (an estimate, see the robot's sensor rates), so a shorter time
+would show the steps, and a longer one what is long over. Heating slows down as a motor
+gets hot: t* is too short rather than too long.
+
+`cool down` goes to a posture that costs little, and waits until the motors are cool.
+Which posture that is was simulated, ten seconds at rest on level ground, losses by the
+one-node numbers; the stiffness controller makes no difference but in lying:
+
+    Stand 0.30 W, PoseInit 1.1, StandInit 1.3, Crouch 2.0, SitRelax 2.5, Sit 2.7,
+    StandZero 3.6, LyingBack 5.5, LyingBelly 4.6
+
+So it is Stand: the knees rest on their stops and the legs are straight, and no motor
+would ever pass 42 °C. Sitting, the stored postures hold up arms and legs, whose motors
+would go to 76 °C and more. A robot with a misaligned ankle may do better elsewhere.
+
+`battery watch` estimates what is left in the battery. No sensor of the robot interface
+reads it. What is taken from it is summed up,
+
+    P = P0 + Σ max(0, R i² + i K ω) / η,      charge = 1 - ∫ P dt / E,
+
+with R and K (joint side) of each motor [xu2012], ω the speed of its joint, E the
+capacity; what a motor gives back while it is driven from outside does not count.
+**An estimate**: P0 and η are no data of the robot, and neither age nor temperature of
+the cells is known.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from math import inf, isfinite
+
+import numpy as np
+
+from controllers.schemas.declaration import SchemaInfo, Variable
+from controllers.schemas.library.common import check_between, is_due
+from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
+from controllers.schemas.waking import Waking
+from models import Robot
+
+
+@dataclass(frozen=True, kw_only=True)
+class HotJointWatchParameters:
+    """What is hot, and how far ahead it looks."""
+
+    limit_degc: float = 76.0
+    """Temperature that should not be reached, in °C: where a NAO begins to reduce
+    stiffness [nao-lola] [hulk], and where hotEngine takes the motor away."""
+    warn_s: float = 60.0
+    """It warns when the limit will be reached within this time, in s."""
+    window_s: float = 60.0
+    """Time over which the trend is taken, in s."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range.
+
+        Raises:
+            BadInput: one of them.
+        """
+        check_between("limit_degc", self.limit_degc, 0.0, 200.0, "°C")
+        check_between("warn_s", self.warn_s, 0.0, 36_000.0, "s")
+        check_between("window_s", self.window_s, 5.0, 3600.0, "s")
+
+
+class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
+    """Follows all temperatures; a sensor that fails is left out while it does."""
+
+    info = SchemaInfo(
+        name="hot joint watch",
+        about="Says which motor is hottest, and when the first one is too hot.",
+        period_s=1.0,
+        parameters=HotJointWatchParameters,
+        outputs=(
+            Variable(name="joint", type=str, about="The hottest motor.", initial=""),
+            Variable(
+                name="degc",
+                type=float,
+                unit="°C",
+                about="Its temperature.",
+                initial=0.0,
+            ),
+            Variable(
+                name="trend_k_per_min",
+                type=float,
+                unit="K/min",
+                about="Of the hottest motor; 0 until five readings are there.",
+                initial=0.0,
+            ),
+            Variable(
+                name="next_joint",
+                type=str,
+                about="The motor that will reach the limit first; empty if none will.",
+                initial="",
+            ),
+            Variable(
+                name="time_left_s",
+                type=float,
+                unit="s",
+                about="Until it does; infinite if none will, 0 if one has.",
+                initial=inf,
+            ),
+            Variable(
+                name="is_warning",
+                type=bool,
+                about="Whether the time that is left is short.",
+                initial=False,
+            ),
+        ),
+    )
+
+    def start(self) -> None:
+        """Begin without a past."""
+        self._readings: deque[tuple[float, np.ndarray]] = deque()
+
+    def perceive(self) -> None:
+        """Take a reading, and look ahead."""
+        now, seen = self.parameters, self.observation.temperature
+        self._readings.append((self.time_s, seen))
+        while self.time_s - self._readings[0][0] > now.window_s + 1e-9:
+            self._readings.popleft()
+        if not np.isfinite(seen).any():
+            return
+        names = self.robot.motor_names
+        trend = self._trends()  # (n_motors,) K/s
+        hottest = int(np.nanargmax(seen))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left_s = np.where(trend > 0.0, (now.limit_degc - seen) / trend, inf)
+        left_s = np.where(seen >= now.limit_degc, 0.0, left_s)
+        left_s[~np.isfinite(seen)] = inf
+        first = int(np.argmin(left_s))
+        time_left_s = float(left_s[first])
+        self.write("joint", names[hottest])
+        self.write("degc", float(seen[hottest]))
+        self.write("trend_k_per_min", float(60.0 * trend[hottest]))
+        self.write("next_joint", names[first] if isfinite(time_left_s) else "")
+        self.write("time_left_s", time_left_s)
+        self.write("is_warning", time_left_s <= now.warn_s)
+
+    def _trends(self) -> np.ndarray:
+        """Return the slope of each motor's line, (n_motors,) in K/s."""
+        times = np.array([time for time, _ in self._readings])
+        values = np.array([value for _, value in self._readings])  # (n, n_motors)
+        slopes = np.zeros(values.shape[1])
+        if len(times) < 5:
+            return slopes
+        is_known = np.isfinite(values)
+        count = is_known.sum(axis=0)
+        filled = np.where(is_known, values, 0.0)
+        enough = count >= 5
+        mean = np.where(enough, (times @ is_known) / np.maximum(count, 1), 0.0)
+        off = np.where(is_known, times[:, None] - mean, 0.0)  # (n, n_motors)
+        spread = (off**2).sum(axis=0)
+        slopes[enough] = ((off * filled).sum(axis=0))[enough] / spread[enough]
+        return slopes
+
+
+GO = "go to posture"
+RETRY_S = 10.0
+"""Time between two tries to get there, in s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoolDownParameters:
+    """From when to when, and how."""
+
+    posture: str = "Stand"
+    """Name of a stored posture."""
+    from_degc: float = 70.0
+    """Temperature of the hottest motor from which it is ready, in °C."""
+    until_degc: float = 55.0
+    """Temperature below which it is cool, in °C."""
+    only_when_hot: bool = True
+    """True: ready while it is hot, and not any more when it is cool, for a parent that
+    lets it compete. False: ready at once, and done when it is cool, for a sequence."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range or out of order.
+
+        Raises:
+            BadInput: one of them.
+        """
+        check_between("from_degc", self.from_degc, 0.0, 200.0, "°C")
+        check_between("until_degc", self.until_degc, 0.0, self.from_degc, "°C")
+
+
+class CoolDown(ActuationSchema[CoolDownParameters]):
+    """Wakes `go to posture`, then waits; the joints are free while it does.
+
+    Where it cannot get there, since a hot motor has been taken away, say, it waits all
+    the same, and tries again now and then.
+    """
+
+    info = SchemaInfo(
+        name="cool down",
+        about="Goes to a posture that costs little, until the motors are cool.",
+        period_s=0.1,
+        parameters=CoolDownParameters,
+        outputs=(
+            Variable(
+                name="degc",
+                type=float,
+                unit="°C",
+                about="Of the hottest motor, at the last check.",
+                initial=0.0,
+            ),
+            Variable(
+                name="is_there",
+                type=bool,
+                about="Whether it has reached its posture.",
+                initial=False,
+            ),
+        ),
+    )
+
+    @classmethod
+    def check_waking(
+        cls, waking: Waking, parameters: CoolDownParameters, robot: Robot
+    ) -> None:
+        """Refuse a posture that the robot has not.
+
+        Raises:
+            UnknownName: it has none of this name.
+        """
+        del waking
+        robot.posture(parameters.posture)
+
+    _is_hot = False
+    _again_s = 0.0
+
+    def ready(self) -> bool:
+        """Whether the robot is hot, and has not become cool since."""
+        now, hottest = self.parameters, self._hottest()
+        self.write("degc", hottest)
+        self._is_hot = hottest >= (now.until_degc if self._is_hot else now.from_degc)
+        return self._is_hot or not now.only_when_hot
+
+    def start(self) -> None:
+        """Go to the posture."""
+        self.write("is_there", False)
+        self.wake(GO, posture=self.parameters.posture)
+        self._again_s = self.time_s + RETRY_S
+
+    def iterate(self) -> None:
+        """Wait until it is cool."""
+        going = self.child(GO)
+        if going.is_done:
+            self.write("is_there", True)
+            self.sleep(GO)
+        elif going.error and is_due(self.time_s, self._again_s):
+            self.wake(GO, posture=self.parameters.posture)
+            self._again_s = self.time_s + RETRY_S
+        now = self.parameters
+        if not now.only_when_hot and self._hottest() < now.until_degc:
+            self.finish()
+
+    def _hottest(self) -> float:
+        """Return the highest temperature in °C; sensors that fail are left out."""
+        seen = self.observation.temperature
+        return float(np.max(seen, where=np.isfinite(seen), initial=-273.15))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatteryWatchParameters:
+    """How full it is, and what is taken beside the motors."""
+
+    charge: float = 1.0
+    """When the watch begins, in [0, 1]."""
+    idle_watts: float = 25.0
+    """Taken by computers, sensors and lights, in W; an estimate."""
+    efficiency: float = 0.85
+    """Of the motors' drives, in (0, 1]; an estimate."""
+    low_from: float = 0.2
+    """Charge from which it is low, in [0, 1]."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range.
+
+        Raises:
+            BadInput: one of them.
+        """
+        check_between("charge", self.charge, 0.0, 1.0)
+        check_between("idle_watts", self.idle_watts, 0.0, 1000.0, "W")
+        check_between("efficiency", self.efficiency, 0.01, 1.0)
+        check_between("low_from", self.low_from, 0.0, 1.0)
+
+
+class BatteryWatch(PerceptiveSchema[BatteryWatchParameters]):
+    """Sums up energy while it is awake."""
+
+    info = SchemaInfo(
+        name="battery watch",
+        about="Estimates the charge of the battery from motor currents.",
+        period_s=0.1,
+        parameters=BatteryWatchParameters,
+        outputs=(
+            Variable(
+                name="charge", type=float, about="Estimate, in [0, 1].", initial=1.0
+            ),
+            Variable(
+                name="power_watts",
+                type=float,
+                unit="W",
+                about="Estimate of the mean of the last ten seconds.",
+                initial=0.0,
+            ),
+            Variable(
+                name="time_left_s",
+                type=float,
+                unit="s",
+                about="Until it is empty, at that power.",
+                initial=inf,
+            ),
+            Variable(
+                name="is_low", type=bool, about="Whether little is left.", initial=False
+            ),
+        ),
+    )
+    MEAN_S = 10.0
+
+    def start(self) -> None:
+        """Begin with the charge of the parameters."""
+        motors = self.robot.motors
+        self._lead = np.array([self.robot.joint_index(m.joints[0]) for m in motors])
+        self._constant = np.array([motor.one_node.torque_constant for motor in motors])
+        self._resistance = np.array([motor.one_node.resistance for motor in motors])
+        self._charge = self.parameters.charge
+        self._mean: float | None = None
+
+    def perceive(self) -> None:
+        """Add what was taken since the last time."""
+        now, seen = self.parameters, self.observation
+        current, speed = seen.current, seen.v[self._lead]
+        motors = self._resistance * current**2 + self._constant * current * speed
+        power = now.idle_watts + float(np.maximum(motors, 0.0).sum()) / now.efficiency
+        if self._mean is None:
+            self._mean = power
+        self._mean += (power - self._mean) * min(1.0, self.period_s / self.MEAN_S)
+        capacity = 3600.0 * self.robot.battery.capacity_watt_hour  # J
+        self._charge = max(0.0, self._charge - power * self.period_s / capacity)
+        left_s = self._charge * capacity / self._mean if self._mean > 0.0 else inf
+        self.write("charge", self._charge)
+        self.write("power_watts", self._mean)
+        self.write("time_left_s", left_s)
+        self.write("is_low", self._charge <= now.low_from)

@@ -1,0 +1,277 @@
+"""Who acts: waking, sleeping, winning, losing, one after another in a slot.
+
+The order is what keeps the discipline (I-25): a loser has ended (`deactivation`) before
+the new winner asks for anything.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
+
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.schemas.declaration import State
+from controllers.schemas.events import Finished, SchemaStarted, Won
+from controllers.schemas.runtime.deactivation import Agenda, Deactivation
+from controllers.schemas.runtime.instance import Instance, InstanceReservation
+from models import BadInput
+
+
+class Activation:
+    """Moves instances between their states; the runtime says when."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        agenda: Agenda,
+        endings: Deactivation,
+        instances: Sequence[Instance],
+    ) -> None:
+        """Begin with nobody awake.
+
+        Args:
+            ledger: grants what winners need, and tells the trace.
+            agenda: of iterations.
+            endings: of acting.
+            instances: all that there are, by their numbers; it grows.
+        """
+        self._ledger = ledger
+        self._agenda = agenda
+        self._endings = endings
+        self._instances = instances
+        self._turns: list[int] = []
+        """Numbers of those who have a turn in this slot, a heap: parents come before
+        their children."""
+        self._seen = ledger.changes
+
+    # -- a slot -----------------------------------------------------------------------
+
+    def note_losses(self) -> None:
+        """Find those whose tokens are gone; they wait to have them again.
+
+        Who asks anew may take from another by its priority, so this goes on until
+        nothing changes any more.
+        """
+        while self._seen != self._ledger.changes:
+            self._seen = self._ledger.changes
+            for one in sorted(self._endings.holders, key=lambda one: one.number):
+                if one.is_acting and one.claim is not None:
+                    self._note_loss(one, one.claim)
+
+    def _note_loss(self, one: Instance, claim: InstanceReservation) -> None:
+        if claim.is_alive():
+            return
+        if claim.has_yielded:
+            self.finish(one, "yielded")
+            return
+        self._endings.cease(one, "no token", keeps_claim=claim.is_waiting)
+        self._endings.attempt(one, "on_lost", one.acting.on_lost)
+        if one.state is State.WINNER:
+            self._wait(one)
+
+    def perceive(self, one: Instance) -> None:
+        """Let a perceptive instance do an iteration."""
+        if one.is_acting:
+            try:
+                one.perceiving.perceive()
+            except Exception as error:  # noqa: BLE001  # whatever, the others go on
+                self._endings.fail(one, "perceive", error)
+
+    def check(self, one: Instance) -> None:
+        """Let an actuation instance check its precondition."""
+        if not one.is_awake:
+            return
+        if one.is_done:
+            one.is_ready = False
+            return
+        try:
+            one.is_ready = bool(one.acting.ready())
+        except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
+            self._endings.fail(one, "ready", error)
+            return
+        if one.state is not State.WINNER:
+            self._endings.change(one, State.READY if one.is_ready else State.CHECKING)
+        elif not one.is_ready:
+            self._endings.stand_down(one, "not ready")
+
+    def run_turns(self, due: Iterable[Instance]) -> None:
+        """Let those that are due act, from the roots downwards, and compete.
+
+        What one of them gives back another one may get: a grant starts in its slot.
+        """
+        turns = self._turns
+        for one in due:
+            heappush(turns, one.number)
+        self._call_answered(is_granted=False)
+        changes = self._ledger.changes
+        while turns:
+            one = self._instances[heappop(turns)]
+            if one.state is State.READY and one.parent is None:
+                self._promote(one, ())
+            if one in self._endings.waiting:
+                self._hear(one)
+            if self._ledger.changes != self._seen:
+                self.note_losses()
+            if one.is_acting and one.due == self._endings.tick:
+                one.due = -1
+                self._act(one, "iterate", one.acting.iterate)
+            if changes != self._ledger.changes:
+                changes = self._ledger.changes
+                self._call_answered(is_granted=True)
+
+    def _call_answered(self, *, is_granted: bool) -> None:
+        """Give a turn to those whose request has ended.
+
+        Args:
+            is_granted: only to those who got what they wait for. Who was refused in
+                this slot, and asks anew, hears of it in the next one.
+        """
+        for one in self._endings.waiting:
+            outcome = None if one.claim is None else one.claim.outcome
+            if outcome is not None and (outcome.is_granted or not is_granted):
+                heappush(self._turns, one.number)
+
+    # -- waking and sleeping ----------------------------------------------------------
+
+    def look_at_newborn(self, newborn: list[Instance]) -> None:
+        """Let those who were woken perceive, then those compete who were woken."""
+        while newborn:
+            batch = sorted(newborn, key=lambda one: (not one.is_perceptive, one.woken))
+            newborn.clear()
+            for one in batch:
+                if not one.is_awake:
+                    continue
+                if one.next_due < 0:
+                    one.due = self._endings.tick
+                    self._agenda.add(one, self._endings.tick + one.period_ticks)
+                if one.is_perceptive:
+                    self._note_start(one)
+                    self._endings.attempt(one, "start", one.schema.start)
+                    self.perceive(one)
+                else:
+                    self.check(one)
+                    heappush(self._turns, one.number)
+
+    # -- winning and losing -----------------------------------------------------------
+
+    def compete(self, parent: Instance) -> None:
+        """Hold the competition of the children of a winner (JD-7)."""
+        ready = [
+            one for one in parent.ranked if one.state in (State.READY, State.WINNER)
+        ]
+        present = parent.winner
+        if len(ready) > 1 or (ready and parent.acting.arbitrates_alone):
+            chosen = self._chosen(parent, ready, present)
+            if not parent.is_acting:
+                return  # its choice failed
+        else:
+            chosen = ready[0] if ready else None
+        if chosen is present:
+            return
+        if present is not None:
+            self._endings.stand_down(present, "lost")
+        if chosen is not None and chosen.state is State.READY:
+            self._promote(chosen, tuple(one.name for one in ready if one is not chosen))
+
+    def _chosen(
+        self, parent: Instance, ready: list[Instance], present: Instance | None
+    ) -> Instance | None:
+        by_name = {one.name: one for one in ready}
+        now = None if present is None else present.name
+
+        def choose() -> Instance | None:
+            name = parent.acting.arbitrate(tuple(by_name), now)
+            if name is None:
+                return None
+            if name not in by_name:
+                raise BadInput(
+                    f"{parent.path!r} chose {name!r}; those that are ready are "
+                    f"{', '.join(by_name)}."
+                )
+            return by_name[name]
+
+        return self._endings.attempt(parent, "arbitrate", choose)
+
+    def _promote(self, one: Instance, over: tuple[str, ...]) -> None:
+        """Let an instance win, and ask for what it needs."""
+        if one.parent is not None:
+            one.parent.winner = one
+        if self._ledger.listeners:
+            above = None if one.parent is None else one.parent.path
+            self._endings.tell(
+                Won(tick=self._endings.tick, path=one.path, parent=above, over=over)
+            )
+        self._endings.change(one, State.WINNER)
+        one.has_acted = False
+        if one.claim is None:
+            self._begin(one)
+        else:
+            self._wait(one)
+            self._hear(one)
+
+    def _wait(self, one: Instance) -> None:
+        """Let a winner ask, if it does not wait already, and wait."""
+        claim = one.claim
+        assert claim is not None
+        self._endings.waiting[one] = None
+        if not claim.is_waiting:
+            self._endings.attempt(
+                one, "its request", lambda: claim.ask(self._endings.tick)
+            )
+
+    def _hear(self, one: Instance) -> None:
+        """Take over the outcome of a winner's request, if there is one."""
+        claim = one.claim
+        outcome = None if claim is None else claim.outcome
+        if claim is None or outcome is None or one.state is not State.WINNER:
+            return
+        del self._endings.waiting[one]
+        if claim.take(outcome):
+            if claim.is_alive():
+                self._endings.holders[one] = None
+                self._begin(one)
+            elif claim.has_yielded:
+                self.finish(one, "yielded")
+            else:  # somebody took it before it could begin
+                self._wait(one)
+            return
+        refused = one.acting.on_refused
+        asks = self._endings.attempt(one, "on_refused", lambda: bool(refused(outcome)))
+        if asks is None:
+            return  # it failed
+        if asks:
+            self._wait(one)
+        else:
+            self.finish(one)
+
+    def _begin(self, one: Instance) -> None:
+        self._note_start(one)
+        self._act(one, "start", one.schema.start)
+
+    def _note_start(self, one: Instance) -> None:
+        one.is_acting = one.has_acted = True
+        if self._ledger.listeners:
+            self._endings.tell(SchemaStarted(tick=self._endings.tick, path=one.path))
+
+    def _act(self, one: Instance, name: str, method: Callable[[], object]) -> None:
+        """Call a method in which an instance may act; then its children compete."""
+        one.may_act = True
+        self._endings.attempt(one, name, method)
+        one.may_act = False
+        if one.finishes:
+            one.finishes = False
+            if one.is_acting:
+                self.finish(one)
+        if one.is_acting:
+            if one.newborn:
+                self.look_at_newborn(one.newborn)
+            if one.ranked:
+                self.compete(one)
+
+    def finish(self, one: Instance, why: str = "finished") -> None:
+        """Note that an instance is done: it stands down, and a root goes to sleep."""
+        one.is_done, one.is_ready = True, False
+        if self._ledger.listeners:
+            self._endings.tell(Finished(tick=self._endings.tick, path=one.path))
+        if one.parent is None:
+            self._endings.put_to_sleep(one, why)
+        else:
+            self._endings.stand_down(one, why)

@@ -1,0 +1,208 @@
+"""Who is due when, and how acting ends: orders first, then the sub-tree, then tokens.
+
+The agenda is a bucket a tick, so that a slot costs what is due in it.
+
+A loser's orders end first, then its sub-tree, then its tokens (I-25). All that a
+schema's method may raise ends here too: this instance sleeps, and all below it; nobody
+else is touched.
+"""
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import TypeVar
+
+from controllers.arbitration.events import Event
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.schemas.declaration import State
+from controllers.schemas.events import (
+    SchemaFailed,
+    SchemaStopped,
+    Slept,
+    StateChangedTo,
+)
+from controllers.schemas.runtime.instance import Instance
+
+_NUMBER = attrgetter("number")
+
+
+class Agenda:
+    """Keeps each instance that is awake on the grid of its own period.
+
+    All that was due since the last call is due now, once: a run may skip slots.
+    """
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self._buckets: dict[int, list[Instance]] = {}
+        self._last = -1
+
+    def add(self, instance: Instance, tick: int) -> None:
+        """Let an instance be due at a tick, and at no other."""
+        instance.next_due = tick
+        self._buckets.setdefault(tick, []).append(instance)
+
+    def remove(self, instance: Instance) -> None:
+        """Let an instance be due no more."""
+        instance.next_due = -1
+
+    def take(self, tick: int) -> Sequence[Instance]:
+        """Return those that are due, parents first, and put them at their next tick."""
+        buckets = self._buckets
+        if tick == self._last + 1:
+            found = buckets.pop(tick, None)
+            if found is None:
+                self._last = tick
+                return ()
+            late = [(tick, found)]
+        else:
+            late = [(at, buckets.pop(at)) for at in sorted(buckets) if at <= tick]
+        self._last = tick
+        due: list[Instance] = []
+        for at, found in late:
+            for one in found:
+                if one.next_due == at:  # else it slept in between
+                    due.append(one)
+                    period = one.period_ticks
+                    self.add(one, tick + period - (tick - at) % period)
+        for one in due:
+            one.due = tick
+        due.sort(key=_NUMBER)
+        return due
+
+
+_T = TypeVar("_T")
+
+
+class Deactivation:
+    """Stops instances, puts them to sleep, and gives back what they hold."""
+
+    def __init__(self, ledger: Ledger, agenda: Agenda) -> None:
+        """Begin with nobody awake.
+
+        Args:
+            ledger: takes back reservations, and tells the trace.
+            agenda: of iterations.
+        """
+        self.tick = 0
+        """The present slot."""
+        self.holders: dict[Instance, None] = {}
+        """Who acts with a token."""
+        self.waiting: dict[Instance, None] = {}
+        """Winners whose request has no outcome yet."""
+        self._ledger = ledger
+        self._agenda = agenda
+
+    def put_to_sleep(self, one: Instance, why: str = "asleep") -> None:
+        """Let an instance and all below it do nothing any more."""
+        if not one.is_awake:
+            return
+        self.cease(one, why)
+        self._fall_asleep(one)
+
+    def stand_down(self, one: Instance, why: str) -> None:
+        """Let a winner lose: all below it sleeps, and its tokens are dead."""
+        self.cease(one, why)
+        parent = one.parent
+        if parent is not None and parent.winner is one:
+            parent.winner = None
+        if one.is_awake:
+            self.change(one, State.READY if one.is_ready else State.CHECKING)
+
+    def cease(self, top: Instance, why: str, *, keeps_claim: bool = False) -> None:
+        """Let an instance not act any more: all below it sleeps, no token is left."""
+        below = list(top.awake_below())
+        for one in below:
+            self._stop(one, "asleep")
+        self._stop(top, why)
+        family = [top, *reversed(below)]
+        for one in family:
+            for order in one.take_orders():
+                self._shielded(one, "the end of an order", order.end)
+            self.holders.pop(one, None)
+            self.waiting.pop(one, None)
+        leaving = family[1:] if keeps_claim else family
+        engaged = [
+            one.claim
+            for one in leaving
+            if one.claim is not None and one.claim.is_engaged
+        ]
+        if engaged:
+            owners = tuple(claim.owner.name for claim in engaged)
+            for claim in engaged:
+                claim.forget()
+            self._ledger.give_up(owners, self.tick)
+        for one in below:
+            self._fall_asleep(one)
+
+    def _stop(self, one: Instance, why: str) -> None:
+        """Call `stop` of an instance that has begun; nothing can be commanded in it."""
+        one.may_act = False
+        one.newborn.clear()
+        if not one.is_acting:
+            return
+        one.is_acting = False
+        if self._ledger.listeners:
+            self.tell(SchemaStopped(tick=self.tick, path=one.path, why=why))
+        if why not in ("no token", "failed"):
+            self._shielded(one, "stop", one.schema.stop)
+
+    def _fall_asleep(self, one: Instance) -> None:
+        self._agenda.remove(one)
+        one.is_ready = False
+        parent = one.parent
+        if parent is not None:
+            if parent.winner is one:
+                parent.winner = None
+            if one in parent.ranked:
+                parent.ranked.remove(one)
+        if self._ledger.listeners:
+            self.tell(Slept(tick=self.tick, path=one.path))
+        self.change(one, State.SLEPT)
+
+    def attempt(
+        self,
+        one: Instance,
+        name: str,
+        method: Callable[[], _T],
+    ) -> _T | None:
+        """Call a method; if it raises this instance falls asleep, with all below it."""
+        try:
+            return method()
+        except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
+            self.fail(one, name, error)
+        return None
+
+    def fail(self, one: Instance, name: str, error: Exception) -> None:
+        """Put an instance to sleep whose method raised, with all below it."""
+        self._note_failure(one, name, error)
+        self.put_to_sleep(one, "failed")
+
+    def _shielded(self, one: Instance, name: str, method: Callable[[], object]) -> None:
+        """Call a method of an instance that ends anyway."""
+        try:
+            method()
+        except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
+            self._note_failure(one, name, error)
+
+    def _note_failure(self, one: Instance, name: str, error: Exception) -> None:
+        one.error = f"{type(error).__name__}: {error}"
+        if self._ledger.listeners:
+            self.tell(
+                SchemaFailed(
+                    tick=self.tick, path=one.path, method=name, error=one.error
+                )
+            )
+
+    def change(self, one: Instance, state: State) -> None:
+        """Let an instance be in a state from now on."""
+        if one.state is state:
+            return
+        one.state = state
+        if state is not State.WINNER:
+            one.has_acted = False
+        if self._ledger.listeners:
+            self.tell(StateChangedTo(tick=self.tick, path=one.path, state=state))
+
+    def tell(self, event: Event) -> None:
+        """Tell the trace; ask first whether anybody listens."""
+        self._ledger.tell(event)

@@ -1,0 +1,123 @@
+"""What schemas act through on a robot: the gate, and the command controller."""
+
+from collections.abc import Mapping
+
+from controllers.arbitration.events import Rejected
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.tokens import Token
+from controllers.schemas.actuators import NeverPlayed, Playing
+from controllers.transmitter.commands.command_controller import CommandController
+from controllers.transmitter.commands.order import OrderHandle, OutputSet
+from models.library import LightPattern, Motion, Sound
+
+
+class GateActuators:
+    """Values go to the gate in this slot; orders to the command controller."""
+
+    def __init__(self, gate: Gate, commands: CommandController, ledger: Ledger) -> None:
+        """Act through both.
+
+        Args:
+            gate: of the robot.
+            commands: that leads to the same gate.
+            ledger: of both; it counts the slots.
+        """
+        self._gate = gate
+        self._commands = commands
+        self._ledger = ledger
+
+    def submit(self, token: Token | None, leaf: str, value: Value) -> Rejected | None:
+        """Command one leaf in this slot; return None, or why not."""
+        return self._gate.submit(token, leaf, value)
+
+    def submit_all(
+        self, token: Token | None, values: Mapping[str, Value]
+    ) -> Rejected | None:
+        """Command several leaves in this slot, all or none."""
+        return self._gate.submit_all(token, values)
+
+    def play(self, token: Token | None, motion: str | Motion, tick: int) -> Playing:
+        """Let a motion be played from where the robot is; no way leads there first."""
+        if isinstance(motion, str):
+            motion = self._commands.library.motion(motion)
+        return self._give(OutputSet(name=motion.name, motion=motion), token, tick)
+
+    def light(
+        self, token: Token | None, pattern: str | LightPattern, tick: int
+    ) -> Playing:
+        """Let a light pattern be shown."""
+        if isinstance(pattern, str):
+            pattern = self._commands.library.light(pattern)
+        return self._give(OutputSet(name=pattern.name, light=pattern), token, tick)
+
+    def sound(self, token: Token | None, sound: str | Sound, tick: int) -> Playing:
+        """Let a sound be heard."""
+        if isinstance(sound, str):
+            sound = self._commands.library.sound(sound)
+        return self._give(OutputSet(name=sound.name, sound=sound), token, tick)
+
+    def command(
+        self, token: Token | None, name: str, tick: int, group: str | None = None
+    ) -> Playing:
+        """Give a command of the library; the way to where it begins goes first."""
+        if token is None:
+            return NeverPlayed("it has no token")
+        handle = self._commands.submit(name, token, tick, group=group)
+        return _Ordered(handle, self._commands, self._ledger)
+
+    def interrupt(self, token: Token | None, name: str, tick: int) -> Playing:
+        """Join a command on to what runs, which pauses and goes on after it (SY-4)."""
+        if token is None:
+            return NeverPlayed("it has no token")
+        handle = self._commands.interrupt(name, token, tick)
+        return _Ordered(handle, self._commands, self._ledger)
+
+    def _give(self, outputs: OutputSet, token: Token | None, tick: int) -> Playing:
+        if token is None:
+            return NeverPlayed("it has no token")
+        handle = self._commands.submit(outputs, token, tick, prepares=False)
+        return _Ordered(handle, self._commands, self._ledger)
+
+
+class _Ordered:
+    """An order as its schema sees it."""
+
+    __slots__ = ("_commands", "_handle", "_ledger")
+
+    def __init__(
+        self, handle: OrderHandle, commands: CommandController, ledger: Ledger
+    ) -> None:
+        self._handle = handle
+        self._commands = commands
+        self._ledger = ledger
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it will happen any more.
+
+        Deleted while the robot goes to where it begins, it ends when that motion does
+        (SY-18): half a way from sitting to standing is no place to be left in.
+        """
+        handle = self._handle
+        initial = handle.initial
+        return handle.is_over and (initial is None or initial.is_over)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is over without having been played to its end."""
+        return self.is_over and self._handle.has_failed
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, empty if it did not."""
+        if not self._handle.has_failed:
+            return ""
+        handle = self._handle
+        why = handle.refused or handle.reason
+        return f"{why}: {handle.detail}" if handle.detail else str(why)
+
+    def end(self) -> None:
+        """Let nothing more of it happen."""
+        self._commands.withdraw(self._handle, self._ledger.tick)

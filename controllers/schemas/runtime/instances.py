@@ -1,0 +1,202 @@
+"""All instances of a run: how they are made, and how they find each other."""
+
+from collections.abc import Mapping
+from math import isclose
+
+from controllers.arbitration.manager.front import take_snapshot
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.schemas.declaration import Cell, State, cells_of
+from controllers.schemas.registry import Registry, SchemaClass
+from controllers.schemas.runtime.instance import Instance, make_reservation
+from controllers.schemas.waking import Waking
+from models import BadInput, UnknownName
+
+DEEPEST = 20
+"""Levels of a hierarchy, at most: a schema that wakes itself ends somewhere."""
+
+
+class Instances:
+    """The instances, by number, by path, and from each other's sight."""
+
+    def __init__(self, ledger: Ledger, registry: Registry) -> None:
+        """Begin with none.
+
+        Args:
+            ledger: gets to know them as owners.
+            registry: knows their schemas.
+        """
+        self._ledger = ledger
+        self._registry = registry
+        self.instances: list[Instance] = []
+        self.roots: dict[str, Instance] = {}
+
+    def find(self, path: str) -> Instance:
+        """Return an instance by its path.
+
+        Raises:
+            UnknownName: there is none.
+        """
+        names = path.split("/")
+        children: Mapping[str, Instance] = self.roots
+        found: Instance | None = None
+        for name in names:
+            found = children.get(name)
+            if found is None:
+                known = [one.path for one in self.instances]
+                raise UnknownName("Behaviour", path, known, "the tree of schemas")
+            children = found.children
+        assert found is not None  # a text has at least one part
+        return found
+
+    def make(
+        self,
+        waking: Waking,
+        parent: Instance | None,
+        part_of: str | None,
+        takes: Waking,
+    ) -> Instance:
+        """Return the instance of a name under a parent, made if it is not there yet.
+
+        Unless it is a winner, it is set up anew by what the waking says of its
+        resources.
+
+        Args:
+            waking: which schema, and its name.
+            parent: None makes a root.
+            part_of: of a new root, the owner that it is a part of.
+            takes: the same, with what its parameters say that it needs.
+
+        Raises:
+            UnknownName: there is no such schema, resource or owner.
+            BadInput: the name has another schema, or is another owner's; the period
+                is no multiple of the slot; the hierarchy is too deep.
+        """
+        siblings = self.roots if parent is None else parent.children
+        one = siblings.get(waking.name)
+        kind = self._registry.find(waking.schema)
+        if one is None:
+            return self._new(kind, waking, parent, part_of, takes)
+        if type(one.schema) is not kind:
+            raise BadInput(
+                f"{one.path!r} is an instance of schema {one.info.name!r}; it cannot "
+                f"be woken as {waking.schema!r}. Give this one another name."
+            )
+        is_as_claimed = one.claimed == takes and one.priority == _priority(one, takes)
+        if one.state is not State.WINNER and not is_as_claimed:
+            self._claim(one, takes)
+        one.waking = waking
+        return one
+
+    def cell(self, reader: Instance, name: str) -> Cell:
+        """Return the variable that a reader means by `schema.variable`.
+
+        Raises:
+            UnknownName: the reader does not declare it, or no such instance or output
+                is in its reach.
+        """
+        if name not in reader.info.reads:
+            declared = reader.info.reads
+            raise UnknownName("Input", name, declared, f"what {reader.path!r} declares")
+        source, _, variable = name.partition(".")
+        at: Instance | None = reader
+        while at is not None:
+            if source in at.children:
+                return _output(at.children[source], variable)
+            at = at.parent
+        if source in self.roots:
+            return _output(self.roots[source], variable)
+        known = [one.path for one in self.instances]
+        raise UnknownName(
+            "Schema", source, known, f"reach of {reader.path!r}, which reads {name!r}"
+        )
+
+    def _new(
+        self,
+        kind: SchemaClass,
+        waking: Waking,
+        parent: Instance | None,
+        part_of: str | None,
+        takes: Waking,
+    ) -> Instance:
+        info = kind.info
+        path = waking.name if parent is None else f"{parent.path}/{waking.name}"
+        if parent is not None and parent.depth + 1 >= DEEPEST:
+            raise BadInput(
+                f"{path!r} would be {parent.depth + 2} levels deep; at most {DEEPEST} "
+                "are. Does a schema wake itself?"
+            )
+        if any(row.name == path for row in take_snapshot(self._ledger).owners):
+            raise BadInput(
+                f"{path!r} is the name of an owner already; give this behaviour "
+                "another one."
+            )
+        try:
+            schema = kind()
+        except Exception as error:  # whatever the schema of another package raises
+            raise BadInput(
+                f"schema {info.name!r} cannot be made: {type(error).__name__}: {error}."
+            ) from error
+        one = Instance(
+            schema=schema,
+            waking=waking,
+            parent=parent,
+            part_of=part_of,
+            number=len(self.instances),
+            period_ticks=period_in_ticks(
+                info.name, info.period_s, self._ledger.cfg.tick_s
+            ),
+            cells=cells_of(info.outputs, path),
+        )
+        self._claim(one, takes)
+        self.instances.append(one)
+        siblings = self.roots if parent is None else parent.children
+        siblings[waking.name] = one
+        return one
+
+    def _claim(self, one: Instance, waking: Waking) -> None:
+        parent = one.parent
+        above = one.part_of if parent is None else one.owner_above()
+        priority = _priority(one, waking)
+        claim = make_reservation(
+            self._ledger,
+            one.info,
+            waking,
+            one.path,
+            above,
+            priority,
+            None if one.is_perceptive else one.acting.on_demand,
+        )
+        if claim is not None and one.is_perceptive:
+            raise BadInput(
+                f"{one.path!r} perceives and commands nothing, so it needs no "
+                "resources; leave them out."
+            )
+        one.claim, one.priority, one.claimed = claim, priority, waking
+
+
+def period_in_ticks(name: str, period_s: float, tick_s: float) -> int:
+    """Return a period in slots.
+
+    Raises:
+        BadInput: it is no whole number of them.
+    """
+    ticks = round(period_s / tick_s)
+    if ticks < 1 or not isclose(ticks * tick_s, period_s, rel_tol=1e-9):
+        raise BadInput(
+            f"period of schema {name!r} is {period_s} s, {period_s / tick_s:g} slots "
+            f"of {tick_s} s; give a whole number of slots."
+        )
+    return ticks
+
+
+def _priority(one: Instance, waking: Waking) -> int:
+    """Return that of the requests of an instance: its own, or its parent's."""
+    if waking.priority is not None:
+        return waking.priority
+    return 0 if one.parent is None else one.parent.priority
+
+
+def _output(one: Instance, variable: str) -> Cell:
+    if variable not in one.cells:
+        raise UnknownName("Output", variable, one.cells, f"what {one.path!r} offers")
+    return one.cells[variable]

@@ -1,0 +1,323 @@
+"""Whether an order can be done: the way to where it begins, and the right to all of it.
+
+Refused at once, before anything moves: an initial motion whose synchronous part has no
+token would end in the wrong posture for nothing. The way from one posture to another
+leads through the transitions of DB2 (SY-19, SY-20); where the robot is, say the motions
+that were sent to it, and whoever sees it.
+"""
+
+import heapq
+from collections.abc import Callable, Container, Iterator, Mapping
+
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.tokens import Token
+from controllers.transmitter.commands.converter import StreamMaker, Transmitting
+from controllers.transmitter.commands.order import (
+    OrderHandle,
+    OutputSet,
+    PendingOrder,
+    are_one_group,
+)
+from controllers.transmitter.events import NotOrdered
+from controllers.transmitter.receipt import GroupKey, Receipt
+from controllers.transmitter.streams import Content
+from models.library import Library, Motion, Transition, Unit
+
+
+def find_way(library: Library, start: str, end: str) -> tuple[Transition, ...] | None:
+    """Return the transitions that lead to a posture in the shortest time.
+
+    Of several ways that take equally long, that with the fewest transitions, then that
+    whose transitions stand first in DB2.
+
+    Args:
+        library: its transitions and their motions.
+        start: posture in which the robot is.
+        end: posture in which it shall be.
+
+    Returns:
+        The transitions in their order, none if it is there; None where no way leads.
+    """
+    ways: list[tuple[float, int, tuple[int, ...], str]] = [(0.0, 0, (), start)]
+    reached: set[str] = set()
+    while ways:
+        time_s, count, way, posture = heapq.heappop(ways)
+        if posture == end:
+            return tuple(library.transitions[i] for i in way)
+        if posture in reached:
+            continue
+        reached.add(posture)
+        for i, step in enumerate(library.transitions):
+            if step.start == posture:
+                total_s = time_s + library.motion(step.motion).length_s
+                heapq.heappush(ways, (total_s, count + 1, (*way, i), step.end))
+    return None
+
+
+def joints_to(library: Library, end: str) -> tuple[str, ...]:
+    """Return the joints that some way to a posture moves, from wherever."""
+    starts = dict.fromkeys(step.start for step in library.transitions)
+    ways = (find_way(library, start, end) or () for start in starts)
+    motions = (library.motion(step.motion) for way in ways for step in way)
+    return tuple(dict.fromkeys(joint for motion in motions for joint in motion.joints))
+
+
+class PostureBelief:
+    """Follows the motions that lead from posture to posture.
+
+    A motion that came to its end leaves the robot in its last posture; one that broke
+    off on the way leaves it nobody knows where. Who sees the robot in another state
+    since then, such as on its back, is right.
+    """
+
+    def __init__(
+        self,
+        posture: str | None,
+        states: Mapping[str, str | None] | None = None,
+        seen: Callable[[], str | None] | None = None,
+    ) -> None:
+        """Begin in a posture.
+
+        Args:
+            posture: None: unknown.
+            states: posture to the state that a robot in it is in; None: none known.
+            seen: returns the state in which the robot is seen, None while it is in none
+                or on its way; None: nobody looks.
+        """
+        self._states = states or {}
+        self.seen = seen or (lambda: None)
+        """Returns the state in which the robot is seen; None: in none, on its way."""
+        self._moves: list[tuple[Receipt, str | None]] = []
+        self._posture = posture
+        self._seen_before = self.seen()
+
+    def follow(self, receipt: Receipt, end: str | None) -> None:
+        """Follow a motion that ends in a posture; None: in no stored one."""
+        self._moves.append((receipt, end))
+
+    def tell(self, posture: str | None) -> None:
+        """Take what somebody knows; motions under way still count when they end."""
+        self.update()
+        self._believe(posture)
+
+    @property
+    def posture(self) -> str | None:
+        """Where the robot is; None: unknown, or on its way."""
+        self.update()
+        on_its_way = any(r.started_tick is not None for r, _ in self._moves)
+        return None if on_its_way else self._posture
+
+    def update(self) -> None:
+        """Take note of motions that have ended, and of what is seen."""
+        for move in [move for move in self._moves if move[0].is_over]:
+            receipt, end = move
+            if receipt.is_done:
+                self._believe(end)
+            elif receipt.started_tick is not None:
+                self._believe(None)
+            self._moves.remove(move)
+        if self._posture is None:
+            return
+        seen, state = self.seen(), self._states.get(self._posture)
+        if seen is None or seen == self._seen_before:
+            return
+        if state is not None and seen != state:
+            self._posture = None
+        self._seen_before = seen
+
+    def _believe(self, posture: str | None) -> None:
+        """Believe in a posture; the state in which it is seen may lag behind."""
+        self._posture = posture
+        self._seen_before = self.seen()
+
+
+def group_key(
+    outputs: OutputSet,
+    group: str | None,
+    taken: Container[GroupKey | None],
+    transmitter: Transmitting,
+    tick: int,
+) -> GroupKey | None:
+    """Return the key of a group; None for independent outputs.
+
+    Args:
+        outputs: of the order; their preset is a part of the key (SY-17).
+        group: ID that the sender gives; None: the name of the outputs, with a number
+            behind it while a group of that ID is under way.
+        taken: keys of orders under way.
+        transmitter: knows the groups that it has.
+        tick: now.
+    """
+    if not outputs.is_synchronous:
+        return None
+    if group is not None:
+        return GroupKey(outputs.preset, group)
+    count, key = 1, GroupKey(outputs.preset, outputs.name)
+    while key in taken or transmitter.is_under_way(key, tick):
+        count += 1
+        key = GroupKey(outputs.preset, f"{outputs.name} {count}")
+    return key
+
+
+Tokens = Token | Mapping[Unit, Token]
+"""One for all units, or one for each; who has none is refused."""
+
+
+class OrderAdmission:
+    """Admits orders, each beside those that are under way."""
+
+    def __init__(self, library: Library, maker: StreamMaker, ledger: Ledger) -> None:
+        """Build it from what an order may name, command, and must prove."""
+        self._library = library
+        self._maker = maker
+        self._ledger = ledger
+
+    def admit(
+        self,
+        handle: OrderHandle,
+        outputs: OutputSet,
+        tokens: Tokens,
+        posture: str | None,
+    ) -> PendingOrder:
+        """Return an order that begins where the robot is; refuse it without a right.
+
+        Args:
+            handle: of the order; says afterwards whether it is refused, and why.
+            outputs: what it puts out.
+            tokens: one for all, or one for each unit.
+            posture: in which the robot is; None: unknown.
+        """
+        order = self._new(handle, outputs, tokens)
+        if outputs.to is not None:
+            self._find_way(order, posture)
+        if handle.refused is None:
+            self._check_rights(order)
+        return order
+
+    def admit_after(
+        self,
+        handle: OrderHandle,
+        outputs: OutputSet,
+        tokens: Tokens,
+        under_way: tuple[PendingOrder, ...],
+        posture: str | None,
+    ) -> PendingOrder:
+        """Return an order with the way to where it begins, after those under way.
+
+        It follows none of its own group, which starts in one slot.
+
+        Args:
+            handle: of the order; says afterwards whether it is refused, and why.
+            outputs: what it puts out.
+            tokens: one for all, or one for each unit.
+            under_way: oldest first.
+            posture: in which the robot is; None: unknown.
+        """
+        order = self._new(handle, outputs, tokens)
+        if Unit.MOTION not in outputs.units:
+            self._check_rights(order)
+            return order
+        others = (x for x in reversed(under_way) if not are_one_group(x, order))
+        alive = [x for x in others if self._may_go_on(x)]
+        alive.sort(key=lambda x: x.is_interrupt)  # after these the others go on
+        if order.changes_posture:
+            order.joins = next((x for x in alive if x.changes_posture), None)
+        if order.joins is not None:
+            posture = order.joins.posture_after
+        self._find_way(order, posture)
+        if order.joins is None:
+            shares = (x for x in alive if x.motor_leaves & order.motor_leaves)
+            order.joins = next(shares, None)
+        if handle.refused is None:
+            self._check_rights(order)
+        return order
+
+    def choose_anew(self, order: PendingOrder, posture: str) -> str:
+        """Choose the way from where the robot is by now, by the rights of the order.
+
+        Returns:
+            Why there is none; the order is as it was then. Empty: there is one.
+        """
+        goal = order.outputs.way_to
+        way = None if goal is None else find_way(self._library, posture, goal)
+        if way is None:
+            return f"no transitions lead to {goal} from there"
+        motions = tuple(self._library.motion(step.motion) for step in way)
+        for leaf in self._maker.leaves(motions):
+            reason = self._ledger.authorise(order.tokens[Unit.MOTION], leaf)
+            if reason is not None:
+                return f"the way from there commands {leaf!r}: {reason}"
+        self._go(order, posture, motions)
+        return ""
+
+    def _new(
+        self, handle: OrderHandle, outputs: OutputSet, tokens: Tokens
+    ) -> PendingOrder:
+        if not isinstance(tokens, Mapping):
+            tokens = dict.fromkeys(outputs.units, tokens)
+        order = PendingOrder(handle=handle, outputs=outputs, tokens=tokens)
+        if outputs.motion is not None:
+            order.motor_leaves = frozenset(self._maker.leaves((outputs.motion,)))
+        return order
+
+    def _may_go_on(self, order: PendingOrder) -> bool:
+        """Return whether an order still moves: not over, its token alive."""
+        token = order.tokens.get(Unit.MOTION)
+        return not order.handle.is_over and all(
+            self._ledger.authorise(token, leaf) is None for leaf in order.motor_leaves
+        )
+
+    def _find_way(self, order: PendingOrder, posture: str | None) -> None:
+        """Note the motions that lead from a posture to an order begins, or goes."""
+        handle, outputs = order.handle, order.outputs
+        goal, motion = outputs.way_to, outputs.motion
+        if goal is None:
+            return
+        says = f"{motion.name!r} begins in" if motion else f"{outputs.name!r} goes to"
+        if posture is None:
+            handle.refused = NotOrdered.POSTURE_UNKNOWN
+            handle.detail = (
+                f"{says} {goal}, and the present posture is not known; tell it, or "
+                "give a motion that begins in any."
+            )
+            return
+        way = find_way(self._library, posture, goal)
+        if way is None:
+            handle.refused = NotOrdered.NO_WAY
+            handle.detail = f"{says} {goal}; no transitions lead there from {posture}."
+            return
+        self._go(order, posture, tuple(self._library.motion(x.motion) for x in way))
+
+    def _go(self, order: PendingOrder, start: str, motions: tuple[Motion, ...]) -> None:
+        """Note where an order begins, and what leads from there to where it goes."""
+        order.start = start
+        fixed = order.outputs.motion
+        if fixed is None:
+            order.way, moves = motions, motions
+        else:
+            order.initial, moves = motions, (*motions, fixed)
+        order.motor_leaves = frozenset(self._maker.leaves(moves))
+
+    def _check_rights(self, order: PendingOrder) -> None:
+        for unit, content in _contents(order):
+            token = order.tokens.get(unit)
+            leaves = self._maker.leaves(content)
+            if not leaves and content != ():
+                order.handle.refused = NotOrdered.NO_DEVICE
+                order.handle.detail = f"the robot has nothing to put out {unit} with."
+                return
+            lent = self._ledger.lent(token) if token is not None else ()
+            for leaf in leaves:
+                reason = self._ledger.authorise(token, leaf)
+                if reason is not None and leaf not in lent:
+                    order.handle.refused = NotOrdered.NO_TOKEN
+                    order.handle.detail = f"{unit} commands {leaf!r}: {reason}."
+                    return
+
+
+def _contents(order: PendingOrder) -> Iterator[tuple[Unit, Content]]:
+    """Yield all that an order puts out, its initial motion first."""
+    if order.initial:
+        yield Unit.MOTION, order.initial
+    for unit in order.outputs.units:
+        yield unit, order.content(unit)

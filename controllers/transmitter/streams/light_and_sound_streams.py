@@ -1,0 +1,146 @@
+"""Streams of a light pattern and of a sound.
+
+A light pattern has an item only where a step begins, since the devices fade by
+themselves; a sound is its samples, cut into slots. Neither needs a way back after an
+interrupt.
+"""
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.tokens import Token
+from controllers.interface.robot_interface import LedSetting, SoundChunk
+from controllers.transmitter.streams import NO_PARTS, EffectorLeaves, Item, Present
+from controllers.transmitter.streams.motion_stream import item_count
+from models.library import LightPattern, Unit
+
+FloatArray = NDArray[np.float64]
+Colour = tuple[float, float, float]
+
+_NOTHING: Item = MappingProxyType({})
+
+
+class LightStream:
+    """Colours of LEDs; the fades between them are the devices' own."""
+
+    unit = Unit.LIGHT
+    parts = NO_PARTS
+
+    def __init__(
+        self,
+        pattern: LightPattern,
+        token: Token,
+        effectors: EffectorLeaves,
+        slot_s: float,
+    ) -> None:
+        """Prepare to play a pattern.
+
+        Args:
+            pattern: its steps, each put into the slot nearest to its time.
+            token: proof of a reservation of all its LEDs.
+            effectors: the LEDs' channels.
+            slot_s: length of a slot, in s.
+        """
+        self.label = pattern.name
+        self.token = token
+        self.leaves = tuple(sorted(pattern.leds))
+        items: dict[int, dict[str, Value]] = {}
+        for step in pattern.steps:
+            item = items.setdefault(round(step.at_s / slot_s), {})
+            for leaf in step.leds:
+                colours = led_colours(step.colour, effectors.led_channels[leaf])
+                item[leaf] = LedSetting(colours=colours, fade_s=step.fade_s)
+        self._items: dict[int, Item] = {
+            k: MappingProxyType(item) for k, item in items.items()
+        }
+        self.length = max(item_count(pattern.length_s, slot_s), max(items) + 1)
+        """Number of its items."""
+
+    def begin(self, present: Present) -> int:
+        """Return the number of items; LEDs fade from whatever they show."""
+        del present
+        return self.length
+
+    def item(self, k: int) -> Item:
+        """Return leaf to colour at instant `k`; mostly nothing."""
+        return self._items.get(k, _NOTHING)
+
+    def rejoin(self, k: int, present: Present) -> Sequence[Item]:
+        """Return nothing: light needs no way."""
+        del k, present
+        return ()
+
+
+def led_colours(colour: Colour, channels: int) -> FloatArray:
+    """Return a colour for LEDs of some channels, (channels,) in [0, 1].
+
+    LEDs of one colour take the brightest of red, green and blue.
+    """
+    return np.array(colour if channels == len(colour) else [max(colour)])
+
+
+class SoundStream:
+    """Samples of a sound, as many in each slot as are heard in it."""
+
+    unit = Unit.SOUND
+    parts = NO_PARTS
+
+    def __init__(
+        self,
+        label: str,
+        samples: FloatArray,
+        sample_rate_hz: int,
+        token: Token,
+        leaf: str,
+        slot_s: float,
+    ) -> None:
+        """Prepare to play samples.
+
+        Args:
+            label: what is said, or the name of a tone.
+            samples: (n,) in [-1, 1]; may be empty.
+            sample_rate_hz: samples in a second.
+            token: proof of a reservation of the loudspeakers.
+            leaf: that of the loudspeakers.
+            slot_s: length of a slot, in s.
+        """
+        self.label = label
+        self.token = token
+        self.leaves = (leaf,)
+        count = max(1, int(np.ceil(len(samples) / (sample_rate_hz * slot_s) - 1e-9)))
+        cuts = np.rint(np.arange(count + 1) * sample_rate_hz * slot_s).astype(int)
+        cuts[-1] = len(samples)
+        self._items: list[Item] = [
+            MappingProxyType(
+                {
+                    leaf: SoundChunk(
+                        samples=samples[cuts[k] : cuts[k + 1]],
+                        sample_rate_hz=sample_rate_hz,
+                        label=label,
+                        is_last=k == count - 1,
+                    )
+                }
+            )
+            for k in range(count)
+            if len(samples)
+        ] or [_NOTHING]
+        self.length = count
+        """Number of its items."""
+
+    def begin(self, present: Present) -> int:
+        """Return the number of items."""
+        del present
+        return self.length
+
+    def item(self, k: int) -> Item:
+        """Return the leaf's samples at instant `k`."""
+        return self._items[k]
+
+    def rejoin(self, k: int, present: Present) -> Sequence[Item]:
+        """Return nothing: sound goes on where it stopped."""
+        del k, present
+        return ()

@@ -1,0 +1,539 @@
+"""Schemas in a hierarchy: waking, competing, winning, losing (JD-5 to JD-14)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from controllers.schemas import State, Variable, Waking
+from controllers.schemas.events import Modulated, NotWinner, SchemaStopped, Woken, Won
+from controllers.schemas.invariants import check_schemas
+from models import BadInput, Robot, UnknownName
+from tests.controllers.schemas.schema_world import SchemaWorld, actuation, perceptive
+
+
+def waker(name: str, *children: str, **given: Any) -> type:
+    """Return a parent that wakes some children when it starts."""
+    return actuation(
+        name, start=lambda s: [s.wake(child) for child in children], **given
+    )
+
+
+@pytest.mark.requirement("JD-14")
+def test_figure_1_of_the_paper(nao: Robot) -> None:
+    """Schema 1 wakes perceptive 3, 4 and actuation 5, 6, 7; of these 6 wins.
+
+    6 alone has descendants. What is below it, and that 2 sleeps, the paper draws
+    without naming all of it: here 6 wakes a perceptive 8 and the actuation 9, and 7
+    would wake 10.
+    """
+    kinds = [
+        waker("s1", "s3", "s4", "s5", "s6", "s7"),
+        actuation("s2"),
+        perceptive("s3"),
+        perceptive("s4"),
+        actuation("s5", ready=lambda s: False),
+        waker("s6", "s8", "s9"),
+        waker("s7", "s10"),
+        perceptive("s8"),
+        actuation("s9"),
+        actuation("s10"),
+    ]
+    stage = SchemaWorld.of(nao, *kinds)
+    stage.runtime.add(Waking(schema="s2"))
+    stage.begin("s1")
+    stage.slot()
+    states = {path: stage.state(path) for path in stage.runtime.paths}
+    assert states == {
+        "s2": State.SLEPT,
+        "s1": State.WINNER,
+        "s1/s3": State.WINNER,
+        "s1/s4": State.WINNER,
+        "s1/s5": State.CHECKING,
+        "s1/s6": State.WINNER,
+        "s1/s7": State.READY,
+        "s1/s6/s8": State.WINNER,
+        "s1/s6/s9": State.WINNER,
+    }
+    assert stage.runtime.winners == ("s1", "s1/s6", "s1/s6/s9")
+
+
+@pytest.mark.requirement("JD-5")
+def test_waking_is_no_call_that_is_waited_for(nao: Robot) -> None:
+    """All children are awake at once, and the parent goes on."""
+    ticks: list[int] = []
+    never = actuation("never", ready=lambda s: False)
+    parent = actuation(
+        "parent",
+        start=lambda s: [s.wake(name) for name in ("never", "a", "b")],
+        iterate=lambda s: ticks.append(s.tick),
+    )
+    stage = SchemaWorld.of(nao, never, parent, actuation("a"), actuation("b"))
+    stage.begin("parent")
+    stage.slot(3)
+    assert ticks == [0, 1, 2]
+    assert [stage.state(f"parent/{name}") for name in ("never", "a", "b")] == [
+        State.CHECKING,
+        State.WINNER,
+        State.READY,
+    ]
+
+
+@pytest.mark.requirement("JD-6")
+def test_all_that_are_awake_keep_checking(nao: Robot) -> None:
+    checks: dict[str, int] = {}
+
+    def ready(schema: Any) -> bool:
+        checks[schema.path] = checks.get(schema.path, 0) + 1
+        return "c" not in schema.path
+
+    kinds = [actuation(name, ready=ready) for name in ("wa", "rb", "cc")]
+    stage = SchemaWorld.of(nao, waker("parent", "wa", "rb", "cc"), *kinds)
+    stage.begin("parent")
+    stage.slot(10)
+    assert stage.state("parent/wa") is State.WINNER
+    assert stage.state("parent/rb") is State.READY
+    assert stage.state("parent/cc") is State.CHECKING
+    assert checks == {"parent/wa": 10, "parent/rb": 10, "parent/cc": 10}
+
+
+@pytest.mark.requirement("JD-7")
+@pytest.mark.parametrize(
+    ("rule", "winners"),
+    [
+        ("keep_winner", ["low", "low", "low", "", "", "high", "high"]),
+        ("highest_order", ["low", "high", "low", "", "", "high", "high"]),
+    ],
+)
+def test_siblings_compete_in_each_iteration(
+    nao: Robot, rule: str, winners: list[str]
+) -> None:
+    """By the two rules, with hand-made preconditions; perhaps nobody wins."""
+    when = {"high": (1, 5, 6), "low": (0, 1, 2, 6)}
+    kinds = [
+        actuation(name, ready=lambda s, at=at: s.tick in at)  # type: ignore[misc]
+        for name, at in when.items()
+    ]
+    stage = SchemaWorld.of(nao, *kinds)
+    children = (Waking(schema="low"), Waking(schema="high", order=1))
+    stage.begin("choose", name="p", parameters={"arbitration": rule}, children=children)
+    seen = []
+    for _ in winners:
+        stage.slot()
+        seen.append("".join(p[2:] for p in stage.runtime.winners if p != "p"))
+    assert seen == winners
+
+
+@pytest.mark.requirement("JD-7")
+def test_a_parent_may_choose_by_a_rule_of_its_own(nao: Robot) -> None:
+    asked: list[tuple[tuple[str, ...], str | None]] = []
+
+    def last(ready: Sequence[str], present: str | None) -> str | None:
+        asked.append((tuple(ready), present))
+        return ready[-1] if len(asked) < 3 else None
+
+    parent = actuation(
+        "parent",
+        start=lambda s: [s.wake("child", called=name) for name in "abc"],
+        arbitrate=last,
+    )
+    stage = SchemaWorld.of(nao, parent, actuation("child", period_s=0.02))
+    stage.begin("parent")
+    stage.slot()
+    winners = [stage.runtime.winners]
+    stage.slot(2)
+    winners.append(stage.runtime.winners)
+    assert winners == [("parent", "parent/c"), ("parent",)]
+    assert asked[0] == (("a", "b", "c"), None)
+    assert asked[1] == (("a", "b", "c"), "c")
+
+
+def test_a_choice_of_one_that_is_not_ready_is_the_parents_failure(nao: Robot) -> None:
+    parent = actuation(
+        "parent",
+        start=lambda s: [s.wake("child", called=name) for name in "ab"],
+        arbitrate=lambda ready, present: "z",
+    )
+    stage = SchemaWorld.of(nao, parent, actuation("child"))
+    stage.begin("parent")
+    stage.slot()
+    assert stage.runtime.is_quiet
+    assert (
+        "chose 'z'; those that are ready are a, b" in stage.runtime.view("parent").error
+    )
+
+
+@pytest.mark.requirement("JD-8")
+def test_only_a_winner_may_command_or_wake(nao: Robot) -> None:
+    answers: list[bool] = []
+
+    def tries(schema: Any) -> bool:
+        answers.append(schema.wake("child"))
+        answers.append(schema.submit("HeadYaw", 0.1))
+        return True
+
+    loser = actuation("loser", needs=("HeadYaw",), ready=tries)
+    winner = actuation("winner", start=lambda s: answers.append(s.wake("child")))
+    stage = SchemaWorld.of(
+        nao, waker("parent", "winner", "loser"), winner, loser, actuation("child")
+    )
+    stage.begin("parent")
+    stage.slot(3)
+    assert answers.count(True) == 1, "the winner alone, once"
+    assert stage.runtime.paths == (
+        "parent",
+        "parent/winner",
+        "parent/loser",
+        "parent/winner/child",
+    )
+    assert {event.path for event in stage.told(NotWinner)} == {"parent/loser"}
+    assert not stage.executed_by()
+
+
+@pytest.mark.requirement("JD-9")
+def test_perception_for_the_competition_is_there_before_it(nao: Robot) -> None:
+    """A parent wakes eye and children in one slot; the check knows what is seen."""
+    eye = perceptive(
+        "eye",
+        outputs=(Variable(name="sees", type=bool, about="A ball.", initial=False),),
+        perceive=lambda s: s.write("sees", True),
+    )
+    go = actuation("go", reads=("eye.sees",), ready=lambda s: s.read("eye.sees"))
+    stage = SchemaWorld.of(nao, eye, go, waker("parent", "go", "eye"))
+    stage.begin("parent")
+    stage.slot()
+    assert stage.runtime.winners == ("parent", "parent/go")
+    stage.runtime.sleep("parent", 1)
+    assert stage.state("parent/eye") is State.SLEPT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    steps: int = 1
+
+
+@pytest.mark.requirement("JD-10")
+def test_the_parent_watches_modulates_and_changes_its_children(nao: Robot) -> None:
+    def iterate(schema: Any) -> None:
+        if schema.tick == 2:
+            assert schema.child("walk").state is State.WINNER
+            assert schema.awake == ("walk",)
+            schema.modulate("walk", steps=3)
+        if schema.tick == 4:
+            schema.sleep("walk")
+            schema.wake("rest")
+
+    seen: list[int] = []
+    parent = actuation("parent", start=lambda s: s.wake("walk"), iterate=iterate)
+    walk = actuation(
+        "walk", parameters=Pace, iterate=lambda s: seen.append(s.parameters.steps)
+    )
+    stage = SchemaWorld.of(nao, parent, walk, actuation("rest"))
+    stage.begin("parent")
+    stage.slot(6)
+    assert seen == [1, 1, 3, 3]
+    assert [event.parameters for event in stage.told(Modulated)] == [{"steps": "3"}]
+    assert stage.runtime.winners == ("parent", "parent/rest")
+    assert stage.state("parent/walk") is State.SLEPT
+
+
+@pytest.mark.requirement("JD-10")
+def test_a_parent_whose_precondition_fails_takes_all_below_it_along(
+    nao: Robot,
+) -> None:
+    stage = SchemaWorld.of(
+        nao,
+        waker("top", "middle", ready=lambda s: s.tick < 3),
+        waker("middle", "leaf"),
+        actuation("leaf"),
+    )
+    stage.begin("top")
+    stage.slot(3)
+    assert stage.runtime.winners == ("top", "top/middle", "top/middle/leaf")
+    stage.slot()
+    assert stage.state("top") is State.CHECKING
+    assert stage.state("top/middle") is State.SLEPT
+    assert stage.state("top/middle/leaf") is State.SLEPT
+
+
+@pytest.mark.requirement("JD-11", "JD-12")
+def test_a_new_tree_grows_under_the_new_winner_in_one_slot(nao: Robot) -> None:
+    """Three levels fall asleep and three wake in the slot of the change."""
+    old = waker("old", "old2")
+    new = waker("new", "new2", ready=lambda s: s.tick >= 5)
+    kinds = [
+        old,
+        new,
+        waker("old2", "old3"),
+        waker("new2", "new3"),
+        actuation("old3"),
+        actuation("new3"),
+    ]
+    stage = SchemaWorld.of(nao, *kinds)
+    children = (Waking(schema="old"), Waking(schema="new", order=1))
+    rule = {"arbitration": "highest_order"}
+    stage.begin("choose", name="p", parameters=rule, children=children)
+    stage.slot(5)
+    assert stage.runtime.winners == ("p", "p/old", "p/old/old2", "p/old/old2/old3")
+    stage.slot()
+    assert stage.runtime.winners == ("p", "p/new", "p/new/new2", "p/new/new2/new3")
+    asleep = [path for path in stage.runtime.paths if path.startswith("p/old/")]
+    assert [stage.state(path) for path in asleep] == [State.SLEPT, State.SLEPT]
+    assert {event.tick for event in stage.told(Won) if "new" in event.path} == {5}
+    assert not check_schemas(stage.events)
+
+
+@pytest.mark.requirement("JD-12")
+@pytest.mark.parametrize("at", range(3, 9))
+def test_an_emergency_takes_over_within_one_slot(nao: Robot, at: int) -> None:
+    """Whatever the period of the one that acts; its last command is not written."""
+    walk = actuation(
+        "walk",
+        needs=("HeadYaw",),
+        period_s=0.05,
+        iterate=lambda s: s.submit("HeadYaw", 0.1),
+    )
+    emergency = actuation(
+        "emergency",
+        needs=("HeadYaw",),
+        ready=lambda s: s.tick >= at,
+        start=lambda s: s.submit("HeadYaw", -0.1),
+    )
+    stage = SchemaWorld.of(nao, walk, emergency)
+    children = (Waking(schema="emergency"), Waking(schema="walk"))
+    rule = {"arbitration": "highest_order"}
+    stage.begin("choose", name="life", parameters=rule, children=children)
+    stage.slot(at + 1)
+    assert stage.executed_by()[at] == {"life/emergency"}
+    assert stage.world.target_of("HeadYaw") == pytest.approx(-0.1)
+    assert not stage.world.checker.finish()
+
+
+@pytest.mark.requirement("JD-13")
+def test_one_schema_under_two_parents_has_two_modulations_and_memories(
+    nao: Robot,
+) -> None:
+    def count(schema: Any) -> None:
+        schema.count = getattr(schema, "count", 0) + schema.parameters.steps
+
+    step = actuation("step", parameters=Pace, iterate=count)
+    fast = actuation("fast", start=lambda s: s.wake("step", steps=5))
+    slow = actuation("slow", start=lambda s: [s.wake("step", steps=1), s.wake("fast")])
+    top = actuation("top", start=lambda s: [s.wake("slow"), s.wake("step", steps=7)])
+    stage = SchemaWorld.of(nao, step, fast, slow, top)
+    stage.begin("slow")
+    stage.begin("fast")
+    stage.begin("top")
+    stage.slot(3)
+    instances = {
+        one.path: getattr(one.schema, "count", 0)
+        for one in stage.runtime._world.family.instances
+        if one.info.name == "step"
+    }
+    assert instances == {
+        "slow/step": 3,
+        "fast/step": 15,
+        "top/step": 0,
+        "top/slow/step": 3,
+    }
+    assert stage.state("top/step") is State.READY, "at two levels at once"
+
+
+@pytest.mark.requirement("JD-13")
+def test_two_instances_under_one_parent_have_names_of_their_own(nao: Robot) -> None:
+    parent = actuation(
+        "parent",
+        start=lambda s: [
+            s.wake("step", called="left", steps=1),
+            s.wake("step", called="right", order=1, steps=2),
+        ],
+    )
+    stage = SchemaWorld.of(nao, parent, actuation("step", parameters=Pace))
+    stage.begin("parent")
+    stage.slot()
+    assert stage.runtime.view("parent/right").parameters == Pace(steps=2)
+    assert stage.runtime.winners == ("parent", "parent/right")
+
+
+@pytest.mark.requirement("JD-22")
+def test_one_name_for_two_schemas_is_refused_by_both_names(nao: Robot) -> None:
+    errors: list[str] = []
+
+    def start(schema: Any) -> None:
+        schema.wake("a", called="child")
+        try:
+            schema.wake("b", called="child")
+        except BadInput as error:
+            errors.append(str(error))
+
+    stage = SchemaWorld.of(
+        nao, actuation("parent", start=start), actuation("a"), actuation("b")
+    )
+    stage.begin("parent")
+    stage.slot()
+    (said,) = errors
+    assert "'parent/child' is an instance of schema 'a'" in said
+    assert "'b'" in said
+    with pytest.raises(BadInput, match="a behaviour 'parent' already"):
+        stage.begin("a", name="parent")
+
+
+def test_a_parent_that_loses_in_its_childs_slot_takes_the_child_along(
+    nao: Robot,
+) -> None:
+    """Grandparent, parent and child are all due: the child does not act any more."""
+    ticks: list[int] = []
+    leaf = actuation("leaf", iterate=lambda s: ticks.append(s.tick))
+    old = waker("old", "leaf")
+    new = actuation("new", ready=lambda s: s.tick >= 4)
+    stage = SchemaWorld.of(nao, leaf, old, new)
+    children = (Waking(schema="new"), Waking(schema="old"))
+    rule = {"arbitration": "highest_order"}
+    stage.begin("choose", name="p", parameters=rule, children=children)
+    stage.slot(8)
+    assert ticks == [0, 1, 2, 3]
+    (stopped,) = [
+        event for event in stage.told(SchemaStopped) if event.path == "p/old/leaf"
+    ]
+    assert (stopped.tick, stopped.why) == (4, "asleep")
+
+
+def test_a_finished_child_is_not_ready_until_it_is_woken_anew(nao: Robot) -> None:
+    def iterate(schema: Any) -> None:
+        if schema.tick == 6:
+            assert schema.child("once").is_done
+            schema.wake("once")
+
+    once = actuation("once", iterate=lambda s: s.finish() if s.tick in {2, 8} else None)
+    parent = actuation("parent", start=lambda s: s.wake("once"), iterate=iterate)
+    stage = SchemaWorld.of(nao, once, parent)
+    stage.begin("parent")
+    stage.slot(10)
+    assert stage.states("parent/once") == [
+        (0, State.CHECKING),
+        (0, State.READY),
+        (0, State.WINNER),
+        (2, State.CHECKING),
+        (6, State.READY),
+        (6, State.WINNER),
+        (8, State.CHECKING),
+    ]
+
+
+def test_a_child_that_is_woken_and_put_to_sleep_at_once_does_nothing(
+    nao: Robot,
+) -> None:
+    calls: list[str] = []
+    child = actuation("child", ready=lambda s: calls.append("ready"))
+    eye = perceptive(
+        "eye",
+        start=lambda s: calls.append("start"),
+        perceive=lambda s: calls.append("perceive"),
+        stop=lambda s: calls.append("stop"),
+    )
+    parent = actuation(
+        "parent",
+        start=lambda s: [
+            call(name) for name in ("child", "eye") for call in (s.wake, s.sleep)
+        ],
+    )
+    stage = SchemaWorld.of(nao, child, eye, parent)
+    stage.begin("parent")
+    stage.slot(3)
+    assert calls == []
+    assert not check_schemas(stage.events)
+
+
+def test_a_schema_that_wakes_itself_without_end_fails_alone(nao: Robot) -> None:
+    stage = SchemaWorld.of(nao, waker("again", "again"), actuation("other"))
+    stage.begin("again")
+    stage.begin("other")
+    stage.slot()
+    deepest = max(stage.runtime.paths, key=len)
+    assert "at most 20" in stage.runtime.view(deepest).error
+    assert "other" in stage.runtime.winners
+
+
+def test_unknown_children_and_roots_are_refused_by_name(nao: Robot) -> None:
+    stage = SchemaWorld.of(nao, waker("parent", "leaf"), actuation("leaf"))
+    stage.begin("parent")
+    stage.slot()
+    with pytest.raises(UnknownName, match="Did you mean 'parent/leaf'"):
+        stage.runtime.view("parent/leav")
+    with pytest.raises(UnknownName, match="'parrent' is not in the roots"):
+        stage.runtime.wake("parrent", 1)
+    assert {event.parent for event in stage.told(Woken)} == {None, "parent"}
+
+
+@pytest.mark.requirement("JD-8")
+def test_one_that_does_not_act_moves_nobody_else(nao: Robot) -> None:
+    """In `ready`, also of the winner, nothing is woken, modulated or put to sleep."""
+    answers: list[bool] = []
+
+    def ready(schema: Any) -> bool:
+        if schema.tick == 2:
+            answers.append(schema.modulate("walk", steps=9))
+            answers.append(schema.sleep("walk"))
+            schema.finish()
+        return True
+
+    parent = actuation("parent", ready=ready, start=lambda s: s.wake("walk"))
+    stage = SchemaWorld.of(nao, parent, actuation("walk", parameters=Pace))
+    stage.begin("parent")
+    stage.slot(4)
+    assert answers == [False, False]
+    assert stage.runtime.winners == ("parent", "parent/walk")
+    assert stage.runtime.view("parent/walk").parameters == Pace(steps=1)
+    assert [event.what for event in stage.told(NotWinner)] == [
+        "modulate",
+        "sleep",
+        "finish",
+    ]
+
+
+def test_a_parent_that_names_a_child_that_it_never_woke_fails(nao: Robot) -> None:
+    parent = actuation("parent", iterate=lambda s: s.sleep("walc"))
+    stage = SchemaWorld.of(nao, parent)
+    stage.begin("parent")
+    stage.slot()
+    assert "Child 'walc' is not in" in stage.runtime.view("parent").error
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"name": "a/b"}, "neither '/' nor '.'"),
+        ({"needs": "Head"}, "give a tuple"),
+        ({"priority": 12}, "from 0"),
+        ({"timeout_s": -1.0}, "timeout is -1"),
+        ({"policy": "stopp"}, "Did you mean 'stop'"),
+        ({"children": (Waking(schema="b"), Waking(schema="b"))}, "two children called"),
+    ],
+)
+def test_a_waking_that_cannot_be_is_refused(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        Waking(schema="a", **wrong)
+
+
+def test_a_rule_of_choosing_that_there_is_not_is_refused(nao: Robot) -> None:
+    stage = SchemaWorld.of(nao)
+    with pytest.raises(UnknownName, match="Did you mean 'keep_winner'"):
+        stage.begin("choose", parameters={"arbitration": "keep_winer"})
+
+
+def test_a_perceptive_child_that_is_woken_twice_in_one_call_starts_once(
+    nao: Robot,
+) -> None:
+    called: list[int] = []
+
+    def start(parent: Any) -> None:
+        parent.wake("eye")
+        parent.sleep("eye")
+        parent.wake("eye")
+
+    eye = perceptive("eye", start=lambda s: called.append(s.tick))
+    stage = SchemaWorld.of(nao, eye, actuation("parent", start=start))
+    stage.begin("parent")
+    stage.slot(3)
+    assert called == [0]

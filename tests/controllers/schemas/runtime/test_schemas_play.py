@@ -1,0 +1,196 @@
+"""What winners order goes the whole way to the devices, and ends with them."""
+
+from typing import Any
+
+import pytest
+
+from controllers.arbitration.events import Executed, MadeSafe
+from controllers.schemas import ActuationSchema
+from controllers.schemas.invariants import check_schemas
+from controllers.schemas.registry import Registry
+from controllers.schemas.runtime import SchemaRuntime
+from controllers.schemas.runtime.gate_actuators import GateActuators
+from controllers.schemas.waking import Waking
+from controllers.transmitter.events import (
+    GroupStarted,
+    Sent,
+    StreamEnded,
+    StreamPaused,
+    StreamResumed,
+    StreamStarted,
+)
+from controllers.transmitter.receipt import EndReason
+from models import BadInput, Robot
+from tests.controllers.schemas.schema_world import actuation
+from tests.controllers.transmitter.commands.command_world import Line
+
+
+class Play:
+    """A line of devices with schemas before it."""
+
+    def __init__(self, robot: Robot, *kinds: type, posture: str = "Stand") -> None:
+        self.line = Line.of(robot, posture=posture)
+        self.line.ledger.set_state("State", robot.posture(posture).state, 0)
+        acts = GateActuators(self.line.gate, self.line.controller, self.line.ledger)
+        given = {kind.info.name: kind for kind in kinds}  # type: ignore[attr-defined]
+        self.runtime = SchemaRuntime(
+            robot, self.line.ledger, acts, registry=Registry(given)
+        )
+
+    def begin(self, waking: Waking) -> None:
+        self.runtime.add(waking)
+        self.runtime.wake(waking.name, self.line.tick)
+
+    def slots(self, count: int) -> None:
+        for _ in range(count):
+            self.runtime.step(self.line.tick, self.line.robot.read())
+            self.line.slot()
+
+
+def ordering(name: str, call: str, what: str, *needs: str, **given: Any) -> type:
+    """Return a schema that gives one order when it starts, and finishes with it."""
+
+    def start(schema: Any) -> None:
+        schema.order = getattr(schema, call)(what)
+
+    def iterate(schema: Any) -> None:
+        if schema.order.is_over:
+            schema.finish()
+
+    return actuation(name, needs=needs, start=start, iterate=iterate, **given)
+
+
+@pytest.mark.parametrize(
+    ("call", "what", "needs", "resources"),
+    [
+        ("play", "nod", ("Head",), {"HeadPitch"}),
+        ("light", "eyes green", ("Left eye", "Left ear"), {"Left eye", "Left ear"}),
+        ("sound", "beep", ("TTS",), {"TTS"}),
+        ("say", "Hello", ("TTS",), {"TTS"}),
+        ("command", "nod", ("Head",), {"HeadPitch"}),
+    ],
+)
+def test_each_kind_of_order_reaches_its_device(
+    nao: Robot, call: str, what: str, needs: tuple[str, ...], resources: set[str]
+) -> None:
+    play = Play(nao, ordering("acts", call, what, *needs))
+    play.begin(Waking(schema="acts"))
+    play.slots(80)
+    assert {event.resource for event in play.line.told(Executed)} == resources
+    ends = {event.reason for event in play.line.told(StreamEnded)}
+    assert ends == {EndReason.DONE}
+    assert play.runtime.is_quiet, "it did not learn that its order is over"
+    assert not check_schemas(play.line.events)
+
+
+@pytest.mark.requirement("JD-8", "JD-11")
+def test_a_losers_motion_ends_in_the_slot_in_which_it_loses(nao: Robot) -> None:
+    """The successor commands the same joint in that slot; nothing of the old one."""
+    at = 20
+    old = ordering("old", "play", "nod", "Head")
+    new = actuation(
+        "new",
+        needs=("Head",),
+        ready=lambda s: s.tick >= at,
+        start=lambda s: s.submit("HeadPitch", 0.1),
+        iterate=lambda s: s.submit("HeadPitch", 0.1),
+    )
+    play = Play(nao, old, new)
+    children = (Waking(schema="new"), Waking(schema="old"))
+    rule = {"arbitration": "highest_order"}
+    play.begin(Waking(schema="choose", name="p", parameters=rule, children=children))
+    play.slots(30)
+    sent = [event.tick for event in play.line.told(Sent)]
+    assert sent[-1] == at - 1
+    (ended,) = play.line.told(StreamEnded)
+    assert ended.tick == at
+    executed = [e for e in play.line.told(Executed) if e.tick == at]
+    assert len(executed) == 1
+    pitch = nao.joint_index("HeadPitch")
+    assert play.line.robot.target[pitch] == pytest.approx(0.1)
+    assert not play.line.told(MadeSafe)
+    assert not check_schemas(play.line.events)
+
+
+def test_a_loser_without_a_successor_leaves_its_joints_safe(nao: Robot) -> None:
+    old = ordering("old", "play", "nod", "Head", ready=lambda s: s.tick < 20)
+    play = Play(nao, old)
+    play.begin(Waking(schema="old"))
+    play.slots(30)
+    assert [(e.tick, e.leaves) for e in play.line.told(MadeSafe)] == [
+        (20, ("HeadPitch",))
+    ]
+
+
+@pytest.mark.requirement("I-23")
+def test_a_synchronous_command_of_a_schema_starts_as_one(nao: Robot) -> None:
+    needs = ("Right arm", "Left eye", "Left ear", "TTS")
+    play = Play(nao, ordering("greets", "command", "greet", *needs))
+    play.begin(Waking(schema="greets"))
+    play.slots(140)
+    (started,) = play.line.told(GroupStarted)
+    assert len(started.streams) == 3
+    firsts = {event.tick for event in play.line.told(Sent) if event.k == 0}
+    assert firsts == {started.tick}
+    assert play.runtime.is_quiet
+
+
+def test_an_order_without_authority_is_over_before_it_begins(nao: Robot) -> None:
+    seen: list[Any] = []
+
+    class Idle(ActuationSchema[Any]):
+        info = actuation("idle").info
+
+        def start(self) -> None:
+            seen.append(self.play("nod"))
+            seen.append(self.command("nod"))
+
+    play = Play(nao, Idle)
+    play.begin(Waking(schema="idle"))
+    play.slots(2)
+    assert [(order.is_over, order.has_failed) for order in seen] == [(True, True)] * 2
+    assert {order.reason for order in seen} == {"it has no token"}
+    seen[0].end()
+    assert not play.line.told(Executed)
+
+
+def test_an_order_that_needs_more_than_the_schema_has_says_so(nao: Robot) -> None:
+    seen: list[Any] = []
+
+    def start(schema: Any) -> None:
+        seen.append(schema.play("wave"))
+
+    play = Play(nao, actuation("waves", needs=("HeadYaw",), start=start))
+    play.begin(Waking(schema="waves"))
+    play.slots(10)
+    (order,) = seen
+    assert order.has_failed
+    assert order.reason
+    assert not play.line.told(Executed)
+
+
+@pytest.mark.requirement("SY-4", "JD-2")
+def test_a_modulation_interrupts_what_is_played_and_it_goes_on(nao: Robot) -> None:
+    """A nod is joined on in the middle of a nod: it pauses, goes back, and goes on."""
+    play = Play(nao)
+    play.begin(Waking(schema="move", parameters={"motion": "nod"}, needs=("Head",)))
+    play.slots(20)
+    play.runtime.modulate("move", {"interrupt": "nod"}, play.line.tick)
+    play.slots(200)
+    first, second = play.line.told(StreamStarted)
+    assert [e.stream for e in play.line.told(StreamPaused)] == [first.stream]
+    assert [e.stream for e in play.line.told(StreamResumed)] == [first.stream]
+    ends = [(e.stream, e.reason) for e in play.line.told(StreamEnded)]
+    assert ends == [(second.stream, EndReason.DONE), (first.stream, EndReason.DONE)]
+    assert play.runtime.is_quiet
+
+
+@pytest.mark.parametrize("tick", [True, 1.0])
+def test_what_only_equals_a_tick_is_none(nao: Robot, tick: int) -> None:
+    play = Play(nao)
+    play.slots(1)
+    seen = play.line.robot.read()
+    with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
+        play.runtime.step(tick, seen)
+    with pytest.raises(BadInput, match=r"tick is .*; give a whole number"):
+        play.line.controller.step(tick)

@@ -1,0 +1,87 @@
+"""What an instance is given when it is woken anew, and what of that it keeps."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from controllers.arbitration.events import Requested
+from controllers.schemas import ActuationSchema, SchemaInfo, Waking
+from models import Robot
+from tests.controllers.schemas.schema_world import SchemaWorld, actuation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turning:
+    """Which joint, and how far."""
+
+    leaf: str = "HeadYaw"
+    angle: float = 0.1
+
+
+class Turn(ActuationSchema[Turning]):
+    """Commands one joint once; it needs just that."""
+
+    info = SchemaInfo(name="turn", about="Of a test.", parameters=Turning)
+
+    @classmethod
+    def needs_of(cls, parameters: Turning, robot: Robot) -> tuple[str, ...]:
+        return (parameters.leaf,)
+
+    def start(self) -> None:
+        self.submit(self.parameters.leaf, self.parameters.angle)
+        self.finish()
+
+
+@pytest.mark.requirement("JD-2", "JD-10")
+def test_one_that_is_done_needs_what_its_next_task_needs(nao: Robot) -> None:
+    """It is awake still, but holds nothing: its new parameters count."""
+
+    def iterate(parent: Any) -> None:
+        if parent.tick == 0:
+            parent.wake("turn", leaf="HeadYaw")
+        elif parent.tick == 2:
+            parent.wake("turn", leaf="HeadPitch")
+
+    stage = SchemaWorld.of(nao, Turn, actuation("parent", iterate=iterate))
+    stage.begin("parent")
+    stage.slot(4)
+    asked = [(event.tick, *event.shares) for event in stage.told(Requested)]
+    assert asked == [(0, "HeadYaw"), (2, "HeadPitch")]
+    assert not stage.world.checker.finish()
+
+
+@pytest.mark.requirement("JD-10")
+def test_a_child_inherits_the_present_priority_of_its_parent(nao: Robot) -> None:
+    def iterate(top: Any) -> None:
+        if top.tick == 2:
+            top.sleep("middle")
+        elif top.tick in (0, 3):
+            top.wake_child(Waking(schema="middle", priority=1 + top.tick))
+
+    middle = actuation("middle", start=lambda s: s.wake("turn"))
+    stage = SchemaWorld.of(nao, Turn, middle, actuation("top", iterate=iterate))
+    stage.begin("top")
+    stage.slot(5)
+    assert [(e.tick, e.priority) for e in stage.told(Requested)] == [(0, 1), (3, 4)]
+
+
+def test_what_a_root_was_woken_with_is_not_remembered(nao: Robot) -> None:
+    """Each waking begins with the parameters with which it was added."""
+    stage = SchemaWorld.of(nao, actuation("stays", parameters=Turning))
+    stage.runtime.add(Waking(schema="stays", parameters={"leaf": "HeadPitch"}))
+    stage.runtime.wake("stays", 0, {"angle": 0.3})
+    stage.slot()
+    assert stage.runtime.view("stays").parameters == Turning(
+        leaf="HeadPitch", angle=0.3
+    )
+    stage.runtime.sleep("stays", 1)
+    stage.runtime.wake("stays", 1)
+    assert stage.runtime.view("stays").parameters == Turning(leaf="HeadPitch")
+
+
+def test_a_root_that_was_never_woken_can_be_modulated(nao: Robot) -> None:
+    stage = SchemaWorld.of(nao, Turn)
+    stage.runtime.add(Waking(schema="turn", parameters={"leaf": "HeadPitch"}))
+    stage.runtime.modulate("turn", {"angle": 0.2}, 0)
+    assert stage.runtime.view("turn").parameters == Turning(leaf="HeadPitch", angle=0.2)

@@ -1,0 +1,205 @@
+"""A small stage for schemas: a robot that keeps what it is told, and all that is told.
+
+Schemas of a test are made by `actuation` and `perceptive` from plain functions, each of
+which gets the schema itself.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from controllers.arbitration.events import Event, Executed, Granted, Rejected
+from controllers.arbitration.gate.writers import Value
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import Token
+from controllers.schemas import (
+    ActuationSchema,
+    PerceptiveSchema,
+    SchemaInfo,
+    State,
+    Waking,
+)
+from controllers.schemas.events import StateChangedTo
+from controllers.schemas.registry import Registry
+from controllers.schemas.runtime import SchemaRuntime
+from models import Robot
+from models.library import LightPattern, Motion, Sound
+from tests.controllers.arbitration.gate_setup import World
+
+E = TypeVar("E", bound=Event)
+Does = Callable[[Any], object]
+
+
+def nothing(schema: object) -> None:
+    del schema
+
+
+def actuation(
+    name: str,
+    *,
+    ready: Does = lambda schema: True,
+    start: Does = nothing,
+    iterate: Does = nothing,
+    stop: Does = nothing,
+    on_lost: Does = nothing,
+    on_modulated: Does = nothing,
+    arbitrate: Callable[[Sequence[str], str | None], str | None] | None = None,
+    **declared: Any,
+) -> type[ActuationSchema[Any]]:
+    """Return an actuation schema; what it declares is as of `SchemaInfo`."""
+    declared.setdefault("period_s", 0.01)
+    body: dict[str, Any] = {
+        "info": SchemaInfo(name=name, about="Of a test.", **declared),
+        "ready": ready,
+        "start": start,
+        "iterate": iterate,
+        "stop": stop,
+        "on_lost": on_lost,
+        "on_modulated": on_modulated,
+    }
+    if arbitrate is not None:
+        body["arbitrate"] = lambda self, names, now: arbitrate(names, now)
+    return type(name, (ActuationSchema,), body)
+
+
+def perceptive(
+    name: str,
+    *,
+    perceive: Does = nothing,
+    start: Does = nothing,
+    stop: Does = nothing,
+    **declared: Any,
+) -> type[PerceptiveSchema[Any]]:
+    """Return a perceptive schema."""
+    declared.setdefault("period_s", 0.01)
+    body: dict[str, Any] = {
+        "info": SchemaInfo(name=name, about="Of a test.", **declared),
+        "perceive": perceive,
+        "start": start,
+        "stop": stop,
+    }
+    return type(name, (PerceptiveSchema,), body)
+
+
+@dataclass
+class Ordered:
+    """An order that was given; `end` is all that ever ends it."""
+
+    what: str
+    token: Token | None
+    tick: int
+    is_over: bool = False
+    has_failed: bool = False
+    reason: str = ""
+
+    def end(self) -> None:
+        self.is_over = True
+
+
+class Acts:
+    """Actuators on a gate; orders are only kept."""
+
+    def __init__(self, world: World) -> None:
+        self._gate = world.gate
+        self.orders: list[Ordered] = []
+
+    def submit(self, token: Token | None, leaf: str, value: Value) -> Rejected | None:
+        return self._gate.submit(token, leaf, value)
+
+    def submit_all(
+        self, token: Token | None, values: Mapping[str, Value]
+    ) -> Rejected | None:
+        return self._gate.submit_all(token, values)
+
+    def _order(self, what: object, token: Token | None, tick: int) -> Ordered:
+        name = what if isinstance(what, str) else getattr(what, "name", "")
+        self.orders.append(Ordered(str(name), token, tick))
+        return self.orders[-1]
+
+    def play(self, token: Token | None, motion: str | Motion, tick: int) -> Ordered:
+        return self._order(motion, token, tick)
+
+    def light(
+        self, token: Token | None, pattern: str | LightPattern, tick: int
+    ) -> Ordered:
+        return self._order(pattern, token, tick)
+
+    def sound(self, token: Token | None, sound: str | Sound, tick: int) -> Ordered:
+        return self._order(sound, token, tick)
+
+    def command(
+        self, token: Token | None, name: str, tick: int, group: str | None = None
+    ) -> Ordered:
+        return self._order(name, token, tick)
+
+    def interrupt(self, token: Token | None, name: str, tick: int) -> Ordered:
+        return self._order(name, token, tick)
+
+
+@dataclass
+class SchemaWorld:
+    """A runtime on a robot that obeys at once, one slot after another."""
+
+    world: World
+    acts: Acts
+    runtime: SchemaRuntime
+    tick: int = -1
+    events: list[Event] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, robot: Robot, *kinds: type, seed: int = 0) -> "SchemaWorld":
+        world = World.of(robot)
+        acts = Acts(world)
+        registry = Registry({kind.info.name: kind for kind in kinds})  # type: ignore[attr-defined]
+        runtime = SchemaRuntime(robot, world.ledger, acts, registry=registry, seed=seed)
+        return cls(world, acts, runtime, events=world.events)
+
+    @property
+    def ledger(self) -> Any:
+        return self.world.ledger
+
+    def begin(self, schema: str, *, name: str = "", **given: Any) -> None:
+        """Add a root and wake it; it is first looked at in the next slot."""
+        self.runtime.add(Waking(schema=schema, name=name, **given))
+        self.runtime.wake(name or schema, self.tick + 1)
+
+    def slot(self, count: int = 1) -> None:
+        for _ in range(count):
+            self.tick += 1
+            seen = replace(self.world.robot.read(), time_s=self.tick * 0.01)
+            self.runtime.step(self.tick, seen)
+            self.ledger.advance(self.tick)
+            self.world.gate.flush(self.tick)
+
+    def take(self, owner: str, *names: str, **habits: Any) -> Token | None:
+        """Let somebody who is no schema have resources, if he gets them at once."""
+        tick = max(self.tick, 0)
+        self.ledger.add_owner(Owner(name=owner, **habits), tick)
+        request = Request(owner=owner, resources=names, timeout_s=0.0)
+        outcome = self.ledger.request(request, tick).outcome
+        return outcome.token if outcome else None
+
+    def release(self, token: Token) -> None:
+        self.ledger.release(token, max(self.tick, 0))
+
+    def state(self, path: str) -> State:
+        return self.runtime.view(path).state
+
+    def told(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def states(self, path: str) -> list[tuple[int, State]]:
+        """Return when an instance came into which state."""
+        return [
+            (event.tick, event.state)
+            for event in self.told(StateChangedTo)
+            if event.path == path
+        ]
+
+    def executed_by(self) -> dict[int, set[str]]:
+        """Return tick to the owners whose commands were written."""
+        owners = {event.token: event.owner for event in self.told(Granted)}
+        found: dict[int, set[str]] = {}
+        for event in self.told(Executed):
+            found.setdefault(event.tick, set()).add(owners[event.token])
+        return found

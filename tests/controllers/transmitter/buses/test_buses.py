@@ -1,0 +1,141 @@
+"""One bus or several, and whoever finds a group complete: the same slots."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from controllers.arbitration.tokens import Token
+from controllers.transmitter.buses.bus import TransmitterCfg, Watch, bus_each, one_bus
+from controllers.transmitter.events import GroupCompleted, Sent
+from controllers.transmitter.receipt import StreamState
+from models import BadInput, Robot
+from models.library import Unit
+from tests.controllers.transmitter.transmitter_world import (
+    BUSES,
+    LEAVES,
+    LIGHT,
+    MOTION,
+    SOUND,
+    Clip,
+    TransmitterWorld,
+    tag,
+)
+
+MEMBERS = ((MOTION, 20), (LIGHT, 10), (SOUND, 70))
+
+
+def greet(stage: TransmitterWorld, token: Token, slots_between: int = 0) -> None:
+    for leaf, (unit, points) in zip(LEAVES, MEMBERS, strict=False):
+        stage.receive(Clip(token, [leaf], unit=unit), tag(points))
+        stage.slots(slots_between)
+
+
+@pytest.mark.parametrize("watch", list(Watch))
+@pytest.mark.parametrize("buses", list(BUSES))
+@pytest.mark.requirement("SY-12", "SY-24", "I-23")
+def test_all_first_items_are_in_one_slot_on_every_bus(
+    nao: Robot, buses: str, watch: Watch
+) -> None:
+    stage = TransmitterWorld.of(nao, buses, watch)
+    greet(stage, stage.take("greet", *LEAVES), slots_between=2)
+    stage.slots(2)
+    instants = [(x.tick, x.k, x.unit) for x in stage.told(Sent)]
+    expected = [(5 + k, k, unit) for k in range(3) for unit in Unit]
+    assert sorted(instants, key=expected.index) == expected
+    for bus, units in BUSES[buses].items():
+        on_bus = [x for x in stage.told(Sent) if x.bus == bus]
+        assert {x.unit for x in on_bus} == set(units)
+        order = [(x.k, list(Unit).index(x.unit)) for x in on_bus]
+        assert order == sorted(order)
+
+
+@pytest.mark.parametrize(
+    ("buses", "watch", "found_by"),
+    [
+        ("one bus", Watch.WATCHING, ("main",)),
+        ("two buses", Watch.WATCHING, ("joints", "face")),
+        ("three buses", Watch.WATCHING, ("joints", "lamps", "voice")),
+        ("three buses", Watch.ELECTED, ("joints",)),
+    ],
+)
+@pytest.mark.requirement("SY-24")
+def test_each_unit_finds_the_group_or_the_elected_one_tells(
+    nao: Robot, buses: str, watch: Watch, found_by: tuple[str, ...]
+) -> None:
+    stage = TransmitterWorld.of(nao, buses, watch)
+    greet(stage, stage.take("greet", *LEAVES))
+    (completed,) = stage.told(GroupCompleted)
+    assert completed.found_by == found_by
+    assert completed.streams == (1, 2, 3)
+    for unit in stage.transmitter.waiting.units:
+        assert unit.is_ready(tag(1).key)
+
+
+@pytest.mark.requirement("SY-24")
+def test_the_elected_unit_finds_a_group_of_which_it_carries_nothing(
+    nao: Robot,
+) -> None:
+    """The memory is shared."""
+    stage = TransmitterWorld.of(nao, "three buses", Watch.ELECTED)
+    token = stage.take("greet", *LEAVES)
+    stage.receive(Clip(token, [LEAVES[0]], unit=LIGHT), tag(4, preset=10))
+    stage.receive(Clip(token, [LEAVES[1]], unit=SOUND), tag(6, preset=10))
+    stage.slot()
+    (completed,) = stage.told(GroupCompleted)
+    assert completed.found_by == ("joints",)
+    assert {event.bus for event in stage.told(Sent)} == {"lamps", "voice"}
+
+
+@pytest.mark.parametrize("watch", list(Watch))
+@pytest.mark.requirement("SY-13", "SY-24")
+def test_a_group_starts_when_all_its_buses_permit_it(nao: Robot, watch: Watch) -> None:
+    """S9 and S91: until then nothing of it is on any bus."""
+    open_from = {"joints": 4, "lamps": 6, "voice": 1}
+
+    def permits(bus: str, tick: int) -> bool:
+        return tick >= open_from[bus]
+
+    stage = TransmitterWorld.of(nao, "three buses", watch, permits=permits)
+    token = stage.take("greet", *LEAVES)
+    greet(stage, token)
+    sound = stage.receive(Clip(token, [LEAVES[3]], unit=SOUND), tag(100, "beep"))
+    stage.slots(5)
+    assert {event.stream for event in stage.told(Sent)} == {4}
+    assert sound.is_done
+    stage.slot()
+    starts = [(x.tick, x.bus) for x in stage.told(Sent) if x.k == 0 and x.stream < 4]
+    assert starts == [(6, "joints"), (6, "lamps"), (6, "voice")]
+
+
+def test_who_never_permits_holds_a_group_for_ever(nao: Robot) -> None:
+    stage = TransmitterWorld.of(nao, permits=lambda bus, tick: False)
+    token = stage.take("greet", *LEAVES)
+    receipt = stage.receive(Clip(token, ["HeadYaw"]), tag(100))
+    stage.slots(30)
+    assert receipt.state is StreamState.WAITING
+
+
+@pytest.mark.parametrize(
+    ("buses", "message"),
+    [
+        ({}, "unit 'motion' is on the buses none"),
+        ({"a": tuple(Unit), "b": (SOUND,)}, "unit 'sound' is on the buses a, b"),
+        ({"a": (MOTION, SOUND)}, "unit 'light' is on the buses none"),
+    ],
+)
+def test_each_unit_is_on_one_bus(
+    buses: Mapping[str, tuple[Unit, ...]], message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        TransmitterCfg(buses=buses)
+
+
+@pytest.mark.parametrize("ttl_s", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_time_to_live_is_positive(ttl_s: float) -> None:
+    with pytest.raises(BadInput, match="give a positive number"):
+        TransmitterCfg(ttl_s=ttl_s)
+
+
+def test_the_buses_of_the_document() -> None:
+    assert TransmitterCfg(buses=one_bus()).bus_of(SOUND) == "main"
+    assert TransmitterCfg(buses=bus_each()).bus_of(SOUND) == "sound"

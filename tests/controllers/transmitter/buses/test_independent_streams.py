@@ -1,0 +1,238 @@
+"""An independent stream is on its bus at once, however many groups wait."""
+
+import pytest
+
+from controllers.arbitration.events import Executed
+from controllers.arbitration.tokens import Token
+from controllers.transmitter.events import Sent, StreamEnded
+from controllers.transmitter.receipt import EndReason, NotReceived, StreamState
+from models import Robot
+from tests.controllers.transmitter.transmitter_world import (
+    LEAVES,
+    LIGHT,
+    SOUND,
+    Clip,
+    TransmitterWorld,
+    tag,
+)
+
+
+@pytest.fixture
+def stage(nao: Robot) -> TransmitterWorld:
+    return TransmitterWorld.of(nao)
+
+
+@pytest.fixture
+def token(stage: TransmitterWorld) -> Token:
+    return stage.take("greet", *LEAVES)
+
+
+@pytest.mark.requirement("SY-15", "I-24")
+def test_it_passes_a_hundred_groups_that_wait(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    for n in range(100):
+        stage.receive(Clip(token, ["HeadYaw"]), tag(20, f"group {n}"))
+    receipt = stage.receive(Clip(token, ["HeadYaw"], 2))
+    stage.slots(2)
+    assert (receipt.started_tick, receipt.ended_tick) == (1, 2)
+    assert stage.sent() == [(101, 0), (101, 1)]
+
+
+@pytest.mark.requirement("SY-16", "SY-18")
+def test_lights_and_sounds_obey_during_an_initial_motion(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    """And nothing of the group that waits for its end is on the bus."""
+    motion = stage.receive(Clip(token, ["LElbowYaw"], 10))
+    group = [
+        stage.receive(Clip(token, ["LElbowYaw"]), tag(20), after=motion),
+        stage.receive(Clip(token, ["HeadYaw"], unit=LIGHT), tag(80), after=motion),
+    ]
+    stage.slots(4)
+    blink = stage.receive(Clip(token, ["HeadYaw"], 2, unit=LIGHT))
+    beep = stage.receive(Clip(token, ["HeadPitch"], 3, unit=SOUND))
+    stage.slots(6)
+    assert (blink.started_tick, beep.started_tick) == (5, 5)
+    assert blink.is_done
+    assert beep.is_done
+    assert not {event.stream for event in stage.told(Sent)} & {2, 3}
+    stage.slot()
+    assert [receipt.started_tick for receipt in group] == [11, 11]
+
+
+@pytest.mark.requirement("SY-17")
+def test_an_independent_group_runs_during_the_initial_motion(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    """Light 4 and sound 6 of 10, while 20, 10 and 70 of 100 wait for its end."""
+    motion = stage.receive(Clip(token, ["LElbowYaw"], 10))
+    leaves = (["LElbowYaw"], ["HeadYaw"], ["HeadPitch"])
+    later = [
+        stage.receive(Clip(token, leaf), tag(points), after=motion)
+        for leaf, points in zip(leaves, (20, 10, 70), strict=True)
+    ]
+    stage.slots(2)
+    light = stage.receive(Clip(token, ["HeadYaw"], unit=LIGHT), tag(4, preset=10))
+    sound = stage.receive(Clip(token, ["HeadPitch"], unit=SOUND), tag(6, preset=10))
+    stage.slots(9)
+    assert (light.started_tick, sound.started_tick) == (3, 3)
+    assert {receipt.started_tick for receipt in later} == {11}
+
+
+@pytest.mark.requirement("I-24")
+def test_a_later_one_replaces_an_independent_one_on_its_leaf(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    first = stage.receive(Clip(token, ["HeadPitch", "HeadYaw"], 9))
+    beside = stage.receive(Clip(token, ["LElbowYaw"], 9))
+    stage.slots(2)
+    second = stage.receive(Clip(token, ["HeadYaw"], 9))
+    stage.slot()
+    assert (first.reason, first.ended_tick) == (EndReason.REPLACED, 3)
+    assert first.detail == "by stream 3"
+    assert second.started_tick == 3
+    assert beside.state is StreamState.RUNNING
+
+
+@pytest.mark.requirement("I-23", "I-24")
+def test_a_leaf_that_a_started_group_uses_is_refused(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    """It finishes whole, though both have the same right to the leaf."""
+    group = [stage.receive(Clip(token, [leaf], 4), tag(50)) for leaf in LEAVES[:2]]
+    stage.slot()
+    refused = stage.receive(Clip(token, [LEAVES[1], LEAVES[2]]))
+    assert refused.refused is NotReceived.IN_USE
+    assert stage.receive(Clip(token, [LEAVES[2]])).refused is None
+    stage.slots(3)
+    assert all(receipt.is_done for receipt in group)
+    assert stage.receive(Clip(token, [LEAVES[1]])).refused is None
+
+
+def test_the_leaf_of_a_member_that_is_done_is_free(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    short = stage.receive(Clip(token, ["HeadYaw"], 1), tag(50))
+    long = stage.receive(Clip(token, ["HeadPitch"], 9), tag(50))
+    stage.slot()
+    blink = stage.receive(Clip(token, ["HeadYaw"], 2))
+    stage.slots(2)
+    assert short.is_done
+    assert blink.is_done
+    assert long.state is StreamState.RUNNING
+
+
+@pytest.mark.requirement("SY-13", "SY-15")
+def test_it_waits_for_no_leaf_and_no_bus(nao: Robot) -> None:
+    """Only groups ask the controllers of the buses (from S5 straight to S10)."""
+    stage = TransmitterWorld.of(nao, permits=lambda bus, tick: False)
+    token = stage.take("greet", *LEAVES)
+    receipt = stage.receive(Clip(token, ["HeadYaw"], 1))
+    stage.slot()
+    assert receipt.is_done
+
+
+def test_it_is_over_as_soon_as_its_token_is(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    receipt = stage.receive(Clip(token, ["HeadYaw"], 9))
+    stage.slots(3)
+    stage.ledger.release(token, stage.tick)
+    stage.slots(2)
+    assert (receipt.reason, receipt.sent) == (EndReason.REVOKED, 3)
+    assert receipt.detail == "HeadYaw: RELEASED"
+    assert receipt.ended_tick == 4
+    assert len(stage.told(Executed)) == 3
+
+
+def test_one_that_loses_its_right_before_its_first_slot_never_starts(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    receipt = stage.receive(Clip(token, ["HeadYaw"]))
+    stage.ledger.release(token, stage.tick)
+    stage.slot()
+    assert receipt.reason is EndReason.REVOKED
+    assert receipt.started_tick is None
+    assert not stage.robot.commands
+
+
+def test_one_that_loses_its_right_in_its_first_slot_never_started(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    """Between its step and the flush: nothing of it went out."""
+    receipt = stage.receive(Clip(token, ["HeadYaw"]))
+    stage.between = lambda: stage.ledger.release(token, stage.tick)
+    stage.slot()
+    assert receipt.reason is EndReason.REVOKED
+    assert receipt.started_tick is None
+    assert not stage.told(Sent)
+
+
+def test_one_that_cannot_begin_says_why(stage: TransmitterWorld, token: Token) -> None:
+    receipt = stage.receive(Clip(token, ["HeadYaw"], cannot="too far"))
+    stage.slot()
+    assert receipt.reason is EndReason.CANNOT_BEGIN
+    assert receipt.detail == "'clip' cannot begin: too far"
+
+
+def test_one_without_items_cannot_begin(stage: TransmitterWorld, token: Token) -> None:
+    receipt = stage.receive(Clip(token, ["HeadYaw"], 0))
+    stage.slot()
+    assert receipt.reason is EndReason.CANNOT_BEGIN
+
+
+def test_one_whose_item_is_out_of_range_is_over(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    clip = Clip(token, ["HeadYaw"], 9)
+    receipt = stage.receive(clip)
+    stage.slots(2)
+    clip.angle = lambda k: 99.0  # type: ignore[method-assign]  # a faulty stream
+    stage.slot()
+    assert receipt.reason is EndReason.CANNOT_BEGIN
+    assert "99 rad" in receipt.detail
+    assert receipt.sent == 2
+
+
+def test_its_sender_may_withdraw_it(stage: TransmitterWorld, token: Token) -> None:
+    running = stage.receive(Clip(token, ["HeadYaw"], 9))
+    stage.slots(2)
+    waiting = stage.receive(Clip(token, ["HeadPitch"], 9))
+    assert stage.transmitter.withdraw(running, stage.tick)
+    assert stage.transmitter.withdraw(waiting, stage.tick)
+    assert not stage.transmitter.withdraw(running, stage.tick)
+    stage.slots(2)
+    assert (running.reason, running.sent) == (EndReason.REVOKED, 2)
+    assert (waiting.reason, waiting.sent) == (EndReason.DELETED, 0)
+    assert len(stage.robot.commands) == 2
+
+
+def test_what_is_withdrawn_in_the_midst_of_a_slot_is_not_written_any_more(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    receipt = stage.receive(Clip(token, ["HeadYaw"], 9))
+    stage.slot()
+
+    def withdraw() -> None:
+        stage.transmitter.withdraw(receipt, stage.tick)
+
+    stage.between = withdraw
+    stage.slot()
+    assert receipt.sent == 1
+    assert len(stage.robot.commands) == 1
+    assert len(stage.told(StreamEnded)) == 1
+
+
+def test_what_a_replaced_one_left_at_the_gate_is_not_written(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    """The slot before was not flushed: the robot raised, say."""
+    stage.receive(Clip(token, ["HeadPitch", "HeadYaw"], 9))
+    stage.slot()
+    before = stage.target("HeadPitch")
+    stage.transmitter.step(stage.tick)
+    stage.tick += 1
+    stage.receive(Clip(token, ["HeadYaw"], 9))
+    stage.slot()
+    assert stage.target("HeadPitch") == before

@@ -1,0 +1,236 @@
+"""A group that has started finishes, or is revoked whole."""
+
+import pytest
+
+from controllers.arbitration.events import Executed
+from controllers.transmitter.events import (
+    GroupStarted,
+    Sent,
+    StreamEnded,
+    StreamStarted,
+)
+from controllers.transmitter.receipt import (
+    EndReason,
+    GroupKey,
+    NotReceived,
+    StreamState,
+)
+from models import Robot
+from tests.controllers.transmitter.transmitter_world import (
+    LEAVES,
+    LIGHT,
+    MOTION,
+    SOUND,
+    Clip,
+    TransmitterWorld,
+    tag,
+)
+
+HELLO = GroupKey(100, "hello")
+A, B, C = LEAVES[:3]
+
+
+@pytest.fixture
+def stage(nao: Robot) -> TransmitterWorld:
+    return TransmitterWorld.of(nao)
+
+
+@pytest.mark.requirement("SY-12")
+def test_a_longer_stream_goes_on_alone(stage: TransmitterWorld) -> None:
+    """Reading of figure 18: the rest keeps the order of units."""
+    token = stage.take("greet", *LEAVES)
+    stage.receive(Clip(token, [A], 1, unit=LIGHT), tag(50))
+    stage.receive(Clip(token, [B], 3, unit=SOUND), tag(25))
+    stage.receive(Clip(token, [C], 2, unit=MOTION), tag(25))
+    stage.slots(4)
+    assert stage.sent() == [(3, 0), (1, 0), (2, 0), (3, 1), (2, 1), (2, 2)]
+    ends = [(event.stream, event.tick) for event in stage.told(StreamEnded)]
+    assert ends == [(1, 1), (3, 2), (2, 3)]
+
+
+@pytest.mark.requirement("SY-12")
+def test_an_item_without_a_change_keeps_its_instant(stage: TransmitterWorld) -> None:
+    token = stage.take("greet", *LEAVES)
+    stage.receive(Clip(token, [A], 3, unit=LIGHT, empty=(0, 2)), tag(50))
+    stage.receive(Clip(token, [B], 3, unit=SOUND, empty=(0,)), tag(50))
+    stage.slots(3)
+    values = [(x.tick, x.stream, x.values) for x in stage.told(Sent)]
+    assert values == [(1, 1, 0), (1, 2, 0), (2, 1, 1), (2, 2, 1), (3, 1, 0), (3, 2, 1)]
+    assert len(stage.robot.commands) == 2
+
+
+@pytest.mark.requirement("I-23")
+def test_who_cannot_begin_keeps_its_whole_group_from_starting(
+    stage: TransmitterWorld,
+) -> None:
+    token = stage.take("greet", *LEAVES)
+    receipts = [
+        stage.receive(Clip(token, [A]), tag(50)),
+        stage.receive(Clip(token, [B], cannot="too far"), tag(50)),
+    ]
+    stage.slots(2)
+    assert {receipt.reason for receipt in receipts} == {EndReason.CANNOT_BEGIN}
+    assert not stage.told(StreamStarted)
+    assert not stage.robot.commands
+
+
+@pytest.mark.parametrize("in_the_slot", [True, False])
+@pytest.mark.requirement("I-23")
+def test_a_member_that_loses_its_right_ends_the_whole_group(
+    stage: TransmitterWorld, in_the_slot: bool
+) -> None:
+    """Nothing of that slot is written, of no member; nor later."""
+    left, right = stage.take("left", A), stage.take("right", B)
+    receipts = [
+        stage.receive(Clip(left, [A], 9), tag(50)),
+        stage.receive(Clip(right, [B], 9), tag(50)),
+    ]
+    stage.slots(3)
+    if in_the_slot:
+        stage.between = lambda: stage.ledger.release(right, stage.tick)
+    else:
+        stage.ledger.release(right, stage.tick)
+    stage.slots(3)
+    assert [receipt.sent for receipt in receipts] == [3, 3]
+    assert {receipt.reason for receipt in receipts} == {EndReason.REVOKED}
+    assert {receipt.ended_tick for receipt in receipts} == {4}
+    assert {event.tick for event in stage.told(Executed)} == {1, 2, 3}
+
+
+@pytest.mark.requirement("I-23")
+def test_a_group_that_loses_a_right_in_its_first_slot_never_started(
+    stage: TransmitterWorld,
+) -> None:
+    left, right = stage.take("left", A), stage.take("right", B)
+    stage.receive(Clip(left, [A]), tag(50))
+    stage.receive(Clip(right, [B]), tag(50))
+    stage.between = lambda: stage.ledger.drop("left", stage.tick)
+    stage.slot()
+    assert not stage.told(GroupStarted)
+    assert not stage.told(Executed)
+    assert [event.reason for event in stage.told(StreamEnded)] == [
+        EndReason.REVOKED
+    ] * 2
+
+
+def test_the_right_of_a_stream_that_rests_counts_too(stage: TransmitterWorld) -> None:
+    """Its items are empty for now, but its group is a whole."""
+    left, right = stage.take("left", A), stage.take("right", B)
+    motion = stage.receive(Clip(left, [A], 9), tag(50))
+    stage.receive(Clip(right, [B], 9, unit=LIGHT, empty=range(1, 9)), tag(50))
+    stage.slots(3)
+    stage.ledger.release(right, stage.tick)
+    stage.slot()
+    assert (motion.reason, motion.detail) == (EndReason.REVOKED, f"{B}: RELEASED")
+
+
+def test_a_member_that_is_done_needs_its_right_no_more(stage: TransmitterWorld) -> None:
+    left, right = stage.take("left", A), stage.take("right", B)
+    short = stage.receive(Clip(left, [A], 1), tag(50))
+    long = stage.receive(Clip(right, [B], 3), tag(50))
+    stage.slot()
+    stage.ledger.release(left, stage.tick)
+    stage.slots(2)
+    assert short.is_done
+    assert long.is_done
+
+
+@pytest.mark.requirement("SY-18", "I-23")
+def test_deleting_a_group_that_runs_revokes_it_whole(stage: TransmitterWorld) -> None:
+    token = stage.take("greet", *LEAVES)
+    receipts = [stage.receive(Clip(token, [x], 9), tag(50)) for x in (A, B)]
+    stage.slots(2)
+    late = stage.receive(Clip(token, [C]), tag(1))
+    assert late.refused is NotReceived.GROUP_STARTED
+    assert stage.transmitter.delete_group(HELLO, stage.tick)
+    stage.slots(3)
+    assert [receipt.sent for receipt in receipts] == [2, 2]
+    assert {receipt.reason for receipt in receipts} == {EndReason.REVOKED}
+    assert len(stage.robot.commands) == 2
+
+
+def test_an_id_may_be_used_again_when_its_group_is_over(
+    stage: TransmitterWorld,
+) -> None:
+    token = stage.take("greet", *LEAVES)
+    for _ in range(2):
+        receipts = [stage.receive(Clip(token, [x], 2), tag(50)) for x in (A, B)]
+        stage.slots(2)
+        assert all(receipt.is_done for receipt in receipts)
+    assert len(stage.told(GroupStarted)) == 2
+
+
+def test_two_groups_run_side_by_side(stage: TransmitterWorld) -> None:
+    token = stage.take("greet", *LEAVES)
+    for group, leaves in (("one", LEAVES[:2]), ("two", LEAVES[2:4])):
+        stage.receive(Clip(token, [leaves[0]], 2, unit=LIGHT), tag(50, group))
+        stage.receive(Clip(token, [leaves[1]], 2, unit=MOTION), tag(50, group))
+    stage.slots(2)
+    assert stage.sent() == [
+        (2, 0),
+        (4, 0),
+        (1, 0),
+        (3, 0),
+        (2, 1),
+        (4, 1),
+        (1, 1),
+        (3, 1),
+    ]
+
+
+@pytest.mark.requirement("SY-1")
+def test_a_complete_group_waits_until_its_leaves_are_free(
+    stage: TransmitterWorld,
+) -> None:
+    """And starts in the slot after: no empty one."""
+    token = stage.take("greet", *LEAVES)
+    motion = stage.receive(Clip(token, [A], 7))
+    stage.slots(2)
+    receipts = [stage.receive(Clip(token, [x], 2), tag(50)) for x in (A, B)]
+    stage.slots(6)
+    assert motion.ended_tick == 7
+    assert [receipt.started_tick for receipt in receipts] == [8, 8]
+
+
+def test_a_group_begins_from_the_set_points_in_force(stage: TransmitterWorld) -> None:
+    token = stage.take("greet", *LEAVES)
+    first, second = Clip(token, [A], 3), Clip(token, [A], 3)
+    before = stage.receive(first)
+    stage.receive(second, tag(100), after=before)
+    stage.slots(4)
+    assert first.begun[0][A] == -0.5
+    assert second.begun[0][A] == first.angle(2)
+
+
+@pytest.mark.requirement("I-23")
+def test_what_a_slot_without_a_flush_had_to_send_goes_out_in_the_next(
+    stage: TransmitterWorld,
+) -> None:
+    """The robot raised, say, and the slot began anew."""
+    token = stage.take("greet", *LEAVES)
+    receipt = stage.receive(Clip(token, [A], 3), tag(100))
+    stage.transmitter.step(stage.tick)
+    stage.slots(3)
+    assert receipt.is_done
+    assert stage.sent() == [(1, 0), (1, 1), (1, 2)]
+    assert receipt.state is StreamState.ENDED
+
+
+@pytest.mark.parametrize("lost", ["rests", "moves one of two"])
+@pytest.mark.requirement("I-23")
+def test_a_right_that_is_lost_in_the_slot_counts_though_its_item_leaves_it_out(
+    stage: TransmitterWorld, lost: str
+) -> None:
+    """Nothing of that slot is written, of no member."""
+    left, right = stage.take("left", A), stage.take("right", B, C)
+    motion = stage.receive(Clip(left, [A], 9), tag(50))
+    rest = Clip(right, [B, C], 9, unit=LIGHT, empty=range(1, 9))
+    if lost != "rests":
+        rest.item = lambda k: {B: rest.angle(k)}  # type: ignore[method-assign]
+    light = stage.receive(rest, tag(50))
+    stage.slots(3)
+    stage.between = lambda: stage.ledger.release(right, stage.tick, [C])
+    stage.slots(2)
+    assert [motion.sent, light.sent] == [3, 3]
+    assert (motion.reason, motion.detail) == (EndReason.REVOKED, f"{C}: NOT_COVERED")
+    assert {event.tick for event in stage.told(Executed)} == {1, 2, 3}

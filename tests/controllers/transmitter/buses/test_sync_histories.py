@@ -1,0 +1,92 @@
+"""Whatever comes, in whatever order: the transmitter does what its rules say."""
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from controllers.transmitter.buses.bus import Watch
+from controllers.transmitter.receipt import EndReason, NotReceived
+from models import Robot
+from tests.controllers.transmitter.buses.histories import Twins, live_a_history
+from tests.controllers.transmitter.transmitter_world import BUSES
+
+T = TypeVar("T")
+HISTORIES, STEPS = 300, 30
+WAYS = [(buses, watch) for buses in BUSES for watch in Watch]
+
+
+class Seeded:
+    """Chooses by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def choose(self, options: Sequence[T]) -> T:
+        return self._random.choice(options)
+
+
+class Drawn:
+    """Chooses as hypothesis likes."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self._data = data
+
+    def choose(self, options: Sequence[T]) -> T:
+        return self._data.draw(st.sampled_from(options))
+
+
+@pytest.mark.slow
+@pytest.mark.requirement(
+    "SY-8", "SY-14", "SY-15", "SY-18", "SY-24", "I-23", "I-24", "SY-4", "SY-13"
+)
+def test_the_transmitter_does_what_its_rules_say(nao: Robot) -> None:
+    """And everything that can happen to a stream does in these histories."""
+    reasons: set[EndReason | None] = set()
+    refusals: set[NotReceived | None] = set()
+    for seed in range(HISTORIES):
+        twins = Twins(nao, *WAYS[seed % len(WAYS)])
+        try:
+            live_a_history(twins, Seeded(seed), STEPS)
+        except AssertionError as error:
+            error.add_note(f"in history {seed}")
+            raise
+        reasons |= {receipt.reason for receipt in twins.receipts}
+        refusals |= {receipt.refused for receipt in twins.receipts}
+    assert reasons == set(EndReason)
+    assert refusals == {None, *NotReceived}
+
+
+@given(data=st.data(), way=st.sampled_from(WAYS))
+@settings(
+    max_examples=40,
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+    ],
+)
+@pytest.mark.requirement("I-23", "I-24", "SY-13")
+def test_no_small_history_is_an_exception(
+    nao: Robot, data: st.DataObject, way: tuple[str, Watch]
+) -> None:
+    twins = Twins(nao, *way)
+    live_a_history(twins, Drawn(data), 12)
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("SY-24")
+def test_buses_and_watchers_change_no_slot(nao: Robot) -> None:
+    """The same history on one, two and three buses, watching and elected."""
+    for seed in range(20):
+        lives = []
+        for buses, watch in WAYS:
+            twins = Twins(nao, buses, watch)
+            twins.may_close = False
+            live_a_history(twins, Seeded(seed), STEPS)
+            receipts = [(x.started_tick, x.ended_tick) for x in twins.receipts]
+            lives.append((receipts, [sorted(slot) for slot in twins.written]))
+        assert all(life == lives[0] for life in lives)

@@ -1,0 +1,40 @@
+"""The head of a synchronous stream: ID and points, or ID and number of members."""
+
+import pytest
+
+from controllers.transmitter.receipt import GroupKey, SyncTag, count_tag
+from models import BadInput
+
+
+@pytest.mark.requirement("SY-9")
+def test_the_preset_is_a_hundred_unless_given() -> None:
+    assert SyncTag(group="hello", points=20).key == GroupKey(100, "hello")
+
+
+@pytest.mark.requirement("SY-17")
+def test_one_id_with_two_presets_names_two_groups() -> None:
+    ten = SyncTag(group="hello", points=4, preset=10)
+    assert ten.key != SyncTag(group="hello", points=4).key
+    assert str(ten.key) == "'hello' of 10"
+
+
+@pytest.mark.requirement("SY-7")
+def test_a_number_of_members_is_a_preset_of_single_points() -> None:
+    assert count_tag("hello", 3) == SyncTag(group="hello", points=1, preset=3)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"group": "", "points": 1}, "ID of a group is ''; give a text"),
+        ({"group": "x", "points": 0}, "points of a member of group 'x' is 0"),
+        ({"group": "x", "points": True}, "points of a member of group 'x' is True"),
+        ({"group": "x", "points": 2.5}, r"is 2\.5; give a whole number"),
+        ({"group": "x", "points": 1, "preset": 0}, "preset of a member .* is 0"),
+    ],
+)
+def test_a_head_that_could_never_count_is_refused(
+    fields: dict[str, object], message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        SyncTag(**fields)  # type: ignore[arg-type]  # wrong on purpose

@@ -1,0 +1,310 @@
+"""Until its points sum to the preset a group waits, and nothing of it is sent."""
+
+import gc
+import sys
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from controllers.arbitration.tokens import Token
+from controllers.transmitter.events import GroupCompleted, Sent, StreamEnded
+from controllers.transmitter.receipt import (
+    EndReason,
+    GroupKey,
+    NotReceived,
+    Receipt,
+    StreamState,
+    count_tag,
+)
+from models import Robot
+from tests.controllers.transmitter.transmitter_world import (
+    LEAVES,
+    LIGHT,
+    SOUND,
+    Clip,
+    TransmitterWorld,
+    tag,
+)
+
+HELLO = GroupKey(100, "hello")
+
+
+@pytest.fixture
+def stage(nao: Robot) -> TransmitterWorld:
+    return TransmitterWorld.of(nao)
+
+
+@pytest.fixture
+def token(stage: TransmitterWorld) -> Token:
+    return stage.take("greet", *LEAVES)
+
+
+def clips_of(token: Token, n: int) -> list[Clip]:
+    return [Clip(token, [leaf]) for leaf in LEAVES[:n]]
+
+
+def reasons(receipts: Sequence[Receipt]) -> set[EndReason | None]:
+    return {receipt.reason for receipt in receipts}
+
+
+@pytest.mark.requirement("SY-8", "SY-14", "I-23")
+def test_ninety_nine_points_wait_and_the_last_one_starts_all(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    clips = clips_of(token, 3)
+    receipts = [
+        stage.receive(clip, tag(points))
+        for clip, points in zip(clips, (90, 9), strict=False)
+    ]
+    stage.slots(5)
+    assert not stage.robot.commands
+    assert {receipt.state for receipt in receipts} == {StreamState.WAITING}
+    receipts.append(stage.receive(clips[2], tag(1)))
+    stage.slot()
+    assert {receipt.started_tick for receipt in receipts} == {6}
+    assert len(stage.robot.commands) == 1
+    assert [stage.target(leaf) for leaf in LEAVES[:3]] == [x.angle(0) for x in clips]
+
+
+@pytest.mark.requirement("SY-7")
+def test_by_number_the_last_member_starts_all(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    receipts = [
+        stage.receive(clip, count_tag("hello", 3)) for clip in clips_of(token, 3)
+    ]
+    stage.slot()
+    assert {receipt.started_tick for receipt in receipts} == {1}
+
+
+def test_one_stream_with_all_points_is_a_group(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    receipt = stage.receive(Clip(token, ["HeadYaw"], 2), tag(100))
+    stage.slots(2)
+    assert receipt.is_done
+
+
+@pytest.mark.requirement("SY-11")
+def test_the_memory_keeps_id_and_points_of_each_converter(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    """Areas 10521 and 10522 of the document, and what the units have buffered."""
+    light, sound = (
+        Clip(token, ["HeadYaw"], unit=LIGHT),
+        Clip(token, ["HeadPitch"], unit=SOUND),
+    )
+    stage.receive(light, tag(10))
+    stage.receive(sound, tag(70))
+    waiting = stage.transmitter.waiting
+    assert [tuple(entry) for entry in waiting.shared.entries(HELLO)] == [
+        (LIGHT, 1, 10),
+        (SOUND, 2, 70),
+    ]
+    (unit,) = waiting.units
+    assert {area: list(held) for area, held in unit.areas.items()} == {
+        "motion": [],
+        "light": [1],
+        "sound": [2],
+    }
+    stage.receive(Clip(token, ["LWristYaw"]), tag(20))
+    stage.slot()
+    assert not waiting.shared.entries(HELLO)
+    assert not any(unit.areas.values())
+
+
+@pytest.mark.requirement("SY-8", "I-23")
+def test_more_than_the_preset_rejects_the_whole_group(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    first, second, third = clips_of(token, 3)
+    waiting = [stage.receive(first, tag(50)), stage.receive(second, tag(49))]
+    late = stage.receive(third, tag(2))
+    assert late.refused is NotReceived.GROUP_EXCEEDS
+    assert reasons([*waiting, late]) == {EndReason.REJECTED}
+    assert waiting[0].detail == "GROUP_EXCEEDS by stream 3"
+    stage.slots(3)
+    assert not stage.robot.commands
+
+
+def test_a_member_too_many_for_a_complete_group_rejects_it(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    """As long as it has not started."""
+    receipts = [
+        stage.receive(clip, tag(points))
+        for clip, points in zip(clips_of(token, 3), (50, 50, 1), strict=True)
+    ]
+    assert receipts[2].refused is NotReceived.GROUP_EXCEEDS
+    stage.slots(2)
+    assert reasons(receipts) == {EndReason.REJECTED}
+    assert not stage.robot.commands
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+@pytest.mark.requirement("SY-8", "I-23")
+def test_a_member_twice_rejects_the_whole_group(
+    stage: TransmitterWorld, token: Token, is_same: bool
+) -> None:
+    """The same stream again, or another one for the same leaf."""
+    clip = Clip(token, ["HeadYaw"])
+    first = stage.receive(clip, tag(20))
+    again = clip if is_same else Clip(token, ["HeadPitch", "HeadYaw"])
+    second = stage.receive(again, tag(20))
+    assert second.refused is NotReceived.DOUBLED_MEMBER
+    assert reasons([first, second]) == {EndReason.REJECTED}
+
+
+@pytest.mark.requirement("SY-17", "I-24")
+def test_ten_points_of_ten_never_count_towards_a_hundred(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    a, b, c, d = clips_of(token, 4)
+    ninety = stage.receive(a, tag(90))
+    four = stage.receive(b, tag(4, preset=10))
+    six = stage.receive(c, tag(6, preset=10))
+    stage.slot()
+    assert (four.started_tick, six.started_tick) == (1, 1)
+    assert ninety.state is StreamState.WAITING
+    ten = stage.receive(d, tag(10))
+    stage.slot()
+    assert (ninety.started_tick, ten.started_tick) == (2, 2)
+
+
+@pytest.mark.requirement("SY-14", "I-23")
+def test_an_incomplete_group_expires_when_its_time_is_over(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    """Counted from its first member, 10 slots here; late ones are refused."""
+    first, second, third, fourth = clips_of(token, 4)
+    waiting = [stage.receive(first, tag(20))]
+    stage.slots(5)
+    waiting.append(stage.receive(second, tag(20)))
+    stage.slots(5)
+    assert {receipt.state for receipt in waiting} == {StreamState.WAITING}
+    stage.slot()
+    assert reasons(waiting) == {EndReason.EXPIRED}
+    assert {receipt.ended_tick for receipt in waiting} == {11}
+    assert waiting[0].detail == "not complete within 0.1 s"
+    assert {event.reason for event in stage.told(StreamEnded)} == {EndReason.EXPIRED}
+    late = stage.receive(third, tag(60))
+    assert late.refused is NotReceived.GROUP_DELETED
+    stage.slots(10)
+    assert stage.receive(fourth, tag(60)).refused is None
+    assert not stage.robot.commands
+
+
+def test_the_last_member_may_come_in_the_last_slot(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    """Calls of a tick come before what is due in it."""
+    first, second = clips_of(token, 2)
+    stage.receive(first, tag(20))
+    stage.slots(10)
+    assert stage.tick == 11
+    receipt = stage.receive(second, tag(80))
+    stage.slot()
+    assert receipt.started_tick == 11
+
+
+def test_a_member_after_a_gap_in_time_finds_its_group_expired(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    """Nobody ran a slot in between."""
+    first, second = clips_of(token, 2)
+    waiting = stage.receive(first, tag(20))
+    stage.tick = 15
+    late = stage.receive(second, tag(80))
+    assert waiting.reason is EndReason.EXPIRED
+    assert late.refused is NotReceived.GROUP_DELETED
+
+
+@pytest.mark.requirement("SY-18", "I-23")
+def test_of_a_deleted_group_nothing_is_ever_sent(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    first, second, third = clips_of(token, 3)
+    receipts = [stage.receive(first, tag(50)), stage.receive(second, tag(50))]
+    assert stage.told(GroupCompleted)
+    assert stage.transmitter.is_under_way(HELLO, stage.tick)
+    assert stage.transmitter.delete_group(HELLO, stage.tick)
+    assert stage.transmitter.is_under_way(HELLO, stage.tick)
+    assert not stage.transmitter.delete_group(HELLO, stage.tick)
+    assert reasons(receipts) == {EndReason.DELETED}
+    late = stage.receive(third, tag(50))
+    assert late.refused is NotReceived.GROUP_DELETED
+    stage.slots(12)
+    assert not stage.robot.commands
+    assert not stage.told(Sent)
+    assert not stage.transmitter.is_under_way(HELLO, stage.tick)
+
+
+def test_who_withdraws_a_member_ends_its_group(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    first, second = clips_of(token, 2)
+    receipts = [stage.receive(first, tag(50)), stage.receive(second, tag(40))]
+    assert stage.transmitter.withdraw(receipts[1], stage.tick)
+    assert reasons(receipts) == {EndReason.DELETED}
+    assert not stage.transmitter.withdraw(receipts[0], stage.tick)
+
+
+@pytest.mark.requirement("SY-8")
+def test_a_stream_without_a_right_is_refused_and_harms_no_group(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    first, second, _ = clips_of(token, 3)
+    receipt = stage.receive(first, tag(20))
+    other = TransmitterWorld.of(stage.robot.robot).take("greet", "HeadYaw")
+    refused = stage.receive(Clip(other, [LEAVES[0]]), tag(90))
+    assert refused.refused is NotReceived.NO_TOKEN
+    assert refused.detail == f"{LEAVES[0]}: UNKNOWN"
+    assert receipt.state is StreamState.WAITING
+    stage.receive(second, tag(80))
+    stage.slot()
+    assert receipt.started_tick == 1
+
+
+def test_one_stream_is_not_received_twice(
+    stage: TransmitterWorld, token: Token
+) -> None:
+    clip = Clip(token, ["HeadYaw"])
+    assert stage.receive(clip).refused is None
+    assert stage.receive(clip).refused is NotReceived.UNDER_WAY
+    assert stage.receive(clip, tag(20)).refused is NotReceived.UNDER_WAY
+
+
+def calls_of(do: Callable[[], None]) -> int:
+    """Return how many functions are called."""
+    count = 0
+
+    def note(frame: object, event: str, arg: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    gc.disable()  # or its callbacks would be counted, whoever set them
+    sys.setprofile(note)
+    try:
+        do()
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return count
+
+
+@pytest.mark.requirement("SY-14")
+def test_a_slot_does_the_same_work_however_many_groups_wait(nao: Robot) -> None:
+    """Incomplete ones, and complete ones that follow a stream or wait for a leaf."""
+    work = []
+    for n in (1, 500):
+        stage = TransmitterWorld.of(nao, ttl_s=1e6, is_heard=False)
+        token = stage.take("greet", *LEAVES)
+        motion = stage.receive(Clip(token, [LEAVES[0]], 99))
+        for k in range(n):
+            stage.receive(Clip(token, [LEAVES[1]]), tag(20, f"incomplete {k}"))
+            later = tag(100, f"later {k}")
+            stage.receive(Clip(token, [LEAVES[1]]), later, after=motion)
+            stage.receive(Clip(token, [LEAVES[0]]), tag(100, f"busy {k}"))
+        stage.slot()
+        work.append(calls_of(stage.slot))
+    assert work[0] == work[1]

@@ -1,0 +1,255 @@
+"""The whole way of a command on a NAO that only keeps what it is told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.events import Event
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import Loss, Preemption, Token
+from controllers.transmitter.commands.command_controller import CommandController
+from controllers.transmitter.commands.converter import DelayModel, ExpectedDelays
+from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
+from controllers.transmitter.events import Sent
+from controllers.transmitter.streams import effector_leaves
+from controllers.transmitter.transmitter import Transmitter
+from models import BadInput, Robot
+from models.library import Library, Unit
+from models.load.library_files import KnownNames, build_library, library_problems
+from models.load.library_forms import LibraryForm
+from models.load.motions import false_end
+from tests.controllers.arbitration.gate_setup import KeepingRobot
+
+E = TypeVar("E", bound=Event)
+MOTION, LIGHT, SOUND = Unit
+HELLO_SLOTS = 40
+"""Length of a text of this voice."""
+
+ENTRIES: dict[str, Any] = {
+    "motions": {
+        "Sit to Stand": {
+            "from": "Sit",
+            "to": "Stand",
+            "angles_deg": {"LKneePitch": [[1.5, 60], [3.0, 40]]},
+        },
+        "Crouch to Sit": {
+            "from": "Crouch",
+            "to": "Sit",
+            "angles_deg": {"RKneePitch": [[1.0, 50]]},
+        },
+        "wave": {
+            "from": "Stand",
+            "to": "Stand",
+            "angles_deg": {"RShoulderPitch": [[0.5, 60], [1.0, 80]]},
+        },
+        "bow": {
+            "from": "Stand",
+            "to": "Crouch",
+            "angles_deg": {"HeadPitch": [[0.6, 20]]},
+        },
+        "nod": {"angles_deg": {"HeadPitch": [[0.2, 10], [0.4, 0]]}},
+        "leap": {"angles_deg": {"HeadYaw": [[0.05, 110]]}},
+    },
+    "transitions": [
+        {"from": "Sit", "to": "Stand", "motion": "Sit to Stand"},
+        {"from": "Crouch", "to": "Sit", "motion": "Crouch to Sit"},
+    ],
+    "lights": {
+        "eyes green": {
+            "steps": [
+                {"at_s": 0, "leds": ["Left eye", "Left ear"], "colour": "#00ff00"},
+                {"at_s": 0.2, "leds": ["Left eye"], "colour": "#000000", "fade_s": 0.1},
+            ]
+        }
+    },
+    "sounds": {
+        "hello": {"text": "Hello"},
+        "mumble": {"text": "Hm"},
+        "beep": {"tone_hz": 440, "length_s": 0.105, "volume": 0.5},
+    },
+    "commands": {
+        "greet": {
+            "motion": "wave",
+            "light": "eyes green",
+            "sound": "hello",
+            "points": {"motion": 20, "light": 10, "sound": 70},
+        },
+        "shine": {
+            "light": "eyes green",
+            "sound": "beep",
+            "points": {"light": 4, "sound": 6},
+            "preset": 10,
+        },
+        "blink": {"light": "eyes green"},
+        "rise": {
+            "to": "Stand",
+            "light": "eyes green",
+            "sound": "hello",
+            "points": {"motion": 20, "light": 10, "sound": 70},
+        },
+        "kneel and beep": {"to": "Crouch", "sound": "beep"},
+        "nod": {"motion": "nod"},
+        "leap": {"motion": "leap"},
+        "bow": {"motion": "bow"},
+        "bow and beep": {"motion": "bow", "sound": "beep"},
+        "whisper": {
+            "light": "eyes green",
+            "sound": "mumble",
+            "points": {"light": 50, "sound": 50},
+        },
+    },
+}
+
+
+class Hum:
+    """A voice that takes 0.4 s for whatever it says, and cannot say `Hm`."""
+
+    sample_rate_hz = 16000
+
+    def render(self, text: str) -> NDArray[np.float64]:
+        if text == "Hm":
+            raise BadInput("there is nothing to say in 'Hm'.")
+        return np.full(HELLO_SLOTS * 160, 0.5)
+
+
+class Late:
+    """Conversions as expected, but for one unit."""
+
+    def __init__(self, unit: Unit, delay_s: float) -> None:
+        self._unit, self._delay_s = unit, delay_s
+
+    def delay_s(self, unit: Unit, name: str) -> float:
+        late = unit is self._unit
+        return self._delay_s if late else ExpectedDelays().delay_s(unit, name)
+
+
+def library_of(robot: Robot, entries: Mapping[str, Any] = ENTRIES) -> Library:
+    """Return the library of some entries, whose few joints are all of a posture."""
+    form = LibraryForm.model_validate(entries)
+    assert not library_problems(form, _of_few_joints(robot), KnownNames())
+    return build_library(form, robot)
+
+
+def _of_few_joints(robot: Robot) -> Robot:
+    """Return a robot whose postures are where the motions above end."""
+    angles = np.zeros(len(robot.joints))
+    ends = {"LKneePitch": 40, "RKneePitch": 50, "HeadPitch": 20, "RShoulderPitch": 80}
+    for joint, angle in ends.items():
+        angles[robot.joint_index(joint)] = np.radians(angle)
+    postures = {n: replace(p, angles=angles) for n, p in robot.postures.items()}
+    return replace(robot, postures=postures)
+
+
+@dataclass
+class Line:
+    """One robot with everything from a command to its devices."""
+
+    robot: KeepingRobot
+    ledger: Ledger
+    gate: Gate
+    transmitter: Transmitter
+    controller: CommandController
+    events: list[Event]
+    tick: int = 1
+    """Of the next slot."""
+    is_seen: bool = False
+    """Whether a motion that has come to its end is seen in the robot's state."""
+
+    @classmethod
+    def of(
+        cls,
+        robot: Robot,
+        *,
+        posture: str | None = "Sit",
+        enable: Enable = Enable.EXPECTED,
+        cfg: CommandControllerCfg | None = None,
+        delays: DelayModel | None = None,
+        library: Library | None = None,
+        is_seen: bool = False,
+        checks_ends: bool = False,
+    ) -> "Line":
+        """Build it; `is_seen`: its state is known from the beginning, too.
+
+        `checks_ends`: motions have to end where they say, in the robot's postures.
+        """
+        keeping = KeepingRobot(robot)
+        events: list[Event] = []
+        ledger = Ledger(
+            ResourceTree(robot.resources),
+            LedgerCfg(preemption=Preemption.BY_PRIORITY, tells_commands=True),
+            listeners=[events.append],
+        )
+        gate = Gate(ledger, keeping)
+        states = {name: one.state for name, one in robot.postures.items()}
+        transmitter = Transmitter(gate, ledger)
+        controller = CommandController(
+            library_of(robot) if library is None else library,
+            effectors=effector_leaves(robot),
+            transmitter=transmitter,
+            voice=Hum(),
+            ledger=ledger,
+            cfg=cfg or CommandControllerCfg(enable=enable),
+            delays=delays,
+            posture=posture,
+            states=states if is_seen else None,
+            false_end=(lambda m, here: false_end(robot, m.tracks, m.start, m.end, here))
+            if checks_ends
+            else None,
+            seen_state=(lambda: ledger.active_state("State")) if is_seen else None,
+        )
+        line = cls(keeping, ledger, gate, transmitter, controller, events)
+        line.is_seen = is_seen
+        if is_seen and posture is not None:
+            line.see(posture)
+        return line
+
+    def see(self, posture: str) -> None:
+        """Let it be seen in another posture."""
+        state = self.robot.robot.posture(posture).state
+        self.ledger.set_state("State", state, self.tick)
+        self.controller.tell_posture(posture)
+
+    def _watch(self) -> None:
+        posture = self.controller.present_posture
+        if posture is not None:
+            state = self.robot.robot.posture(posture).state
+            if state != self.ledger.active_state("State"):
+                self.ledger.set_state("State", state, self.tick)
+
+    def take(self, owner: str, *names: str, priority: int = 0) -> Token:
+        """Let an owner have resources at once."""
+        self.ledger.add_owner(Owner(name=owner, priority=priority), self.tick)
+        asked = Request(owner=owner, resources=names, timeout_s=0.0, loss=Loss.WHOLE)
+        outcome = self.ledger.request(asked, self.tick).outcome
+        assert outcome is not None
+        assert outcome.token is not None, f"{owner} was not granted {names}"
+        return outcome.token
+
+    def slot(self) -> None:
+        """Run one device slot."""
+        tick = self.tick
+        if self.is_seen:
+            self._watch()
+        self.controller.step(tick)
+        self.transmitter.step(tick)
+        self.ledger.advance(tick)
+        self.gate.flush(tick)
+        self.transmitter.settle(tick)
+        self.tick += 1
+
+    def slots(self, n: int) -> None:
+        for _ in range(n):
+            self.slot()
+
+    def told(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def sent_ticks(self, stream: int) -> list[int]:
+        return [x.tick for x in self.told(Sent) if x.stream == stream]

@@ -1,0 +1,581 @@
+"""Orders: which are refused, how they follow each other, and how they end."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from controllers.arbitration.invariants import JUDGES, Checker
+from controllers.transmitter.commands.admission import find_way
+from controllers.transmitter.commands.issuing import Enable
+from controllers.transmitter.commands.order import OrderHandle, OutputSet, look_up
+from controllers.transmitter.events import (
+    NotOrdered,
+    OrderReceived,
+    PrepSent,
+    Sent,
+    StreamReceived,
+)
+from controllers.transmitter.invariants import SYNC_JUDGES
+from controllers.transmitter.receipt import EndReason, GroupKey, StreamState, SyncTag
+from controllers.transmitter.streams import effector_leaves
+from controllers.transmitter.streams.light_and_sound_streams import LightStream
+from models import BadInput, Robot, UnknownName
+from models.library import (
+    Library,
+    LightPattern,
+    LightStep,
+    Motion,
+    Order,
+    Sound,
+    Track,
+    Transition,
+    Unit,
+)
+from tests.controllers.transmitter.commands.command_world import (
+    LIGHT,
+    MOTION,
+    SOUND,
+    Line,
+    library_of,
+)
+
+ALL = ("All motors", "Leds", "TTS")
+
+
+def is_silent(line: Line) -> bool:
+    """Return whether nothing goes out in the next slots."""
+    before = len(line.told(Sent))
+    line.slots(20)
+    return len(line.told(Sent)) == before
+
+
+# -- refused ---------------------------------------------------------------------------
+
+
+def test_an_unknown_command_is_named(nao: Robot) -> None:
+    line = Line.of(nao)
+    with pytest.raises(UnknownName, match="Did you mean 'greet'"):
+        line.controller.submit("great", line.take("host", *ALL), line.tick)
+
+
+def test_what_the_robot_has_not_is_refused_by_name(nao: Robot) -> None:
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+    track = Track(joint="RHipYawPitch", times_s=(1.0,), angles=(0.0,))
+    hip = OutputSet(name="hip", motion=Motion(name="hip", tracks=(track,)))
+    with pytest.raises(UnknownName, match=r"Motor 'RHipYawPitch'.*'LHipYawPitch'"):
+        line.controller.submit(hip, token, line.tick)
+    step = LightStep(at_s=0.0, leds=("HeadYaw",), colour=(1.0, 0.0, 0.0))
+    glow = LightPattern(name="glow", steps=(step,), length_s=0.0)
+    with pytest.raises(UnknownName, match="LED 'HeadYaw'"):
+        line.controller.submit(OutputSet(name="glow", light=glow), token, line.tick)
+
+
+@pytest.mark.parametrize(
+    ("names", "leaf"),
+    [
+        (("All motors", "Leds"), "sound commands 'TTS'"),
+        (("All motors", "TTS"), "light commands 'Left eye'"),
+        (("Right arm", "Leds", "TTS"), "motion commands 'LKneePitch'"),
+    ],
+)
+def test_without_the_right_to_all_of_it_nothing_moves(
+    nao: Robot, names: tuple[str, ...], leaf: str
+) -> None:
+    line = Line.of(nao)
+    token = line.take("host", *names)
+    handle = line.controller.submit("greet", token, line.tick)
+    assert handle.refused is NotOrdered.NO_TOKEN
+    assert leaf in handle.detail
+    assert (handle.is_over, handle.has_failed) == (True, True)
+    assert handle.reason is EndReason.REJECTED
+    line.slots(30)
+    assert not line.told(StreamReceived)
+    (told,) = line.told(OrderReceived)
+    assert told.refused is NotOrdered.NO_TOKEN
+
+
+def test_each_unit_may_have_a_token_of_its_own(nao: Robot) -> None:
+    line = Line.of(nao, posture="Stand")
+    tokens = {
+        MOTION: line.take("arm", "Right arm"),
+        LIGHT: line.take("lamp", "Leds"),
+        SOUND: line.take("mouth", "TTS"),
+    }
+    handle = line.controller.submit("greet", tokens, line.tick)
+    assert handle.refused is None
+    line.slots(130)
+    assert handle.reason is EndReason.DONE
+    del tokens[LIGHT]
+    lacking = line.controller.submit("greet", tokens, line.tick)
+    assert lacking.refused is NotOrdered.NO_TOKEN
+
+
+def test_from_nobody_knows_where_no_way_leads(nao: Robot) -> None:
+    line = Line.of(nao, posture=None)
+    token = line.take("host", *ALL)
+    handle = line.controller.submit("greet", token, line.tick)
+    assert handle.refused is NotOrdered.POSTURE_UNKNOWN
+    line.controller.tell_posture("LyingBack")
+    handle = line.controller.submit("greet", token, line.tick)
+    assert handle.refused is NotOrdered.NO_WAY
+    assert "no transitions lead there from LyingBack" in handle.detail
+    line.controller.tell_posture("Stand")
+    assert line.controller.submit("greet", token, line.tick).refused is None
+
+
+def test_a_robot_without_a_loudspeaker_says_nothing(nao: Robot) -> None:
+    branches = [x for x in nao.resources.children if x.name != "Audio"]
+    tree = dataclasses.replace(nao.resources, children=tuple(branches))
+    line = Line.of(dataclasses.replace(nao, resources=tree), posture="Stand")
+    token = line.take("host", "All motors", "Leds")
+    handle = line.controller.submit("greet", token, line.tick)
+    assert handle.refused is NotOrdered.NO_DEVICE
+    assert line.controller.submit("blink", token, line.tick).refused is None
+
+
+# -- the way ---------------------------------------------------------------------------
+
+
+def library_with(*ways: tuple[str, str, float]) -> Library:
+    def motion(name: str, length_s: float) -> Motion:
+        track = Track(joint="HeadYaw", times_s=(length_s,), angles=(0.0,))
+        return Motion(name=name, tracks=(track,))
+
+    return Library(
+        motions={f"{a}-{b}": motion(f"{a}-{b}", length_s) for a, b, length_s in ways},
+        transitions=tuple(
+            Transition(start=a, end=b, motion=f"{a}-{b}") for a, b, _ in ways
+        ),
+    )
+
+
+@pytest.mark.requirement("SY-19", "SY-20")
+def test_the_way_is_the_shortest_in_time() -> None:
+    library = library_with(
+        ("Sit", "Stand", 9.0),
+        ("Sit", "Crouch", 2.0),
+        ("Crouch", "Stand", 2.0),
+        ("Stand", "Sit", 1.0),
+        ("Crouch", "Sit", 1.0),
+    )
+
+    def names(start: str, end: str) -> list[str] | None:
+        way = find_way(library, start, end)
+        return None if way is None else [step.motion for step in way]
+
+    assert names("Sit", "Stand") == ["Sit-Crouch", "Crouch-Stand"]
+    assert names("Stand", "Crouch") == ["Stand-Sit", "Sit-Crouch"]
+    assert names("Sit", "Sit") == []
+    assert names("Sit", "Belly") is None
+    assert names("Belly", "Sit") is None
+
+
+def test_of_ways_of_one_length_the_one_with_fewer_motions_counts() -> None:
+    ways = (("a", "b", 1.0), ("b", "c", 1.0), ("a", "c", 2.0))
+    way = find_way(library_with(*ways), "a", "c")
+    assert way is not None
+    assert [step.motion for step in way] == ["a-c"]
+
+
+@pytest.mark.requirement("SY-2", "SY-19")
+def test_a_way_leads_from_sitting_to_every_upright_posture_and_back(nao: Robot) -> None:
+    upright = ("Stand", "StandInit", "StandZero", "PoseInit", "Crouch")
+    for posture in upright:
+        for start, end in (("Sit", posture), (posture, "Sit")):
+            way = find_way(nao.library, start, end)
+            assert way, f"{start} to {end}"
+            assert [step.start for step in way[1:]] == [s.end for s in way[:-1]]
+
+
+# -- one after the other ---------------------------------------------------------------
+
+
+@pytest.mark.requirement("SY-1", "SY-3")
+@pytest.mark.parametrize("later", [0, 5, 150, 300, 350])
+def test_an_order_joins_on_to_the_motion_of_the_one_before(
+    nao: Robot, later: int
+) -> None:
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+    first = line.controller.submit("greet", token, line.tick)
+    line.slots(later)
+    bow = line.controller.submit("bow", token, line.tick)
+    line.slots(600 - later)
+    assert bow.follows is first.streams[MOTION]
+    assert bow.dead_slots == 0
+    assert bow.reason is first.reason is EndReason.DONE
+    assert len(line.told(PrepSent)) == 1, "the first one ends where the second begins"
+    assert line.controller.present_posture == "Crouch"
+
+
+@pytest.mark.requirement("SY-1", "SY-20")
+@pytest.mark.parametrize("enable", [Enable.EXPECTED, Enable.EARLY])
+def test_a_way_starts_where_the_motion_before_ends(nao: Robot, enable: Enable) -> None:
+    line = Line.of(nao, posture="Stand", enable=enable)
+    token = line.take("host", *ALL)
+    bow = line.controller.submit("bow", token, line.tick)
+    greet = line.controller.submit("greet", token, line.tick)
+    line.slots(700)
+    (prep,) = line.told(PrepSent)
+    assert prep.start == "Crouch", "where the bow ends"
+    assert greet.initial is not None
+    assert bow.ended_tick is not None
+    assert greet.initial.started_tick == bow.ended_tick + 1
+    assert greet.dead_slots == 0
+    assert greet.reason is EndReason.DONE
+
+
+def test_orders_that_share_no_motor_go_side_by_side(nao: Robot) -> None:
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+    line.controller.submit("greet", token, line.tick)
+    nod = line.controller.submit("nod", token, line.tick)
+    line.slots(50)
+    assert nod.reason is EndReason.DONE
+    again = line.controller.submit("nod", token, line.tick)
+    third = line.controller.submit("nod", token, line.tick)
+    line.slots(100)
+    assert again.ended_tick is not None
+    assert third.started_tick == again.ended_tick + 1, "but these do share one"
+
+
+def test_what_follows_a_motion_that_broke_off_is_deleted(nao: Robot) -> None:
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", *ALL)
+    first = line.controller.submit("greet", token, line.tick)
+    second = line.controller.submit("bow", token, line.tick)
+    line.slots(50)
+    line.controller.withdraw(first, line.tick)
+    line.slots(2)
+    assert second.reason is EndReason.DELETED
+    assert "'greet', which it follows" in second.detail
+    assert line.controller.present_posture is None, "it stopped half way"
+    assert is_silent(line)
+
+
+def test_nobody_waits_for_an_order_whose_token_is_dead(nao: Robot) -> None:
+    line = Line.of(nao, posture="Stand")
+    host = line.take("host", *ALL)
+    line.controller.submit("greet", host, line.tick)
+    line.slots(50)
+    guard = line.take("guard", "All motors", priority=9)  # revokes the host's
+    track = Track(joint="RShoulderPitch", times_s=(0.5,), angles=(1.4,))
+    down = OutputSet(name="arm down", motion=Motion(name="arm down", tracks=(track,)))
+    saved = line.controller.submit(down, guard, line.tick)
+    line.slots(60)
+    assert saved.reason is EndReason.DONE
+    assert line.told(OrderReceived)[-1].follows is None
+
+
+def test_what_is_not_prepared_begins_at_once_or_cannot(nao: Robot) -> None:
+    line = Line.of(nao, posture="Sit")
+    token = line.take("host", *ALL)
+    library = line.controller.library
+    wave = OutputSet(name="wave", motion=library.motion("wave"))
+    played = line.controller.submit(wave, token, line.tick, prepares=False)
+    line.slots(4)
+    assert played.state is StreamState.RUNNING, "no way is gone first"
+    assert not line.told(PrepSent)
+    leap = OutputSet(name="leap", motion=library.motion("leap"))
+    failed = line.controller.submit(leap, token, line.tick, prepares=False)
+    line.slots(5)
+    assert failed.reason is EndReason.CANNOT_BEGIN
+    assert "HeadYaw would move" in failed.streams[MOTION].detail
+
+
+# -- ends ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("slots", [0, 1, 100, 295, 300, 305, 330])
+def test_a_withdrawn_order_puts_nothing_out_any_more(nao: Robot, slots: int) -> None:
+    line = Line.of(nao)
+    handle = line.controller.submit("greet", line.take("host", *ALL), line.tick)
+    line.slots(slots)
+    line.controller.withdraw(handle, line.tick)
+    assert handle.is_over
+    assert handle.has_failed
+    assert is_silent(line)
+    moved = slots > 3
+    assert line.controller.present_posture == (None if moved else "Sit")
+
+
+@pytest.mark.requirement("SY-18")
+@pytest.mark.parametrize("slots", [100, 296])
+def test_when_the_initial_motion_is_revoked_the_rest_is_deleted(
+    nao: Robot, slots: int
+) -> None:
+    line = Line.of(nao)
+    handle = line.controller.submit("greet", line.take("host", *ALL), line.tick)
+    line.slots(slots)
+    line.take("guard", "Legs", priority=9)
+    line.slots(3)
+    assert handle.reason is EndReason.DELETED
+    assert handle.initial is not None
+    assert handle.initial.reason is EndReason.REVOKED
+    assert line.controller.present_posture is None
+    assert is_silent(line)
+    assert not [x for x in line.told(Sent) if x.group == "greet"]
+
+
+def test_a_revoked_group_ends_whole(nao: Robot) -> None:
+    line = Line.of(nao, posture="Stand")
+    tokens = {
+        MOTION: line.take("arm", "Right arm"),
+        LIGHT: line.take("lamp", "Leds"),
+        SOUND: line.take("mouth", "TTS"),
+    }
+    handle = line.controller.submit("greet", tokens, line.tick)
+    line.slots(30)
+    line.take("guard", "TTS", priority=9)
+    line.slots(2)
+    assert handle.reason is EndReason.REVOKED
+    assert is_silent(line)
+
+
+def test_a_member_that_comes_without_a_right_ends_its_group(nao: Robot) -> None:
+    """Its token dies while it is converted; the sound, still at work, is dropped."""
+    line = Line.of(nao, posture="Stand")
+    tokens = {
+        MOTION: line.take("arm", "Right arm"),
+        LIGHT: line.take("lamp", "Leds"),
+        SOUND: line.take("mouth", "TTS"),
+    }
+    handle = line.controller.submit("greet", tokens, line.tick)
+    line.slots(1)
+    line.take("guard", "Leds", priority=9)
+    line.slots(5)
+    assert handle.reason is EndReason.REJECTED
+    assert SOUND not in handle.streams
+    assert is_silent(line)
+    assert not line.told(Sent)
+
+
+def test_an_order_may_be_withdrawn_while_it_waits_for_another(nao: Robot) -> None:
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", *ALL)
+    first = line.controller.submit("greet", token, line.tick)
+    second = line.controller.submit("bow", token, line.tick)
+    line.slots(20)
+    line.controller.withdraw(second, line.tick)
+    line.slots(150)
+    assert (first.reason, second.reason) == (EndReason.DONE, EndReason.DELETED)
+    assert not second.streams
+
+
+def test_what_cannot_be_said_ends_its_group(nao: Robot) -> None:
+    line = Line.of(nao)
+    handle = line.controller.submit("whisper", line.take("host", *ALL), line.tick)
+    line.slots(20)
+    assert handle.reason is EndReason.DELETED or handle.closed is EndReason.CANNOT_BEGIN
+    assert "nothing to say" in handle.detail
+    assert not line.told(Sent)
+
+
+def test_a_group_of_two_orders_starts_when_both_are_there(nao: Robot) -> None:
+    """Two behaviours, each with its own part of the points."""
+    line = Line.of(nao)
+    library = line.controller.library
+    light = OutputSet(
+        name="light", light=library.light("eyes green"), points={LIGHT: 30}
+    )
+    sound = OutputSet(name="sound", sound=library.sound("beep"), points={SOUND: 70})
+    lamp, mouth = line.take("lamp", "Leds"), line.take("mouth", "TTS")
+    first = line.controller.submit(light, lamp, line.tick, group="both")
+    line.slots(40)
+    assert first.state is StreamState.WAITING
+    second = line.controller.submit(sound, mouth, line.tick, group="both")
+    line.slots(50)
+    assert first.started_tick == second.started_tick == 41 + 11
+    assert first.reason is second.reason is EndReason.DONE
+
+
+def test_orders_of_one_name_under_way_have_different_groups(nao: Robot) -> None:
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+
+    def order() -> OrderHandle:
+        return line.controller.submit("greet", token, line.tick)
+
+    assert [order().group for _ in range(3)] == [
+        GroupKey(100, name) for name in ("greet", "greet 2", "greet 3")
+    ]
+    line.slots(700)
+    assert order().group == GroupKey(100, "greet"), "free again"
+
+
+@pytest.mark.requirement("SY-4")
+def test_an_interrupt_is_joined_on_and_what_it_disturbs_goes_on(nao: Robot) -> None:
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", *ALL)
+    greet = line.controller.submit("greet", token, line.tick)
+    line.slots(40)
+    track = Track(joint="RShoulderPitch", times_s=(0.5,), angles=(1.0,))
+    point = OutputSet(name="point", motion=Motion(name="point", tracks=(track,)))
+    interrupt = line.controller.interrupt(point, token, line.tick)
+    line.slots(20)
+    assert interrupt.state is StreamState.RUNNING
+    assert greet.state is StreamState.PAUSED
+    line.slots(200)
+    assert interrupt.reason is greet.reason is EndReason.DONE
+    shoulder = nao.joint_index("RShoulderPitch")
+    assert line.robot.target[shoulder] == pytest.approx(np.radians(80))
+    steps = np.abs(
+        np.diff(
+            [c.target[shoulder] for c in line.robot.commands if c.target is not None]
+        )
+    )
+    assert steps.max() <= nao.joints[shoulder].max_velocity * 0.01
+
+
+@pytest.mark.requirement("SY-4", "SY-18")
+def test_an_interrupt_may_delete_a_group_that_is_not_even_converted(nao: Robot) -> None:
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+    greet = line.controller.submit("greet", token, line.tick)
+    line.slots(100)
+    nod = line.controller.interrupt(
+        "nod", token, line.tick, delete=[GroupKey(100, "greet")]
+    )
+    line.slots(400)
+    assert (greet.reason, nod.reason) == (EndReason.DELETED, EndReason.DONE)
+    assert not [x for x in line.told(Sent) if x.group == "greet"]
+    assert line.controller.present_posture == "Stand", "the initial motion goes on"
+
+
+def test_only_a_single_output_interrupts(nao: Robot) -> None:
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+    for name in ("greet", "bow and beep"):
+        with pytest.raises(BadInput, match="cannot interrupt"):
+            line.controller.interrupt(name, token, line.tick)
+
+
+def test_an_order_may_be_made_for_the_occasion(nao: Robot) -> None:
+    line = Line.of(nao, posture="Stand")
+    order = Order(
+        name="mine",
+        outputs={MOTION: "nod", SOUND: "hello"},
+        points={MOTION: 4, SOUND: 6},
+        preset=10,
+    )
+    handle = line.controller.submit(order, line.take("host", *ALL), line.tick)
+    line.slots(60)
+    assert (handle.group, handle.reason) == (GroupKey(10, "mine"), EndReason.DONE)
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        ({LIGHT: 100}, "points of light and the outputs sound"),
+        ({SOUND: 101}, "sum to 101; accepted: up to its preset, 100"),
+    ],
+)
+def test_points_that_could_never_do_are_refused(
+    points: dict[Unit, int], words: str
+) -> None:
+    with pytest.raises(BadInput, match=words):
+        OutputSet(name="x", sound=Sound(name="x", text="x"), points=points)
+
+
+def test_a_command_of_nothing_is_refused() -> None:
+    with pytest.raises(BadInput, match="does nothing"):
+        OutputSet(name="x")
+
+
+def test_an_entry_with_an_unknown_output_is_refused(nao: Robot) -> None:
+    order = Order(name="x", outputs={MOTION: "wav"})
+    with pytest.raises(UnknownName, match="Did you mean 'wave'"):
+        look_up(order, library_of(nao))
+
+
+@pytest.mark.requirement("SY-2", "I-26")
+def test_a_motion_of_ones_own_ends_where_it_says_too(nao: Robot) -> None:
+    """As those of a file: a nod does not sit down, nor bring who sits to stand."""
+    line = Line.of(nao, posture="Stand", checks_ends=True)
+    token = line.take("host", "All motors")
+    nod = Motion(
+        name="nod",
+        tracks=(Track(joint="HeadPitch", times_s=(0.2,), angles=(0.05,)),),
+        start="Stand",
+        end="Sit",
+    )
+    for prepares in (True, False):
+        with pytest.raises(BadInput, match="'nod': the motion does not end in Sit: "):
+            line.controller.submit(
+                OutputSet(name="sit", motion=nod), token, line.tick, prepares=prepares
+            )
+    with pytest.raises(BadInput, match="the motion does not end in Sit: "):
+        line.controller.interrupt(OutputSet(name="sit", motion=nod), token, line.tick)
+    anywhere = OutputSet(name="sit", motion=dataclasses.replace(nod, start=None))
+    handle = line.controller.submit(anywhere, token, line.tick)
+    line.slots(30)
+    assert handle.reason is EndReason.CANNOT_BEGIN
+    assert "does not end in Sit" in handle.streams[MOTION].detail
+    assert line.controller.present_posture == "Stand"
+
+
+@pytest.mark.requirement("SY-2")
+def test_where_the_rest_of_it_is_there_a_part_ends_in_its_posture(nao: Robot) -> None:
+    """The last part of a dance moves few joints; the others are where they belong."""
+    line = Line.of(nao, posture="Stand", checks_ends=True)
+    token = line.take("host", "All motors")
+    line.gate.submit_set_points(token, nao.posture("Stand").angles)
+    line.slot()
+    pitch = float(nao.posture("Stand").angles[nao.joint_index("HeadPitch")])
+    nod = Motion(
+        name="nod 2/2",
+        tracks=(Track(joint="HeadPitch", times_s=(0.2,), angles=(pitch,)),),
+        end="Stand",
+    )
+    part = OutputSet(name="nod 2/2", motion=nod)
+    handle = line.controller.submit(part, token, line.tick, prepares=False)
+    line.slots(30)
+    assert handle.reason is EndReason.DONE
+    assert line.controller.present_posture == "Stand"
+
+
+@pytest.mark.requirement("I-14", "AR-11")
+def test_who_comes_without_a_token_is_refused(nao: Robot) -> None:
+    """By orders; a stream without one is nobody's."""
+    line = Line.of(nao, posture="Stand")
+    nobody: Any = None
+    for command in ("greet", "blink"):
+        handle = line.controller.submit(command, nobody, line.tick)
+        assert handle.refused is NotOrdered.NO_TOKEN
+    assert (
+        line.controller.interrupt("blink", nobody, line.tick).refused
+        is NotOrdered.NO_TOKEN
+    )
+    stream = LightStream(
+        line.controller.library.light("eyes green"),
+        nobody,
+        effector_leaves(nao),
+        0.01,
+    )
+    for tag in (None, SyncTag(group="g", points=50)):
+        with pytest.raises(BadInput, match="token of 'eyes green' is None"):
+            line.transmitter.receive(stream, tag, line.tick)
+    with pytest.raises(BadInput, match="token of 'eyes green' is None"):
+        line.transmitter.interrupt(stream, line.tick)
+
+
+@pytest.mark.requirement("I-24")
+def test_a_forged_stream_has_no_right_that_a_judge_could_miss(nao: Robot) -> None:
+    """Its number is that of a living token; the trace says that it is not genuine."""
+    line = Line.of(nao, posture="Stand")
+    checker = Checker((*JUDGES, *SYNC_JUDGES))
+    for event in line.events:
+        checker.see(event)
+    line.ledger.listeners.append(checker.see)
+    token = line.take("host", "Leds")
+    forged = token._replace(secret=token.secret ^ 1)
+    pattern = line.controller.library.light("eyes green")
+    stream = LightStream(pattern, forged, effector_leaves(nao), 0.01)
+    receipt = line.transmitter.receive(stream, None, line.tick)
+    line.slots(3)
+    assert receipt.refused is not None
+    assert not line.told(StreamReceived)[-1].is_genuine
+    assert not checker.finish()

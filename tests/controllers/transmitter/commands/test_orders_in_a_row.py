@@ -1,0 +1,89 @@
+"""Orders that follow each other for ever, and what an interrupt does to the row."""
+
+import gc
+
+import pytest
+
+from controllers.transmitter.commands.order import OutputSet, PendingOrder
+from controllers.transmitter.receipt import EndReason
+from models import Robot
+from models.library import Motion, Track
+from tests.controllers.transmitter.commands.command_world import MOTION, Line
+
+
+def test_an_endless_row_of_orders_keeps_none_that_is_over(nao: Robot) -> None:
+    """Each joins on to the one before it; a day of that takes no more memory."""
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", "All motors")
+    handles = [line.controller.submit("nod", token, line.tick)]
+    for _ in range(20):
+        handles.append(line.controller.submit("nod", token, line.tick))
+        while not handles[-2].is_over:
+            line.slot()
+    line.slot()
+    gc.collect()
+    orders = [one for one in gc.get_objects() if type(one) is PendingOrder]
+    kept = [order.handle for order in orders if order.handle in handles]
+    assert kept == handles[-1:]
+
+
+@pytest.mark.requirement("SY-1", "SY-4")
+def test_who_follows_follows_what_goes_on_after_an_interrupt(nao: Robot) -> None:
+    """Not the interrupt: it would take the place of the motion that is to go on."""
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", "All motors")
+    nod = line.controller.submit("nod", token, line.tick)
+    line.slots(10)
+    track = Track(joint="HeadPitch", times_s=(0.3,), angles=(0.3,))
+    look = OutputSet(name="look", motion=Motion(name="look", tracks=(track,)))
+    line.controller.interrupt(look, token, line.tick)
+    line.slots(5)
+    again = line.controller.submit("nod", token, line.tick)
+    line.slots(250)
+    assert nod.reason is again.reason is EndReason.DONE
+    assert again.follows is nod.streams[MOTION]
+    assert again.dead_slots == 0
+
+
+@pytest.mark.parametrize("later", [0, 5, 50])
+@pytest.mark.requirement("SY-8", "I-23")
+def test_an_order_twice_in_one_group_is_refused_as_a_member_twice(
+    nao: Robot, later: int
+) -> None:
+    """It does not follow its own group; whoever named the group is told, nobody else.
+
+    Before the start the whole group is rejected, later the second order alone.
+    """
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", "All motors", "Leds", "TTS")
+    first = line.controller.submit("greet", token, line.tick, group="both")
+    line.slots(later)
+    second = line.controller.submit("greet", token, line.tick, group="both")
+    line.slots(200)
+    assert second.reason is EndReason.REJECTED
+    has_started = later == 50
+    assert first.reason is (EndReason.DONE if has_started else EndReason.REJECTED)
+    line.slots(1000)
+    third = line.controller.submit("greet", token, line.tick, group="both")
+    line.slots(200)
+    assert third.reason is EndReason.DONE, "the ID is free again"
+
+
+@pytest.mark.requirement("SY-8")
+def test_two_motions_of_one_group_start_together(nao: Robot) -> None:
+    """Though both say in which posture the robot is, neither waits for the other."""
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", "All motors")
+    library = line.controller.library
+    handles = [
+        line.controller.submit(
+            OutputSet(name=name, motion=library.motion(name), points={MOTION: 50}),
+            token,
+            line.tick,
+            group="both",
+        )
+        for name in ("wave", "bow")
+    ]
+    line.slots(200)
+    assert [handle.reason for handle in handles] == [EndReason.DONE] * 2
+    assert handles[0].started_tick == handles[1].started_tick

@@ -1,0 +1,495 @@
+"""From a command to its data on the bus: an initial motion and what joins on to it."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controllers.arbitration.events import (
+    Granted,
+    Lent,
+    Revoked,
+    event_from_line,
+    event_to_line,
+)
+from controllers.arbitration.requests import Owner, Request
+from controllers.transmitter.commands.converter import CONVERSION_S, ExpectedDelays
+from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
+from controllers.transmitter.commands.order import OrderHandle, OutputSet, look_up
+from controllers.transmitter.events import (
+    CommandIssued,
+    Converted,
+    GroupStarted,
+    OrderEnded,
+    OrderReceived,
+    PartStarted,
+    PrepSent,
+    Sent,
+    StreamReceived,
+    SyncReceiveEnabled,
+    TransmitEnabled,
+)
+from controllers.transmitter.receipt import EndReason, GroupKey, StreamState, SyncTag
+from models import BadInput, Robot
+from models.library import Unit
+from tests.controllers.transmitter.commands.command_world import (
+    HELLO_SLOTS,
+    LIGHT,
+    MOTION,
+    SOUND,
+    Late,
+    Line,
+    library_of,
+)
+
+ALL = ("All motors", "Leds", "TTS")
+INITIAL = 300
+"""Slots of the way from sitting to standing."""
+EXPECTED = 11
+"""Slots that data are expected to take: 0.01 s, and 0.10 s for the slowest."""
+GREET = GroupKey(100, "greet")
+
+
+def greet(nao: Robot, slots: int = 500, **how: Any) -> tuple[Line, OrderHandle]:
+    """Let a robot that sits stand up and greet."""
+    line = Line.of(nao, **how)
+    handle = line.controller.submit("greet", line.take("host", *ALL), line.tick)
+    line.slots(slots)
+    return line, handle
+
+
+# -- the moment of transmit-enable -----------------------------------------------------
+
+
+@pytest.mark.requirement("SY-1", "SY-2", "SY-3", "SY-22")
+def test_all_starts_in_the_slot_after_the_initial_motion(nao: Robot) -> None:
+    line, handle = greet(nao)
+    assert handle.initial is not None
+    assert handle.initial.items == INITIAL
+    assert handle.initial.ended_tick is not None
+    starts = {receipt.started_tick for receipt in handle.streams.values()}
+    assert starts == {handle.initial.ended_tick + 1}
+    assert (handle.dead_slots, handle.state) == (0, StreamState.ENDED)
+    assert handle.reason is EndReason.DONE
+    assert not handle.has_failed
+    assert line.controller.present_posture == "Stand"
+    yaw = nao.joint_index("LKneePitch")
+    assert line.robot.target[yaw] == pytest.approx(np.radians(40))
+
+
+@pytest.mark.requirement("SY-22")
+def test_enabled_at_the_end_the_delay_is_dead_time(nao: Robot) -> None:
+    _, handle = greet(nao, enable=Enable.AT_END)
+    assert handle.dead_slots == EXPECTED
+
+
+@pytest.mark.requirement("SY-22", "SY-23")
+@pytest.mark.parametrize("enable", [Enable.EXPECTED, Enable.AT_END])
+def test_a_late_sound_makes_the_dead_time_longer_by_just_that(
+    nao: Robot, enable: Enable
+) -> None:
+    _, in_time = greet(nao, enable=enable)
+    _, late = greet(nao, enable=enable, delays=Late(SOUND, 0.5))
+    assert in_time.dead_slots is not None
+    assert late.dead_slots == in_time.dead_slots + 40
+    starts = {receipt.started_tick for receipt in late.streams.values()}
+    assert len(starts) == 1, "light and motion wait for it: never one without the other"
+
+
+@pytest.mark.requirement("SY-22")
+def test_enabled_much_too_early_the_data_are_held_for_longer(nao: Robot) -> None:
+    _, expected = greet(nao)
+    cfg = CommandControllerCfg(enable=Enable.EARLY, early_s=0.5)
+    _, early = greet(nao, cfg=cfg)
+    assert expected.held_slots == 9, "light takes one slot, sound ten"
+    assert early.held_slots == expected.held_slots + 50
+    assert early.dead_slots == 0, "held until the initial motion is over"
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("SY-3", "SY-22")
+@settings(max_examples=25)
+@given(
+    command=st.integers(0, 8),
+    conversion=st.tuples(*[st.integers(0, 20)] * 3),
+)
+def test_dead_time_is_none_when_expected_and_the_delay_at_the_end(
+    nao: Robot, command: int, conversion: tuple[int, ...]
+) -> None:
+    times = {unit: n / 100 for unit, n in zip(Unit, conversion, strict=True)}
+    for enable, dead in (
+        (Enable.EXPECTED, 0),
+        (Enable.AT_END, command + max(conversion)),
+    ):
+        cfg = CommandControllerCfg(
+            enable=enable, command_s=command / 100, conversion_s=times
+        )
+        _, handle = greet(nao, 370, cfg=cfg)
+        assert handle.dead_slots == dead
+        assert handle.held_slots == max(conversion) - min(conversion)
+
+
+@pytest.mark.requirement("SY-21")
+def test_signals_go_from_transmitter_to_converter_to_controller(nao: Robot) -> None:
+    line, handle = greet(nao)
+    kinds = (PrepSent, TransmitEnabled, SyncReceiveEnabled, CommandIssued, GroupStarted)
+    seen = [event for event in line.events if isinstance(event, kinds)]
+    assert [type(event).__name__ for event in seen] == [
+        *("PrepSent", "TransmitEnabled", "SyncReceiveEnabled"),
+        *("CommandIssued",) * 3,
+        "GroupStarted",
+    ]
+    prep, enabled = seen[0], seen[1]
+    assert isinstance(prep, PrepSent)
+    assert isinstance(enabled, TransmitEnabled)
+    assert handle.initial is not None
+    assert prep.motions == ("Sit to Stand",)
+    assert prep.signal_at == EXPECTED, "timing information travels with it"
+    last = line.sent_ticks(handle.initial.number)[-1]
+    assert enabled.tick == last - EXPECTED, "so many items are left then"
+    assert enabled.stream == handle.initial.number
+
+
+# -- during the initial motion ---------------------------------------------------------
+
+
+@pytest.mark.requirement("SY-18", "SY-23")
+def test_nothing_of_the_group_is_on_the_bus_during_the_initial_motion(
+    nao: Robot,
+) -> None:
+    line, handle = greet(nao)
+    assert handle.initial is not None
+    assert handle.initial.ended_tick is not None
+    own = [x.tick for x in line.told(Sent) if x.group == "greet"]
+    assert min(own) == handle.initial.ended_tick + 1
+
+
+@pytest.mark.requirement("SY-15", "SY-16", "SY-23")
+def test_idle_lights_of_another_obey_during_the_initial_motion(nao: Robot) -> None:
+    line = Line.of(nao)
+    bower, lamp = line.take("bower", "All motors", "TTS"), line.take("lamp", "Leds")
+    bow = line.controller.submit("bow", bower, line.tick)
+    line.slots(100)
+    blink = line.controller.submit("blink", lamp, line.tick)
+    line.slots(3)
+    assert blink.started_tick == line.tick - 1, "at once: 0.01 s each for both steps"
+    assert line.robot.commands[-1].leds
+    assert bow.initial is not None
+    line.slots(INITIAL)
+    assert bow.initial.reason is EndReason.DONE, "it goes on beside it"
+
+
+@pytest.mark.requirement("SY-27")
+def test_what_a_group_lent_it_has_again_when_it_is_deleted(nao: Robot) -> None:
+    line, _ = greet(nao, 20)
+    (granted,) = line.told(Granted)
+    assert [x.leaves for x in line.told(Lent)] == [("Left ear", "Left eye", "TTS")]
+    line.ledger.add_owner(Owner(name="guest"), line.tick)
+    asked = Request(owner="guest", resources=("TTS",))
+    assert line.ledger.request(asked, line.tick).outcome is not None
+    line.controller.delete_group(GREET, line.tick)
+    line.slots(2)
+    assert [event.owner for event in line.told(Revoked)] == ["guest"]
+    assert line.told(Granted)[-1].token == granted.token
+
+
+@pytest.mark.requirement("SY-16", "SY-27")
+def test_a_host_that_speaks_on_the_way_has_its_own_voice_first(nao: Robot) -> None:
+    """And its lights stay everybody's."""
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+    greeting = line.controller.submit("greet", token, line.tick)
+    line.slots(20)
+    line.ledger.add_owner(Owner(name="guest"), line.tick)
+    asked = Request(owner="guest", resources=("TTS", "Left eye"))
+    assert line.ledger.request(asked, line.tick).outcome is not None
+    beep = OutputSet(name="beep", sound=line.controller.library.sound("beep"))
+    own = line.controller.submit(beep, token, line.tick)
+    line.slots(40)
+    assert own.reason is EndReason.DONE
+    assert line.ledger.lent(token) == ("Left ear", "Left eye")
+    line.slots(460)
+    assert greeting.reason is EndReason.DONE
+    assert greeting.dead_slots == 0
+
+
+def borrow(line: Line, *names: str) -> bool:
+    """Whether a guest is granted something at once."""
+    line.ledger.add_owner(Owner(name="guest"), line.tick)
+    asked = Request(owner="guest", resources=names, timeout_s=0.0)
+    outcome = line.ledger.request(asked, line.tick).outcome
+    return outcome is not None and outcome.token is not None
+
+
+@pytest.mark.requirement("SY-16", "SY-27")
+@pytest.mark.parametrize("with_light", [True, False])
+def test_units_with_tokens_of_their_own_lend_too(nao: Robot, with_light: bool) -> None:
+    """One for light and sound, or one for each: what it has, it has again in time."""
+    line = Line.of(nao)
+    legs = line.take("host", "All motors")
+    sound = line.take("host", "TTS", *(["Leds"] if with_light else []))
+    light = sound if with_light else line.take("host", "Leds")
+    tokens = {MOTION: legs, LIGHT: light, SOUND: sound}
+    handle = line.controller.submit("greet", tokens, line.tick)
+    line.slots(20)
+    assert borrow(line, "TTS", "Left eye", "Left ear")
+    line.slots(480)
+    assert handle.reason is EndReason.DONE
+    assert handle.dead_slots == 0
+    assert {event.owner for event in line.told(Revoked)} == {"guest"}
+
+
+@pytest.mark.requirement("SY-7", "SY-27")
+@pytest.mark.parametrize("first", ["motion", "sound"])
+def test_another_owners_part_of_the_group_lends_too(nao: Robot, first: str) -> None:
+    """While it waits for the motion of the group, whoever came first."""
+    line = Line.of(nao)
+    library = line.controller.library
+    parts = {
+        "motion": ("wave", line.take("mover", "All motors"), {MOTION: 30}),
+        "sound": ("hello", line.take("speaker", "TTS"), {SOUND: 70}),
+    }
+    handles = []
+    for name in sorted(parts, key=lambda name: name != first):
+        what, token, points = parts[name]
+        outputs = OutputSet(
+            name=what,
+            motion=library.motion(what) if name == "motion" else None,
+            sound=library.sound(what) if name == "sound" else None,
+            points=points,
+        )
+        handles.append(line.controller.submit(outputs, token, line.tick, group="both"))
+        line.slots(3)
+    line.slots(20)
+    assert borrow(line, "TTS")
+    line.slots(500)
+    assert [handle.reason for handle in handles] == [EndReason.DONE] * 2
+    assert len({handle.started_tick for handle in handles}) == 1
+    assert {event.owner for event in line.told(Revoked)} == {"guest"}
+
+
+@pytest.mark.requirement("SY-7", "SY-27")
+def test_a_part_is_held_again_when_the_motion_is_withdrawn(nao: Robot) -> None:
+    line = Line.of(nao)
+    library = line.controller.library
+    hello = OutputSet(name="hello", sound=library.sound("hello"), points={SOUND: 70})
+    wave = OutputSet(name="wave", motion=library.motion("wave"), points={MOTION: 30})
+    speaker, mover = line.take("speaker", "TTS"), line.take("mover", "All motors")
+    line.controller.submit(hello, speaker, line.tick, group="both")
+    moves = line.controller.submit(wave, mover, line.tick, group="both")
+    line.slots(20)
+    assert line.ledger.lent(speaker) == ("TTS",)
+    line.controller.withdraw(moves, line.tick)
+    line.slots(2)
+    assert line.ledger.lent(speaker) == ()
+    assert line.ledger.authorise(speaker, "TTS") is None
+
+
+@pytest.mark.requirement("SY-1", "SY-27")
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_what_joins_on_lends_until_its_turn(nao: Robot, is_shared: bool) -> None:
+    """By the token of the order before it, or by tokens of its own."""
+    line = Line.of(nao, posture="Stand")
+    legs = line.take("host", *(ALL if is_shared else ["All motors"]))
+    line.controller.submit("bow", legs, line.tick)
+    line.slots(3)
+    tokens = {MOTION: legs, LIGHT: legs, SOUND: legs}
+    if not is_shared:
+        tokens |= {LIGHT: line.take("host", "Leds"), SOUND: line.take("host", "TTS")}
+    rise = line.controller.submit("rise", tokens, line.tick)
+    line.slots(20)
+    assert borrow(line, "TTS", "Left eye")
+    line.slots(600)
+    assert (rise.reason, rise.dead_slots) == (EndReason.DONE, 0)
+    assert {event.owner for event in line.told(Revoked)} == {"guest"}
+
+
+@pytest.mark.requirement("SY-27")
+def test_what_the_order_before_still_uses_is_not_lent(nao: Robot) -> None:
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", *ALL)
+    line.controller.submit("greet", token, line.tick)
+    line.slots(3)
+    line.controller.submit("bow and beep", token, line.tick)
+    line.controller.submit("rise", token, line.tick)
+    line.slots(20)
+    assert not line.told(Lent), "one token, and greet shines and speaks by it"
+
+
+@pytest.mark.requirement("SY-16")
+def test_the_same_owner_may_shine_while_it_stands_up(nao: Robot) -> None:
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+    greeting = line.controller.submit("greet", token, line.tick)
+    line.slots(50)
+    blink = line.controller.submit("blink", token, line.tick)
+    line.slots(30)
+    assert blink.reason is None or blink.reason is EndReason.DONE
+    line.slots(420)
+    assert blink.reason is EndReason.DONE
+    assert greeting.reason is EndReason.DONE
+    assert greeting.dead_slots == 0
+
+
+@pytest.mark.requirement("SY-17")
+def test_a_group_of_another_preset_starts_during_the_initial_motion(
+    nao: Robot,
+) -> None:
+    line = Line.of(nao)
+    token = line.take("host", *ALL)
+    greeting = line.controller.submit("greet", token, line.tick)
+    line.slots(50)
+    shine = line.controller.submit("shine", token, line.tick, group="greet")
+    line.slots(45)
+    assert shine.group == GroupKey(10, "greet"), "one ID, two presets: two groups"
+    assert shine.reason is EndReason.DONE
+    assert greeting.state is StreamState.WAITING
+    line.slots(405)
+    assert greeting.reason is EndReason.DONE
+    sums = {10: 4 + 6, 100: 20 + 10 + 70}
+    for preset, total in sums.items():
+        received = [x for x in line.told(StreamReceived) if x.preset == preset]
+        assert sum(x.points for x in received) == total
+
+
+@pytest.mark.requirement("SY-18")
+@pytest.mark.parametrize("slots", [0, 1, 2, 3, 4, 100, 294, 297, 303])
+def test_a_group_is_deleted_during_the_initial_motion_without_a_trace(
+    nao: Robot, slots: int
+) -> None:
+    line, handle = greet(nao, slots)
+    assert line.controller.delete_group(GREET, line.tick)
+    line.slots(500)
+    assert handle.reason is EndReason.DELETED
+    assert not [x for x in line.told(Sent) if x.group == "greet"]
+    assert line.controller.present_posture == ("Stand" if slots > 3 else "Sit")
+    assert not line.controller.delete_group(GREET, line.tick), "it is over"
+
+
+# -- the pipeline ----------------------------------------------------------------------
+
+
+@pytest.mark.requirement("SY-5", "SY-6")
+def test_each_unit_reaches_its_own_devices(nao: Robot) -> None:
+    line, _ = greet(nao, 310)
+    assert {event.unit for event in line.told(Converted)} == set(Unit)
+    (first,) = (c for c in line.robot.commands if c.sound is not None and c.leds)
+    assert first.leds is not None
+    assert set(first.leds) == {"LeftFaceLeds", "LeftEarLeds"}
+    assert first.leds["LeftEarLeds"].colours.tolist() == [1.0]
+    assert first.sound is not None
+    assert first.sound.label == "Hello"
+    assert first.target is not None, "all three in one write"
+    line.slots(HELLO_SLOTS)
+    assert sum(c.sound is not None for c in line.robot.commands) == HELLO_SLOTS
+
+
+@pytest.mark.requirement("SY-10")
+def test_id_and_points_are_at_the_head_of_each_command(nao: Robot) -> None:
+    line, _ = greet(nao)
+    heads = {e.unit: (e.group, e.preset, e.points) for e in line.told(CommandIssued)}
+    assert heads == {
+        MOTION: ("greet", 100, 20),
+        LIGHT: ("greet", 100, 10),
+        SOUND: ("greet", 100, 70),
+    }
+    received = {
+        e.unit: (e.group, e.preset, e.points)
+        for e in line.told(StreamReceived)
+        if e.points
+    }
+    assert received == heads, "the transmitter reads what the controller wrote"
+
+
+@pytest.mark.requirement("SY-19", "SY-20")
+def test_a_way_of_several_motions_is_one_stream(nao: Robot) -> None:
+    line, handle = greet(nao, 600, posture="Crouch")
+    (prep,) = line.told(PrepSent)
+    assert prep.motions == ("Crouch to Sit", "Sit to Stand")
+    assert (prep.start, prep.end) == ("Crouch", "Stand")
+    assert handle.initial is not None
+    assert handle.initial.items == 100 + INITIAL
+    begins = handle.initial.started_tick or 0
+    parts = [(part.label, part.tick) for part in line.told(PartStarted)]
+    assert parts == [("Crouch to Sit", begins), ("Sit to Stand", begins + 100)]
+    assert handle.dead_slots == 0
+    assert handle.reason is EndReason.DONE
+
+
+@pytest.mark.requirement("SY-20")
+def test_no_initial_motion_where_the_posture_is_right(nao: Robot) -> None:
+    line, handle = greet(nao, 13, posture="Stand")
+    assert not line.told(PrepSent)
+    assert handle.started_tick == 1 + EXPECTED
+    assert (handle.initial, handle.dead_slots) == (None, None)
+
+
+@pytest.mark.requirement("SY-16")
+def test_independent_outputs_do_not_wait_for_an_initial_motion(nao: Robot) -> None:
+    line = Line.of(nao)
+    bow = line.controller.submit("bow and beep", line.take("host", *ALL), line.tick)
+    line.slots(20)
+    assert bow.streams[SOUND].started_tick == 1 + EXPECTED
+    assert MOTION not in bow.streams
+    line.slots(500)
+    assert bow.dead_slots == 0, "its motion does"
+    assert bow.initial is not None
+    assert line.controller.present_posture == "Crouch"
+
+
+@pytest.mark.requirement("SY-25")
+def test_what_the_parts_tell_each_other_can_go_between_processes(nao: Robot) -> None:
+    library = library_of(nao)
+    outputs = look_up(library.order("greet"), library)
+    assert pickle.loads(pickle.dumps(outputs)) == outputs
+    head = SyncTag(group="greet", points=20)
+    assert pickle.loads(pickle.dumps(head)) == head
+    line, _ = greet(nao)
+    for event in line.events:
+        if type(event).__module__.endswith("pipeline_trace"):
+            assert event_from_line(event_to_line(event)) == event
+
+
+@pytest.mark.requirement("SY-25")
+def test_two_robots_in_one_process_know_nothing_of_each_other(nao: Robot) -> None:
+    alone, _ = greet(nao, 320)
+    one, other = Line.of(nao), Line.of(nao)
+    one.controller.submit("greet", one.take("host", *ALL), one.tick)
+    for _ in range(320):
+        one.slot()
+        other.slot()
+    ours = [event_to_line(e) for e in one.events if not hasattr(e, "token")]
+    theirs = [event_to_line(e) for e in alone.events if not hasattr(e, "token")]
+    assert ours == theirs
+    assert not other.told(OrderReceived)
+
+
+def test_every_order_is_told_once_when_it_ends(nao: Robot) -> None:
+    line, handle = greet(nao)
+    (ended,) = line.told(OrderEnded)
+    assert (ended.order, ended.group) == (handle.number, "greet")
+    assert ended.reason is EndReason.DONE
+    assert handle.ended_tick == ended.tick - 1
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"command_s": -0.01},
+        {"early_s": float("nan")},
+        {"conversion_s": {MOTION: 0.02}},
+        {"conversion_s": {**CONVERSION_S, SOUND: -1.0}},
+    ],
+)
+def test_times_that_are_none_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(BadInput):
+        CommandControllerCfg(**settings)
+
+
+def test_expected_delays_are_those_of_the_settings() -> None:
+    delays = ExpectedDelays({**CONVERSION_S, SOUND: 0.3})
+    assert delays.delay_s(SOUND, "x") == 0.3
+    assert delays.delay_s(LIGHT, "x") == CONVERSION_S[LIGHT]

@@ -1,0 +1,86 @@
+"""In which posture the robot is: what was sent to it, and what somebody sees."""
+
+from collections.abc import Callable
+
+import pytest
+
+from controllers.transmitter.commands.admission import PostureBelief
+from controllers.transmitter.receipt import EndReason, Receipt, StreamState
+
+STATES = {"Stand": "Stand", "StandInit": "Stand", "Sit": "Sit", "Gorilla": None}
+
+
+def move(reason: EndReason | None, started: int | None = 3) -> Receipt:
+    state = StreamState.ENDED if reason else StreamState.RUNNING
+    return Receipt(
+        number=1, received_tick=1, state=state, reason=reason, started_tick=started
+    )
+
+
+class Eyes:
+    """What is seen; to be changed."""
+
+    def __init__(self, state: str | None) -> None:
+        self.state = state
+
+    def __call__(self) -> str | None:
+        return self.state
+
+
+@pytest.fixture
+def belief_in() -> Callable[[str | None, Eyes], PostureBelief]:
+    return lambda posture, eyes: PostureBelief(posture, STATES, eyes)
+
+
+@pytest.mark.parametrize(
+    ("reason", "started", "posture"),
+    [
+        (EndReason.DONE, 3, "Stand"),
+        (EndReason.REVOKED, 3, None),
+        (EndReason.DELETED, None, "Sit"),
+        (None, 3, None),
+    ],
+)
+def test_a_whole_motion_leaves_it_in_its_last_posture(
+    reason: EndReason | None, started: int | None, posture: str | None
+) -> None:
+    belief = PostureBelief("Sit")
+    belief.follow(move(reason, started), "Stand")
+    assert belief.posture == posture
+
+
+def test_who_sees_it_lying_is_right(
+    belief_in: Callable[[str | None, Eyes], PostureBelief],
+) -> None:
+    eyes = Eyes("Stand")
+    belief = belief_in("Stand", eyes)
+    eyes.state = None
+    assert belief.posture == "Stand", "on its way, or swaying"
+    eyes.state = "Back"
+    assert belief.posture != "Stand"
+    belief.tell("LyingBack")
+    assert belief.posture == "LyingBack"
+
+
+def test_a_state_that_is_not_seen_yet_contradicts_nothing(
+    belief_in: Callable[[str | None, Eyes], PostureBelief],
+) -> None:
+    """Who looks waits for some tenths of a second before it counts."""
+    eyes = Eyes("Sit")
+    belief = belief_in("Sit", eyes)
+    belief.follow(move(EndReason.DONE), "StandInit")
+    assert belief.posture == "StandInit"
+    for state in ("Sit", None, "Stand"):
+        eyes.state = state
+        assert belief.posture == "StandInit"
+    eyes.state = "Sit"
+    assert belief.posture is None, "but what is seen later does"
+
+
+def test_a_posture_without_a_state_is_in_any(
+    belief_in: Callable[[str | None, Eyes], PostureBelief],
+) -> None:
+    eyes = Eyes(None)
+    belief = belief_in("Gorilla", eyes)
+    eyes.state = "Belly"
+    assert belief.posture == "Gorilla"

@@ -1,0 +1,304 @@
+"""Commands to a posture: with light and sound, from wherever the robot is (SY-28)."""
+
+from dataclasses import replace
+
+import pytest
+
+from controllers.arbitration.invariants import JUDGES, Checker
+from controllers.transmitter.commands.order import OutputSet
+from controllers.transmitter.events import (
+    CommandIssued,
+    GroupStarted,
+    NotOrdered,
+    PrepSent,
+    Sent,
+    WayChosen,
+)
+from controllers.transmitter.invariants import SYNC_JUDGES
+from controllers.transmitter.receipt import EndReason
+from models import BadInput, Robot
+from models.library import Unit
+from tests.controllers.transmitter.commands.command_world import (
+    HELLO_SLOTS,
+    MOTION,
+    SOUND,
+    Line,
+)
+
+ALL = ("All motors", "Leds", "TTS")
+EXPECTED = 11
+"""Slots that data are expected to take: 0.01 s, and 0.10 s for the slowest."""
+
+
+@pytest.mark.requirement("SY-28", "I-23")
+@pytest.mark.parametrize(
+    ("posture", "motion", "items"),
+    [
+        ("Sit", "Sit to Stand", 300),
+        ("Crouch", "Crouch to Sit, Sit to Stand", 400),
+        ("Stand", "stay", 1),
+    ],
+)
+def test_the_way_follows_from_the_posture_and_starts_with_light_and_sound(
+    nao: Robot, posture: str, motion: str, items: int
+) -> None:
+    """One group, skew 0, without a prep command; already there it is whole, too."""
+    line = Line.of(nao, posture=posture)
+    rise = line.controller.submit("rise", line.take("host", *ALL), line.tick)
+    line.slots(EXPECTED + max(items, HELLO_SLOTS) + 5)
+    assert rise.reason is EndReason.DONE
+    assert not line.told(PrepSent)
+    assert rise.initial is None
+    assert {r.started_tick for r in rise.streams.values()} == {1 + EXPECTED}
+    (started,) = line.told(GroupStarted)
+    assert len(started.streams) == 3
+    issued = {e.unit: (e.name, e.points) for e in line.told(CommandIssued)}
+    assert issued[MOTION] == (motion, 20)
+    assert len(line.sent_ticks(rise.streams[MOTION].number)) == items
+    assert line.controller.present_posture == "Stand"
+    checker = Checker((*JUDGES, *SYNC_JUDGES))
+    for event in line.events:
+        checker.see(event)
+    assert not checker.finish()
+
+
+@pytest.mark.requirement("SY-28")
+def test_already_there_no_motor_is_told_anything(nao: Robot) -> None:
+    line = Line.of(nao, posture="Stand")
+    rise = line.controller.submit("rise", line.take("host", "Leds", "TTS"), line.tick)
+    line.slots(EXPECTED + HELLO_SLOTS + 5)
+    assert rise.reason is EndReason.DONE
+    assert all(command.target is None for command in line.robot.commands)
+    alone = line.controller.submit(
+        OutputSet(name="up", to="Stand"), line.take("other", "All motors"), line.tick
+    )
+    line.slots(EXPECTED)
+    assert alone.reason is EndReason.DONE
+    assert {x.unit for x in line.told(Sent)} == set(Unit)
+
+
+@pytest.mark.requirement("SY-28", "SY-3")
+def test_after_another_order_the_way_begins_at_its_expected_end(nao: Robot) -> None:
+    """Bowing ends in Crouch; from there it is two motions, without a gap."""
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", *ALL)
+    bow = line.controller.submit("bow", token, line.tick)
+    line.slots(10)
+    rise = line.controller.submit("rise", token, line.tick)
+    line.slots(60 + 400 + EXPECTED)
+    assert bow.reason is EndReason.DONE
+    assert (rise.reason, rise.dead_slots) == (EndReason.DONE, 0)
+    assert rise.streams[MOTION].items == 400
+    assert {r.started_tick for r in rise.streams.values()} == {
+        (bow.ended_tick or 0) + 1
+    }
+
+
+@pytest.mark.requirement("SY-28")
+def test_another_order_begins_where_it_ends(nao: Robot) -> None:
+    line = Line.of(nao, posture="Sit")
+    token = line.take("host", *ALL)
+    line.controller.submit("rise", token, line.tick)
+    line.slots(50)
+    greet = line.controller.submit("greet", token, line.tick)
+    line.slots(300 + 100 + EXPECTED)
+    assert (greet.reason, greet.dead_slots) == (EndReason.DONE, 0)
+    assert not line.told(PrepSent), "it stands then"
+
+
+@pytest.mark.requirement("SY-28")
+@pytest.mark.parametrize("prepares", [True, False])
+def test_it_is_refused_where_no_way_leads_there(nao: Robot, prepares: bool) -> None:
+    line = Line.of(nao, posture="Sit")
+    token = line.take("host", *ALL)
+    kneel = line.controller.submit(
+        "kneel and beep", token, line.tick, prepares=prepares
+    )
+    assert kneel.refused is NotOrdered.NO_WAY
+    assert kneel.detail == (
+        "'kneel and beep' goes to Crouch; no transitions lead there from Sit."
+    )
+    line.controller.tell_posture(None)
+    rise = line.controller.submit("rise", token, line.tick, prepares=prepares)
+    assert rise.refused is NotOrdered.POSTURE_UNKNOWN
+    assert "'rise' goes to Stand, and the present posture is not known" in rise.detail
+    line.slots(50)
+    assert not line.told(CommandIssued), "nothing of it"
+
+
+@pytest.mark.requirement("SY-28")
+def test_it_needs_the_motors_of_the_way(nao: Robot) -> None:
+    line = Line.of(nao, posture="Crouch")
+    token = line.take("host", "LKneePitch", "Leds", "TTS")
+    rise = line.controller.submit("rise", token, line.tick)
+    assert rise.refused is NotOrdered.NO_TOKEN
+    assert "'RKneePitch'" in rise.detail
+
+
+def judged(line: Line) -> None:
+    """All laws hold, of motions in their states too."""
+    checker = Checker((*JUDGES, *SYNC_JUDGES))
+    for event in line.events:
+        checker.see(event)
+    assert not checker.finish()
+
+
+@pytest.mark.requirement("SY-28", "I-26")
+@pytest.mark.parametrize("prepares", [True, False])
+def test_a_robot_that_is_elsewhere_by_then_goes_from_there(
+    nao: Robot, prepares: bool
+) -> None:
+    """The way is that from where it is when the command is issued."""
+    line = Line.of(nao, posture="Sit", is_seen=True)
+    rise = line.controller.submit(
+        "rise", line.take("host", *ALL), line.tick, prepares=prepares
+    )
+    line.see("Crouch")
+    line.slots(EXPECTED + 400 + 5)
+    assert rise.reason is EndReason.DONE
+    assert rise.streams[MOTION].items == 400
+    (chosen,) = line.told(WayChosen)
+    assert (chosen.start, chosen.end) == ("Crouch", "Stand")
+    assert chosen.motions == ("Crouch to Sit", "Sit to Stand")
+    judged(line)
+
+
+@pytest.mark.requirement("SY-20", "SY-27", "I-26")
+@pytest.mark.parametrize(
+    ("before", "by_then"), [("Stand", "Sit"), ("Sit", "Stand"), ("Crouch", "Sit")]
+)
+def test_so_does_the_way_to_where_a_motion_begins(
+    nao: Robot, before: str, by_then: str
+) -> None:
+    """An initial motion that was none before, or none any more."""
+    line = Line.of(nao, posture=before, is_seen=True)
+    token = line.take("host", *ALL)
+    greet = line.controller.submit("greet", token, line.tick)
+    line.see(by_then)
+    line.slots(20)
+    assert bool(line.ledger.lent(token)) is (by_then == "Sit")
+    line.slots(480)
+    assert greet.reason is EndReason.DONE
+    preps = [prep.motions for prep in line.told(PrepSent)]
+    assert preps == ([("Sit to Stand",)] if by_then == "Sit" else [])
+    judged(line)
+
+
+@pytest.mark.requirement("SY-28", "I-26")
+@pytest.mark.parametrize(
+    ("names", "by_then", "why"),
+    [
+        (ALL, None, "the robot is in no known posture now"),
+        (("LKneePitch", "Leds", "TTS"), "Crouch", "'RKneePitch'"),
+    ],
+)
+def test_where_it_cannot_go_from_there_it_is_not_moved(
+    nao: Robot, names: tuple[str, ...], by_then: str | None, why: str
+) -> None:
+    line = Line.of(nao, posture="Sit")
+    rise = line.controller.submit("rise", line.take("host", *names), line.tick)
+    line.controller.tell_posture(by_then)
+    line.slots(50)
+    assert rise.reason is EndReason.CANNOT_BEGIN
+    assert why in rise.detail
+    assert not line.told(Sent)
+
+
+@pytest.mark.requirement("SY-28", "SY-8", "I-26")
+@pytest.mark.parametrize("motion", ["rise", "wave"])
+def test_who_waits_for_its_group_begins_where_it_is_or_not_at_all(
+    nao: Robot, motion: str
+) -> None:
+    """Another one changes the posture meanwhile: nothing of the group goes out."""
+    line = Line.of(nao, posture="Sit" if motion == "rise" else "Stand", is_seen=True)
+    library = line.controller.library
+    host, speaker = line.take("host", "All motors"), line.take("speaker", "TTS")
+    moves = OutputSet(
+        name="moves",
+        motion=None if motion == "rise" else library.motion(motion),
+        to="Stand" if motion == "rise" else None,
+        points={MOTION: 30},
+    )
+    speaks = OutputSet(name="speaks", sound=library.sound("hello"), points={SOUND: 70})
+    waits = line.controller.submit(moves, host, line.tick, group="both")
+    line.slots(100)
+    line.see("Crouch")
+    line.controller.submit(speaks, speaker, line.tick, group="both")
+    line.slots(100)
+    assert waits.reason is EndReason.CANNOT_BEGIN
+    begins = "Sit" if motion == "rise" else "Stand"
+    assert (
+        f"begins in {begins}, and the robot is in Crouch now"
+        in waits.streams[MOTION].detail
+    )
+    assert not line.told(Sent)
+    judged(line)
+
+
+@pytest.mark.requirement("I-26")
+def test_a_motion_at_once_begins_in_its_state_or_not_at_all(nao: Robot) -> None:
+    """Who prepares nothing knows where the robot is; who sees it otherwise is right."""
+    line = Line.of(nao, posture="Stand", is_seen=True)
+    token = line.take("host", *ALL)
+    line.see("Sit")
+    wave = line.controller.submit("greet", token, line.tick, prepares=False)
+    line.slots(50)
+    assert wave.reason is EndReason.CANNOT_BEGIN
+    assert (
+        "begins in Stand, and the robot is seen in Sit" in wave.streams[MOTION].detail
+    )
+    judged(line)
+
+
+@pytest.mark.requirement("SY-4", "SY-28")
+def test_an_interrupt_may_go_to_a_posture(nao: Robot) -> None:
+    """From where the robot is; on the way between two nobody knows."""
+    line = Line.of(nao, posture="Sit", is_seen=True)
+    token = line.take("host", *ALL)
+    nod = line.controller.submit("nod", token, line.tick)
+    line.slots(5)
+    up = OutputSet(name="up", to="Stand")
+    rise = line.controller.interrupt(up, token, line.tick)
+    line.slots(50)
+    again = line.controller.interrupt(up, token, line.tick)
+    assert again.refused is NotOrdered.POSTURE_UNKNOWN
+    line.slots(300)
+    assert rise.reason is EndReason.DONE
+    assert nod.reason is EndReason.DONE
+    assert line.controller.present_posture == "Stand"
+    there = line.controller.interrupt(up, token, line.tick)
+    line.slots(5)
+    assert there.reason is EndReason.DONE
+    line.see("Crouch")
+    elsewhere = line.controller.interrupt(
+        OutputSet(name="wave", motion=line.controller.library.motion("wave")),
+        token,
+        line.tick,
+    )
+    line.slots(5)
+    assert elsewhere.reason is EndReason.CANNOT_BEGIN
+    judged(line)
+
+
+@pytest.mark.requirement("SY-28", "SY-15")
+def test_without_points_its_sound_waits_for_nothing(nao: Robot) -> None:
+    """While the robot moves as somebody else told it, where nobody knows."""
+    line = Line.of(nao, posture="Stand")
+    token = line.take("host", *ALL)
+    line.controller.submit("bow", token, line.tick)
+    line.slots(10)
+    kneel = line.controller.submit("kneel and beep", token, line.tick)
+    line.slots(1 + EXPECTED)
+    assert kneel.streams[SOUND].started_tick is not None
+    line.slots(80)
+    assert kneel.reason is EndReason.DONE
+    assert kneel.streams[MOTION].items == 1, "it bowed to Crouch"
+
+
+def test_a_motion_and_a_posture_are_one_too_many(nao: Robot) -> None:
+    library = Line.of(nao).controller.library
+    with pytest.raises(BadInput, match="'x' has motion 'wave' and goes to Sit; give"):
+        OutputSet(name="x", motion=library.motion("wave"), to="Sit")
+    doubled = replace(library.order("greet"), to="Sit")
+    with pytest.raises(BadInput, match="give one of them"):
+        Line.of(nao).controller.submit(doubled, Line.of(nao).take("host", *ALL), 1)

@@ -1,0 +1,201 @@
+"""A transmitter on a real ledger and gate, and a robot that keeps what it is told.
+
+A clip is a stream whose items can be told from all others: so what the robot was
+written says which item of which stream went out in which slot.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import ClassVar, TypeVar
+
+import numpy as np
+
+from controllers.arbitration.events import Event
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.device_map import map_devices
+from controllers.arbitration.invariants import JUDGES, Checker
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.state import LedgerCfg
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import Loss, Preemption, Token
+from controllers.transmitter.buses.bus import TransmitterCfg, Watch
+from controllers.transmitter.events import Sent
+from controllers.transmitter.invariants import SYNC_JUDGES
+from controllers.transmitter.receipt import Receipt, SyncTag
+from controllers.transmitter.streams import CannotBegin, Item, Present
+from controllers.transmitter.transmitter import Transmitter
+from models import Robot
+from models.library import Unit
+from tests.controllers.arbitration.gate_setup import KeepingRobot, motor, node
+
+E = TypeVar("E", bound=Event)
+MOTION, LIGHT, SOUND = Unit
+LEAVES = ("HeadPitch", "HeadYaw", "LElbowYaw", "LWristYaw", "RElbowYaw", "RWristYaw")
+ROOT = node("root", *(motor(name) for name in LEAVES))
+BUSES: dict[str, Mapping[str, tuple[Unit, ...]]] = {
+    "one bus": {"main": (MOTION, LIGHT, SOUND)},
+    "two buses": {"joints": (MOTION,), "face": (LIGHT, SOUND)},
+    "three buses": {"joints": (MOTION,), "lamps": (LIGHT,), "voice": (SOUND,)},
+}
+STEP = 1e-4
+"""Between two items of a clip, in rad."""
+
+
+class Clip:
+    """A stream of a given length; its items are at -0.5 rad plus a code of its own."""
+
+    _codes = count(1)
+
+    def __init__(
+        self,
+        token: Token,
+        leaves: Sequence[str],
+        length: int = 3,
+        *,
+        unit: Unit = MOTION,
+        label: str = "clip",
+        empty: Sequence[int] = (),
+        leads: int = 0,
+        cannot: str = "",
+    ) -> None:
+        self.token = token
+        self.leaves = tuple(sorted(leaves))
+        self.length = length
+        self.unit = unit
+        self.parts: dict[int, str] = {}
+        self.label = label
+        self.empty = set(empty)
+        self.leads = leads
+        self.cannot = cannot
+        self.cannot_rejoin = ""
+        self.code = next(self._codes)
+        self.begun: list[dict[str, float]] = []
+        """Set-points at each `begin`."""
+        self.rejoined: list[int] = []
+        """Next item at each `rejoin`."""
+
+    def begin(self, present: Present) -> int:
+        if self.cannot:
+            raise CannotBegin(self.label, self.cannot)
+        self.begun.append(dict(present))
+        return self.length
+
+    def item(self, k: int) -> Item:
+        assert self.begun, "asked for an item before it began"
+        assert 0 <= k < self.length
+        if k in self.empty:
+            return {}
+        return {leaf: self.angle(k) for leaf in self.leaves}
+
+    def rejoin(self, k: int, present: Present) -> Sequence[Item]:
+        self.rejoined.append(k)
+        if self.cannot_rejoin:
+            raise CannotBegin(self.label, self.cannot_rejoin)
+        return [
+            {leaf: self.angle(-1 - n) for leaf in self.leaves}
+            for n in range(self.leads)
+        ]
+
+    def angle(self, k: int) -> float:
+        """Of item k, in rad; of those that lead back, k is below 0."""
+        return -0.5 + STEP * (self.code % 97) + 1e-7 * (k + 10)
+
+
+@dataclass
+class Permit:
+    """The controllers of the buses, as a test wants them."""
+
+    permits: Callable[[str, int], bool]
+
+
+@dataclass
+class TransmitterWorld:
+    """One robot with everything before it; `slot` again and again."""
+
+    robot: KeepingRobot
+    ledger: Ledger
+    gate: Gate
+    transmitter: Transmitter
+    events: list[Event]
+    checker: Checker
+    """Judges the whole trace, of the reservations and of the streams."""
+    tick: int = 1
+    """Of the next slot."""
+    between: Callable[[], None] | None = None
+    """Called once after the next `step`, before time passes."""
+    made: ClassVar[list["TransmitterWorld"]] = []
+
+    @classmethod
+    def of(
+        cls,
+        robot: Robot,
+        buses: str = "one bus",
+        watch: Watch = Watch.WATCHING,
+        *,
+        ttl_s: float = 0.1,
+        tells_commands: bool = True,
+        is_heard: bool = True,
+        permits: Callable[[str, int], bool] = lambda bus, tick: True,
+    ) -> "TransmitterWorld":
+        keeping = KeepingRobot(robot)
+        keeping.target = np.full_like(keeping.target, -0.5)
+        cfg = LedgerCfg(
+            preemption=Preemption.BY_PRIORITY, tells_commands=tells_commands
+        )
+        events: list[Event] = []
+        checker = Checker((*JUDGES, *SYNC_JUDGES))
+        listeners = [events.append, checker.see] if is_heard else []
+        ledger = Ledger(ResourceTree(ROOT), cfg, listeners=listeners)
+        gate = Gate(ledger, keeping, map_devices(ROOT, robot))
+        how = TransmitterCfg(buses=BUSES[buses], watch=watch, ttl_s=ttl_s)
+        transmitter = Transmitter(gate, ledger, how, Permit(permits))
+        stage = cls(keeping, ledger, gate, transmitter, events, checker)
+        cls.made.append(stage)
+        return stage
+
+    def take(self, owner: str, *names: str, priority: int = 0) -> Token:
+        """Let an owner have leaves at once."""
+        self.ledger.add_owner(Owner(name=owner, priority=priority), self.tick)
+        asked = Request(owner=owner, resources=names, timeout_s=0.0, loss=Loss.WHOLE)
+        outcome = self.ledger.request(asked, self.tick).outcome
+        assert outcome is not None
+        assert outcome.token is not None, f"{owner} was not granted {names}"
+        return outcome.token
+
+    def receive(
+        self, clip: Clip, tag: SyncTag | None = None, after: Receipt | None = None
+    ) -> Receipt:
+        return self.transmitter.receive(clip, tag, self.tick, after=after)
+
+    def slot(self) -> None:
+        """Run one device slot."""
+        tick = self.tick
+        self.transmitter.step(tick)
+        if self.between is not None:
+            self.between()
+            self.between = None
+        self.ledger.advance(tick)
+        self.gate.flush(tick)
+        self.transmitter.settle(tick)
+        self.tick += 1
+
+    def slots(self, n: int) -> None:
+        for _ in range(n):
+            self.slot()
+
+    def target(self, leaf: str) -> float:
+        """Set-point in force on the robot, in rad."""
+        return float(self.robot.target[self.robot.robot.joint_index(leaf)])
+
+    def told(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def sent(self, bus: str = "main") -> list[tuple[int, int]]:
+        """Stream and place of every item on a bus, in its order."""
+        return [(x.stream, x.k) for x in self.told(Sent) if x.bus == bus]
+
+
+def tag(points: int, group: str = "hello", preset: int = 100) -> SyncTag:
+    return SyncTag(group=group, points=points, preset=preset)
