@@ -129,5 +129,5 @@ $(DEV): requirements-dev.lock $(READY)
 $(READY): $(LOCKED) pyproject.toml
 	@$(BIN)/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation --editable .
 	@echo "== compiling the kernels (once, half a minute)"
-	@$(BIN)/python -m experiments.warm_up # compiles the kernels, for all later runs
+	@$(BIN)/python -m experiments.closed_loop.warm_up # compiles the kernels, for all later runs
 	@touch $@

@@ -9,8 +9,8 @@ fifth of its torque. The behaviour asks anew and waits. Below 70 °C it gets a n
 One sees the trace of the reservations, with no line of the behaviour about heat.
 """
 
-from experiments.stories.head import run_head_story
-from experiments.stories.lines import story_lines
+from examples.stories.hot_head import run_head_story
+from examples.stories.trace_lines import story_lines
 from models import load_robot
 
 

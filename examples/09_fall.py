@@ -7,8 +7,8 @@ state Back and the legs before the push; it is granted when the robot lies on it
 """
 
 from controllers.arbitration.tokens import Refusal
-from experiments.stories.fall import FallStoryCfg, run_fall_story
-from experiments.stories.lines import story_lines
+from examples.stories.fall import FallStoryCfg, run_fall_story
+from examples.stories.trace_lines import story_lines
 from models import load_robot
 
 

@@ -19,7 +19,7 @@ from controllers.arbitration import (
     stop_behaviour,
 )
 from controllers.arbitration.behaviours import Timeline, TimelinePlayer
-from experiments.coupled.robot import CoupledRobot
+from experiments.closed_loop.robot_with_ledger import RobotWithLedger
 from models import load_robot
 
 FRAMES = 30
@@ -38,7 +38,7 @@ WAVE = Behaviour(
 
 
 def main() -> None:
-    robot = CoupledRobot(load_robot())
+    robot = RobotWithLedger(load_robot())
     ledger, front = robot.ledger, LedgerFront(robot.ledger)
     shoulder = robot.sim.robot.joint_index("RShoulderPitch")
     ledger.add_owner(Owner(name="point"), robot.tick)

@@ -10,14 +10,14 @@ import numpy as np
 
 from controllers.arbitration import Owner, Request
 from controllers.arbitration.faults.virtual_owners import ENERGY_SAVING, DegradedMode
-from experiments.coupled.robot import CoupledRobot
+from experiments.closed_loop.robot_with_ledger import RobotWithLedger
 from models import load_robot
 
 QUIET = DegradedMode(name="quiet", caps={"Left arm": 0.1, "Head": 0.5})
 JOINTS = ("HeadYaw", "LShoulderPitch", "LKneePitch")
 
 
-def show(robot: CoupledRobot, when: str) -> None:
+def show(robot: RobotWithLedger, when: str) -> None:
     """Run a second and print what stiffness reached the joints."""
     robot.run(1.0)
     seen = robot.sim.read()
@@ -28,7 +28,7 @@ def show(robot: CoupledRobot, when: str) -> None:
 
 
 def main() -> None:
-    robot = CoupledRobot(load_robot())
+    robot = RobotWithLedger(load_robot())
     robot.ledger.add_owner(Owner(name="wave"), robot.tick)
     wanted = Request(owner="wave", resources=("Left arm", "Stiffness"))
     token = robot.ledger.request(wanted, robot.tick).token

@@ -16,9 +16,13 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from controllers.registry import make_controller
-from experiments.loop import Loop
-from experiments.recording import RunRecording
-from experiments.robot_source import RecordingSource, RobotSource, SimulatorSource
+from experiments.closed_loop.loop import Loop
+from experiments.closed_loop.recording import RunRecording
+from experiments.closed_loop.robot_source import (
+    RecordingSource,
+    RobotSource,
+    SimulatorSource,
+)
 from sim.robot import SimulatedRobot, SimulationCfg
 
 CYCLES = 250  # of 20 ms: 5 s

@@ -15,8 +15,10 @@ from controllers.schemas import (
 from controllers.schemas.registry import Registry
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.runtime.gate_actuators import GateActuators
-from experiments.coupled.cfg import CoupledCfg
-from experiments.coupled.robot import CoupledRobot
+from experiments.closed_loop.robot_with_ledger import (
+    RobotWithLedger,
+    RobotWithLedgerCfg,
+)
 from models import load_robot
 
 
@@ -63,7 +65,7 @@ class LevelHead(ActuationSchema[LevelHeadParameters]):
 
 
 robot = load_robot()
-body = CoupledRobot(robot, CoupledCfg(posture="StandInit"))
+body = RobotWithLedger(robot, RobotWithLedgerCfg(posture="StandInit"))
 act = GateActuators(body.gate, body.commands, body.ledger)
 known = Registry({"lean": Lean, "level head": LevelHead})
 schemas = SchemaRuntime(robot, body.ledger, act, registry=known)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import lazy_loader
 
-from experiments.stop_signals import end_while_loading
+from experiments.common.signals import end_while_loading
 
 IS_COMMAND = Path(sys.argv[0]).name == "nao-testbed"
 HERE = Path(__file__).resolve().parents[1]

@@ -1,8 +1,9 @@
 """The command `nao-testbed`: which commands there are, and what becomes of errors.
 
-Each command stands in `command.py` (or `commands.py`) of its room. Data goes to stdout
-or files, messages and progress to stderr. Exit status: 0 done, 1 the run ended in a
-stated failure, 2 bad input. Heavy imports wait until a command needs them.
+The commands of a room stand in its `commands.py`; here are those without a room of
+their own: `robot`, `bench`, `replay`. Data goes to stdout or files, messages and
+progress to stderr. Exit status: 0 done, 1 the run ended in a stated failure, 2 bad
+input. Heavy imports wait until a command needs them.
 """
 
 import sys
@@ -12,20 +13,83 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from experiments.bench.command import bench_command
-from experiments.export.command import export_command
-from experiments.heat.command import heat_command, preset_search_command
-from experiments.identify_heating.command import identify_command
-from experiments.options import Commands, JsonOption, RobotOption, WholeHelp
-from experiments.posture_search.command import posture_search_command
-from experiments.replay.command import replay_command
-from experiments.report.commands import report
+from experiments.common.options import (
+    Commands,
+    JsonOption,
+    RobotOption,
+    WholeHelp,
+    controllers_option,
+    names_in,
+)
+from experiments.common.signals import INTERRUPTED, heed_interrupts, was_interrupted
+from experiments.heat.commands import (
+    heat_command,
+    identify_command,
+    posture_search_command,
+    preset_search_command,
+)
+from experiments.report.commands import export_command, report
 from experiments.scenarios.commands import scenario_app
 from experiments.server.commands import resources_app
-from experiments.stop_signals import INTERRUPTED, heed_interrupts, was_interrupted
 from experiments.sweep.commands import sweep_command, sweep_show_command
 from models import BadInput, TestbedError
 from models.files import as_ours
+
+
+def bench_command(
+    seconds: Annotated[
+        float, typer.Option(help="Simulated seconds of each measured loop.")
+    ] = 5.0,
+    json_file: JsonOption = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PART", help="Only heat, reservations, transmitter, scenario."
+        ),
+    ] = None,
+    controllers: Annotated[
+        str | None, controllers_option("smart, smart-full, minheat; their steps")
+    ] = None,
+) -> None:
+    """Measure loop, controller, fast-forward and reservations beside references."""
+    from experiments.bench.run_bench import run_bench_command  # noqa: PLC0415  # heavy
+
+    raise typer.Exit(run_bench_command(seconds, json_file, only, names_in(controllers)))
+
+
+def replay_command(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Folder of a recorded run.")
+    ],
+    controllers: Annotated[str | None, controllers_option("the recorded one")] = None,
+    controller: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", hidden=True)
+    ] = None,
+    robot: Annotated[
+        Path | None,
+        typer.Option(
+            "--robot", metavar="DIR", help="Folder of its robot, where it moved."
+        ),
+    ] = None,
+    json_file: JsonOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Also write answers and a figure there."),
+    ] = None,
+) -> None:
+    """Give controllers the sensor input of a recorded run; compare their answers."""
+    from experiments.regression.replay import (  # noqa: PLC0415
+        ReplayCfg,  # heavy
+        run_replay_command,  # heavy
+    )
+
+    cfg = ReplayCfg(
+        folder=run,
+        controllers=(*names_in(controllers), *(controller or ())),
+        robot=robot,
+    )
+    raise typer.Exit(run_replay_command(cfg, out, json_file))
+
 
 ORDER = (
     "heat",
@@ -126,7 +190,7 @@ def robot_command(
     from rich.console import Console  # noqa: PLC0415  # heavy
 
     from experiments.common.drawing.robot_tables import describe  # noqa: PLC0415  # heavy
-    from experiments.json_file import (  # noqa: PLC0415  # beside the next
+    from experiments.common.options import (  # noqa: PLC0415  # beside the next
         STDOUT,
         check_json_file,
         json_text,

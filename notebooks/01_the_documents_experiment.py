@@ -30,7 +30,7 @@ from experiments.common.drawing.style import FigureView
 from experiments.heat.figures.joints import heat_share_figure, time_mean
 from experiments.heat.figures.tables import lifetime_text
 from experiments.heat.figures.temperatures import effort_figure, temperature_figure
-from experiments.notebook_parameters import HeatStory
+from experiments.report.notebook_parameters import HeatStory
 from models import load_robot
 from sim import read_run
 

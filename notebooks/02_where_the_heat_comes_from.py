@@ -24,6 +24,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from experiments import HeatCfg, run_heat
+from experiments.closed_loop.leg_forces import find_internal_forces
 from experiments.common.drawing.style import FigureView
 from experiments.heat.figures.joints import (
     internal_figure,
@@ -31,8 +32,7 @@ from experiments.heat.figures.joints import (
     legs_power_of,
     power_figure,
 )
-from experiments.notebook_parameters import ForceStory
-from experiments.standing.internal_forces import find_internal_forces
+from experiments.report.notebook_parameters import ForceStory
 from models import load_robot
 from sim import read_run
 

@@ -37,13 +37,14 @@ from IPython.display import Markdown
 
 from experiments import HeatCfg, run_heat
 from experiments.common.drawing.style import FigureView
+from experiments.heat.identification.csv_log import read_heat_log
 from experiments.heat.identification.figures import (
     FittedCurve,
     fit_figure,
     interval_figure,
 )
-from experiments.identify_heating import heat_log_of_run, read_heat_log
-from experiments.notebook_parameters import IdentificationStory
+from experiments.heat.identification.heat_log import heat_log_of_run
+from experiments.report.notebook_parameters import IdentificationStory
 from models import BadInput, load_robot
 from sim import read_run
 from sim.thermal.identification import fit_one_node
@@ -207,7 +208,7 @@ comparison
 # %% [markdown]
 # ## 3. A file of temperatures
 #
-# `data/knee_log.csv` looks like the log of a real knee. **It is made, not measured** (`experiments/identify_heating/example_log.py`): no
+# `data/knee_log.csv` looks like the log of a real knee. **It is made, not measured** (`experiments/heat/identification/example_log.py`): no
 # open record of a NAO's motor temperatures with currents is known to us. It comes from *another* model than the one we fit, with a winding inside a
 # housing, so that here the fit cannot be exact; with noise, steps of 1 °C, and the faults of real logs. What can be repaired is, and
 # is told; what could mean two things (degrees Fahrenheit, currents in mA) is refused.

@@ -23,7 +23,7 @@ from IPython.display import Markdown
 from controllers.arbitration.events import Granted, Notified
 from controllers.arbitration.resource_tree import ResourceTree
 from experiments.common.drawing.style import FigureView
-from experiments.notebook_parameters import HoldingStory
+from experiments.report.notebook_parameters import HoldingStory
 from experiments.scenarios.playing.runner import run_scenario
 from experiments.scenarios.reading.load import SCENARIOS, load_scenario
 from experiments.scenarios.timeline.canvas import cover

@@ -1,4 +1,4 @@
-"""How many reservations and gated commands a second, and beside what.
+"""How many reservations and gated commands a second; what a request depends on.
 
 All subjects run in turn, block by block, in one process; a second is one of processor
 time, so that a busy machine takes less from it.
@@ -9,24 +9,251 @@ one write of its slot; a slot has one of every motor of the robot, and the ledge
 advances by a tick. The robot behind it throws the write away.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import process_time
+
+import numpy as np
 
 from controllers.arbitration.gate import Gate
 from controllers.arbitration.gate.device_map import map_devices
 from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.requests import Owner, Request, Ticket
 from controllers.arbitration.resource_tree import ResourceTree
-from experiments.bench.bare_arbiters import Run, bare_pairs, bare_tests, spot_leases
-from experiments.bench.figures import Figure, figure, ratio
-from experiments.bench.rates import rates_of
-from experiments.bench.request_costs import (
-    RequestCostCfg,
-    granted,
-    measure_request_costs,
+from controllers.arbitration.tokens import Token
+from controllers.interface.robot_interface import Command, Observation
+from experiments.bench.figures import (
+    Figure,
+    Run,
+    bare_pairs,
+    bare_tests,
+    figure,
+    rates_of,
+    ratio,
+    spot_leases,
 )
-from experiments.bench.sink import Sink, take_all
 from models import Robot, TestbedError
-from models.resources import DeviceKind
+from models.resources import DeviceKind, ResourceNode
+
+LONG_S = 1e6
+"""A time limit in s that nothing here reaches."""
+HELD = "leaf 0"
+MOST = 2.0
+"""What a ratio may be: half of it would be noise on a busy machine."""
+Do = Callable[[], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestCostCfg:
+    """How large things grow; the first number of each is the one to compare with."""
+
+    resources: tuple[int, ...] = (25, 250, 2500)
+    waiters: tuple[int, ...] = (1, 100, 10_000)
+    depths: tuple[int, ...] = (2, 8, 32)
+    sizes: tuple[int, ...] = (2, 8, 32)
+    blocks: int = 11
+    repeats: int = 200
+    """Requests in a block."""
+
+
+def measure_request_costs(cfg: RequestCostCfg) -> list[Figure]:
+    """Measure what a request costs among more resources, waiters, levels, leaves."""
+    subjects: dict[str, tuple[str, dict[int, Do]]] = {
+        "resources": (
+            "take + release of 4 of {n} resources",
+            {n: _among_resources(n) for n in cfg.resources},
+        ),
+        "waiters": (
+            "join a queue + withdraw, {n} waiters",
+            {n: _behind_waiters(n) for n in cfg.waiters},
+        ),
+        "hand_over": (
+            "hand over to the next, {n} waiters",
+            {n: _hand_over(n) for n in cfg.waiters},
+        ),
+        "depth": (
+            "take + release {n} levels above a leaf",
+            {n: _above(n) for n in cfg.depths},
+        ),
+        "owners": (
+            "take + release in {n} nested holds",
+            {n: _inside(n) for n in cfg.depths},
+        ),
+        "size": (
+            "take + release, a leaf of {n}",
+            {n: _of_leaves(n) for n in cfg.sizes},
+        ),
+    }
+    figures = []
+    for key, (what, runs) in subjects.items():
+        times = _times(runs, cfg)
+        smallest, *larger = runs
+        for n in larger:
+            above, below = times[n], times[smallest]
+            if key == "size":
+                above = [time / n for time in above]
+                below = [time / smallest for time in below]
+            text = f"{what.format(n=n)} / {smallest}"
+            figures.append(ratio(f"cost_{key}_{n}", text, above, below, MOST))
+    return figures
+
+
+def granted(ticket: Ticket) -> Token:
+    """Return the token of a request that was granted in its call."""
+    assert ticket.outcome is not None
+    assert ticket.outcome.token is not None
+    return ticket.outcome.token
+
+
+def _times(runs: Mapping[int, Do], cfg: RequestCostCfg) -> dict[int, list[float]]:
+    """Return processor times of a request in s, block by block, in turn."""
+    times: dict[int, list[float]] = {n: [] for n in runs}
+    for do in runs.values():
+        do()
+    for _ in range(cfg.blocks):
+        for n, do in runs.items():
+            begin = process_time()
+            for _ in range(cfg.repeats):
+                do()
+            times[n].append((process_time() - begin) / cfg.repeats)
+    return times
+
+
+def _ledger(root: ResourceNode) -> Ledger:
+    ledger = Ledger(ResourceTree(root))
+    ledger.add_owner(Owner(name="bench", timeout_s=LONG_S), 0)
+    return ledger
+
+
+def _flat(count: int) -> ResourceNode:
+    leaves = tuple(ResourceNode(name=f"leaf {k}") for k in range(count))
+    return ResourceNode(name="root", children=leaves)
+
+
+def _take_and_release(ledger: Ledger, names: Sequence[str], owner: str = "bench") -> Do:
+    request = Request(owner=owner, resources=tuple(names))
+
+    def do() -> None:
+        ledger.release(granted(ledger.request(request, 0)), 0)
+
+    return do
+
+
+def _among_resources(count: int) -> Do:
+    names = [f"leaf {(k * count) // 4}" for k in range(4)]
+    return _take_and_release(_ledger(_flat(count)), names)
+
+
+def _behind_waiters(count: int) -> Do:
+    ledger = _ledger(_flat(1))
+    request = Request(owner="bench", resources=(HELD,))
+    for k in range(count + 1):
+        name = f"owner {k}"
+        ledger.add_owner(Owner(name=name, timeout_s=LONG_S), 0)
+        ledger.request(Request(owner=name, resources=(HELD,)), 0)
+
+    def do() -> None:
+        ledger.withdraw(ledger.request(request, 0).number, 0)
+
+    return do
+
+
+def _hand_over(count: int) -> Do:
+    """Return: the holder joins the queue's end, then gives the leaf to the first."""
+    ledger = _ledger(_flat(1))
+    names = [f"owner {k}" for k in range(count + 1)]
+    tickets: list[Ticket] = []
+    for name in names:
+        ledger.add_owner(Owner(name=name, timeout_s=LONG_S), 0)
+        tickets.append(ledger.request(Request(owner=name, resources=(HELD,)), 0))
+    line = iter(tickets)
+    holding = [next(line)]
+
+    def do() -> None:
+        last = holding.pop()
+        ledger.release(granted(last), 0)
+        tickets.append(ledger.request(last.request, 0))
+        holding.append(next(line))
+
+    return do
+
+
+def _above(levels: int) -> Do:
+    node = ResourceNode(name=HELD)
+    for k in range(levels):
+        beside = ResourceNode(name=f"beside {k}")
+        if k < levels - 1:
+            node = ResourceNode(name=f"level {k}", children=(node,))
+        else:
+            node = ResourceNode(name=f"level {k}", children=(node, beside))
+    return _take_and_release(_ledger(node), [f"level {levels - 2}"])
+
+
+def _inside(levels: int) -> Do:
+    ledger = _ledger(_flat(1))
+    above: str | None = None
+    for k in range(levels):
+        owner = Owner(name=f"owner {k}", parent=above)
+        ledger.add_owner(owner, 0)
+        above = owner.name
+        kept = Request(owner=above, resources=(HELD,))
+        granted(ledger.request(kept, 0))
+    ledger.add_owner(Owner(name="inmost", parent=above), 0)
+    return _take_and_release(ledger, [HELD], owner="inmost")
+
+
+def _of_leaves(count: int) -> Do:
+    return _take_and_release(_ledger(_flat(32)), [f"leaf {k}" for k in range(count)])
+
+
+def take_all(ledger: Ledger) -> Token:
+    """Let one owner have every exclusive leaf."""
+    ledger.add_owner(Owner(name="bench"), 0)
+    everything = Request(owner="bench", resources=(ledger.tree.root.name,))
+    return granted(ledger.request(everything, 0))
+
+
+class Sink:
+    """A robot that stands still and throws away what it is told."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Stand in the robot's first posture."""
+        self.writes = 0
+        self._robot = robot
+
+    @property
+    def robot(self) -> Robot:
+        """The description that the arrays follow."""
+        return self._robot
+
+    def read(self) -> Observation:
+        """Return sensor values at rest."""
+        robot = self._robot
+        n_joints, n_motors = len(robot.joints), len(robot.motors)
+        angles = next(iter(robot.postures.values())).angles
+        return Observation(
+            time_s=0.0,
+            q=angles.copy(),
+            v=np.zeros(n_joints),
+            target=angles.copy(),
+            stiffness=np.ones(n_joints),
+            current=np.zeros(n_motors),
+            temperature=np.full(n_motors, 30.0),
+            gyro=np.zeros(3),
+            accelerometer=np.array([0.0, 0.0, 9.81]),
+            fsr=np.zeros(len(robot.force_sensors)),
+        )
+
+    def write(self, command: Command) -> None:
+        """Count and forget."""
+        del command
+        self.writes += 1
+
+    def step(self, ticks: int) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,10 +29,8 @@ from controllers.transmitter.events import Sent
 from controllers.transmitter.receipt import SyncTag
 from controllers.transmitter.streams import NO_PARTS, Item, Present
 from controllers.transmitter.transmitter import Transmitter
-from experiments.bench.bare_arbiters import Run
-from experiments.bench.figures import Figure, figure, ratio
-from experiments.bench.rates import rates_of
-from experiments.bench.sink import Sink, take_all
+from experiments.bench.figures import Figure, Run, figure, rates_of, ratio
+from experiments.bench.reservations import Sink, take_all
 from models import Robot, TestbedError
 from models.library import Unit
 from models.resources import DeviceKind

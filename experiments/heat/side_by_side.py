@@ -21,25 +21,25 @@ from multiprocessing.queues import Queue
 from multiprocessing.sharedctypes import Synchronized
 from typing import TypeVar
 
-from experiments.standing.arm import ArmCfg, run_arm
-from experiments.standing.results import ArmResult
-from experiments.stop_signals import ENDING, StoppedBySignal, order_to_stop
+from experiments.closed_loop.trial import TrialCfg, run_trial
+from experiments.closed_loop.trial_result import TrialResult
+from experiments.common.signals import ENDING, StoppedBySignal, order_to_stop
 from models import BadInput, TestbedError
 
 StartedT = TypeVar("StartedT")
-Progress = Callable[[int, float], None]
+TrialProgress = Callable[[int, float], None]
 """Told the number of an arm and its simulated time in s."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class WorkerOutcome:
     """What a worker hands back: a result, or why there is none."""
 
-    result: ArmResult | None = None
+    result: TrialResult | None = None
     error: str | None = None
     is_bad_input: bool = False
 
-    def needed(self) -> ArmResult:
+    def needed(self) -> TrialResult:
         """Return the result.
 
         Raises:
@@ -70,7 +70,7 @@ def _start_worker(
     _line = _Line(reports=reports, stop=stop)
 
 
-def _work(number: int, cfg: ArmCfg) -> Outcome:
+def _work(number: int, cfg: TrialCfg) -> WorkerOutcome:
     def report(time_s: float) -> None:
         if _line is None:
             return
@@ -81,13 +81,13 @@ def _work(number: int, cfg: ArmCfg) -> Outcome:
         _line.reports.put((number, time_s))
 
     try:
-        return Outcome(result=run_arm(cfg, report))
+        return WorkerOutcome(result=run_trial(cfg, report))
     except TestbedError as error:
-        return Outcome(error=str(error), is_bad_input=isinstance(error, BadInput))
+        return WorkerOutcome(error=str(error), is_bad_input=isinstance(error, BadInput))
     except KeyboardInterrupt:
         if _is_orphan():
             os._exit(1)  # nobody will ever send it more work, or the order to end
-        return Outcome(error="interrupted")
+        return WorkerOutcome(error="interrupted")
 
 
 def _is_orphan() -> bool:
@@ -95,7 +95,9 @@ def _is_orphan() -> bool:
     return parent is not None and not parent.is_alive()
 
 
-def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmResult]:
+def run_side_by_side(
+    arms: Sequence[TrialCfg], on_progress: TrialProgress
+) -> list[TrialResult]:
     """Run all arms as `outcomes_side_by_side` does; each of them must have a result.
 
     Returns:
@@ -110,8 +112,8 @@ def run_side_by_side(arms: Sequence[ArmCfg], on_progress: Progress) -> list[ArmR
 
 
 def outcomes_side_by_side(
-    arms: Sequence[ArmCfg], on_progress: Progress
-) -> list[Outcome]:
+    arms: Sequence[TrialCfg], on_progress: TrialProgress
+) -> list[WorkerOutcome]:
     """Run all arms, as many at a time as there are cores.
 
     Args:
@@ -126,7 +128,11 @@ def outcomes_side_by_side(
         KeyboardInterrupt: after every arm has closed its run folder.
     """
     if len(arms) == 1:  # no process to start: faster, and a debugger can follow
-        return [Outcome(result=run_arm(arms[0], lambda time_s: on_progress(0, time_s)))]
+        return [
+            WorkerOutcome(
+                result=run_trial(arms[0], lambda time_s: on_progress(0, time_s))
+            )
+        ]
     context = mp.get_context("spawn")
     reports: Queue[tuple[int, float]] = context.Queue()
     stop = context.Value("i", 0)
@@ -134,7 +140,7 @@ def outcomes_side_by_side(
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_start_worker, initargs=(reports, stop)
     ) as pool:
-        futures: list[Future[Outcome]] = []
+        futures: list[Future[WorkerOutcome]] = []
 
         def submit() -> None:
             futures.extend(pool.submit(_work, i, arm) for i, arm in enumerate(arms))
@@ -152,11 +158,11 @@ def outcomes_side_by_side(
             raise
 
 
-def _outcome(future: "Future[Outcome]") -> Outcome:
+def _outcome(future: "Future[WorkerOutcome]") -> WorkerOutcome:
     try:
         return future.result()
     except BrokenProcessPool:
-        return Outcome(
+        return WorkerOutcome(
             error="the process of a robot was killed, perhaps for want of memory; the "
             "run folders hold what was recorded."
         )
@@ -213,9 +219,9 @@ def _start_in(started: "Future[StartedT]", start: Callable[[], StartedT]) -> Non
 
 
 def _follow(
-    futures: Sequence["Future[Outcome]"],
+    futures: Sequence["Future[WorkerOutcome]"],
     reports: "Queue[tuple[int, float]]",
-    on_progress: Progress,
+    on_progress: TrialProgress,
 ) -> None:
     pending = set(futures)
     while pending:

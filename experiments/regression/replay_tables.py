@@ -21,7 +21,7 @@ from experiments.common.drawing.style import (
     plain_frame,
     save_figure,
 )
-from experiments.replay.results import (
+from experiments.regression.replay_answers import (
     ControllerAnswers,
     RecordedRun,
     ReplayResult,

@@ -13,14 +13,14 @@ from typing import cast
 
 from controllers.interface.controller import Controller
 from controllers.registry import make_controller
+from experiments.closed_loop.trial import run_trial
+from experiments.closed_loop.trial_result import TrialResult
 from experiments.regression.setting import StandingCfg
 from experiments.regression.standing_trial import StandingTrial
 from experiments.regression.watched_controller import (
     ControllerBreach,
     WatchedController,
 )
-from experiments.standing.arm import run_arm
-from experiments.standing.results import ArmResult
 from models import BadInput, TestbedError
 from sim.recording.run_folder import create_run_folder
 
@@ -118,7 +118,7 @@ def run_standing_trial(
     arm = dataclasses.replace(setting.plan(), controller=chosen.name)
     folder = create_run_folder(out, _plain(chosen.name))
     try:
-        result = run_arm(dataclasses.replace(arm, folder=folder), controller=watched)
+        result = run_trial(dataclasses.replace(arm, folder=folder), controller=watched)
     except ControllerBreach as breach:  # in reset: there was no step
         result = _empty_result(chosen.name, str(breach), folder)
     return StandingTrial(
@@ -137,8 +137,8 @@ def _plain(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_" else "-" for c in name) or "trial"
 
 
-def _empty_result(name: str, failure: str, folder: Path) -> ArmResult:
-    return ArmResult(
+def _empty_result(name: str, failure: str, folder: Path) -> TrialResult:
+    return TrialResult(
         controller=name,
         joints={},
         left_leg_rise_k=None,

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.heat.cfg import HeatCfg
-from experiments.heat.plan import plan_arms
-from experiments.standing.arm import ArmCfg
-from experiments.standing.pushes import Push as Push  # noqa: PLC0414  # handed on
-from experiments.standing.pushes import check_in_time, check_pushes
+from experiments.closed_loop.trial import Push as Push  # noqa: PLC0414  # handed on
+from experiments.closed_loop.trial import (
+    TrialCfg,
+    check_in_time,
+    check_pushes,
+)
+from experiments.heat.experiment import HeatCfg, plan_trials
 from models import BadInput, UnknownName, default_robot_folder
 from sim.recording.run_meta import plain
 
@@ -57,7 +59,7 @@ class StandingCfg:
                 "time, such as 20.0."
             )
 
-    def plan(self, controller: str = "fixed") -> ArmCfg:
+    def plan(self, controller: str = "fixed") -> TrialCfg:
         """Check every value and return the arm that a trial runs.
 
         Args:
@@ -79,7 +81,7 @@ class StandingCfg:
             full=not self.fast_forward,
             exact=True,
         )
-        (arm,) = plan_arms(asked)
+        (arm,) = plan_trials(asked)
         check_pushes(self.pushes, arm.load_robot())
         check_in_time(self.pushes, self.seconds)
         world = dataclasses.replace(arm.simulation.world, friction=self.friction)

@@ -17,13 +17,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.closed_loop.trial_result import TrialResult
 from experiments.regression import verdicts
+from experiments.regression.replay import ReplayCfg, open_recording
+from experiments.regression.replay_answers import answers_to
 from experiments.regression.setting import StandingCfg
 from experiments.regression.verdicts import TickTimes, tick_times
 from experiments.regression.watched_controller import Decisions, StepTimes
-from experiments.replay.answers import answer
-from experiments.replay.run import ReplayCfg, open_recording
-from experiments.standing.results import ArmResult
 from models import BadInput, UnknownName
 from sim.recording.run_folder import Run, read_run
 
@@ -86,7 +86,7 @@ def answers_of(controller: str, folder: Path) -> FloatArray:
     """
     recording = open_recording(ReplayCfg(folder=folder, controllers=(controller,)))
     seen = recording.observations
-    answers = answer(seen, controller, lambda _name, _share: None)
+    answers = answers_to(seen, controller, lambda _name, _share: None)
     if answers.failure is not None:
         raise BadInput(f"{controller}, asked for its limits, {answers.failure}")
     return answers.stiffness
@@ -127,7 +127,7 @@ class StandingTrial:
     controller: str
     """How sentences call it."""
     setting: StandingCfg = field(repr=False)
-    result: ArmResult = field(repr=False)
+    result: TrialResult = field(repr=False)
     folder: Path
     """The run folder."""
     decisions: Decisions = field(repr=False)

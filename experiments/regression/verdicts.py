@@ -21,10 +21,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from experiments.closed_loop.trial import RECOVERY_S, Push
+from experiments.closed_loop.trial_result import TrialResult
 from experiments.regression.watched_controller import Decisions, StepTimes
-from experiments.standing.arm import RECOVERY_S
-from experiments.standing.pushes import Push
-from experiments.standing.results import ArmResult
 
 FloatArray = NDArray[np.float64]
 
@@ -266,7 +265,7 @@ def far_from_least(
     )
 
 
-def settles_late(name: str, result: ArmResult, seconds: float) -> str | None:
+def settles_late(name: str, result: TrialResult, seconds: float) -> str | None:
     """Judge from when on the legs' power stays near its last value, in s."""
     settled = result.settled_s
     if settled is not None and settled <= seconds:

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import JsonOption
+from experiments.common.options import JsonOption
+from models import UnknownName
 
 
 def report(
@@ -31,7 +32,7 @@ def report(
     json_file: JsonOption = None,
 ) -> None:
     """Make one self-contained HTML page: tables, figures, settings, a 3-D replay."""
-    from experiments.json_file import (  # noqa: PLC0415  # beside the next
+    from experiments.common.options import (  # noqa: PLC0415  # beside the next
         STDOUT,
         check_json_file,
         json_text,
@@ -44,7 +45,7 @@ def report(
     if not sys.stderr.isatty():
         page = write_page(cfg)
     else:
-        from experiments.simulated_time_bars import counted_bars  # noqa: PLC0415  # heavy
+        from experiments.common.progress import counted_bars  # noqa: PLC0415  # heavy
 
         with counted_bars() as progress:
             task = progress.add_task("reading", total=None)
@@ -57,3 +58,57 @@ def report(
     write_json(json_file, json_text(page.as_json()))
     if json_file != STDOUT:
         print(page.path)
+
+
+def export_command(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Folder of a recorded run.")
+    ],
+    to: Annotated[
+        str, typer.Option("--to", metavar="FORMAT", help="One of mcap, csv, rerun.")
+    ] = "mcap",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Default: export.mcap and so on, in RUN."),
+    ] = None,
+    robot: Annotated[
+        Path | None,
+        typer.Option(
+            "--robot", metavar="DIR", help="Folder of its robot, where it moved."
+        ),
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Write a run for Foxglove and PlotJuggler (mcap), Rerun, or as CSV."""
+    from experiments.common.options import (  # noqa: PLC0415  # beside the next
+        STDOUT,
+        check_json_file,
+        json_text,
+        write_json,
+    )
+    from experiments.common.progress import simulated_time_bars  # noqa: PLC0415  # heavy
+    from experiments.report.export import SUFFIXES, WRITERS  # noqa: PLC0415  # heavy
+    from experiments.report.exported_run import ExportedRun  # noqa: PLC0415  # heavy
+    from models.files import check_writable, told_if_not_written  # noqa: PLC0415  # beside it
+
+    if to not in WRITERS:
+        raise UnknownName("Format", to, WRITERS, "this testbed")
+    exported = ExportedRun(run, robot)
+    path = out or run / f"export{SUFFIXES[to]}"
+    check_writable("--out", path)
+    check_json_file(json_file)
+    with told_if_not_written(path):
+        if sys.stderr.isatty():
+            with simulated_time_bars() as progress:
+                end_s = float(exported.time_s[-1])
+                task = progress.add_task(f"to {to}", total=end_s)
+                files = WRITERS[to](
+                    exported, path, lambda s: progress.update(task, completed=s)
+                )
+        else:
+            files = WRITERS[to](exported, path, lambda _: None)
+    told = [{"file": str(file), "rows": rows} for file, rows in files.items()]
+    data = {"experiment": "export", "run": str(run), "format": to, "files": told}
+    write_json(json_file, json_text(data))
+    if json_file != STDOUT:
+        print(*files, sep="\n")

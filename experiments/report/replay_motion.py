@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
-from experiments.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
+from experiments.closed_loop.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
 from experiments.report.replay_body import Body, Poses, Shape, clothe, place_links
 from experiments.report.run_contents import heard_of, texts_at
 from experiments.report.run_source import RecordedTrial

@@ -21,6 +21,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.closed_loop.trial_result import (
+    SHUT_DOWN_DEGC,
+    JointResult,
+    TrialResult,
+    leg_rise,
+)
 from experiments.common.drawing.page import (
     NOTHING,
     Column,
@@ -30,9 +36,8 @@ from experiments.common.drawing.page import (
     number,
 )
 from experiments.heat.figures.section import push_words
+from experiments.heat.published import HeatResult
 from experiments.report.run_source import RecordedTrial
-from experiments.standing.published import SHUT_DOWN_DEGC
-from experiments.standing.results import ArmResult, HeatResult, JointResult, leg_rise
 from models import Robot
 from models.files import read_bytes, why
 from sim.effectors import SOUND_FILE
@@ -325,7 +330,7 @@ def sound_of(arm: RecordedTrial, problems: list[str]) -> Sound | None:
     return Sound(uri=f"data:audio/wav;base64,{text}", named=tuple(named))
 
 
-def trial_from_rows(arm: RecordedTrial, robot: Robot) -> ArmResult | None:
+def trial_from_rows(arm: RecordedTrial, robot: Robot) -> TrialResult | None:
     """Return the result of one robot; None without rows or temperatures in them.
 
     Heat in J: sum over rows of R (tau / K)² dt, with R and K of the robot's data.
@@ -359,7 +364,7 @@ def trial_from_rows(arm: RecordedTrial, robot: Robot) -> ArmResult | None:
         )
     state = arm.run.state
     failure = None if state == "done" else state.removeprefix("failed: ")
-    return ArmResult(
+    return TrialResult(
         controller=arm.name,
         joints=joints,
         left_leg_rise_k=leg_rise(joints, "L"),
@@ -372,7 +377,7 @@ def trial_from_rows(arm: RecordedTrial, robot: Robot) -> ArmResult | None:
     )
 
 
-def heat_from_rows(arms: Mapping[str, ArmResult], first: RecordedTrial) -> HeatResult:
+def heat_from_rows(arms: Mapping[str, TrialResult], first: RecordedTrial) -> HeatResult:
     """Put results of robots together; what they share is read from the first one."""
     config = cast("Mapping[str, Any]", first.run.meta.config)
     simulation = config.get("simulation") or {}

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from experiments.common.drawing.page import duration
 from experiments.heat.figures.section import read_heat_result
-from experiments.standing.results import HeatResult
+from experiments.heat.published import HeatResult
 from experiments.sweep.sweep_table import is_sweep_folder
 from experiments.sweep.trial_store import RecordedPush
 from models import BadInput

@@ -31,6 +31,7 @@ from experiments.heat.figures.section import (
     picture_of,
 )
 from experiments.heat.figures.tables import heat_tables
+from experiments.heat.published import HeatResult
 from experiments.report.run_contents import (
     event_tables,
     heat_from_rows,
@@ -40,7 +41,6 @@ from experiments.report.run_contents import (
 )
 from experiments.report.run_source import RunSource, read_source, runs_in
 from experiments.scenarios.tables import scenario_tables
-from experiments.standing.results import HeatResult
 from experiments.sweep.summary.section import sweep_section
 from experiments.sweep.sweep_table import SweepFolder, is_sweep_folder, read_folder
 from models import BadInput, Robot

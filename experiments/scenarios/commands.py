@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.options import (
+from experiments.common.options import (
     Commands,
     JsonOption,
     RobotOption,
@@ -18,7 +18,7 @@ from experiments.options import (
     controllers_option,
     names_in,
 )
-from experiments.stop_signals import heed_stop_signals
+from experiments.common.signals import heed_stop_signals
 from models import BadInput
 
 scenario_app = Commands(
@@ -85,7 +85,7 @@ def check(
     json_file: JsonOption = None,
 ) -> None:
     """Say all that is wrong in scenario files, each with file and line."""
-    from experiments.json_file import (  # noqa: PLC0415  # beside the next
+    from experiments.common.options import (  # noqa: PLC0415  # beside the next
         STDOUT,
         check_json_file,
         json_text,
@@ -136,7 +136,7 @@ def _problems(file: str, error: BadInput) -> list[dict[str, Any]]:
 @scenario_app.command()
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors."""
-    from experiments.json_file import json_text  # noqa: PLC0415  # beside the next
+    from experiments.common.options import json_text  # noqa: PLC0415  # beside the next
     from experiments.scenarios.reading.scenario_file import scenario_schema  # noqa: PLC0415  # heavy
 
     print(json_text(scenario_schema()))
@@ -147,7 +147,7 @@ def schemas(json_file: JsonOption = None) -> None:
     """List the schemas that behaviours may be, with their parameters and defaults."""
     from rich.console import Console  # noqa: PLC0415  # heavy
 
-    from experiments.json_file import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
+    from experiments.common.options import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
     from experiments.scenarios.tables import schema_table  # noqa: PLC0415  # heavy
     from experiments.scenarios.vocabulary.listing import schema_words  # noqa: PLC0415  # heavy
 
@@ -169,7 +169,7 @@ def words(
     """List what a file may name: motions, commands, schemas, policies, conditions."""
     from rich.console import Console  # noqa: PLC0415  # heavy
 
-    from experiments.json_file import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
+    from experiments.common.options import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
     from experiments.scenarios.vocabulary.listing import (  # noqa: PLC0415  # heavy
         check_kinds,
         scenario_words,
@@ -193,7 +193,7 @@ def list_scenarios(json_file: JsonOption = None) -> None:
     from rich.text import Text  # noqa: PLC0415  # heavy
 
     from experiments.common.drawing.plain_table import plain_table  # noqa: PLC0415  # heavy
-    from experiments.json_file import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
+    from experiments.common.options import STDOUT, json_text, write_json  # noqa: PLC0415  # beside the next
     from experiments.scenarios.reading.load import SCENARIOS, scenario_about  # noqa: PLC0415  # heavy
 
     found = {name: scenario_about(name) for name in SCENARIOS.names()}

@@ -9,15 +9,15 @@ from typing import Any
 from rich.console import Console
 
 from controllers.registry import check_controllers
-from experiments.json_file import STDOUT, check_json_file, json_text, write_json
+from experiments.closed_loop.warm_up import say_if_it_compiles
+from experiments.common.options import STDOUT, check_json_file, json_text, write_json
+from experiments.common.progress import simulated_time_bars
+from experiments.common.signals import exit_status
 from experiments.scenarios.playing.result import ScenarioResult, junit_xml
 from experiments.scenarios.playing.runner import RunStopped, ScenarioRun, run_scenario
 from experiments.scenarios.reading.load import SCENARIOS, load_scenario
 from experiments.scenarios.scenario import Scenario
 from experiments.scenarios.tables import results_table, verdict_table
-from experiments.simulated_time_bars import simulated_time_bars
-from experiments.stop_signals import exit_status
-from experiments.warm_up import say_if_it_compiles
 from models import BadInput
 from models.files import check_writable, write_text
 from models.files.yaml_forms import FileErrors

@@ -11,8 +11,15 @@ from typing import Annotated
 
 import typer
 
-from experiments.json_file import STDOUT, check_json_file, json_text, write_json
-from experiments.options import Commands, JsonOption, WholeHelp
+from experiments.common.options import (
+    STDOUT,
+    Commands,
+    JsonOption,
+    WholeHelp,
+    check_json_file,
+    json_text,
+    write_json,
+)
 from models import BadInput
 
 NEEDED = ("fastapi", "httpx", "uvicorn")

@@ -24,7 +24,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from controllers.arbitration.tokens import Refusal, Token
-from experiments.controller_failed import traceback_of
+from experiments.closed_loop.loop import traceback_of
 from experiments.server.messages import (
     EPOCH_HEADER,
     KEEP_ALIVE_S,

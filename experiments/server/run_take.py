@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from controllers.arbitration.tokens import NoticeKind, Outcome
-from experiments.json_file import STDOUT, json_text, write_json
+from experiments.common.options import STDOUT, json_text, write_json
 from experiments.server.client import Client
 from experiments.server.messages import (
     HoldingData,

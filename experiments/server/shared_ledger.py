@@ -43,7 +43,7 @@ from controllers.arbitration.manager.front import (
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.requests import Owner, Request, Ticket
 from controllers.arbitration.tokens import Outcome, Refusal, Token, TokenId, Why
-from experiments.controller_failed import traceback_of
+from experiments.closed_loop.loop import traceback_of
 from experiments.server.foreign_code import ForeignCalls, Function, PolicyCalls
 from models import BadInput, TestbedError
 from models.values import short

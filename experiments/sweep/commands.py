@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import JsonOption, controllers_option, names_in
-from experiments.stop_signals import heed_stop_signals
+from experiments.common.options import JsonOption, controllers_option, names_in
+from experiments.common.signals import heed_stop_signals
 
 
 def sweep_command(
@@ -71,7 +71,7 @@ def sweep_show_command(
     """Compare the controllers of a sweep that has run; draw its figures anew."""
     from rich.console import Console  # noqa: PLC0415  # heavy
 
-    from experiments.json_file import (  # noqa: PLC0415  # beside it
+    from experiments.common.options import (  # noqa: PLC0415  # beside it
         STDOUT,
         check_json_file,
         json_text,

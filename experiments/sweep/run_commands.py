@@ -18,9 +18,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column, Table
 
+from experiments.closed_loop.warm_up import say_if_it_compiles
 from experiments.common.drawing.plain_table import plain_table
-from experiments.json_file import STDOUT, check_json_file, json_text, write_json
-from experiments.stop_signals import exit_status
+from experiments.common.options import STDOUT, check_json_file, json_text, write_json
+from experiments.common.signals import exit_status
 from experiments.sweep.engines import SweepEngine
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.runner import (
@@ -36,7 +37,6 @@ from experiments.sweep.summary.show import show_summary, summary_json
 from experiments.sweep.sweep_table import TABLE_FILE, Sweep, read_sweep
 from experiments.sweep.sweep_trial import SweepTrial
 from experiments.sweep.trial_store import TrialStore
-from experiments.warm_up import say_if_it_compiles
 from models import BadInput
 
 FIRST_TRIALS = 8

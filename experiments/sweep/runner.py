@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from experiments.standing.arm import ArmCfg, run_arm
-from experiments.standing.results import ArmResult
+from experiments.closed_loop.trial import TrialCfg, run_trial
+from experiments.closed_loop.trial_result import TrialResult
 from experiments.sweep.engines import SerialEngine, SweepEngine, Work
 from experiments.sweep.spec import SweepSpec, kept_robots, mark_kept
 from experiments.sweep.sweep_table import (
@@ -36,7 +36,7 @@ def run_sweep_trial(trial: SweepTrial) -> TrialOutcome:
     begin = time.perf_counter()
     try:
         _check_robot(trial)
-        result = run_arm(_KeptRobotTrial(**vars(trial.arm())))
+        result = run_trial(_KeptRobotTrial(**vars(trial.arm())))
         wall_s = time.perf_counter() - begin
         return TrialOutcome(result=result_fields(result), wall_s=wall_s)
     except TestbedError as error:
@@ -46,14 +46,14 @@ def run_sweep_trial(trial: SweepTrial) -> TrialOutcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _KeptRobotTrial(ArmCfg):
+class _KeptRobotTrial(TrialCfg):
     """An arm whose robot is read once a process: that takes as long as 1 s of physics.
 
     The files of a robot do not change under a sweep: `robot_digest` is kept likewise.
     """
 
     def load_robot(self) -> Robot:
-        """See `ArmCfg.load_robot`."""
+        """See `TrialCfg.load_robot`."""
         return _robot(self.robot_folder).with_effort_limits(self.effort_limits)
 
 
@@ -73,7 +73,7 @@ def _check_robot(trial: SweepTrial) -> None:
         )
 
 
-def result_fields(result: ArmResult) -> dict[str, Any]:
+def result_fields(result: TrialResult) -> dict[str, Any]:
     """Return a result as JSON can hold it; numbers that are not finite become None."""
     return {
         field.name: _finite(plain(getattr(result, field.name)))

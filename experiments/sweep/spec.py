@@ -21,8 +21,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from experiments.standing.fast_forward import FastForwardCfg
-from experiments.standing.pushes import Push
+from experiments.closed_loop.fast_forward import FastForwardCfg
+from experiments.closed_loop.trial import Push
 from experiments.sweep.sweep_trial import SweepTrial, Value
 from models import BadInput
 

@@ -54,7 +54,7 @@ OUTCOMES = (
     "physics_s",
     "wall_s",
 )
-"""Fields of `ArmResult` that are columns."""
+"""Fields of `TrialResult` that are columns."""
 JOINT_OUTCOMES = ("end_degc", "rise_k", "joule_loss_j")
 """Fields of `JointResult` that are columns, as `end_degc.LAnklePitch`."""
 _TEXTS = ("failure", "error", "hottest_joint", "commit", "trial")

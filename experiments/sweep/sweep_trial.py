@@ -1,6 +1,6 @@
 """A trial of a sweep as plain data, and what comes of it.
 
-A trial is run by `experiments.standing.arm.run_arm`, in whatever process or on whatever
+A trial is run by `experiments.closed_loop.trial.run_trial`, in whatever process or on whatever
 machine takes it: it holds no path but that of a robot folder which the user gave.
 """
 
@@ -14,9 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from experiments.standing.arm import ArmCfg
-from experiments.standing.fast_forward import FastForwardCfg
-from experiments.standing.pushes import Push
+from experiments.closed_loop.fast_forward import FastForwardCfg
+from experiments.closed_loop.trial import Push, TrialCfg
 from models import default_robot_folder
 from sim.engine.world import WorldCfg
 from sim.recording.run_meta import plain
@@ -67,15 +66,15 @@ class SweepTrial:
         controller = _PLAIN.sub("-", self.controller)[:30]
         return f"{self.robot:05d}-{controller}-{digest}"
 
-    def arm(self) -> ArmCfg:
-        """Return what `run_arm` takes.
+    def arm(self) -> TrialCfg:
+        """Return what `run_trial` takes.
 
         Raises:
             BadInput: a value is out of its range.
         """
         p = self.parameters
         ambient = p.get("ambient_degc")
-        return ArmCfg(
+        return TrialCfg(
             controller=self.controller,
             robot_folder=self.robot_folder or default_robot_folder(),
             effort_limits=self.of_joints(EFFORT_LIMIT),
@@ -118,7 +117,7 @@ class TrialOutcome:
     """What came of a trial: a result, be it a fall, or why there is none."""
 
     result: Mapping[str, Any] | None
-    """The fields of `ArmResult`, as JSON can hold them; None where it raised."""
+    """The fields of `TrialResult`, as JSON can hold them; None where it raised."""
     error: str | None = None
     """Why there is no result; such a trial is run again by the next sweep."""
     wall_s: float | None = None

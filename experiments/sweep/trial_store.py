@@ -131,7 +131,7 @@ class _Joint(BaseModel):
 
 
 class _Result(BaseModel):
-    """What a table takes of `ArmResult`."""
+    """What a table takes of `TrialResult`."""
 
     fell: bool | None = None
     failure: str | None = None
@@ -162,7 +162,7 @@ class _Keep(BaseModel):
 
 
 class RecordedPush(BaseModel):
-    """What a file has of an `experiments.standing.pushes.Push`."""
+    """What a file has of an `experiments.closed_loop.trial.Push`."""
 
     at_s: float
     duration_s: float

@@ -4,7 +4,7 @@ The column of member `LKneePitch` of channel `q` is called `q.LKneePitch`; a cha
 a single number is one column of its own name. A robot without force sensors has the
 channel `fsr` too, without a column. Beside the observation's own values a replay needs
 when each was read, and what the controller decided on it. Which channels a run has says
-`experiments/recording.py`.
+`experiments/closed_loop/recording.py`.
 """
 
 from collections.abc import Sequence

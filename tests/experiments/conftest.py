@@ -10,12 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.presets import load_preset
-from experiments.standing.published import LEG_JOINTS
-from experiments.standing.results import ArmResult, HeatResult, JointResult, leg_rise
+from experiments.closed_loop.trial_result import (
+    LEG_JOINTS,
+    JointResult,
+    TrialResult,
+    leg_rise,
+)
+from experiments.heat.published import HeatResult, load_preset
 from models import Robot, load_robot
-from tests.experiments.browser import browser  # noqa: F401  # a fixture
-from tests.experiments.recorded_runs import RecordedRuns
+from tests.experiments.common.browser import browser  # noqa: F401  # a fixture
+from tests.experiments.common.recorded_runs import RecordedRuns
 
 ROOT = Path(__file__).resolve().parents[2]
 RISES = {
@@ -57,8 +61,8 @@ def joint_result(start_degc: float, rise_k: float) -> JointResult:
     )
 
 
-def arm_result(controller: str, joints: dict[str, JointResult]) -> ArmResult:
-    return ArmResult(
+def arm_result(controller: str, joints: dict[str, JointResult]) -> TrialResult:
+    return TrialResult(
         controller=controller,
         joints=joints,
         left_leg_rise_k=leg_rise(joints, "L"),
@@ -143,7 +147,7 @@ def two_leg_result() -> HeatResult:
         misalignment_deg={},
         arms={
             "fixed": arm_result("fixed", hot),
-            "smart": ArmResult(
+            "smart": TrialResult(
                 **{**vars(fallen), "failure": "fell at 3.20 s", "fell": True}
             ),
         },
@@ -151,10 +155,10 @@ def two_leg_result() -> HeatResult:
 
 
 @pytest.fixture
-def make_frame() -> Callable[[ArmResult], pd.DataFrame]:
+def make_frame() -> Callable[[TrialResult], pd.DataFrame]:
     """Make the frame of an arm: temperatures on a straight line, stiffness 0.5."""
 
-    def make(arm: ArmResult) -> pd.DataFrame:
+    def make(arm: TrialResult) -> pd.DataFrame:
         time_s = np.linspace(0.0, arm.sim_s, 2000)
         columns = {}
         for name, row in arm.joints.items():

@@ -11,9 +11,9 @@ import typer.main
 from typer.testing import CliRunner
 
 from experiments import cli
-from experiments.bench.measure import BenchCfg, BenchResult, Machine
+from experiments.bench.run_bench import BenchCfg, BenchResult, Machine
 from experiments.cli import ORDER, app
-from experiments.heat.preset_search import JOINTS, Trial
+from experiments.heat.preset_search import JOINTS, PresetCandidate
 from models import BadInput
 
 
@@ -109,7 +109,7 @@ def test_a_bench_of_other_controllers(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(cfg.controllers)
         return BenchResult(seconds=1.0, machine=Machine.here(), figures=())
 
-    monkeypatch.setattr("experiments.bench.run_command.run_bench", measured)
+    monkeypatch.setattr("experiments.bench.run_bench.run_bench", measured)
     CliRunner().invoke(app, ["bench"])
     CliRunner().invoke(app, ["bench", "--controllers", "nudge, constant:0.5"])
     assert seen == [("smart", "smart-full", "minheat"), ("nudge", "constant:0.5")]
@@ -118,13 +118,13 @@ def test_a_bench_of_other_controllers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_preset_search_tells_what_it_reached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    best = Trial(
+    best = PresetCandidate(
         misalignment_deg={"LHipRoll": 1.5},
         start_degc=dict.fromkeys(JOINTS, 30.0),
         reached=np.array([108.0, 51.0, 80.0, 60.5]),
         cost=2.5,
     )
-    monkeypatch.setattr("experiments.heat.run_preset_search.find", lambda *_: best)
+    monkeypatch.setattr("experiments.heat.preset_search.find_preset", lambda *_: best)
     words = ["preset-search", "--out", str(tmp_path / "new.yaml"), "--json", "-"]
     ran = CliRunner().invoke(app, words)
     told = json.loads(ran.stdout)

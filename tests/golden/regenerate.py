@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.registry import make_controller
-from experiments.heat.cfg import HeatCfg
-from experiments.heat.plan import plan_arms
-from experiments.loop import Loop, run_for
+from experiments.closed_loop.loop import Loop, run_for
+from experiments.heat.experiment import HeatCfg, plan_trials
 from sim.robot import SimulatedRobot
 
 FOLDER = Path(__file__).parent
@@ -70,7 +69,7 @@ def record(controller: str, misalignment_deg: dict[str, float] | None = None) ->
         controllers=(controller,),
         misalignment_deg=misalignment_deg or {},
     )
-    (arm,) = plan_arms(cfg)
+    (arm,) = plan_trials(cfg)
     robot = arm.load_robot()
     sim = SimulatedRobot(robot, arm.simulation, arm.posture)
     try:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from experiments.presets import load_preset
+from experiments.heat.published import load_preset
 from tests.golden.regenerate import (
     ATOL_Q,
     ATOL_TORQUE,

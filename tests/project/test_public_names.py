@@ -13,7 +13,6 @@ LAZY = (
     "controllers",
     "sim",
     "experiments",
-    "experiments.identify_heating",
     "experiments.regression",
     "experiments.server",
 )

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from controllers.interface.robot_interface import Command, Observation
-from experiments.loop import PacedRobot
+from experiments.closed_loop.loop import PacedRobot
 from models import BadInput, Robot
 from sim.recording.run_folder import read_run
 from sim.replay import ReplayRobot, read_observations

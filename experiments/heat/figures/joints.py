@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.heat_minimization.standing_problem import joule_loss
+from experiments.closed_loop.leg_forces import InternalForces
+from experiments.closed_loop.loop import APPROACH_TIME
+from experiments.closed_loop.trial_result import LEG_JOINTS
 from experiments.common.drawing.style import (
     COLOURS,
     CONTROLLER_COLOURS,
@@ -25,9 +28,6 @@ from experiments.common.drawing.style import (
     plain_frame,
     spread_labels,
 )
-from experiments.loop import APPROACH_TIME
-from experiments.standing.internal_forces import InternalForces
-from experiments.standing.published import LEG_JOINTS
 from models import Robot, UnknownName
 from sim.recording.run_folder import Run
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import center_of_mass, gaussian_filter, label, map_coordinates
 
-from experiments.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
+from experiments.closed_loop.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
 from models import Robot
 from sim.engine.bullet_engine import Engine
 from sim.engine.picture_urdf import drum_of, write_picture_urdf

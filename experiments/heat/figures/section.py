@@ -34,7 +34,7 @@ from experiments.heat.figures.tables import (
     shown_joints,
     times_least,
 )
-from experiments.standing.results import HeatResult
+from experiments.heat.published import HeatResult
 from models import BadInput, Robot
 from models.files import read_bytes
 from models.files.tables import json_as

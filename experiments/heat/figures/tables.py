@@ -15,6 +15,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from experiments.closed_loop.trial_result import (
+    LEG_JOINTS,
+    SMALLEST_LEAST_W,
+    JointResult,
+    TrialResult,
+)
 from experiments.common.drawing.page import (
     NOTHING,
     Column,
@@ -26,18 +32,12 @@ from experiments.common.drawing.page import (
     with_unit,
 )
 from experiments.common.drawing.plain_table import plain_table
-from experiments.standing.published import (
-    LEG_JOINTS,
+from experiments.heat.published import (
     LIFETIME_FACTOR,
     PRESET,
     PUBLISHED,
-    Published,
-)
-from experiments.standing.results import (
-    SMALLEST_LEAST_W,
-    ArmResult,
     HeatResult,
-    JointResult,
+    Published,
 )
 
 MOST_ROWS = 10
@@ -74,18 +74,18 @@ def shown_joints(result: HeatResult) -> tuple[str, ...]:
     return tuple(sorted(names, key=hottest_first)[:MOST_ROWS])
 
 
-def hottest(arm: ArmResult) -> tuple[str, JointResult]:
+def hottest(arm: TrialResult) -> tuple[str, JointResult]:
     """Return the joint with the highest temperature at the end."""
     return max(arm.joints.items(), key=lambda item: item[1].end_degc)
 
 
-def mean_effort(arm: ArmResult, names: Sequence[str]) -> float:
+def mean_effort(arm: TrialResult, names: Sequence[str]) -> float:
     """Return the mean |torque| of the joints named in N·m; NaN without any."""
     efforts = [arm.joints[n].mean_abs_effort_nm for n in names if n in arm.joints]
     return sum(efforts) / len(efforts) if efforts else math.nan
 
 
-def legs_loss(arm: ArmResult, names: Sequence[str]) -> float:
+def legs_loss(arm: TrialResult, names: Sequence[str]) -> float:
     """Return the Joule loss of the legs in J; without it that of the joints named."""
     if arm.legs_joule_loss_j is not None:
         return arm.legs_joule_loss_j
@@ -96,7 +96,7 @@ NO_LIFETIME = "–"
 """Where there is nothing to tell."""
 
 
-def lifetime_s(arm: ArmResult) -> float:
+def lifetime_s(arm: TrialResult) -> float:
     """Return when the first joint reaches 80 °C, or the robot is shut down, in s.
 
     Run on with the last torques if need be; inf for never. NaN where the robot fell or
@@ -114,7 +114,7 @@ def lifetime_s(arm: ArmResult) -> float:
     return min((time for time in times if time is not None), default=never)
 
 
-def lifetime_text(arm: ArmResult) -> str:
+def lifetime_text(arm: TrialResult) -> str:
     """Say when the first joint reaches 80 °C."""
     time_s = lifetime_s(arm)
     if math.isnan(time_s):
@@ -128,14 +128,14 @@ def lifetime_text(arm: ArmResult) -> str:
     return minutes + ("" if reached else " (forecast)")
 
 
-def in_the_end_text(arm: ArmResult) -> str:
+def in_the_end_text(arm: TrialResult) -> str:
     """Say which joint would be the hottest if the robot stood on for ever."""
     name = max(arm.joints, key=lambda joint: arm.joints[joint].steady_degc)
     steady = arm.joints[name].steady_degc
     return f"{name} {steady:.0f} °C" if math.isfinite(steady) else f"{name} burns"
 
 
-def lifetime_ratio_text(arm: ArmResult, reference: ArmResult) -> str:
+def lifetime_ratio_text(arm: TrialResult, reference: TrialResult) -> str:
     """Say how many times longer an arm lasts than the reference."""
     time_s, reference_s = lifetime_s(arm), lifetime_s(reference)
     if not math.isfinite(reference_s) or math.isnan(time_s):
@@ -157,7 +157,7 @@ def outcome_table(result: HeatResult) -> DataTable:
     joints = shown_joints(result)
     rows: list[Row] = []
 
-    def add(label: str, cell: Callable[[ArmResult], str]) -> None:
+    def add(label: str, cell: Callable[[TrialResult], str]) -> None:
         cells = [cell(arm) for arm in arms]
         if any(text != NOTHING for text in cells):
             rows.append(Row(cells=(label, *cells)))
@@ -251,7 +251,7 @@ def joint_table(result: HeatResult) -> DataTable:
     )
 
 
-def _leg_sum(side: str, arms: Sequence[ArmResult]) -> Row:
+def _leg_sum(side: str, arms: Sequence[TrialResult]) -> Row:
     cells = [f"{'left' if side == 'L' else 'right'} leg, sum", ""]
     for arm in arms:
         rise = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
@@ -310,7 +310,7 @@ def _worth(known: Sequence[str]) -> str:
     return " ".join(words)
 
 
-def _outcome_note(arms: Sequence[ArmResult]) -> str:
+def _outcome_note(arms: Sequence[TrialResult]) -> str:
     words = []
     if any(arm.least_power_w is not None for arm in arms):
         words.append(
@@ -326,18 +326,18 @@ def _outcome_note(arms: Sequence[ArmResult]) -> str:
     return " ".join(words)
 
 
-def _is_recomputed(arm: ArmResult) -> bool:
+def _is_recomputed(arm: TrialResult) -> bool:
     return math.isnan(arm.wall_s)
 
 
-def _hottest(arm: ArmResult) -> str:
+def _hottest(arm: TrialResult) -> str:
     if not arm.joints:
         return NOTHING
     name, row = hottest(arm)
     return f"{name} {number(row.end_degc)} °C"
 
 
-def _lifetime(arm: ArmResult) -> str:
+def _lifetime(arm: TrialResult) -> str:
     if not _is_recomputed(arm):
         return lifetime_text(arm)
     times = [row.time_to_80_degc_s for row in arm.joints.values()]
@@ -401,7 +401,7 @@ def _signed(value: float) -> str:
     return f"{round(value, 1) + 0.0:+.1f}"
 
 
-def _leg_rise(arm: ArmResult, side: str) -> str:
+def _leg_rise(arm: TrialResult, side: str) -> str:
     rise = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
     return NO_LIFETIME if rise is None else _signed(rise)
 
@@ -418,7 +418,7 @@ def _beside_published(result: HeatResult) -> Table:
     if not known:
         return table
 
-    def add(label: str, values: Callable[[ArmResult | Published], float]) -> None:
+    def add(label: str, values: Callable[[TrialResult | Published], float]) -> None:
         cells: list[str] = []
         for name in known:
             published, ours = values(PUBLISHED[name]), values(result.arms[name])
@@ -439,8 +439,8 @@ def _beside_published(result: HeatResult) -> Table:
     return table
 
 
-def _end(source: ArmResult | Published, *, joint: str) -> float:
-    if isinstance(source, ArmResult):
+def _end(source: TrialResult | Published, *, joint: str) -> float:
+    if isinstance(source, TrialResult):
         return source.joints[joint].end_degc
     return source.end_degc[joint]
 
@@ -465,7 +465,7 @@ def _work(result: HeatResult) -> Table:
     for name in result.arms:
         table.add_column(name, justify="right", overflow="fold", min_width=11)
 
-    def add(label: str, text: Callable[[ArmResult], str]) -> None:
+    def add(label: str, text: Callable[[TrialResult], str]) -> None:
         table.add_row(label, *(text(arm) for arm in arms))
 
     add("hottest joint", _hottest_text)
@@ -517,10 +517,10 @@ def _flag_words(flag: str) -> str:
     return f"flag: {flag.lower().replace('_', ' ')}"
 
 
-def _cycles(arm: ArmResult, *, flag: str) -> str:
+def _cycles(arm: TrialResult, *, flag: str) -> str:
     return f"{arm.flags.get(flag, 0)} cycles"
 
 
-def _hottest_text(arm: ArmResult) -> str:
+def _hottest_text(arm: TrialResult) -> str:
     name, row = hottest(arm)
     return f"{name} {row.end_degc:.1f} °C"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.closed_loop.trial_result import LEG_JOINTS, SHUT_DOWN_DEGC, TrialResult
 from experiments.common.drawing.style import (
     COLOURS,
     CONTROLLER_COLOURS,
@@ -37,8 +38,7 @@ from experiments.heat.figures.tables import (
     shown_joints,
     why_not_beside,
 )
-from experiments.standing.published import LEG_JOINTS, SHUT_DOWN_DEGC
-from experiments.standing.results import ArmResult, HeatResult
+from experiments.heat.published import HeatResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +117,7 @@ def _draw_limits(axes: "Axes", result: HeatResult) -> None:
 
 def _draw_curves(
     axes: "Axes",
-    arm: ArmResult,
+    arm: TrialResult,
     frame: "pd.DataFrame | None",
     joints: Sequence[str],
     side: str,
@@ -161,7 +161,7 @@ def _draw_curves(
 
 
 def _curve(
-    arm: ArmResult, frame: "pd.DataFrame | None", joint: str
+    arm: TrialResult, frame: "pd.DataFrame | None", joint: str
 ) -> tuple[FloatArray, FloatArray]:
     """Return minutes and °C; from the heating model, else from the sensor."""
     row = arm.joints[joint]
@@ -181,7 +181,7 @@ def _rise_in_words(rise_k: float) -> str:
 
 
 def _draw_published(
-    axes: "Axes", result: HeatResult, arm: ArmResult, side: str
+    axes: "Axes", result: HeatResult, arm: TrialResult, side: str
 ) -> None:
     """Mark the published end values, and write both sums of rises.
 

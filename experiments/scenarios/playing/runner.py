@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from controllers.arbitration.events import Event
 from controllers.interface.robot_interface import Observation
-from experiments.controller_failed import ControllerFailed
-from experiments.coupled.robot import CoupledRobot
-from experiments.coupled.slot_failures import SlotsFailed
-from experiments.recording import RunRecording
+from experiments.closed_loop.behaviours import SlotsFailed
+from experiments.closed_loop.loop import ControllerFailed
+from experiments.closed_loop.recording import RunRecording
+from experiments.closed_loop.robot_with_ledger import RobotWithLedger
+from experiments.common.signals import why_stopped
 from experiments.scenarios.playing.failures import NeverActed, Proof, RunFailures
 from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.setup import Setup
@@ -31,7 +32,6 @@ from experiments.scenarios.scenario import Scenario
 from experiments.scenarios.vocabulary.events import ScenarioEvent, SetTemperature
 from experiments.scenarios.vocabulary.expectations import Counts
 from experiments.scenarios.vocabulary.facts import Facts
-from experiments.stop_signals import why_stopped
 from models import TestbedError
 from sim.body import SimulationDiverged
 from sim.effectors import SOUND_FILE, write_wav
@@ -179,7 +179,7 @@ class ScenarioRunner:
         self._stage.close()
 
     @property
-    def body(self) -> CoupledRobot:
+    def body(self) -> RobotWithLedger:
         """The robot that the scenario is played on."""
         return self._stage.body
 

@@ -24,10 +24,12 @@ from controllers.transmitter.commands.converter import (
 )
 from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
 from controllers.transmitter.receipt import GroupKey
-from experiments.coupled.cfg import CoupledCfg
-from experiments.coupled.robot import CoupledRobot
-from experiments.coupled.stiffness_owner import StiffnessOwner
-from experiments.loop import CONTROL_PERIOD
+from experiments.closed_loop.behaviours import StiffnessOwner
+from experiments.closed_loop.loop import CONTROL_PERIOD
+from experiments.closed_loop.robot_with_ledger import (
+    RobotWithLedger,
+    RobotWithLedgerCfg,
+)
 from experiments.scenarios.scenario import Scenario, TransmitterPlan
 from experiments.scenarios.vocabulary.events import Vector3
 from models import UnknownName
@@ -46,7 +48,7 @@ class Disturbance:
     While nothing disturbs the robot it costs nothing.
     """
 
-    def __init__(self, body: CoupledRobot) -> None:
+    def __init__(self, body: RobotWithLedger) -> None:
         """Leave the robot alone."""
         self._body = body
         self._pushes: list[tuple[str, NDArray[np.float64], int]] = []
@@ -112,7 +114,7 @@ class Setup:
             for i, joint in enumerate(plan.robot.joints)
         }
         """Joint to the place of its motor."""
-        self.body = CoupledRobot(plan.robot, _coupled(plan), listeners=listeners)
+        self.body = RobotWithLedger(plan.robot, _coupled(plan), listeners=listeners)
         try:
             self._furnish()
         except BaseException:
@@ -190,8 +192,8 @@ class Setup:
             self.schemas.add(behaviour.as_waking(), part_of=parent)
 
 
-def _coupled(plan: Scenario) -> CoupledCfg:
-    return CoupledCfg(
+def _coupled(plan: Scenario) -> RobotWithLedgerCfg:
+    return RobotWithLedgerCfg(
         posture=plan.posture,
         simulation=plan.simulation,
         ledger=plan.ledger,

@@ -16,7 +16,7 @@ from controllers.schemas.registry import schema_class
 from controllers.schemas.runtime.context import check_waking
 from controllers.schemas.waking import make_parameters
 from controllers.transmitter.commands.admission import find_way
-from experiments.coupled.stiffness_owner import PRIORITY as STIFFNESS_PRIORITY
+from experiments.closed_loop.behaviours import STIFFNESS_PRIORITY
 from experiments.scenarios.reading.behaviours import BehaviourForm
 from experiments.scenarios.reading.scenario_file import ScenarioFile
 from experiments.scenarios.scenario import Behaviour

@@ -23,8 +23,9 @@ from controllers.arbitration.faults.virtual_owners import (
 )
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.speech import make_voice
+from experiments.closed_loop.behaviours import STIFFNESS_OWNER
+from experiments.common.builtin_files import BuiltinFiles
 from experiments.common.yaml_forms import Notes
-from experiments.coupled.stiffness_owner import NAME as STIFFNESS_OWNER
 from experiments.scenarios.reading.behaviour_checks import (
     check_activation,
     check_grants,
@@ -60,7 +61,6 @@ from experiments.scenarios.vocabulary.events import (
 )
 from experiments.scenarios.vocabulary.expectations import Expectation, read_expectation
 from experiments.scenarios.vocabulary.lookup import Lookup, read_controller
-from experiments.shipped import Shipped
 from models import Robot
 from models.files.tables import read_text_of
 from models.files.yaml_forms import FileErrors, Place, Problem, ReadFile, read_file
@@ -110,7 +110,7 @@ def _names_in(part: Any) -> Iterator[str]:
             yield from _names_in(value)
 
 
-SCENARIOS = Shipped(
+SCENARIOS = BuiltinFiles(
     kind="scenario", folder=Path(__file__).resolve().parents[1] / "builtin"
 )
 

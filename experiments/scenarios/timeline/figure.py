@@ -27,6 +27,7 @@ from controllers.arbitration.events import (
 )
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.arbitration.tokens import TokenId
+from experiments.closed_loop.behaviours import STIFFNESS_OWNER
 from experiments.common.drawing.style import (
     FAINT_INK,
     INK,
@@ -37,7 +38,6 @@ from experiments.common.drawing.style import (
     save_figure,
 )
 from experiments.common.yaml_forms import one_line
-from experiments.coupled.stiffness_owner import NAME as STIFFNESS_OWNER
 from experiments.scenarios.scenario import Scenario
 from experiments.scenarios.timeline.canvas import (
     BROKEN,

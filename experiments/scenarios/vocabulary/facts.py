@@ -53,7 +53,7 @@ HEARD = frozenset(
 
 @dataclass(kw_only=True, slots=True)
 class Facts:
-    """The present slot; `hide_panels` before it, `hear` its events, then look."""
+    """The present slot; `clear` before it, `hear` its events, then look."""
 
     tick: int = 0
     # What lasts.
@@ -85,7 +85,7 @@ class Facts:
     """Preset and ID of a group to its streams that are not over: with the last one,
     the group is."""
     is_quiet: bool = True
-    """Whether nothing was heard since `hide_panels`."""
+    """Whether nothing was heard since `clear`."""
 
     def clear(self, tick: int) -> None:
         """Begin a slot: nothing has happened in it."""

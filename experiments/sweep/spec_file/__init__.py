@@ -18,7 +18,7 @@ from experiments.common.yaml_forms import (
     Prose,
     by_key,
 )
-from experiments.standing.published import PUBLISHED
+from experiments.heat.published import PUBLISHED
 from experiments.sweep.spec import (
     Choice,
     Fixed,
@@ -196,7 +196,7 @@ class SweepPushForm(Part):
 
 
 class FastForwardForm(Part):
-    """When to leave the physics alone; see `experiments.standing.fast_forward`."""
+    """When to leave the physics alone; see `experiments.closed_loop.fast_forward`."""
 
     full: bool = False
     """Step the physics all the time."""

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from controllers.registry import check_controllers, make_controller
+from experiments.closed_loop.fast_forward import FastForwardCfg
+from experiments.closed_loop.trial import Push, check_in_time, check_pushes
+from experiments.common.builtin_files import BuiltinFiles
 from experiments.common.yaml_forms import Notes
-from experiments.heat.plan import DEFAULT_POSTURE, LONGEST_MINUTES
-from experiments.presets import Preset, load_preset
-from experiments.shipped import Shipped
-from experiments.standing.fast_forward import FastForwardCfg
-from experiments.standing.pushes import Push, check_in_time, check_pushes
+from experiments.heat.experiment import DEFAULT_POSTURE, LONGEST_MINUTES
+from experiments.heat.published import Preset, load_preset
 from experiments.sweep.spec import (
     Fixed,
     Grid,
@@ -213,7 +213,7 @@ def check_value(robot: Robot, column: str, value: Value) -> None:
     _CHECKS[name](robot, {joint: value} if dot else value)
 
 
-SWEEPS = Shipped(kind="sweep", folder=Path(__file__).resolve().parent / "builtin")
+SWEEPS = BuiltinFiles(kind="sweep", folder=Path(__file__).resolve().parent / "builtin")
 
 
 PLAIN = (

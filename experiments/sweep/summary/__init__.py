@@ -15,14 +15,8 @@ says where the published outcomes lie among them.
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from experiments.standing.published import (
-    LEG_JOINTS,
-    MINUTES,
-    POSTURE,
-    PUBLISHED,
-    differences_line,
-)
-from experiments.standing.results import SMALLEST_LEAST_W
+from experiments.closed_loop.trial_result import LEG_JOINTS, SMALLEST_LEAST_W
+from experiments.heat.published import MINUTES, POSTURE, PUBLISHED, differences_line
 from experiments.sweep.spec_file import NEAR_PUBLISHED
 from experiments.sweep.sweep_table import Sweep
 

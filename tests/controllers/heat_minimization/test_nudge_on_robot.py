@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.standing.arm import ArmCfg, run_arm
-from experiments.standing.pushes import Push
-from experiments.standing.results import ArmResult
+from experiments.closed_loop.trial import Push, TrialCfg, run_trial
+from experiments.closed_loop.trial_result import TrialResult
 from models import default_robot_folder
 from sim.robot import SimulationCfg
 
@@ -15,10 +14,10 @@ pytestmark = [pytest.mark.scenario, pytest.mark.slow]
 MISALIGNED = {"LAnklePitch": 1.0, "RHipRoll": -1.0, "LKneePitch": 0.5}  # degrees
 
 
-def stand(controller: str, *pushes: Push, duration_s: float = 20.0) -> ArmResult:
+def stand(controller: str, *pushes: Push, duration_s: float = 20.0) -> TrialResult:
     """Let a misaligned NAO stand in PoseInit; every tick of the physics is stepped."""
-    return run_arm(
-        ArmCfg(
+    return run_trial(
+        TrialCfg(
             controller=controller,
             robot_folder=Path(default_robot_folder()),
             posture="PoseInit",
@@ -31,11 +30,11 @@ def stand(controller: str, *pushes: Push, duration_s: float = 20.0) -> ArmResult
 
 
 @pytest.fixture(scope="module")
-def fixed() -> ArmResult:
+def fixed() -> TrialResult:
     return stand("fixed", duration_s=6.0)
 
 
-def test_nudging_takes_most_of_the_fight_out_of_the_legs(fixed: ArmResult) -> None:
+def test_nudging_takes_most_of_the_fight_out_of_the_legs(fixed: TrialResult) -> None:
     nudged = stand("nudge")
     assert fixed.legs_power_w is not None
     assert nudged.legs_power_w is not None

@@ -14,15 +14,13 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
-from experiments.heat.cfg import HeatCfg
-from experiments.heat.plan import plan_arms
-from experiments.heat.run import record_arms
-from experiments.standing.arm import run_arm
+from experiments.closed_loop.trial import run_trial
+from experiments.heat.experiment import HeatCfg, plan_trials, record_trials
 from experiments.sweep.engines import SerialEngine
 from experiments.sweep.engines.joblib_engine import JoblibEngine
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
 from tests.experiments.command.helpers import Launch, OnTerminal, Ran, Run, terminal
-from tests.experiments.recorded_runs import RecordedRuns
+from tests.experiments.common.recorded_runs import RecordedRuns
 
 ROOT = Path(__file__).resolve().parents[3]
 TWO_LEG = ROOT / "tests" / "data" / "two_leg"
@@ -67,8 +65,8 @@ def walker_run(recorded: RecordedRuns) -> Path:
         cfg = HeatCfg(
             controllers=("fixed",), minutes=0.01, robot=TWO_LEG, posture="Stand"
         )
-        _, (arm,) = record_arms(plan_arms(cfg), folder / "heat")
-        run_arm(arm)
+        _, (arm,) = record_trials(plan_trials(cfg), folder / "heat")
+        run_trial(arm)
 
     return recorded("walker", stand) / "heat" / "fixed"
 
@@ -107,8 +105,8 @@ def on_terminal(here: Path, monkeypatch: pytest.MonkeyPatch) -> OnTerminal:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out figures, which need a second."""
-    for name in ("figures.draw_heat_figures", "picture.draw_robot_picture"):
-        monkeypatch.setattr(f"experiments.report.{name}", lambda *_, **__: [])
+    for name in ("temperatures.draw_heat_figures", "robot_picture.draw_robot_picture"):
+        monkeypatch.setattr(f"experiments.heat.figures.{name}", lambda *_, **__: [])
     monkeypatch.setattr(
         "experiments.scenarios.timeline.figure.draw_timeline", lambda *_, **__: []
     )

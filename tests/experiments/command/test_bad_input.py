@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 
 from experiments.cli import app
-from experiments.options import PlainNumbers
+from experiments.common.options import PlainNumbers
 from models import default_robot_folder, load_robot
 from tests.experiments.command.helpers import Launch, Run
 
@@ -284,7 +284,7 @@ def test_a_number_with_an_underscore_is_not_another_number(
 
 
 def test_every_number_option_is_a_plain_one() -> None:
-    """No command is registered past `experiments.options.Commands`."""
+    """No command is registered past `experiments.common.options.Commands`."""
 
     def leaves(command: Any) -> list[Any]:
         below = getattr(command, "commands", None)

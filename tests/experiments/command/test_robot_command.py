@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.robot_source import SimulatorSource, robot_source
+from experiments.closed_loop.robot_source import SimulatorSource, robot_source
 from experiments.scenarios.reading.load import load_scenario
 from experiments.server.server import robot_of
 from models import load_robot

@@ -5,12 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import presets
-from experiments.heat.cfg import HeatCfg, settle_setting
-from experiments.heat.plan import plan_arms
+from experiments.common.builtin_files import BuiltinFiles
+from experiments.heat import published
+from experiments.heat.experiment import HeatCfg, plan_trials, with_preset
 from experiments.heat.preset_search import JOINTS, START_RANGE, opposed
-from experiments.presets import load_preset, preset_names
-from experiments.shipped import Shipped
+from experiments.heat.published import load_preset, preset_names
 from models import RobotDataError, UnknownName, default_robot_folder, load_robot
 
 LARGEST_MISALIGNMENT_DEG = 4.0
@@ -31,7 +30,9 @@ other_start_degc: 30.0
 @pytest.fixture
 def with_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of presets of its own, with the file that is returned."""
-    monkeypatch.setattr(presets, "PRESETS", Shipped(kind="preset", folder=tmp_path))
+    monkeypatch.setattr(
+        published, "PRESETS", BuiltinFiles(kind="preset", folder=tmp_path)
+    )
     return tmp_path / "mine.yaml"
 
 
@@ -63,7 +64,7 @@ def test_the_documents_legs_are_limited_to_3_2_newton_metres() -> None:
     limits = load_preset("document").effort_limits
     assert len(limits) == 12
     assert set(limits.values()) == {3.2}
-    robot = plan_arms(HeatCfg(preset="document"))[0].load_robot()
+    robot = plan_trials(HeatCfg(preset="document"))[0].load_robot()
     for name in limits:
         assert robot.effort_limit[robot.joint_index(name)] == 3.2
     arms = [n for n in robot.joint_names if n not in limits]
@@ -76,7 +77,7 @@ def test_the_documents_legs_are_limited_to_3_2_newton_metres() -> None:
 @pytest.mark.requirement("ST-23")
 def test_both_arms_are_the_same_robot_in_the_same_state() -> None:
     """Only the controller differs: the comparison is fair."""
-    fixed, smart = plan_arms(HeatCfg(preset="document"))
+    fixed, smart = plan_trials(HeatCfg(preset="document"))
     assert (fixed.controller, smart.controller) == ("fixed", "smart")
     assert fixed.simulation == smart.simulation
     assert fixed.effort_limits == smart.effort_limits
@@ -91,7 +92,7 @@ def test_what_is_asked_for_goes_before_the_preset() -> None:
         misalignment_deg={"LAnklePitch": 3.0, "HeadYaw": 1.0},
         start_degc={"LAnklePitch": 40.0},
     )
-    preset, setting = load_preset("document"), settle_setting(cfg)
+    preset, setting = load_preset("document"), with_preset(cfg)
     assert setting.misalignment_deg["LAnklePitch"] == 3.0
     assert setting.misalignment_deg["HeadYaw"] == 1.0
     assert setting.start_degc["LAnklePitch"] == 40.0
@@ -102,15 +103,15 @@ def test_what_is_asked_for_goes_before_the_preset() -> None:
 
 def test_a_preset_says_how_long_and_in_which_posture() -> None:
     preset = load_preset("document")
-    asked = settle_setting(HeatCfg(preset="document", posture="Stand", minutes=2.0))
+    asked = with_preset(HeatCfg(preset="document", posture="Stand", minutes=2.0))
     assert (asked.posture, asked.minutes) == ("Stand", 2.0)
-    given = settle_setting(HeatCfg(preset="document"))
+    given = with_preset(HeatCfg(preset="document"))
     assert (given.posture, given.minutes) == (preset.posture, preset.minutes)
 
 
 def test_a_robot_without_the_documents_posture_takes_its_first_one() -> None:
     two_leg = Path(__file__).parents[2] / "data" / "two_leg"
-    (arm,) = plan_arms(HeatCfg(robot=two_leg, controllers=("fixed",)))
+    (arm,) = plan_trials(HeatCfg(robot=two_leg, controllers=("fixed",)))
     assert arm.posture == "Stand"
 
 

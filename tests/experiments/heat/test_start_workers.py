@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.common.signals import StoppedBySignal, heed_stop_signals
 from experiments.heat.side_by_side import start_workers
-from experiments.stop_signals import StoppedBySignal, heed_stop_signals
 
 ROOT = Path(__file__).resolve().parents[3]
 ASK = (

@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments.heat.cfg import HeatCfg
-from experiments.heat.plan import plan_arms
-from experiments.heat.run import record_arms
-from experiments.json_file import json_text
+from experiments.closed_loop.trial import Push, run_trial
+from experiments.common.options import json_text
+from experiments.heat.experiment import HeatCfg, plan_trials, record_trials
+from experiments.heat.published import HeatResult
 from experiments.report.write import ReportCfg, write_report
-from experiments.standing.arm import run_arm
-from experiments.standing.pushes import Push
-from experiments.standing.results import HeatResult
-from tests.experiments.recorded_runs import RecordedRuns
+from tests.experiments.common.recorded_runs import RecordedRuns
 
 MARKUP = "<b>bold</b>"
 """A name that would change the page if it were taken for HTML."""
@@ -30,12 +27,12 @@ def heat_folder(recorded: RecordedRuns) -> Path:
 
 def record_heat(runs: Path) -> None:
     cfg = HeatCfg(preset="document", minutes=0.05, command=("nao-testbed", MARKUP))
-    arms = plan_arms(cfg)
-    folder, arms = record_arms(arms, runs / "heat")
+    arms = plan_trials(cfg)
+    folder, arms = record_trials(arms, runs / "heat")
     push = Push(at_s=2.5, force_n=(3.0, 0.0, 0.0))
     results = {}
     for arm in arms:
-        results[arm.controller] = run_arm(dataclasses.replace(arm, pushes=(push,)))
+        results[arm.controller] = run_trial(dataclasses.replace(arm, pushes=(push,)))
     result = HeatResult(
         minutes=0.05,
         posture="PoseInit",

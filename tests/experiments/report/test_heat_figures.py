@@ -9,8 +9,8 @@ import pytest
 
 from experiments.heat.figures.joints import SMALLEST_W
 from experiments.heat.figures.section import parts_of, power_over_time
+from experiments.heat.published import HeatResult
 from experiments.report.run_source import read_source
-from experiments.standing.results import HeatResult
 from models import load_robot
 
 Make = Callable[..., HeatResult]

@@ -19,6 +19,7 @@ from experiments.heat.figures.tables import (
     outcome_table,
     published_table,
 )
+from experiments.heat.published import PUBLISHED, HeatResult
 from experiments.report.run_contents import (
     event_tables,
     heat_from_rows,
@@ -26,8 +27,6 @@ from experiments.report.run_contents import (
     trial_from_rows,
 )
 from experiments.report.run_source import read_source
-from experiments.standing.published import PUBLISHED
-from experiments.standing.results import HeatResult
 from models import load_robot
 
 Make = Callable[..., HeatResult]

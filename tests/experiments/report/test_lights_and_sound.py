@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from experiments.closed_loop.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
 from experiments.common.drawing.page import Section
-from experiments.recording import BASE_POSITION, BASE_QUATERNION, QUATERNION
 from experiments.report.replay_body import Body, clothe
 from experiments.report.replay_motion import OFF, lamps_of, pose_robot
 from experiments.report.replay_scene import build_replay

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.experiments.browser import listen
+from tests.experiments.common.browser import listen
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Frame, Page, ViewportSize

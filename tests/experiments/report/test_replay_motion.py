@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 from controllers.registry import make_controller
 from controllers.stiffness.dynamics import Dynamics
-from experiments.loop import Loop
-from experiments.recording import RunRecording
+from experiments.closed_loop.loop import Loop
+from experiments.closed_loop.recording import RunRecording
 from experiments.report.replay_body import Body, clothe, place_links, read_tree
 from experiments.report.replay_motion import (
     GRAVITY,

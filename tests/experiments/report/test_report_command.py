@@ -195,7 +195,7 @@ def test_a_missing_library_is_named(
 
 
 def test_a_scenario_has_its_verdicts_on_the_page(tmp_path: Path) -> None:
-    from experiments.json_file import json_text
+    from experiments.common.options import json_text
     from experiments.scenarios.playing.runner import run_scenario
     from experiments.scenarios.reading.load import load_scenario
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.standing.published import PUBLISHED
+from experiments.heat.published import PUBLISHED
 from experiments.sweep.runner import run_sweep
 from experiments.sweep.spec import Keep, Target, kept_robots, mirror
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome

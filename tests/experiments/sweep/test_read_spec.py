@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.presets import load_preset
-from experiments.standing.fast_forward import FastForwardCfg
-from experiments.standing.pushes import Push
+from experiments.closed_loop.fast_forward import FastForwardCfg
+from experiments.closed_loop.trial import Push
+from experiments.heat.published import load_preset
 from experiments.sweep.spec import Fixed, Grid, Normal, SweepSpec, Uniform, Values
 from experiments.sweep.spec_file import FastForwardForm
 from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec

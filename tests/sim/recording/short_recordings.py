@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.loop import CONTROL_PERIOD, Loop
-from experiments.recording import RunRecording
+from experiments.closed_loop.loop import CONTROL_PERIOD, Loop
+from experiments.closed_loop.recording import RunRecording
 from models import Robot
 from sim.recording.channels import OBSERVED_CHANNELS
 from sim.replay import RecordedObservations

@@ -18,8 +18,10 @@ from controllers.schemas.events import NotWinner, SchemaFailed
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.runtime.gate_actuators import GateActuators
 from controllers.transmitter.events import StreamStarted
-from experiments.coupled.cfg import CoupledCfg
-from experiments.coupled.robot import CoupledRobot
+from experiments.closed_loop.robot_with_ledger import (
+    RobotWithLedger,
+    RobotWithLedgerCfg,
+)
 from models import Robot
 from sim.robot import SimulatedRobot
 
@@ -32,7 +34,7 @@ SOLES = {"l_ankle", "r_ankle"}
 class Scene:
     """A simulated robot with schemas."""
 
-    body: CoupledRobot
+    body: RobotWithLedger
     runtime: SchemaRuntime
     events: list[Event] = field(default_factory=list)
 
@@ -59,8 +61,8 @@ class Scene:
 def scene(robot: Robot, posture: str = "Stand") -> Iterator[Scene]:
     events: list[Event] = []
     ledger = LedgerCfg(preemption=Preemption.BY_PRIORITY, tells_commands=False)
-    cfg = CoupledCfg(posture=posture, ledger=ledger)
-    body = CoupledRobot(robot, cfg, listeners=[events.append])
+    cfg = RobotWithLedgerCfg(posture=posture, ledger=ledger)
+    body = RobotWithLedger(robot, cfg, listeners=[events.append])
     try:
         runtime = SchemaRuntime(
             robot,

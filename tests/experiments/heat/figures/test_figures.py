@@ -16,18 +16,18 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from PIL import Image
 
+from experiments.closed_loop.trial_result import LEG_JOINTS, TrialResult
 from experiments.common.drawing.style import free_height, spread_labels
 from experiments.heat.figures.temperatures import (
     draw_heat_figures,
     effort_figure,
     temperature_figure,
 )
-from experiments.standing.published import LEG_JOINTS, PUBLISHED
-from experiments.standing.results import ArmResult, HeatResult
+from experiments.heat.published import PUBLISHED, HeatResult
 from models.files import NotWritten
 
 Make = Callable[..., HeatResult]
-MakeFrame = Callable[[ArmResult], pd.DataFrame]
+MakeFrame = Callable[[TrialResult], pd.DataFrame]
 LIMIT = 3.2  # N·m, of every joint in these tests
 
 

@@ -8,7 +8,7 @@ from experiments.heat.figures.tables import (
     lifetime_ratio_text,
     lifetime_text,
 )
-from experiments.standing.results import HeatResult
+from experiments.heat.published import HeatResult
 
 Make = Callable[..., HeatResult]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from experiments.common.drawing.page import Section
 from experiments.heat.figures.section import COLUMNS, outcome_rows, overview_table
-from experiments.standing.results import HeatResult
+from experiments.heat.published import HeatResult
 
 Make = Callable[..., HeatResult]
 

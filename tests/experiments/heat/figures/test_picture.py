@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from controllers.registry import make_controller
+from experiments.closed_loop.loop import Loop
 from experiments.heat.figures.robot_picture import draw_robot_picture, robot_figure
 from experiments.heat.figures.robot_view import (
     Pose,
@@ -17,7 +18,6 @@ from experiments.heat.figures.robot_view import (
     view_robot,
     view_robots,
 )
-from experiments.loop import Loop
 from models import Robot, UnknownName, default_robot_folder, load_robot
 from sim.engine.bullet_engine import Engine
 from sim.engine.world import WorldCfg

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from experiments.common.drawing.plain_table import plain_table
 from experiments.heat.figures.tables import terminal_tables
-from experiments.standing.results import HeatResult
+from experiments.heat.published import HeatResult
 
 FOUR = ("fixed", "smart", "nudge", "minheat-no-gear")
 

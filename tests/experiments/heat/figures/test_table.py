@@ -8,8 +8,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from rich.console import Console
 
 from experiments.heat.figures.tables import terminal_tables
-from experiments.standing.published import PUBLISHED
-from experiments.standing.results import HeatResult
+from experiments.heat.published import PUBLISHED, HeatResult
 
 Make = Callable[..., HeatResult]
 

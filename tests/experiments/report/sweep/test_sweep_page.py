@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from experiments.cli import main
-from tests.experiments.browser import listen
+from tests.experiments.common.browser import listen
 from tests.experiments.report.conftest import MARKUP
 from tests.experiments.report.test_page_text import Reader
 

@@ -22,13 +22,13 @@ from controllers.arbitration.events import (
 from controllers.arbitration.invariants import check
 from controllers.transmitter.events import Sent, StreamEnded
 from controllers.transmitter.receipt import EndReason
+from experiments.common.signals import StoppedBySignal
 from experiments.scenarios.playing import runner
 from experiments.scenarios.playing.runner import RunStopped, ScenarioRun, run_scenario
 from experiments.scenarios.playing.setup import Setup
 from experiments.scenarios.playing.trace_file import TRACE_FILE, read_trace
 from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.timeline.spans import holding_spans
-from experiments.stop_signals import StoppedBySignal
 from models import BadInput
 from sim.body import SimulationDiverged
 from sim.recording.run_folder import read_run
@@ -244,7 +244,8 @@ def test_an_event_that_cannot_take_place_fails_the_run_and_it_goes_on(
     text += "  - {at_s: 0.3, heat: {joint: HeadYaw, degc: 40}}\n"
     scenario = load_scenario(write(tmp_path, text))
     monkeypatch.setattr(
-        "experiments.coupled.robot.CoupledRobot.break_parts", lambda body, parts: None
+        "experiments.closed_loop.robot_with_ledger.RobotWithLedger.break_parts",
+        lambda body, parts: None,
     )
     run = run_scenario(scenario)
     assert run.result.failure is not None
@@ -411,7 +412,8 @@ def test_a_failure_of_a_run_that_went_on_is_no_early_end(
 ) -> None:
     text = LEAST + "events: [{at_s: 0.1, break: [Head]}, {at_s: 0.15, repair: [Head]}]"
     monkeypatch.setattr(
-        "experiments.coupled.robot.CoupledRobot.break_parts", lambda body, parts: None
+        "experiments.closed_loop.robot_with_ledger.RobotWithLedger.break_parts",
+        lambda body, parts: None,
     )
     result = run_scenario(load_scenario(write(tmp_path, text))).result
     assert result.is_whole

@@ -11,7 +11,7 @@ from controllers.arbitration.policies import StopOnDemand
 from controllers.arbitration.requests import Owner, Request
 from experiments.server.server import ReservationServer
 from experiments.server.shared_ledger import SharedLedger
-from tests.experiments.browser import listen
+from tests.experiments.common.browser import listen
 from tests.experiments.server.helpers import small_tree
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from experiments.cli import main
-from experiments.standing.published import PUBLISHED
+from experiments.heat.published import PUBLISHED
 from experiments.sweep.runner import run_sweep
 from experiments.sweep.summary import (
     MEASURES,

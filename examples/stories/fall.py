@@ -1,0 +1,133 @@
+"""A fall is a fact: who needs the robot to stand loses that at once (RM-53).
+
+    stands -> pushed over -> not standing: revoked -> lies on its back -> may get up
+
+One behaviour holds the state Stand and the legs with Lock: it refuses every demand, and
+still loses both when the robot falls. Another one waits for the state Back and the legs
+to get up; it is granted when the robot lies.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from controllers.arbitration.events import Event, Rejected
+from controllers.arbitration.policies import Lock
+from controllers.arbitration.requests import Owner, Request
+from controllers.interface.robot_interface import Observation
+from experiments.closed_loop.robot_with_ledger import (
+    RobotWithLedger,
+    RobotWithLedgerCfg,
+)
+from models import Robot
+from sim.robot import SimulatedRobot
+
+
+@dataclass(frozen=True, kw_only=True)
+class FallStoryCfg:
+    """How the robot is pushed, and for how long it is watched."""
+
+    force_newton: tuple[float, float, float] = (-60.0, 0.0, 0.0)
+    """On the torso, in the world (x forward, y left, z up): a push from the front."""
+    push_s: float = 0.2
+    """How long it is pushed, in s."""
+    stands_s: float = 0.5
+    """Time before the push, in s; a state is seen after 0.3 s."""
+    watched_s: float = 4.0
+    """Time after it, in s."""
+    lying: str = "Back"
+    """The state that the second behaviour waits for."""
+    coupled: RobotWithLedgerCfg = field(default_factory=RobotWithLedgerCfg)
+
+
+class NeedsAState:
+    """A behaviour that waits for a state and the legs, then holds the knees still."""
+
+    def __init__(self, body: RobotWithLedger, name: str, state: str) -> None:
+        """Ask, with a patience of a minute.
+
+        Args:
+            body: whose legs.
+            name: of the owner.
+            state: in which the robot has to be.
+        """
+        self.name = name
+        self._body = body
+        body.ledger.add_owner(Owner(name=name, policy=Lock()), body.tick)
+        request = Request(owner=name, resources=(state, "Legs"), timeout_s=60.0)
+        self.ticket = body.ledger.request(request, body.tick)
+        self.refused: Rejected | None = None
+        """Its command that the gate refused; it stops then."""
+
+    def __call__(self, tick: int, observation: Observation) -> None:
+        """Command the knees, until the gate refuses."""
+        del tick
+        outcome = self.ticket.outcome
+        if outcome is None or self.refused is not None:
+            return
+        for knee in ("LKneePitch", "RKneePitch"):
+            joint = self._body.sim.robot.joint_index(knee)
+            angle = float(observation.target[joint])
+            rejected = self._body.gate.submit(outcome.token, knee, angle)
+            self.refused = self.refused or rejected
+
+
+@dataclass(frozen=True, kw_only=True)
+class FallStory:
+    """What came of it."""
+
+    events: tuple[Event, ...]
+    """The whole trace."""
+    tick_s: float
+    """Length of its ticks in s."""
+    pushed_s: float
+    """Simulated time of the push, in s."""
+    stands: NeedsAState
+    """The behaviour that needs the robot to stand."""
+    gets_up: NeedsAState
+    """The one that waits for it to lie."""
+    has_fallen: bool
+    """As the simulator itself sees it."""
+    state: str | None
+    """The active one in the end."""
+
+
+def run_fall_story(robot: Robot, cfg: FallStoryCfg | None = None) -> FallStory:
+    """Let it happen on the simulated robot."""
+    cfg = cfg or FallStoryCfg()
+    events: list[Event] = []
+    body = RobotWithLedger(robot, cfg.coupled, listeners=(events.append,))
+    try:
+        return _tell_fall(body, cfg, events)
+    finally:
+        body.close()
+
+
+def _tell_fall(
+    body: RobotWithLedger, cfg: FallStoryCfg, events: list[Event]
+) -> FallStory:
+    stands = NeedsAState(body, "keep standing", "Stand")
+    body.behaviours.add(stands.name, stands)
+    body.run(cfg.stands_s)
+    gets_up = NeedsAState(body, "get up", cfg.lying)
+    body.behaviours.add(gets_up.name, gets_up)
+
+    pushed_s = body.time_s
+    force = np.array(cfg.force_newton)
+
+    def push(sim: SimulatedRobot) -> None:
+        sim.push(sim.robot.base_link, force)
+
+    body.disturb = push
+    body.run(cfg.push_s)
+    body.disturb = None
+    body.run(cfg.watched_s)
+    return FallStory(
+        events=tuple(events),
+        tick_s=body.cfg.ledger.tick_s,
+        pushed_s=pushed_s,
+        stands=stands,
+        gets_up=gets_up,
+        has_fallen=body.sim.has_fallen(),
+        state=body.state,
+    )

@@ -1,0 +1,208 @@
+"""The head gets hot: a behaviour loses a joint to the body, and gets it back.
+
+    looks around -> somebody holds the head fast -> hot -> revoked, refused, capped
+                 -> waits while it cools -> a new token -> looks around
+
+The behaviour holds HeadYaw with Lock, so no other behaviour gets it away; a hot motor
+is no behaviour (RM-43). The motor is heated as on a robot: it gives its full torque
+against a hand. That time, and the time of cooling, pass for heat alone.
+"""
+
+from dataclasses import dataclass, field
+from math import pi, sin
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.events import Event, Rejected
+from controllers.arbitration.policies import Lock
+from controllers.arbitration.requests import Owner, Request, Ticket
+from controllers.arbitration.tokens import Token, TokenId
+from controllers.interface.robot_interface import Observation
+from experiments.closed_loop.robot_with_ledger import (
+    RobotWithLedger,
+    RobotWithLedgerCfg,
+)
+from models import Robot
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadStoryCfg:
+    """What happens, and for how long at most."""
+
+    joint: str = "HeadYaw"
+    """A leaf that is a joint and its motor at once."""
+    amplitude_rad: float = 0.4
+    period_s: float = 4.0
+    """Of looking left and right, in s."""
+    looks_s: float = 1.0
+    """Time of looking around before the head is held, and after it has cooled, in s."""
+    patience_s: float = 1800.0
+    """Longest wait of the behaviour, in s: the head needs five minutes."""
+    longest_heat_s: float = 600.0
+    """The head is held for so long at most, in s."""
+    coupled: RobotWithLedgerCfg = field(default_factory=RobotWithLedgerCfg)
+
+
+class LooksAround:
+    """A behaviour that turns one joint from side to side whenever it has a token."""
+
+    def __init__(self, body: RobotWithLedger, cfg: HeadStoryCfg) -> None:
+        """Ask for the joint.
+
+        Args:
+            body: whose joint.
+            cfg: which one, how far and how fast.
+        """
+        self.name = "look around"
+        self._body = body
+        self._cfg = cfg
+        self.refused: list[Rejected] = []
+        """Its commands that the gate refused."""
+        body.ledger.add_owner(Owner(name=self.name, policy=Lock()), body.tick)
+        self.tickets: list[Ticket] = [self._ask(body.tick)]
+        """All that it asked for, the newest last."""
+
+    @property
+    def token(self) -> Token | None:
+        """Of its newest request, once it is granted."""
+        outcome = self.tickets[-1].outcome
+        return outcome.token if outcome else None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether its newest request has no outcome yet."""
+        return self.tickets[-1].outcome is None
+
+    def __call__(self, tick: int, observation: Observation) -> None:
+        """Move on, or ask anew when the gate refuses it."""
+        if self.token is None:
+            return
+        phase = 2.0 * pi * observation.time_s / self._cfg.period_s
+        angle = self._cfg.amplitude_rad * sin(phase)
+        rejected = self._body.gate.submit(self.token, self._cfg.joint, angle)
+        if rejected is not None:
+            self.refused.append(rejected)
+            self.tickets.append(self._ask(tick))
+
+    def _ask(self, tick: int) -> Ticket:
+        request = Request(
+            owner=self.name,
+            resources=(self._cfg.joint,),
+            timeout_s=self._cfg.patience_s,
+        )
+        return self._body.ledger.request(request, tick)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched:
+    """The joint in some slots in a row."""
+
+    angle_rad: FloatArray
+    """(n_slots,) as the encoder reads it."""
+    set_point_rad: FloatArray
+    """(n_slots,) in force."""
+    stiffness: FloatArray
+    """(n_slots,) in force."""
+
+    @property
+    def turned_rad(self) -> float:
+        """How far the joint turned."""
+        return float(np.ptp(self.angle_rad))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadStory:
+    """What came of it."""
+
+    events: tuple[Event, ...]
+    """The whole trace."""
+    tick_s: float
+    """Length of its ticks in s."""
+    first_token: TokenId
+    new_token: TokenId | None
+    """None: it did not cool within the behaviour's patience."""
+    refused: tuple[Rejected, ...]
+    """Commands of the behaviour."""
+    hot_s: float
+    """Simulated time at which it was taken, in s."""
+    hot_degc: float
+    """Reported then, in °C."""
+    cool_s: float
+    """Simulated time at which it was given back, in s."""
+    cool_degc: float
+    before: Watched
+    while_hot: Watched
+    """The second after it was taken."""
+    after: Watched
+
+
+def run_head_story(robot: Robot, cfg: HeadStoryCfg | None = None) -> HeadStory:
+    """Let it happen on the simulated robot.
+
+    Raises:
+        UnknownName: the robot has no such joint.
+    """
+    cfg = cfg or HeadStoryCfg()
+    joint = robot.joint_index(cfg.joint)
+    motor = int(robot.motor_of_joint[joint])
+    events: list[Event] = []
+    body = RobotWithLedger(robot, cfg.coupled, listeners=(events.append,))
+    try:
+        return _tell_hot_head(body, LooksAround(body, cfg), cfg, joint, motor, events)
+    finally:
+        body.close()
+
+
+def _tell_hot_head(
+    body: RobotWithLedger,
+    head: LooksAround,
+    cfg: HeadStoryCfg,
+    joint: int,
+    motor: int,
+    events: list[Event],
+) -> HeadStory:
+    sim = body.sim
+    first = head.token
+    if first is None:
+        raise AssertionError("nobody else is there, and yet the joint was not free")
+    body.behaviours.add(head.name, head)
+    before = _watch(body, joint, cfg.looks_s)
+
+    full = np.zeros(len(sim.robot.motors))
+    full[motor] = sim.robot.effort_limit[joint] ** 2
+    body.pass_heat(full, cfg.longest_heat_s, lambda: bool(head.refused))
+    hot_s, hot_degc = body.time_s, float(sim.read().temperature[motor])
+    while_hot = _watch(body, joint, cfg.looks_s)
+
+    body.pass_heat(sim.mean_square.copy(), cfg.patience_s, lambda: not head.is_waiting)
+    cool_s, cool_degc = body.time_s, float(sim.read().temperature[motor])
+    after = _watch(body, joint, cfg.looks_s)
+    return HeadStory(
+        events=tuple(events),
+        tick_s=body.cfg.ledger.tick_s,
+        first_token=first.id,
+        new_token=head.token.id if head.token else None,
+        refused=tuple(head.refused),
+        hot_s=hot_s,
+        hot_degc=hot_degc,
+        cool_s=cool_s,
+        cool_degc=cool_degc,
+        before=before,
+        while_hot=while_hot,
+        after=after,
+    )
+
+
+def _watch(body: RobotWithLedger, joint: int, duration_s: float) -> Watched:
+    """Run with physics and return what the joint did."""
+    rows: list[tuple[float, float, float]] = []
+    end = body.tick + body.cfg.ledger.ticks(duration_s)
+    while body.tick < end:
+        body.slot()
+        seen = body.sim.read()
+        rows.append((seen.q[joint], seen.target[joint], seen.stiffness[joint]))
+    angle, set_point, stiffness = np.array(rows).T
+    return Watched(angle_rad=angle, set_point_rad=set_point, stiffness=stiffness)

@@ -1,0 +1,280 @@
+"""`nao-testbed bench`: runs all measurements in order, shows a table, writes JSON."""
+
+import os
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from controllers.registry import check_controllers
+from experiments.bench.figures import Figure
+from experiments.bench.loop import (
+    CONTROLLERS,
+    measure_controllers,
+    measure_loop,
+    measure_servos,
+)
+from experiments.bench.reservations import ReservationBenchCfg, measure_reservations
+from experiments.bench.transmitter import TransmitterBenchCfg, measure_transmitter
+from experiments.bench.trials import (
+    measure_fast_forward,
+    measure_real_time,
+    measure_scenario,
+)
+from experiments.common.drawing.plain_table import plain_table
+from experiments.common.options import STDOUT, check_json_file, json_text, write_json
+from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
+from sim.engine.bullet import ENGINE_VERSION
+
+LONGEST_S = 600.0
+
+
+class Part(StrEnum):
+    """What can be measured alone."""
+
+    HEAT = "heat"
+    """The loop, the controllers, whole arms and fast-forward."""
+    RESERVATIONS = "reservations"
+    TRANSMITTER = "transmitter"
+    """Slots with streams that run and groups that wait."""
+    SCENARIO = "scenario"
+    """Ten behaviours on one robot."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchCfg:
+    """How long to measure what."""
+
+    seconds: float = 5.0
+    """Simulated time of each measured loop, in s."""
+    settle_s: float = 3.0
+    """Simulated time in which a robot takes its posture before that, in s."""
+    controllers: tuple[str, ...] = CONTROLLERS
+    """Whose steps are measured."""
+    controller_blocks: int = 20
+    rounds: int = 2
+    """Of arms alone and side by side."""
+    arm_seconds: float | None = None
+    """Simulated time of these arms in s; None is four times `seconds`."""
+    fast_forward_seconds: float | None = None
+    """Simulated time with and without fast-forward in s; None is 24 times `seconds`:
+    two minutes for five seconds."""
+    reservations: ReservationBenchCfg = field(default_factory=ReservationBenchCfg)
+    transmitter: TransmitterBenchCfg = field(default_factory=TransmitterBenchCfg)
+    scenario_seconds: float | None = None
+    """Simulated time of the scenario in s; None is 12 times `seconds`."""
+    only: Part | None = None
+    """None measures everything."""
+    robot_folder: Path = field(default_factory=default_robot_folder)
+
+    def __post_init__(self) -> None:
+        """Refuse a time that cannot be measured."""
+        if not (np.isfinite(self.seconds) and 0.1 <= self.seconds <= LONGEST_S):
+            raise BadInput(
+                f"seconds is {self.seconds}; give a number from 0.1 to {LONGEST_S:g}."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Where it was measured."""
+
+    cores: int
+    load_average: float
+    """Of the last minute, at the start: near 0 on a quiet machine."""
+    system: str
+    python: str
+    engine: str
+
+    @classmethod
+    def here(cls) -> "Machine":
+        """Return this one."""
+        return cls(
+            cores=os.cpu_count() or 1,
+            load_average=os.getloadavg()[0],
+            system=f"{platform.system()} {platform.machine()}",
+            python=platform.python_version(),
+            engine=ENGINE_VERSION,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchResult:
+    """What was found."""
+
+    seconds: float
+    machine: Machine
+    figures: tuple[Figure, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the contract of `--json`: figures by name."""
+        figures = {}
+        for one in self.figures:
+            row = asdict(one)
+            figures[row.pop("name")] = row
+        return {
+            "experiment": "bench",
+            "seconds": self.seconds,
+            "machine": asdict(self.machine),
+            "figures": figures,
+        }
+
+
+def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
+    """Measure everything; run folders are thrown away.
+
+    Args:
+        cfg: how long.
+        on_stage: told what is measured next.
+    """
+    machine = Machine.here()
+    robot = load_robot(cfg.robot_folder)
+    figures: list[Figure] = []
+    if cfg.only in {None, Part.RESERVATIONS}:
+        on_stage("reservations")
+        figures += measure_reservations(robot, cfg.reservations)
+    if cfg.only in {None, Part.TRANSMITTER}:
+        on_stage("transmitter")
+        figures += measure_transmitter(robot, cfg.transmitter)
+    if cfg.only in {None, Part.SCENARIO}:
+        on_stage("scenario")
+        with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
+            scenario_s = cfg.scenario_seconds or 12.0 * cfg.seconds
+            figures += measure_scenario(Path(name), seconds=scenario_s)
+    if cfg.only in {None, Part.HEAT}:
+        figures = _measure_heat(robot, cfg, on_stage) + figures
+    return BenchResult(seconds=cfg.seconds, machine=machine, figures=tuple(figures))
+
+
+def _measure_heat(
+    robot: Robot, cfg: BenchCfg, on_stage: Callable[[str], None]
+) -> list[Figure]:
+    arm_s = cfg.arm_seconds or 4.0 * cfg.seconds
+    fast_s = cfg.fast_forward_seconds or 24.0 * cfg.seconds
+    with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
+        folder = Path(name)
+        recorded = folder / "loop"
+        recorded.mkdir()
+        on_stage("loop")
+        loop = measure_loop(robot, recorded, seconds=cfg.seconds, settle_s=cfg.settle_s)
+        on_stage("controllers")
+        steps = measure_controllers(
+            robot,
+            loop.observations,
+            blocks=cfg.controller_blocks,
+            controllers=cfg.controllers,
+        )
+        on_stage("servos")
+        servos = measure_servos(robot, seconds=cfg.seconds, settle_s=cfg.settle_s)
+        on_stage("arms side by side")
+        arms = measure_real_time(
+            cfg.robot_folder, folder, seconds=arm_s, rounds=cfg.rounds
+        )
+        on_stage("fast-forward")
+        fast = measure_fast_forward(cfg.robot_folder, folder, seconds=fast_s)
+    return [*loop.figures, *steps, *servos, *arms, *fast]
+
+
+def run_bench_command(
+    seconds: float,
+    json_file: str | None,
+    only: str | None = None,
+    controllers: Sequence[str] = (),
+) -> int:
+    """Measure, print the table; return the exit status.
+
+    Args:
+        seconds: simulated time of each measured loop in s.
+        json_file: also write JSON there; - is stdout, the table then goes to stderr.
+        only: name of the part to measure; None measures everything.
+        controllers: whose steps are measured; none: those of `BenchCfg`.
+
+    Raises:
+        BadInput: the time cannot be measured, the file not be written, or there is no
+            such part.
+    """
+    cfg = BenchCfg(seconds=seconds, only=_part(only))
+    if controllers:
+        check_controllers(controllers)
+        if cfg.only not in {None, Part.HEAT}:
+            raise BadInput(
+                f"--controllers are measured by the part {Part.HEAT.value}; got --only "
+                f"{only}. Leave one of them out."
+            )
+        cfg = replace(cfg, controllers=tuple(controllers))
+    check_json_file(json_file)
+    result = _with_progress(cfg)
+    write_json(json_file, json_text(result.as_json()))
+    to_stderr = json_file == STDOUT
+    stream = sys.stderr if to_stderr else sys.stdout
+    console = Console(stderr=to_stderr, width=None if stream.isatty() else 100)
+    console.print(bench_table(result))
+    return 0
+
+
+def _part(name: str | None) -> Part | None:
+    known = [part.value for part in Part]
+    if name is None or name in known:
+        return None if name is None else Part(name)
+    raise UnknownName("Part", name, known, "what can be measured")
+
+
+def bench_table(result: BenchResult) -> Table:
+    """Return the figures as a table, at most 100 columns wide."""
+    machine = result.machine
+    table = plain_table(
+        "Medians of alternating blocks, with their quartiles",
+        f"{machine.cores} cores, load average {machine.load_average:.1f} at "
+        f"the start; {machine.system}, Python {machine.python}, {machine.engine}",
+    )
+    table.add_column("What", no_wrap=True)
+    for name in ("median", "quartiles", "blocks", "target"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for figure in result.figures:
+        table.add_row(*_cells(figure))
+    return table
+
+
+def _cells(figure: Figure) -> tuple[str, str, str, str, str]:
+    unit = "" if figure.unit == "1" else f" {figure.unit}"
+    spread = f"{_number(figure.low)} to {_number(figure.high)}"
+    return (
+        figure.what,
+        f"{_number(figure.value)}{unit}",
+        spread if figure.blocks > 1 else "",
+        str(figure.blocks),
+        _target(figure, unit),
+    )
+
+
+def _target(figure: Figure, unit: str) -> str:
+    if figure.target is None:
+        return ""
+    return f"{'≥' if figure.is_at_least else '≤'} {_number(figure.target)}{unit}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.3g}"
+
+
+def _with_progress(cfg: BenchCfg) -> BenchResult:
+    if not sys.stderr.isatty():
+        return run_bench(cfg, lambda _stage: None)
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        task = progress.add_task("bench")
+        return run_bench(cfg, lambda stage: progress.update(task, description=stage))

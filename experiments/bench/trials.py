@@ -1,0 +1,199 @@
+"""Whole trials and a scenario: real-time factors, and what fast-forward saves.
+
+The scenario of ten behaviours runs as `nao-testbed scenario run ten_minutes --no-proof`
+does, with its run folder, for as long as is asked. After every block the bare engine
+steps the same world again.
+"""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+from experiments.bench.figures import Figure, figure, median_us, ratio
+from experiments.bench.loop import POSTURE, repeat_bare
+from experiments.closed_loop.fast_forward import FastForwardCfg
+from experiments.closed_loop.recording import RunRecording
+from experiments.closed_loop.trial import TrialCfg, run_trial
+from experiments.closed_loop.trial_result import TrialResult
+from experiments.heat.side_by_side import run_side_by_side
+from experiments.scenarios.playing.runner import ScenarioRunner
+from experiments.scenarios.reading.load import SCENARIOS, load_scenario
+from models import TestbedError
+from sim.engine.world import ticks_of
+from sim.recording.run_folder import create_run_folder
+from sim.robot import SimulationCfg
+
+MISALIGNMENT_DEG = {"LAnklePitch": 2.0}
+"""Something to heat: a left ankle that is two degrees off."""
+
+
+def measure_real_time(
+    robot_folder: Path, folder: Path, *, seconds: float, rounds: int
+) -> list[Figure]:
+    """Measure how much faster than the clock one arm runs, and two side by side.
+
+    Every round runs one arm and then two, each with its recorder, without
+    fast-forward. Of two the slower counts. Building the world and starting the
+    processes is not in it.
+
+    Args:
+        robot_folder: of the robot.
+        folder: for the run folders.
+        seconds: simulated time of an arm in s.
+        rounds: how often.
+    """
+    one: list[float] = []
+    two: list[float] = []
+    for _ in range(rounds):
+        for controllers, factors in ((("smart",), one), (("fixed", "smart"), two)):
+            arms = [
+                _trial_cfg(robot_folder, folder, name, seconds, None)
+                for name in controllers
+            ]
+            results = run_side_by_side(arms, lambda _number, _time_s: None)
+            factors.append(min(_real_time_factor(result) for result in results))
+    return [
+        figure("one_arm_real_time", "one arm, times real time", "1", one),
+        figure("two_arms_real_time", "two side by side, the slower", "1", two),
+        ratio("two_over_one", "speed of each of two / of one", two, one),
+    ]
+
+
+def measure_fast_forward(
+    robot_folder: Path, folder: Path, *, seconds: float
+) -> list[Figure]:
+    """Measure an arm with and without fast-forward, and how far their heat differs.
+
+    Args:
+        robot_folder: of the robot.
+        folder: for the run folders.
+        seconds: simulated time in s.
+    """
+    full, fast = (
+        run_trial(
+            _trial_cfg(robot_folder, folder, "fixed", seconds, fast_forward),
+            lambda _time_s: None,
+        )
+        for fast_forward in (None, FastForwardCfg())
+    )
+    differences = [
+        abs(full.joints[name].end_degc - fast.joints[name].end_degc)
+        for name in full.joints
+    ]
+    minutes = f"{seconds / 60.0:g} min"
+    return [
+        ratio(
+            "full_over_fast_forward",
+            f"{minutes} stepped / fast-forwarded",
+            [_stood(full).wall_s],
+            [_stood(fast).wall_s],
+        ),
+        figure("full_s", f"{minutes}, every step", "s", [full.wall_s]),
+        figure("fast_forward_s", f"{minutes}, fast-forward", "s", [fast.wall_s]),
+        figure(
+            "fast_forward_difference_k",
+            "largest difference of a joint at the end",
+            "K",
+            [max(differences)],
+        ),
+    ]
+
+
+def _trial_cfg(
+    robot_folder: Path,
+    folder: Path,
+    controller: str,
+    seconds: float,
+    fast_forward: FastForwardCfg | None,
+) -> TrialCfg:
+    return TrialCfg(
+        controller=controller,
+        robot_folder=robot_folder,
+        posture=POSTURE,
+        duration_s=seconds,
+        simulation=SimulationCfg(misalignment_deg=MISALIGNMENT_DEG),
+        fast_forward=fast_forward,
+        folder=create_run_folder(folder, controller),
+    )
+
+
+def _real_time_factor(result: TrialResult) -> float:
+    return _stood(result).sim_s / result.wall_s
+
+
+def _stood(result: TrialResult) -> TrialResult:
+    """Return the result of an arm that came to its end.
+
+    Raises:
+        TestbedError: it did not.
+    """
+    if result.failure is not None:
+        raise TestbedError(f"the arm {result.controller}: {result.failure}.")
+    return result
+
+
+SCENARIO = "ten_minutes"
+BLOCK_SLOTS = 25
+"""Slots in a block of the ratio: short, so that both sides share its luck."""
+LONG_BLOCKS = 40
+"""Blocks that make one of the real-time factor: ten seconds, parts of the recorder's
+files among them."""
+LEAST_REAL_TIME_FACTOR = 8.0
+
+
+def measure_scenario(folder: Path, *, seconds: float) -> list[Figure]:
+    """Measure the first seconds of the scenario.
+
+    Args:
+        folder: an empty one for its run.
+        seconds: simulated time in s.
+    """
+    scenario = load_scenario(SCENARIOS.find(SCENARIO))
+    plan = replace(scenario, ledger=replace(scenario.ledger, tells_commands=False))
+    recording = RunRecording.open(
+        folder,
+        plan.robot,
+        seed=plan.seed,
+        config=None,
+        command=(),
+        exact=True,
+        with_leds=True,
+    )
+    runner = ScenarioRunner(plan, recording, None)
+    block_s: list[float] = []
+    whole_us: list[float] = []
+    bare_us: list[float] = []
+    with closing(runner):
+        sim = runner.body.sim
+        ticks = ticks_of("device slot", plan.tick_s, sim.dt)
+        n = min(seconds, plan.duration_s) / (BLOCK_SLOTS * plan.tick_s)
+        for block in range(max(1, round(n))):
+            begin = sim.snapshot()
+            times_s = []
+            for slot in range(BLOCK_SLOTS):
+                start = perf_counter()
+                runner.slot(block * BLOCK_SLOTS + slot)
+                times_s.append(perf_counter() - start)
+            block_s.append(sum(times_s))
+            whole_us.append(median_us(times_s) / ticks)
+            end = sim.snapshot()
+            bare_us.append(repeat_bare(sim, begin, BLOCK_SLOTS, ticks))
+            sim.restore(end)
+            sim.forget(begin)
+            sim.forget(end)
+    recording.close("done")
+    longer = [block_s[i : i + LONG_BLOCKS] for i in range(0, len(block_s), LONG_BLOCKS)]
+    length_s = BLOCK_SLOTS * plan.tick_s
+    factors = [len(times_s) * length_s / sum(times_s) for times_s in longer]
+    return [
+        figure(
+            "scenario_real_time",
+            "ten behaviours, times real time",
+            "1",
+            factors,
+            LEAST_REAL_TIME_FACTOR,
+            is_at_least=True,
+        ),
+        ratio("scenario_over_bare", "ten behaviours / bare engine", whole_us, bare_us),
+    ]

@@ -1,0 +1,354 @@
+"""The closed loop: every 20 ms read, decide, write, then let the physics run.
+
+    observation -> controller -> limits -> gate -> robot
+
+The loop owns nothing but the order of these steps and the set-points of the posture,
+which are approached from wherever the robot is, with the controller's shift on top. It
+commands the robot as its sole owner: through a gate like everybody else, whose ledger
+knows no other owner, so that nothing is ever refused.
+
+A controller is foreign code. If it raises, one sentence says whose it is, in which
+step, at which line; the traceback stands in the run folder (`ControllerFailed`).
+"""
+
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Generic, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.arbitration.events import Rejected
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.device_map import map_devices
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.manager.negotiation import words_of
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.interface.controller import Controller, Limits, check_answer
+from controllers.interface.robot_interface import (
+    Observation,
+    RobotInterface,
+    check_shift,
+)
+from models import Robot, TestbedError
+from models.files import write_text
+from sim.engine.world import ticks_of
+
+TRACEBACK_FILE = "traceback.txt"
+_OUR_FOLDER = str(Path(__file__).resolve().parent)
+
+
+class ControllerFailed(TestbedError):
+    """A controller raised something that is not meant for its caller."""
+
+    def __init__(self, name: str, doing: str, error: Exception) -> None:
+        """Say what it did.
+
+        Args:
+            name: of the controller.
+            doing: what it was asked for: `step 26 (t = 0.500 s)`.
+            error: that it raised.
+        """
+        self.trace = traceback_of(error)
+        """For the run folder; see `keep`."""
+        said = _said(error)
+        super().__init__(
+            f"controller {name!r} raised in {doing}: {said}, {_line(error)}"
+        )
+
+    def keep(self, folder: Path) -> None:
+        """Write the traceback into a run folder, and say where it is."""
+        path = folder / TRACEBACK_FILE
+        write_text(path, self.trace)
+        self.args = (f"{self} The traceback: {path}.",)
+
+
+@contextmanager
+def blamed_on(controller: Controller, doing: str) -> Iterator[None]:
+    """Let what a controller raises meanwhile be its own fault.
+
+    Errors of the testbed, such as a sensor's NaN, pass as they are.
+
+    Raises:
+        ControllerFailed: it raised anything else.
+    """
+    try:
+        yield
+    except TestbedError:
+        raise
+    except Exception as error:
+        name = getattr(controller, "name", type(controller).__name__)
+        raise ControllerFailed(str(name), doing, error) from error
+
+
+def traceback_of(error: BaseException) -> str:
+    """Return an error with its lines; its words alone if those cannot be read.
+
+    Its own methods, its truth among them, are foreign code too.
+    """
+    try:
+        return "".join(traceback.format_exception(error))
+    except BaseException:  # noqa: BLE001  as foreign as what raised it
+        return words_of(error)
+
+
+def _said(error: Exception) -> str:
+    try:
+        return f"{type(error).__name__}: {error}".rstrip(": .")
+    except BaseException:  # noqa: BLE001  as above
+        return words_of(error)
+
+
+def _line(error: Exception) -> str:
+    """Return the controller's own line: the last one in the folder that we called."""
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [f for f in frames if not f.filename.startswith(_OUR_FOLDER)] or list(
+        frames
+    )
+    folder = str(Path(theirs[0].filename).parent)
+    own = [frame for frame in theirs if frame.filename.startswith(folder)]
+    last = own[-1]
+    source = f": `{last.line}`" if last.line else "."
+    return f"at {last.filename}:{last.lineno} in {last.name}{source}"
+
+
+class TimedController:
+    """Another controller, with the time that its steps take."""
+
+    def __init__(self, controller: Controller) -> None:
+        """Wrap a controller."""
+        self._controller = controller
+        self.name = controller.name
+        self.times_s: list[float] = []
+
+    def reset(self, robot: Robot) -> None:
+        """Pass it on."""
+        self._controller.reset(robot)
+
+    def step(self, observation: Observation) -> Limits:
+        """Pass it on and note the time."""
+        begin = perf_counter()
+        limits = self._controller.step(observation)
+        self.times_s.append(perf_counter() - begin)
+        return limits
+
+
+FloatArray = NDArray[np.float64]
+
+SOLE_OWNER = "posture"
+
+
+class SoleOwner:
+    """Holds every motor and every stiffness of a robot by one token.
+
+    Call `command` once a cycle; the ticks of its ledger count these calls.
+    """
+
+    def __init__(self, robot: RobotInterface) -> None:
+        """Take the whole robot.
+
+        Raises:
+            BadInput: the robot's resources are at odds with its devices.
+        """
+        root = robot.robot.resources
+        devices = map_devices(root, robot.robot)
+        ledger = Ledger(ResourceTree(root))
+        ledger.add_owner(Owner(name=SOLE_OWNER), 0)
+        leaves = tuple(leaf.name for leaf in devices.joint_leaves)
+        ticket = ledger.request(Request(owner=SOLE_OWNER, resources=leaves), 0)
+        token = ticket.outcome.token if ticket.outcome else None
+        if token is None:
+            raise AssertionError(f"{leaves} are free, but were not granted")
+        self._token = token
+        self._ledger = ledger
+        self._gate = Gate(ledger, robot, devices)
+        self._tick = 0
+
+    def command(
+        self,
+        target: FloatArray | None = None,
+        stiffness: FloatArray | None = None,
+    ) -> None:
+        """Put set-points and stiffness in force; None leaves what is.
+
+        Args:
+            target: (n_joints,) in rad.
+            stiffness: (n_joints,) in [0, 1].
+
+        Raises:
+            BadInput: a value is not finite or out of range; nothing is written.
+        """
+        gate, token = self._gate, self._token
+        if stiffness is not None:
+            _expect_none(gate.submit_stiffness(token, stiffness))
+        if target is not None:
+            _expect_none(gate.submit_set_points(token, target))
+        self._tick += 1
+        self._ledger.advance(self._tick)
+        _expect_none(*gate.flush(self._tick))
+
+
+def _expect_none(*refused: Rejected | None) -> None:
+    if any(refused):
+        raise AssertionError(f"the only owner is refused: {refused}")
+
+
+CONTROL_PERIOD = 0.02
+"""Cycle of the controllers in s (ST-2)."""
+APPROACH_TIME = 2.0
+"""Time to take a posture, in s: the speed of a slow `goToPosture`."""
+
+
+class PacedRobot(RobotInterface, Protocol):
+    """A robot that is stepped by us, and has a clock: simulated or a recording."""
+
+    @property
+    def time_s(self) -> float:
+        """Time of its clock in s."""
+
+    @property
+    def dt(self) -> float:
+        """Length of a tick in s."""
+
+
+@runtime_checkable
+class TakesShift(Protocol):
+    """A robot that puts a shift on its set-points itself: a recording."""
+
+    def take_shift(self, shift: FloatArray | None) -> None:
+        """Let this shift be in force from the next observation on; None: none."""
+
+
+AnyRobot = TypeVar("AnyRobot", bound=PacedRobot)
+
+
+def approach(start: FloatArray, goal: FloatArray, time_s: float) -> FloatArray:
+    """Return the set-points on the way to a posture, (n_joints,) in rad.
+
+    Straight in joint space with a smooth start and end:
+    s = 3 u² - 2 u³, u = t / T.
+    """
+    u = min(max(time_s / APPROACH_TIME, 0.0), 1.0)
+    s = u * u * (3.0 - 2.0 * u)
+    return (1.0 - s) * start + s * goal
+
+
+class Loop(Generic[AnyRobot]):
+    """One robot under one controller, holding one posture.
+
+    Call `cycle` as often as there are control periods. Visitors see every cycle's
+    observation after the physics ran, and change nothing.
+    """
+
+    def __init__(
+        self,
+        sim: AnyRobot,
+        controller: Controller,
+        goal: FloatArray | None,
+        control_period: float = CONTROL_PERIOD,
+    ) -> None:
+        """Reset the controller; the posture is approached from the set-points.
+
+        Args:
+            sim: the robot, at rest.
+            controller: decides the limits.
+            goal: (n_joints,) set-points of the posture in rad; None leaves the robot's.
+            control_period: cycle in s, a multiple of the physics step.
+        """
+        self.sim = sim
+        self.controller = controller
+        self.period = control_period
+        self._ticks = ticks_of("control period", control_period, sim.dt)
+        self._start = sim.read().target
+        self._goal = goal
+        self._posture = self._start
+        self._begin_s = sim.time_s
+        self._holds = goal is None
+        self.decided = Limits(stiffness=np.full(len(sim.robot.joints), np.nan))
+        """What the controller decided in the last cycle; NaN before the first."""
+        self._take_shift: Callable[[FloatArray | None], None] | None = (
+            sim.take_shift if isinstance(sim, TakesShift) else None
+        )
+        self.disturb: Callable[[AnyRobot], None] | None = None
+        """Called before every tick: somebody who pushes the robot."""
+        self._owner = SoleOwner(sim)
+        self._n = 0
+        with blamed_on(controller, "reset"):
+            controller.reset(sim.robot)
+
+    @property
+    def limits(self) -> FloatArray:
+        """(n_joints,) stiffness that the controller decided in the last cycle."""
+        return self.decided.stiffness
+
+    @property
+    def shift(self) -> FloatArray | None:
+        """(n_joints,) shift that it decided then, in rad; None: none."""
+        return self.decided.shift
+
+    def cycle(self) -> Observation:
+        """Run one control period and return the observation it began with.
+
+        Raises:
+            BadInput: a limit or a shift that no robot accepts.
+            ControllerFailed: the controller raised.
+        """
+        observation = self.sim.read()
+        self._n += 1
+        with blamed_on(
+            self.controller, f"step {self._n} (t = {observation.time_s:.3f} s)"
+        ):
+            decided = self.controller.step(observation)
+        check_answer(self.controller, decided)
+        if decided.shift is not None:
+            check_shift(decided.shift, self.sim.robot)
+        self._owner.command(self._target(decided.shift), decided.stiffness)
+        if self._take_shift is not None:
+            self._take_shift(decided.shift)
+        self.decided = decided
+        self._run()
+        return observation
+
+    def _run(self) -> None:
+        """Let the physics run for a period."""
+        if self.disturb is None:
+            self.sim.step(self._ticks)
+            return
+        for _ in range(self._ticks):
+            self.disturb(self.sim)
+            self.sim.step(1)
+
+    def _target(self, shift: FloatArray | None) -> FloatArray | None:
+        """Return the set-points to write, (n_joints,); None leaves those in force."""
+        robot = self.sim.robot
+        if self._holds:
+            if shift is None and self.decided.shift is None:
+                return None
+            if self._goal is None and self._take_shift is not None:
+                return None  # its set-points are its own, and so is the shift there
+        elif self._goal is not None:
+            time_s = self.sim.time_s - self._begin_s + self.period
+            self._holds = time_s >= APPROACH_TIME
+            way = approach(self._start, self._goal, time_s)
+            # A joint at its stop may read a little beyond it at the start.
+            self._posture = np.clip(way, robot.lower, robot.upper)
+        if shift is None:
+            return self._posture
+        return np.clip(self._posture + shift, robot.lower, robot.upper)
+
+
+def run_for(
+    loop: Loop[AnyRobot],
+    duration_s: float,
+    visit: Callable[[Observation], None] | None = None,
+) -> None:
+    """Run whole cycles until `duration_s` more seconds have passed."""
+    end = loop.sim.time_s + duration_s - 0.5 * loop.period
+    while loop.sim.time_s < end:
+        observation = loop.cycle()
+        if visit is not None:
+            visit(observation)

@@ -1,0 +1,278 @@
+"""What of a run goes into its folder.
+
+One row a control period with physics, one every second in fast-forward. A row holds
+what the controller was given, when that was read, and what it answered (a shift of the
+set-points only in runs in which one was ever decided): enough to give it the same again
+(`sim.replay`). Beside it stands what only the simulator knows and no
+controller sees: where the base is, torques and temperatures as they truly are.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.controller import Limits
+from controllers.interface.robot_interface import Observation
+from experiments.closed_loop.loop import ControllerFailed
+from experiments.common.signals import why_stopped
+from models import Robot
+from sim.effectors import colour_names
+from sim.recording.channels import (
+    AXES,
+    Channel,
+    observation_channels,
+    replay_channels,
+    shift_channel,
+)
+from sim.recording.recorder import Recorder
+from sim.recording.run_meta import describe_run, robot_data
+from sim.robot import SimulatedRobot
+
+FloatArray = NDArray[np.float64]
+
+BASE_POSITION, BASE_QUATERNION = "base_position", "base_quaternion"
+"""True pose of the base link's frame in the world: m, and a unit quaternion."""
+QUATERNION = ("x", "y", "z", "w")
+
+
+def channels(
+    robot: Robot,
+    *,
+    exact: bool = False,
+    with_leds: bool = False,
+    signals: Sequence[str] = (),
+) -> tuple[Channel, ...]:
+    """Return what a row holds: the observation, and the truth that a report needs.
+
+    `effort` is the motor's share on each joint, gear friction taken off;
+    `base_position` and `base_quaternion` are the truth about the base link's frame in
+    the world; `true_temperature` is that of the heating model, without the sensor's
+    steps; `motor_torque` that of the last tick, or of what heats in fast-forward;
+    `leds`, if asked for, the mean brightness of each group of LEDs and colour;
+    `signal`, what the controller says of itself, each with its unit in its name.
+    """
+    motors = robot.motor_names
+    leds = Channel(
+        name="leds",
+        unit="1",
+        members=colour_names(robot.leds),
+        about="Mean brightness of each group of LEDs and colour.",
+    )
+    signal = Channel(
+        name="signal",
+        unit="1",
+        members=tuple(signals),
+        about="What the controller says of itself, the unit in each name.",
+    )
+    return (
+        *observation_channels(robot, exact=exact),
+        *replay_channels(robot, exact=exact),
+        Channel(
+            name=BASE_POSITION,
+            unit="m",
+            members=AXES,
+            about="True position of the base link's frame in the world.",
+        ),
+        Channel(
+            name=BASE_QUATERNION,
+            unit="1",
+            members=QUATERNION,
+            about="True attitude of the base link's frame in the world.",
+        ),
+        Channel(
+            name="true_temperature",
+            unit="degC",
+            members=motors,
+            about="Temperature of the heating model, without the sensor's steps.",
+        ),
+        Channel(
+            name="motor_torque",
+            unit="N·m",
+            members=motors,
+            about="Torque of the motors at the end of the period, on the joint's side; "
+            "in fast-forward that which heats.",
+        ),
+        *((leds,) if with_leds else ()),
+        *((signal,) if signals else ()),
+    )
+
+
+class RunRecording:
+    """Writes a run's rows and events; without a folder it does nothing."""
+
+    def __init__(
+        self,
+        recorder: Recorder | None,
+        n_joints: int = 0,
+        *,
+        with_leds: bool = False,
+        signals: Sequence[str] = (),
+        shift: Channel | None = None,
+    ) -> None:
+        """Take a recorder, or None to record nothing.
+
+        Args:
+            recorder: whose channels are those of `channels`.
+            n_joints: of the robot.
+            with_leds: whether they are among them.
+            signals: names of what the controller says of itself.
+            shift: channel that comes with the first shift.
+        """
+        self._recorder = recorder
+        self._with_leds = with_leds
+        self._shift = shift
+        self._has_shift = False
+        self._none = np.full(n_joints, np.nan)
+        self._no_signals = (np.nan,) * len(signals)
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path | None,
+        robot: Robot,
+        *,
+        seed: int,
+        config: object,
+        command: Sequence[str],
+        experiment: str = "heat",
+        exact: bool = False,
+        with_leds: bool = False,
+        signals: Sequence[str] = (),
+    ) -> "RunRecording":
+        """Start recording into an empty folder.
+
+        Args:
+            folder: from `sim.recording.run_folder.create_run_folder`; None records nothing.
+            robot: whose joints and motors name the columns.
+            seed: of the run.
+            config: the run's dataclass, kept in `meta.json`.
+            command: the command line, kept likewise.
+            experiment: what kind of run it is.
+            exact: keep every digit of what the controller sees; see
+                `sim.recording.channels.observation_channels`.
+            with_leds: record the LEDs too.
+            signals: names of what the controller says of itself
+                (`controllers.interface.controller.SignalSource`).
+        """
+        if folder is None:
+            return cls(None)
+        meta = describe_run(
+            experiment=experiment,
+            robot=robot.name,
+            seed=seed,
+            config=config,
+            command=command,
+            robot_data=robot_data(robot),
+        )
+        with_leds = with_leds and bool(robot.leds)
+        columns = channels(robot, exact=exact, with_leds=with_leds, signals=signals)
+        recorder = Recorder(folder, columns, meta)
+        return cls(
+            recorder,
+            len(robot.joints),
+            with_leds=with_leds,
+            signals=signals,
+            shift=shift_channel(robot, exact=exact),
+        )
+
+    def row(
+        self,
+        sim: SimulatedRobot,
+        seen: Observation,
+        decided: Limits | None = None,
+        signals: Sequence[float] | None = None,
+        motor_torque: FloatArray | None = None,
+    ) -> None:
+        """Record the present moment and what the sensors last said.
+
+        Args:
+            sim: after the period that began with `seen`.
+            seen: what was read at the period's begin.
+            decided: what the stiffness controller answered to `seen`, before anything
+                cut it; None where it was not asked.
+            signals: what it said of itself then; None likewise.
+            motor_torque: (n_motors,) that heated the motors since the row before, in
+                N·m; None: that of the last tick.
+        """
+        if self._recorder is None:
+            return
+        shift = None if decided is None else decided.shift
+        if shift is not None and not self._has_shift and self._shift is not None:
+            self._recorder.add(self._shift)
+            self._has_shift = True
+        position, quaternion = sim.engine.base_pose()
+        self._recorder.append(
+            sim.time_s,
+            seen.q,
+            seen.v,
+            seen.target,
+            sim.joint_torque,
+            seen.stiffness,
+            seen.temperature,
+            seen.current,
+            seen.fsr,
+            seen.gyro,
+            seen.accelerometer,
+            seen.time_s,
+            self._none if decided is None else decided.stiffness,
+            position,
+            quaternion,
+            sim.heating.temperature,
+            sim.motor_torque if motor_torque is None else motor_torque,
+            *((sim.leds.means(),) if self._with_leds else ()),
+            *(
+                (self._no_signals if signals is None else signals,)
+                if self._no_signals
+                else ()
+            ),
+            *((self._none if shift is None else shift,) if self._has_shift else ()),
+        )
+
+    def event(self, kind: str, time_s: float, /, **data: object) -> None:
+        """Record that something happened."""
+        if self._recorder is not None:
+            self._recorder.event(kind, time_s, **data)
+
+    def counts(self, kind: str, time_s: float, counts: Mapping[str, int]) -> None:
+        """Record counters, if any counted."""
+        if counts:
+            self.event(kind, time_s, **counts)
+
+    def flush(self) -> None:
+        """Write what waits as a part of its own."""
+        if self._recorder is not None:
+            self._recorder.flush()
+
+    def save_last_second(self, sim: SimulatedRobot) -> None:
+        """Keep the last second at full rate: for a run that diverged."""
+        if self._recorder is not None:
+            sim.last_second.save(self._recorder.folder)
+
+    def close(self, reason: str) -> None:
+        """Write what waits and how the run ended; may be called twice."""
+        if self._recorder is not None:
+            self._recorder.close(reason)
+
+    @contextmanager
+    def told_if_broken_off(self) -> Iterator[None]:
+        """Close with the reason, should what is done meanwhile not come to its end."""
+        try:
+            yield
+        except KeyboardInterrupt as stop:
+            self.close(f"failed: {why_stopped(stop)}")
+            raise
+        except ControllerFailed as error:
+            self.keep_traceback(error)
+            self.close(f"failed: {error}")
+            raise
+        except Exception as error:
+            self.close(f"failed: {error}")
+            raise
+
+    def keep_traceback(self, error: ControllerFailed) -> None:
+        """Write where a controller raised into the run folder, and say so."""
+        if self._recorder is not None:
+            error.keep(self._recorder.folder)

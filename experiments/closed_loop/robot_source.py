@@ -1,0 +1,94 @@
+"""Where a robot comes from, as configuration: a simulator, or the recording of a run.
+
+    source = robot_source("simulator")  # or "my_robot", or "runs/heat/smart"
+    with closing(source.open()) as robot:
+        loop = Loop(robot, controller, source.goal(robot.robot))
+
+The program in between is the same: moving over is configuration, not source
+[jdec-urjc] (3.1, 5).
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.closed_loop.loop import PacedRobot
+from models import Robot, default_robot_folder, load_robot
+from models.load import ROBOT_FILE
+from sim.recording.run_folder import read_run
+from sim.recording.run_meta import recorded_robot
+from sim.replay import ReplayRobot, read_observations
+
+if TYPE_CHECKING:
+    from sim.robot import SimulationCfg
+
+FloatArray = NDArray[np.float64]
+
+SIMULATOR = "simulator"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatorSource:
+    """A robot in PyBullet that holds a posture."""
+
+    robot_folder: Path = field(default_factory=default_robot_folder)
+    posture: str = "Stand"
+    simulation: "SimulationCfg | None" = None
+    """None: a healthy robot on level ground."""
+
+    def open(self) -> PacedRobot:
+        """Return the robot, standing in its posture.
+
+        Raises:
+            BadInput: a value cannot be used.
+        """
+        from sim.robot import (  # noqa: PLC0415
+            SimulatedRobot,  # the engine
+            SimulationCfg,  # likewise
+        )
+
+        robot = load_robot(self.robot_folder)
+        return SimulatedRobot(robot, self.simulation or SimulationCfg(), self.posture)
+
+    def goal(self, robot: Robot) -> FloatArray | None:
+        """Return the set-points of the posture, (n_joints,) in rad."""
+        return robot.posture(self.posture).angles
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingSource:
+    """A recorded run whose sensors speak once more."""
+
+    folder: Path
+    """The run folder."""
+    robot_folder: Path | None = None
+    """Of the robot; None takes the one that the run names."""
+
+    def open(self) -> ReplayRobot:
+        """Return the recording behind the robot interface.
+
+        Raises:
+            BadInput: it is no run, or cannot be replayed.
+        """
+        run = read_run(self.folder)
+        robot = recorded_robot(run.meta, self.robot_folder)
+        return ReplayRobot(read_observations(run, robot))
+
+    def goal(self, robot: Robot) -> FloatArray | None:  # noqa: ARG002 - as its twin
+        """Return None: the set-points are those of the recording."""
+        return None
+
+
+RobotSource = SimulatorSource | RecordingSource
+
+
+def robot_source(text: str) -> RobotSource:
+    """Return what a text names: `simulator`, the folder of a robot, or a run folder."""
+    if text == SIMULATOR:
+        return SimulatorSource()
+    if (Path(text) / ROBOT_FILE).is_file():
+        return SimulatorSource(robot_folder=Path(text))
+    return RecordingSource(folder=Path(text))

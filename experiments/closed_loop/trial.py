@@ -1,0 +1,287 @@
+"""One trial: one robot, one controller, one run folder; pushes, if it is disturbed.
+
+    take the posture -> hold it, block by block -> result
+
+Between blocks the trial looks whether the robot fell, whether a temperature crossed a
+line, and whether the torques are steady enough to leave the physics alone for a while
+(`experiments.closed_loop.fast_forward`). A push is a short force on a link.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.controller import Controller, SensorError, SignalSource
+from controllers.registry import make_controller
+from experiments.closed_loop.fast_forward import FastForwardCfg, JumpLength, Steadiness
+from experiments.closed_loop.loop import CONTROL_PERIOD, Loop
+from experiments.closed_loop.recording import RunRecording
+from experiments.closed_loop.trial_log import TrialLog
+from experiments.closed_loop.trial_result import TrialResult
+from models import BadInput, Robot, UnknownName, load_robot
+from sim.body import SimulationDiverged
+from sim.robot import SimulatedRobot, SimulationCfg
+
+
+@dataclass(frozen=True, kw_only=True)
+class Push:
+    """A constant force on the centre of mass of a link, for a while."""
+
+    at_s: float = 6.0
+    """When it begins, in s of simulated time."""
+    duration_s: float = 0.2
+    """In s."""
+    force_n: tuple[float, float, float] = (5.0, 0.0, 0.0)
+    """In N, in the world: x ahead of the robot at its start, y to its left, z up."""
+    link: str | None = None
+    """None: the robot's base, the torso of a NAO."""
+
+    def __post_init__(self) -> None:
+        """Refuse times and forces without meaning."""
+        if not (np.isfinite(self.at_s) and self.at_s >= 0.0):
+            raise BadInput(f"push at {self.at_s} s; give a time of 0 s or later.")
+        if not (np.isfinite(self.duration_s) and self.duration_s > 0.0):
+            raise BadInput(f"push for {self.duration_s} s; give a time above 0 s.")
+        if len(self.force_n) != 3 or not np.isfinite(self.force_n).all():
+            raise BadInput(
+                f"push of {self.force_n} N; give three finite numbers, such as "
+                "(5.0, 0.0, 0.0)."
+            )
+
+    @property
+    def end_s(self) -> float:
+        """When it has ended, in s."""
+        return self.at_s + self.duration_s
+
+
+def check_pushes(pushes: Sequence[Push], robot: Robot) -> None:
+    """Look whether the pushed links are there.
+
+    Raises:
+        UnknownName: one is not.
+    """
+    names = [link.name for link in robot.links]
+    for push in pushes:
+        if push.link is not None and push.link not in names:
+            raise UnknownName("Link", push.link, names, f"robot {robot.name!r}")
+
+
+def check_in_time(pushes: Sequence[Push], duration_s: float) -> None:
+    """Look whether every push ends while the robot still stands there.
+
+    Args:
+        pushes: that shall happen.
+        duration_s: how long the robot stands, in s.
+
+    Raises:
+        BadInput: one ends later, and nobody would notice that it never came.
+    """
+    for push in pushes:
+        if push.end_s > duration_s + 1e-9:
+            raise BadInput(
+                f"a push ends at {push.end_s:g} s, but the trial lasts "
+                f"{duration_s:g} s; push earlier or let it stand longer."
+            )
+
+
+def pusher(
+    pushes: Sequence[Push], robot: Robot
+) -> Callable[[SimulatedRobot], None] | None:
+    """Return what to call before every tick, None where nothing is pushed."""
+    if not pushes:
+        return None
+    todo = [(p, p.link or robot.base_link, np.array(p.force_n)) for p in pushes]
+
+    def disturb(sim: SimulatedRobot) -> None:
+        time_s = sim.time_s
+        for push, link, force in todo:
+            if push.at_s - 1e-9 <= time_s < push.end_s - 1e-9:
+                sim.push_com(link, force)
+
+    return disturb
+
+
+FloatArray = NDArray[np.float64]
+
+RECOVERY_S = 3.0
+"""Time after a push before which nothing is fast-forwarded, in s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialCfg:
+    """All that one arm needs to run, in another process if need be."""
+
+    controller: str
+    """As `controllers.registry.make_controller` takes it."""
+    robot_folder: Path
+    effort_limits: Mapping[str, float] = field(default_factory=dict)
+    """Joint to torque at stiffness 1 in N·m, where it is not the robot's own."""
+    posture: str
+    duration_s: float
+    simulation: SimulationCfg
+    fast_forward: FastForwardCfg | None
+    """None steps the physics all the time."""
+    control_period: float = CONTROL_PERIOD
+    pushes: tuple[Push, ...] = ()
+    """What disturbs it; fast-forward waits until it has recovered."""
+    folder: Path | None = None
+    """The run folder; None records nothing."""
+    command: tuple[str, ...] = ()
+    """The command line, kept in the run folder."""
+    exact: bool = False
+    """Record every digit of what the controller sees."""
+
+    def load_robot(self) -> Robot:
+        """Return the robot with its effort limits in force."""
+        return load_robot(self.robot_folder).with_effort_limits(self.effort_limits)
+
+
+def _tell_nobody(_time_s: float) -> None:
+    pass
+
+
+def run_trial(
+    cfg: TrialCfg,
+    on_progress: Callable[[float], None] = _tell_nobody,
+    controller: Controller | None = None,
+) -> TrialResult:
+    """Run one arm to its end, its fall or its failure, and keep its data.
+
+    Args:
+        cfg: the arm.
+        on_progress: told the simulated time in s now and then.
+        controller: takes the place of the one that `cfg.controller` names.
+
+    Raises:
+        BadInput: a value of the configuration cannot be used.
+        KeyboardInterrupt: after the run folder was closed.
+    """
+    robot = cfg.load_robot()
+    check_pushes(cfg.pushes, robot)
+    if controller is None:
+        controller = make_controller(cfg.controller)
+    sim = SimulatedRobot(robot, cfg.simulation, cfg.posture)
+    recording = RunRecording.open(
+        cfg.folder,
+        robot,
+        seed=cfg.simulation.seed,
+        config=cfg,
+        command=cfg.command,
+        exact=cfg.exact,
+        signals=controller.signal_names if isinstance(controller, SignalSource) else (),
+    )
+    try:
+        with recording.told_if_broken_off():
+            return Trial(cfg, sim, controller, recording, on_progress).run()
+    finally:
+        sim.close()
+
+
+class Trial:
+    """The course of one arm; `run` once."""
+
+    def __init__(
+        self,
+        cfg: TrialCfg,
+        sim: SimulatedRobot,
+        controller: Controller,
+        recording: RunRecording,
+        on_progress: Callable[[float], None],
+    ) -> None:
+        """Take over the robot, which stands in its posture."""
+        self._cfg = cfg
+        self._sim = sim
+        goal = sim.robot.posture(cfg.posture).angles
+        self._loop = Loop(sim, controller, goal, cfg.control_period)
+        self._loop.disturb = pusher(cfg.pushes, sim.robot)
+        self._log = TrialLog(sim, controller, recording, on_progress)
+        self._fast = cfg.fast_forward
+        self._steadiness = Steadiness(cfg.fast_forward or FastForwardCfg())
+        self._jump_length = JumpLength(cfg.fast_forward or FastForwardCfg())
+        self._calm_s = max(
+            (push.end_s + RECOVERY_S for push in cfg.pushes), default=0.0
+        )
+        if cfg.fast_forward is not None:
+            self._calm_s = max(self._calm_s, cfg.fast_forward.not_before_s)
+
+    def run(self) -> TrialResult:
+        """Run to the end of the time, the fall, or a number that is not finite."""
+        failure: str | None = None
+        fell = False
+        try:
+            while failure is None and self._left_s() > 0.5 * self._cfg.control_period:
+                self._physics_block()
+                if self._sim.has_fallen():
+                    failure, fell = self._fall(), True
+                elif self._may_jump():
+                    self._jump()
+                else:
+                    self._jump_length.restart()
+        except (SimulationDiverged, SensorError) as error:
+            failure = str(error)
+        except BadInput as error:  # a limit that no robot accepts, such as NaN
+            failure = f"stopped at {self._sim.time_s:.2f} s: {error}"
+        return self._log.close(
+            name=self._cfg.controller,
+            folder=self._cfg.folder,
+            failure=failure,
+            fell=fell,
+        )
+
+    def _fall(self) -> str:
+        """Say when it fell, and whether it was made to."""
+        fell = f"fell at {self._sim.time_s:.2f} s"
+        shut_down_s = self._log.shut_down_s
+        if shut_down_s is None:
+            return fell
+        return f"shut down at {shut_down_s:.2f} s, {fell}"
+
+    def _left_s(self) -> float:
+        return self._cfg.duration_s - self._sim.time_s
+
+    def _physics_block(self) -> None:
+        """Run one block with physics and note its mean squared torques.
+
+        It ends early where the robot falls.
+        """
+        sim, period = self._sim, self._cfg.control_period
+        block_s = min(self._steadiness.block_s, self._left_s())
+        cycles = max(1, round(block_s / period))
+        total = np.zeros_like(sim.mean_square)
+        n = 0
+        while n < cycles and not (n and sim.has_fallen()):
+            observation = self._loop.cycle()
+            total += sim.mean_square
+            self._log.cycle(observation, self._loop)
+            n += 1
+        mean_square = total / n
+        self._steadiness.add(mean_square, self._loop.shift)
+        self._log.block(mean_square, n * period)
+
+    def _may_jump(self) -> bool:
+        fast = self._fast
+        return (
+            fast is not None
+            and self._sim.time_s >= self._calm_s
+            and self._steadiness.is_steady()
+        )
+
+    def _jump(self) -> None:
+        """Advance heat second by second until something may change."""
+        if self._fast is None:
+            return
+        sim = self._sim
+        mean_square = self._steadiness.mean()
+        # What heats from here on, so that the temperatures follow from the rows.
+        torque = np.copysign(np.sqrt(mean_square), sim.motor_torque)
+        begin = sim.time_s
+        end = min(begin + self._jump_length.take(), self._cfg.duration_s)
+        while end - sim.time_s >= 1.0 - 1e-9:
+            sim.advance_heat(mean_square, 1.0)
+            if self._log.still(torque):
+                self._jump_length.restart()
+                break
+        self._log.jump(begin)

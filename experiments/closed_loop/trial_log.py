@@ -1,0 +1,271 @@
+"""What is kept of one trial: the rows and events of its run folder, and its result.
+
+The course of the trial (`experiments.closed_loop.trial`) tells it every cycle, block
+and fast-forward; it changes nothing. `HeatMeter` sums up what the motors went through:
+efforts, heat, first time at 80 °C.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.controller import Controller, Limits, SignalSource
+from controllers.interface.robot_interface import Observation
+from experiments.closed_loop.leg_forces import LegsPower, least_powers
+from experiments.closed_loop.loop import Loop, blamed_on
+from experiments.closed_loop.recording import RunRecording
+from experiments.closed_loop.trial_result import (
+    SHUT_DOWN_DEGC,
+    JointResult,
+    TrialResult,
+    leg_rise,
+)
+from sim.robot import SimulatedRobot
+
+FloatArray = NDArray[np.float64]
+
+
+class HeatMeter:
+    """Sums over a run; call `add` after every stretch of time, however long."""
+
+    def __init__(self, sim: SimulatedRobot) -> None:
+        """Begin at the robot's present time and temperatures."""
+        self._sim = sim
+        self._start = sim.heating.temperature.copy()
+        self._last = self._start.copy()
+        self._begin_s = self._last_s = sim.time_s
+        self._effort_time = np.zeros_like(self._start)
+        self.reached_s = np.where(self._start >= SHUT_DOWN_DEGC, 0.0, np.inf)
+        """(n_motors,) first time at 80 °C in s, inf where it was not reached."""
+
+    def add(self, mean_abs_torque: FloatArray) -> list[str]:
+        """Take the stretch since the last call.
+
+        Args:
+            mean_abs_torque: (n_motors,) mean of |motor torque| over it, in N·m.
+
+        Returns:
+            The motors that reached 80 °C in it.
+        """
+        sim = self._sim
+        temperature, time_s = sim.heating.temperature, sim.time_s
+        self._effort_time += mean_abs_torque * (time_s - self._last_s)
+        crossing = (temperature >= SHUT_DOWN_DEGC) & np.isinf(self.reached_s)
+        reached: list[str] = []
+        if crossing.any():
+            rise = np.maximum(temperature - self._last, 1e-12)
+            part = (SHUT_DOWN_DEGC - self._last) / rise
+            at = self._last_s + part * (time_s - self._last_s)
+            self.reached_s[crossing] = at[crossing]
+            reached = [sim.robot.motor_names[m] for m in np.flatnonzero(crossing)]
+        self._last, self._last_s = temperature, time_s
+        return reached
+
+    def energy_of(self, joints: Sequence[str]) -> float | None:
+        """Return the heat made in the motors of joints in J; None: they are none."""
+        robot = self._sim.robot
+        motors = {robot.motor_of_joint[robot.joint_index(name)] for name in joints}
+        if not motors:
+            return None
+        return float(self._sim.heating.joule_energy[sorted(motors)].sum())
+
+    def results(self, mean_square: FloatArray) -> dict[str, JointResult]:
+        """Return the outcome of every joint; coupled joints share their motor's.
+
+        Args:
+            mean_square: (n_motors,) last mean squared torques in N²m²: what the
+                forecasts go on with.
+        """
+        sim = self._sim
+        heating, robot = sim.heating, sim.robot
+        duration = max(self._last_s - self._begin_s, 1e-9)
+        steady = heating.steady_state(mean_square)
+        ahead = self._last_s + heating.time_to_reach(mean_square, SHUT_DOWN_DEGC)
+        forecast = np.where(np.isfinite(self.reached_s), self.reached_s, ahead)
+        energy = heating.joule_energy
+        results = {}
+        for joint, m in zip(robot.joint_names, robot.motor_of_joint, strict=True):
+            results[joint] = JointResult(
+                start_degc=float(self._start[m]),
+                end_degc=float(self._last[m]),
+                rise_k=float(self._last[m] - self._start[m]),
+                mean_abs_effort_nm=float(self._effort_time[m] / duration),
+                joule_loss_j=float(energy[m]),
+                time_to_80_degc_s=_finite(self.reached_s[m]),
+                steady_degc=float(steady[m]),
+                forecast_80_degc_s=_finite(forecast[m]),
+            )
+        return results
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+PROGRESS_PERIOD_S = 0.2
+"""Wall time between two reports of progress, in s."""
+
+
+class TrialLog:
+    """Records and measures a robot under a controller.
+
+    Use: `cycle` after each control period with physics, `block` after some of them,
+    `still` after each step of a fast-forward and `jump` after it; `close` once.
+    """
+
+    def __init__(
+        self,
+        sim: SimulatedRobot,
+        controller: Controller,
+        recording: RunRecording,
+        on_progress: Callable[[float], None],
+    ) -> None:
+        """Begin at the robot's present temperatures; the wall clock of the run starts.
+
+        Args:
+            sim: the robot.
+            controller: what it says of itself is recorded too.
+            recording: of the run; `close` closes it.
+            on_progress: told the simulated time in s now and then.
+        """
+        self._begin = time.perf_counter()
+        self._sim = sim
+        self._controller = controller
+        self._teller = controller if isinstance(controller, SignalSource) else None
+        self._recording = recording
+        self._on_progress = on_progress
+        self._reported = 0.0
+        self._meter = HeatMeter(sim)
+        self._legs = LegsPower(sim.robot)
+        self._mean_square = np.zeros(len(sim.robot.motors))
+        self._physics_s = 0.0
+        self._largest_shift = 0.0
+        self.shut_down_s: float | None = None
+        """When the protection made the whole robot limp, in s; None: it did not."""
+
+    def cycle(self, observation: Observation, loop: Loop[SimulatedRobot]) -> None:
+        """Note a control period with physics.
+
+        Args:
+            observation: that it began with.
+            loop: with what the controller decided in it.
+        """
+        signals: Sequence[float] | None = None
+        if self._teller is not None:
+            with blamed_on(self._controller, "signals"):
+                signals = self._teller.signals
+        self._note(observation, self._sim.motor_torque, loop.decided, signals)
+        if loop.shift is not None:
+            largest = float(np.abs(loop.shift).max())
+            self._largest_shift = max(self._largest_shift, largest)
+
+    def block(self, mean_square: FloatArray, duration_s: float) -> None:
+        """Note the mean of some cycles.
+
+        Args:
+            mean_square: (n_motors,) squared motor torque in N²m².
+            duration_s: of these cycles, in s.
+        """
+        self._mean_square = mean_square
+        self._physics_s += duration_s
+        self._legs.add(self._sim.time_s, mean_square)
+
+    def still(self, torque: FloatArray) -> bool:
+        """Note that time passed for heat alone; True where something may change now.
+
+        A temperature crossed a line, or the protection changed its mind.
+
+        Args:
+            torque: (n_motors,) what heated the motors, in N·m.
+        """
+        return self._note(self._sim.read(), torque)
+
+    def jump(self, begin_s: float) -> None:
+        """Note a fast-forward from a time in s until now."""
+        self._legs.hold(self._sim.time_s)
+        self._recording.event("fast-forward", self._sim.time_s, begin_s=begin_s)
+
+    def close(
+        self, *, name: str, folder: Path | None, failure: str | None, fell: bool
+    ) -> TrialResult:
+        """Close the recording and return what was found.
+
+        Args:
+            name: of the controller, as it was asked for.
+            folder: where the recording is; None: nowhere.
+            failure: why it ended early; None: it did not.
+            fell: whether the robot fell.
+        """
+        sim, recording, robot = self._sim, self._recording, self._sim.robot
+        if failure is not None:
+            recording.save_last_second(sim)
+        flags = dict(getattr(self._controller, "flag_counts", {}))
+        recording.counts("controller flags", sim.time_s, flags)
+        recording.close(f"failed: {failure}" if failure else "done")
+        joints = self._meter.results(self._mean_square)
+        has_legs = bool(robot.leg_joints) and robot.has_legs
+        least = least_powers(sim) if has_legs and failure is None else None
+        return TrialResult(
+            controller=name,
+            joints=joints,
+            left_leg_rise_k=leg_rise(joints, "L"),
+            right_leg_rise_k=leg_rise(joints, "R"),
+            fell=fell,
+            failure=failure,
+            sim_s=sim.time_s,
+            wall_s=time.perf_counter() - self._begin,
+            physics_s=self._physics_s,
+            shut_down_s=self.shut_down_s,
+            flags=flags,
+            folder=None if folder is None else str(folder),
+            legs_joule_loss_j=self._meter.energy_of(robot.leg_joints),
+            legs_power_w=self._legs.last_w if has_legs and not fell else None,
+            least_power_w=least.without_gears_w if least else None,
+            least_with_gears_w=least.with_gears_w if least else None,
+            largest_shift_deg=float(np.rad2deg(self._largest_shift)),
+            settled_s=self._legs.settled_s(),
+        )
+
+    def _note(
+        self,
+        observation: Observation,
+        torque: FloatArray,
+        decided: Limits | None = None,
+        signals: Sequence[float] | None = None,
+    ) -> bool:
+        """Record and measure; True when a line was crossed.
+
+        `torque` (n_motors,) in N·m is what heated the motors since the last call.
+        """
+        sim = self._sim
+        self._recording.row(sim, observation, decided, signals, motor_torque=torque)
+        reached = self._meter.add(np.abs(torque))
+        for name in reached:
+            self._recording.event("reached 80 °C", sim.time_s, motor=name)
+        has_changed = self._note_protection()
+        now = time.perf_counter()
+        if now - self._reported > PROGRESS_PERIOD_S:
+            self._reported = now
+            self._on_progress(sim.time_s)
+        return bool(reached) or has_changed
+
+    def _note_protection(self) -> bool:
+        """Record what the protection did; True where it did anything."""
+        sim = self._sim
+        changes = sim.protection.take_events()
+        for change in changes:
+            self._recording.event(
+                "protection",
+                sim.time_s,
+                motor=change.motor,
+                before=change.before,
+                status=change.status,
+                temperature_degc=change.temperature_degc,
+            )
+        is_shut_down = bool(changes) and sim.protection.state().is_shut_down
+        if is_shut_down and self.shut_down_s is None:
+            self.shut_down_s = sim.time_s
+        return bool(changes)

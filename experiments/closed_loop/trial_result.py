@@ -1,0 +1,83 @@
+"""What a trial found: one robot under one controller, as plain data."""
+
+from dataclasses import dataclass, field
+
+SMALLEST_LEAST_W = 0.01
+"""Least power below which nothing is told as a multiple of it, in W: a robot in Stand
+needs next to none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointResult:
+    """One joint of one robot over a run."""
+
+    start_degc: float
+    end_degc: float
+    rise_k: float
+    mean_abs_effort_nm: float
+    """Mean of the motor's |torque| on the joint side, gear friction included."""
+    joule_loss_j: float
+    """Heat made in the winding over the run."""
+    time_to_80_degc_s: float | None
+    """First time at 80 °C; None where it was not reached in the run."""
+    steady_degc: float
+    """Where the temperature would end if the last torques stayed for ever; inf (null in
+    JSON) where the motor would burn first."""
+    forecast_80_degc_s: float | None
+    """As `time_to_80_degc_s`, run on with the last torques; None for never."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialResult:
+    """One robot under one controller. `failure` says why a run ended early."""
+
+    controller: str
+    joints: dict[str, JointResult]
+    left_leg_rise_k: float | None
+    right_leg_rise_k: float | None
+    fell: bool
+    failure: str | None
+    sim_s: float
+    wall_s: float
+    physics_s: float
+    """Simulated time in which the physics was stepped; the rest was fast-forward."""
+    shut_down_s: float | None = None
+    """When the protection made the whole robot limp, in s; None for never."""
+    flags: dict[str, int] = field(default_factory=dict)
+    """Cycles in which the controller raised a flag, such as a fall-back, by flag."""
+    folder: str | None = None
+    legs_joule_loss_j: float | None = None
+    """Heat made in all leg motors over the run; None for a robot without legs."""
+    legs_power_w: float | None = None
+    """That of the last physics in W, with the resistance of the data."""
+    least_power_w: float | None = None
+    """The least that contact forces allow in the posture at the end, gear friction left
+    out (`experiments.closed_loop.leg_forces`); None where it does not stand."""
+    least_with_gears_w: float | None = None
+    """The same when stuck gears bear what they can: nobody gets below."""
+    largest_shift_deg: float = 0.0
+    """Largest shift of a set-point by the controller."""
+    settled_s: float | None = None
+    """From when on the legs' power stayed near its last value; None for never."""
+
+
+def leg_rise(joints: dict[str, JointResult], side: str) -> float | None:
+    """Return the sum of the rises of a leg's five joints in K.
+
+    Args:
+        joints: by joint name.
+        side: `L` or `R`.
+
+    Returns:
+        The sum, or None where the robot has no such leg.
+    """
+    names = [side + joint for joint in LEG_JOINTS]
+    if not all(name in joints for name in names):
+        return None
+    return sum(joints[name].rise_k for name in names)
+
+
+LEG_JOINTS = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
+
+
+SHUT_DOWN_DEGC = 80.0

@@ -1,0 +1,48 @@
+"""Compile the numba kernels once: `python -m experiments.closed_loop.warm_up`.
+
+They are kept beside their modules, so that no later run waits for the compiler. `make`
+does this when it installs; elsewhere the first run of an installation does.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from sim import servo
+
+SECONDS = {"smart": 0.04, "smart-full": 0.04, "minheat": 2.0}
+"""How long each stands: two control periods, and until it is calm enough to solve."""
+
+
+def say_if_it_compiles() -> None:
+    """Say on stderr that a run will wait for the compiler, if no run ever did."""
+    kernel: Any = servo._servo  # ours; every run needs it
+    kept = Path(kernel._cache.cache_path)  # numba says it nowhere else
+    if not any(kept.glob(f"servo.{kernel.__name__}*.nbi")):
+        print(
+            "the first run of an installation compiles: half a minute or so, once.",
+            file=sys.stderr,
+        )
+
+
+def main() -> None:
+    """Run every kernel of the loop."""
+    # Beside them, as a replay asks the above and has no engine.
+    from controllers.registry import make_controller  # noqa: PLC0415
+    from experiments.closed_loop.loop import Loop, run_for  # noqa: PLC0415
+    from models import load_robot  # noqa: PLC0415
+    from sim.robot import (  # noqa: PLC0415
+        SimulatedRobot,
+        SimulationCfg,
+    )
+
+    robot = load_robot()
+    for name, seconds in SECONDS.items():
+        sim = SimulatedRobot(robot, SimulationCfg(), "PoseInit")
+        loop = Loop(sim, make_controller(name), robot.posture("PoseInit").angles)
+        run_for(loop, seconds)
+        sim.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Files that come with the testbed and are asked for by name: scenarios, sweeps."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from models import BadInput, UnknownName
+from models.files import as_ours
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltinFiles:
+    """The YAML files of one folder of the testbed."""
+
+    kind: str
+    """What each of them is, in a word: `scenario`."""
+    folder: Path
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the files without their ending, in alphabetical order."""
+        return tuple(sorted(path.stem for path in self.folder.glob("*.yaml")))
+
+    def named(self, name: str) -> Path:
+        """Return the file of a name.
+
+        Raises:
+            UnknownName: there is none of this name.
+        """
+        return self._named(name, "the testbed")
+
+    def find(self, text: str) -> Path:
+        """Return the file that a command line means: a path, or one of ours by name.
+
+        Raises:
+            UnknownName: there is no such file, and none of ours has this name.
+            BadInput: it is a folder, or a path at which there is no file.
+        """
+        path = Path(text)
+        try:
+            if path.is_file():
+                return path
+        except OSError as error:  # such as a name that is too long
+            raise as_ours(error) from error
+        if text not in self.names():
+            if path.is_dir():
+                raise BadInput(f"{text} is a folder; name a {self.kind} file in it.")
+            if path.exists():
+                raise BadInput(f"{text} is a pipe or a device; name a file.")
+            if path.suffix or len(path.parts) > 1:
+                raise BadInput(f"there is no file {text}; give another path.")
+        return self._named(text, "this folder, nor among those that ship")
+
+    def _named(self, name: str, where: str) -> Path:
+        names = self.names()
+        if name not in names:
+            raise UnknownName(self.kind.capitalize(), name, names, where)
+        return self.folder / f"{name}.yaml"

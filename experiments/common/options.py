@@ -1,0 +1,141 @@
+"""Options that several commands of `nao-testbed` take, and mean the same by.
+
+`--json FILE` among them, with the check and the writing of its file: a file, or - for
+stdout.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from models.files import check_writable, write_secret, write_text
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+class PlainNumbers(TyperCommand):
+    """A command whose number options take no underscores, as Python's numbers do.
+
+    `--minutes 1_5` would be 15 minutes, and nobody would be told.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse such a number, then do what any command does.
+
+        Raises:
+            BadParameter: one of them.
+        """
+        given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        params: list[Any] = self.get_params(ctx)
+        for param in params:
+            value = given.get(param.name or "")
+            for text in value if isinstance(value, list) else [value]:
+                if _is_number(param) and isinstance(text, str) and "_" in text:
+                    said = f"{text!r} has an underscore; write the number without it."
+                    raise typer.BadParameter(said, ctx=ctx, param=param)
+        return super().parse_args(ctx, args)
+
+
+class WholeHelp(TyperGroup):
+    """Lists its commands with their whole first sentence, on as many lines as it takes.
+
+    Else they are cut to what is left of the line.
+    """
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write name and sentence of each command."""
+        commands = [
+            (name, self.get_command(ctx, name)) for name in self.list_commands(ctx)
+        ]
+        rows = [
+            (name, command.get_short_help_str(limit=1000))
+            for name, command in commands
+            if command is not None and not command.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+class Commands(typer.Typer):
+    """Commands of `nao-testbed`, each of them with plain numbers."""
+
+    def command(
+        self, name: str | None = None, **settings: Any
+    ) -> Callable[[FunctionT], FunctionT]:
+        """Return what registers a function, as typer's own does."""
+        return super().command(name, **{"cls": PlainNumbers, **settings})
+
+
+def _is_number(param: Any) -> bool:
+    return param.type_descriptor.annotation in {int, float}
+
+
+JsonOption = Annotated[
+    str | None,
+    typer.Option("--json", metavar="FILE", help="Also write JSON; - is stdout."),
+]
+"""As `experiments.common.options.write_json` takes it."""
+
+RobotOption = Annotated[
+    Path | None,
+    typer.Option("--robot", metavar="DIR", help="Folder of a robot; default: NAO."),
+]
+"""As `models.load_robot` takes it; None is `models.default_robot_folder()`."""
+
+
+def controllers_option(default: str) -> Any:
+    """Return the option by which a command takes controllers, for `names_in`.
+
+    Args:
+        default: which ones are taken without it, in words.
+    """
+    said = f"Comma-separated, as of `heat`; default: {default}."
+    return typer.Option("--controllers", metavar="NAMES", help=said)
+
+
+def names_in(text: str | None) -> tuple[str, ...]:
+    """Return comma-separated names; none where nothing is given."""
+    return () if text is None else tuple(name.strip() for name in text.split(","))
+
+
+STDOUT = "-"
+
+
+def check_json_file(json_file: str | None) -> None:
+    """Try the file before minutes of work depend on it; leave nothing behind.
+
+    Raises:
+        BadInput: it cannot be written.
+    """
+    if json_file is not None and json_file != STDOUT:
+        check_writable(
+            "--json", Path(json_file), or_else="another file, or - for stdout"
+        )
+
+
+def json_text(data: Mapping[str, Any]) -> str:
+    """Return data as JSON for people and programs, without NaN."""
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def write_json(json_file: str | None, text: str, *, holds_token: bool = False) -> None:
+    """Write the file or print; None does nothing.
+
+    Args:
+        json_file: as the option has it.
+        text: of `json_text`.
+        holds_token: the file is then for its owner's eyes alone (mode 0600), whatever
+            the umask.
+
+    Raises:
+        NotWritten: the file cannot be written to its end.
+    """
+    if json_file == STDOUT:
+        print(text, flush=True)
+    elif json_file is not None:
+        write = write_secret if holds_token else write_text
+        write(Path(json_file), text + "\n")

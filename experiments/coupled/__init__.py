@@ -1,1 +1,0 @@
-"""A robot whose set-points and stiffness several behaviours share."""

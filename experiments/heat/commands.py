@@ -1,0 +1,342 @@
+"""The commands `heat`, `preset-search`, `identify` and `posture-search`.
+
+Heavy imports wait until one is used.
+"""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.common.options import (
+    JsonOption,
+    RobotOption,
+    controllers_option,
+    names_in,
+)
+from experiments.common.signals import heed_stop_signals
+from models import BadInput
+from models.values import number_of
+
+
+def heat_command(
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Simulated time; default: the preset's, or 15."),
+    ] = None,
+    posture: Annotated[
+        str | None,
+        typer.Option(
+            help="Posture to hold; default: the preset's, PoseInit, or the first one."
+        ),
+    ] = None,
+    controllers: Annotated[
+        str,
+        typer.Option(
+            help="Comma-separated: fixed, smart, nudge, minheat, smart-full, "
+            "smart-product, minheat-no-gear, constant:VALUE; one robot each."
+        ),
+    ] = "fixed,smart",
+    misalign: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="JOINT=DEG",
+            help="Calibration error of a joint in degrees; repeatable.",
+        ),
+    ] = None,
+    start: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="JOINT=DEGC",
+            help="Start temperature of a joint in °C (others 30); repeatable.",
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Named setting; 'document' reproduces the published experiment."
+        ),
+    ] = None,
+    slope: Annotated[float, typer.Option(help="Ground slope in degrees.")] = 0.0,
+    servo: Annotated[
+        str,
+        typer.Option(
+            help="torque, or pybullet for the engine's own motors (no gear friction)."
+        ),
+    ] = "torque",
+    gear_friction: Annotated[
+        float, typer.Option(help="Factor on all gear friction; 0 is none.")
+    ] = 1.0,
+    heating: Annotated[str, typer.Option(help="one-node or two-node.")] = "one-node",
+    copper: Annotated[
+        bool, typer.Option(help="Winding resistance grows with temperature.")
+    ] = False,
+    ambient: Annotated[
+        float | None,
+        typer.Option(help="Air temperature in °C; default: the motors' own."),
+    ] = None,
+    protection: Annotated[
+        str, typer.Option(help="none, nao (statuses 0-3) or document (80 °C).")
+    ] = "none",
+    seed: Annotated[int, typer.Option(help="Seed of all sensor noise.")] = 0,
+    robot: RobotOption = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Step the physics all the time.")
+    ] = False,
+    control_period: Annotated[
+        float, typer.Option(help="Cycle of the controllers in s.")
+    ] = 0.02,
+    physics_dt: Annotated[float, typer.Option(help="Physics step in s.")] = 0.001,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="Record every digit of what the controllers see (replay)."
+        ),
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(help="Run folder; an existing one is never overwritten.")
+    ] = Path("runs/heat"),
+    json_file: JsonOption = None,
+    gui: Annotated[
+        bool, typer.Option("--gui", help="Open PyBullet's window (one controller).")
+    ] = False,
+) -> None:
+    """Let identical robots stand, one for each controller, and compare their heat."""
+    from experiments.heat.experiment import HeatCfg  # noqa: PLC0415  # heavy
+    from experiments.heat.run_heat import run_heat_command  # noqa: PLC0415  # heavy
+
+    optional = {} if robot is None else {"robot": robot}
+    cfg = HeatCfg(
+        minutes=minutes,
+        posture=posture,
+        controllers=names_in(controllers),
+        misalignment_deg=_pairs("--misalign", misalign or ()),
+        start_degc=_pairs("--start", start or ()),
+        preset=preset,
+        slope_deg=slope,
+        servo=servo,
+        gear_friction=gear_friction,
+        heating=heating,
+        copper=copper,
+        ambient_degc=ambient,
+        protection=protection,
+        seed=seed,
+        full=full,
+        control_period=control_period,
+        physics_dt=physics_dt,
+        gui=gui,
+        exact=exact,
+        command=tuple(sys.argv),
+        **optional,
+    )
+    heed_stop_signals()
+    raise typer.Exit(run_heat_command(cfg, out, json_file))
+
+
+def preset_search_command(
+    out: Annotated[Path, typer.Option(help="File to write, such as document.yaml.")],
+    generations: Annotated[int, typer.Option(help="Generations of 40 trials.")] = 25,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    json_file: JsonOption = None,
+) -> None:
+    """Find the preset 'document' from the published column 'without' alone."""
+    from experiments.heat.preset_search import run_preset_search  # noqa: PLC0415  # heavy
+
+    raise typer.Exit(run_preset_search(out, generations, seed, json_file))
+
+
+def _pairs(option: str, items: Iterable[str]) -> dict[str, float]:
+    """Return `Joint=number` texts as a mapping.
+
+    Raises:
+        BadInput: a text is not of that form, or a joint comes twice.
+    """
+    found: dict[str, float] = {}
+    for item in items:
+        name, equals, text = item.partition("=")
+        try:
+            value = number_of(text)
+        except ValueError:
+            equals = ""
+            value = 0.0
+        if not (name and equals):
+            raise BadInput(
+                f"{option} {item!r} is not of the form Joint=number, such as "
+                f"{option} LAnklePitch=2.0."
+            )
+        if name in found:
+            raise BadInput(f"{option} names {name} twice; give it once.")
+        found[name] = value
+    return found
+
+
+def identify_command(
+    source: Annotated[
+        Path, typer.Argument(metavar="FILE.csv|RUN", help="A CSV file or a run folder.")
+    ],
+    joint: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Joint; of a run, several of one kind are better."
+        ),
+    ] = None,
+    ambient: Annotated[
+        float | None, typer.Option(help="Air in °C, where known; default: fitted.")
+    ] = None,
+    resistance: Annotated[
+        float | None, typer.Option(help="Of the winding in Ω; default: the joint's.")
+    ] = None,
+    gap: Annotated[
+        float | None,
+        typer.Option(help="Longest time between rows in s; default: ten usual steps."),
+    ] = None,
+    trust_units: Annotated[
+        bool, typer.Option("--trust-units", help="Do not doubt unlikely temperatures.")
+    ] = False,
+    robot: RobotOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Find a motor's heating constants from a CSV file or a run, with intervals."""
+    from rich.console import Console  # noqa: PLC0415  # heavy
+
+    from experiments.common.options import (  # noqa: PLC0415  # beside it
+        STDOUT,
+        check_json_file,
+        json_text,
+        write_json,
+    )
+    from experiments.heat.identification.identify import (  # noqa: PLC0415  # heavy
+        IdentifyCfg,
+        identified_table,  # beside it
+        identify,
+    )
+    from models import default_robot_folder, load_robot  # noqa: PLC0415  # heavy
+
+    check_json_file(json_file)
+    cfg = IdentifyCfg(
+        source=source,
+        joints=tuple(joint or ()),
+        ambient_degc=ambient,
+        resistance=resistance,
+        gap_s=gap,
+        trusts_units=trust_units,
+    )
+    found_robot = load_robot(robot or default_robot_folder())
+    if not sys.stderr.isatty():
+        found = identify(cfg, found_robot)
+    else:
+        from experiments.common.progress import counted_bars  # noqa: PLC0415  # heavy
+
+        with counted_bars() as progress:
+            task = progress.add_task("reading", total=None)
+            found = identify(
+                cfg,
+                found_robot,
+                lambda done, total: progress.update(
+                    task, completed=done, total=total, description="fitting"
+                ),
+            )
+    for log in found.logs:
+        for repair in log.repairs:
+            print(f"{log.name}: {repair.what}", file=sys.stderr)
+    for remark in found.fit.remarks:
+        print(f"note: {remark}", file=sys.stderr)
+    console = Console(
+        stderr=json_file == STDOUT, width=None if sys.stdout.isatty() else 100
+    )
+    console.print(identified_table(found))
+    write_json(json_file, json_text(found.as_json()))
+
+
+def posture_search_command(
+    posture: Annotated[
+        str, typer.Argument(metavar="POSTURE", help="The wanted one, on its feet.")
+    ],
+    within: Annotated[
+        float, typer.Option(metavar="DEG", help="Largest change of an angle.")
+    ] = 5.0,
+    margin: Annotated[
+        float,
+        typer.Option(metavar="M", help="Centre of mass inside its support, in m."),
+    ] = 0.02,
+    joint_margin: Annotated[
+        float, typer.Option(metavar="DEG", help="Distance from the joints' stops.")
+    ] = 1.0,
+    share: Annotated[
+        float, typer.Option(help="Largest torque of a motor over its limit.")
+    ] = 0.8,
+    arms: Annotated[
+        bool, typer.Option("--arms", help="Move arms and head too; count their heat.")
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Joint or group to keep; repeatable."),
+    ] = None,
+    free_feet: Annotated[
+        bool,
+        typer.Option("--free-feet", help="Feet need not stay where they stand."),
+    ] = False,
+    asymmetric: Annotated[
+        bool, typer.Option("--asymmetric", help="Left and right may differ.")
+    ] = False,
+    slope: Annotated[float, typer.Option(help="Ground slope in degrees.")] = 0.0,
+    friction: Annotated[
+        float, typer.Option(help="Friction of the ground that is counted on.")
+    ] = 0.5,
+    starts: Annotated[int, typer.Option(help="Starting points of the search.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of the starting points.")] = 0,
+    check: Annotated[
+        bool, typer.Option("--check", help="Stand both postures in the simulation.")
+    ] = False,
+    controllers: Annotated[
+        str | None, controllers_option("fixed, smart; with --check")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the posture; default: POSTURE + Cool.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write a robot folder that knows the posture, for --robot elsewhere.",
+        ),
+    ] = None,
+    json_file: JsonOption = None,
+    robot: RobotOption = None,
+) -> None:
+    """Find the coolest posture near POSTURE that keeps its balance."""
+    from math import radians  # noqa: PLC0415  # beside what is heavy
+
+    from controllers.heat_minimization.posture_search.search_space import (  # noqa: PLC0415
+        PostureSearchCfg,  # heavy
+    )
+    from experiments.heat.posture_search import PostureSearchRequest, run_posture_search  # noqa: PLC0415  # heavy
+    from models import default_robot_folder  # noqa: PLC0415  # heavy
+
+    cfg = PostureSearchCfg(
+        within_rad=radians(within),
+        com_margin_m=margin,
+        joint_margin_rad=radians(joint_margin),
+        torque_share=share,
+        moves_arms=arms,
+        keep=tuple(keep or ()),
+        feet_may_move=free_feet,
+        may_be_asymmetric=asymmetric,
+        slope_deg=slope,
+        friction=friction,
+        starts=starts,
+        seed=seed,
+    )
+    asked = PostureSearchRequest(
+        posture=posture,
+        cfg=cfg,
+        check=check,
+        controllers=names_in(controllers),
+        name=name,
+        out=out,
+        json_file=json_file,
+        robot=robot or default_robot_folder(),
+    )
+    raise typer.Exit(run_posture_search(asked))

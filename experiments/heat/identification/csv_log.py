@@ -1,0 +1,318 @@
+"""Measured temperatures and currents from a CSV file, whatever its units.
+
+A header names the columns; units stand in the names:
+
+    time_s | time_ms | time_min     temperature_degc | _degf | _k     current_a | _ma
+
+Separators, decimal commas and missing cells are told apart; every error says the file,
+and the line where there is one.
+"""
+
+import csv
+import math
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.heat.identification.heat_log import HeatLog, Repair, build_heat_log
+from models import BadInput
+from models.files import read_text
+from models.values import number_of
+
+FloatArray = NDArray[np.float64]
+
+SEPARATORS = (",", ";", "\t")
+MISSING = frozenset({"", "-", "na", "n/a", "nan", "none", "null"})
+"""Cells that stand for no value, in any case."""
+MOST_BAD_CELLS = 5
+"""That a message names."""
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CsvColumns:
+    """The columns of a file, each with all its rows."""
+
+    path: Path
+    columns: dict[str, FloatArray]
+    """Name as in the header, to (n,) numbers; NaN where a cell is empty."""
+    has_decimal_commas: bool
+    n_infinite: int
+    """Cells that held an infinite number; they count as missing."""
+
+
+def read_columns(path: Path, wanted: set[str] | None = None) -> CsvColumns:
+    """Read a CSV file with a header.
+
+    Args:
+        path: of the file.
+        wanted: columns to read; None: all. The others may hold text.
+
+    Raises:
+        BadInput: it cannot be read, has no header or no rows, names a column twice, a
+            row has another number of cells, or a cell that is read is no number.
+    """
+    rows = _rows(path)
+    header = _names(path, rows)
+    body = rows[1:]
+    if not body:
+        raise BadInput(f"{path} has a header and no rows; give a file with data.")
+    for line, cells in body:
+        if len(cells) != len(header):
+            raise BadInput(
+                f"{path}:{line}: {len(cells)} cells in this row, {len(header)} in the "
+                f"header; every row needs as many."
+            )
+    columns: dict[str, FloatArray] = {}
+    bad: list[str] = []
+    has_commas, n_infinite = False, 0
+    for i, name in enumerate(header):
+        if wanted is not None and name not in wanted:
+            continue
+        values = np.empty(len(body))
+        for k, (line, cells) in enumerate(body):
+            text = cells[i].strip()
+            if _DECIMAL_COMMA.fullmatch(text):
+                text, has_commas = text.replace(",", "."), True
+            values[k], is_number = _number(text)
+            if not is_number:
+                bad.append(f"{path}:{line}: column {name!r} holds {cells[i]!r}")
+            elif math.isinf(values[k]):
+                values[k] = np.nan
+                n_infinite += 1
+        columns[name] = values
+    if bad:
+        more = len(bad) - MOST_BAD_CELLS
+        rest = [f"and {more} more"] if more > 0 else []
+        listed = "\n".join([*bad[:MOST_BAD_CELLS], *rest])
+        raise BadInput(
+            f"{listed}\ncells must be numbers; leave those without a value empty."
+        )
+    return CsvColumns(
+        path=path,
+        columns=columns,
+        has_decimal_commas=has_commas,
+        n_infinite=n_infinite,
+    )
+
+
+def header_of(path: Path) -> list[str]:
+    """Return the names of the columns of a file.
+
+    Raises:
+        BadInput: as `read_columns`.
+    """
+    return _names(path, _rows(path))
+
+
+def _names(path: Path, rows: list[tuple[int, list[str]]]) -> list[str]:
+    line, cells = rows[0]
+    header = [name.strip() for name in cells]
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise BadInput(
+            f"{path}:{line}: the header names {', '.join(twice)} more than once; keep "
+            f"one column of each name."
+        )
+    return header
+
+
+def _number(text: str) -> tuple[float, bool]:
+    if text.lower() in MISSING:
+        return np.nan, True
+    try:
+        return number_of(text), True
+    except ValueError:
+        return np.nan, False
+
+
+def _rows(path: Path) -> list[tuple[int, list[str]]]:
+    """Return the rows that are not empty or a comment (#), with their lines."""
+    try:
+        text = read_text(path, "utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is no text in UTF-8; save it as CSV (UTF-8).") from None
+    except OSError as error:
+        raise BadInput(
+            f"{path} cannot be read: {error.strerror or error}; give a CSV file."
+        ) from error
+    lines = text.splitlines()
+    kept = [
+        (number, line)
+        for number, line in enumerate(lines, start=1)
+        if line.strip() and not line.startswith("#")
+    ]
+    if not kept or "\0" in text:
+        raise BadInput(
+            f"{path} holds no rows of text; give a CSV file whose first row names the "
+            f"columns."
+        )
+    separator = max(SEPARATORS, key=kept[0][1].count)
+    return [(number, _cells(path, number, line, separator)) for number, line in kept]
+
+
+def _cells(path: Path, number: int, line: str, separator: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=separator))
+    except csv.Error as error:
+        raise BadInput(
+            f"{path}:{number}: a cell cannot be read: {error}; is a quotation mark "
+            "left open?"
+        ) from error
+
+
+TIMES = {"time_s": 1.0, "time_ms": 1e-3, "time_min": 60.0}
+"""Column to seconds."""
+CURRENTS = {"current_a": 1.0, "current_ma": 1e-3}
+"""Column to A."""
+TEMPERATURES = {
+    "temperature_degc": (1.0, 0.0),
+    "temperature_degf": (5.0 / 9.0, -32.0 * 5.0 / 9.0),
+    "temperature_k": (1.0, -273.15),
+}
+"""Column to factor and offset that make °C of it."""
+TORQUE = "effort_nm"
+"""Column that stands in for a current where the torque constant is given."""
+
+LARGEST_CURRENT_A = 20.0
+"""No joint of a humanoid of this size draws more."""
+COLDEST_DEGC, HOTTEST_DEGC = -40.0, 200.0
+"""What a motor in use can have."""
+WARM_DEGC = 60.0
+"""A motor in use that was never colder, and got hot, is rather one in °F."""
+HOT_DEGC = 90.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CsvCfg:
+    """What a file does not say itself."""
+
+    torque_constant: float | None = None
+    """K in N·m/A, joint side: makes currents of a column `effort_nm`."""
+    gap_s: float | None = None
+    """As in `build_heat_log`."""
+    trusts_units: bool = False
+    """Take temperatures as the header says, however unlikely they are."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that no file can have.
+
+        Raises:
+            BadInput: a number is not above 0.
+        """
+        for name, value, unit in (
+            ("torque constant", self.torque_constant, "N·m/A"),
+            ("gap", self.gap_s, "s"),
+        ):
+            if value is not None and not 0.0 < value < np.inf:
+                raise BadInput(f"{name} is {value} {unit}; give a number above 0.")
+
+
+def read_heat_log(path: Path, cfg: CsvCfg | None = None) -> HeatLog:
+    """Read a CSV file as records of one motor.
+
+    Rows out of order, doubled, or without a value are repaired, and `repairs` says so;
+    what could mean two things is refused.
+
+    Args:
+        path: of the file; a line that begins with # is a comment.
+        cfg: what the file does not say; None: nothing.
+
+    Raises:
+        BadInput: a column is missing or there twice, a cell is no number, a value is
+            impossible in its unit, or too little is left.
+    """
+    cfg = cfg or CsvCfg()
+    header = header_of(path)
+    time_name = _one_of(path, header, tuple(TIMES))
+    degree_name = _one_of(path, header, tuple(TEMPERATURES))
+    drives = (*CURRENTS, TORQUE)
+    drive_name = _one_of(path, header, drives)
+    if drive_name == TORQUE and cfg.torque_constant is None:
+        raise BadInput(
+            f"{path} has torques ({TORQUE}) and no currents; give the torque constant "
+            f"too, or name a joint of the robot."
+        )
+    cells = read_columns(path, {time_name, degree_name, drive_name})
+    repairs = []
+    if cells.has_decimal_commas:
+        what = "decimal commas read as points"
+        repairs.append(
+            Repair(kind="unit", rows=len(cells.columns[time_name]), what=what)
+        )
+    if cells.n_infinite:
+        what = f"{cells.n_infinite} infinite numbers: taken as missing"
+        repairs.append(Repair(kind="missing", rows=cells.n_infinite, what=what))
+    factor, offset = TEMPERATURES[degree_name]
+    degc = factor * cells.columns[degree_name] + offset
+    if degree_name != "temperature_degc":
+        what = f"{degree_name} converted to °C"
+        repairs.append(Repair(kind="unit", rows=degc.size, what=what))
+    _refuse_impossible(path, degree_name, degc, trusts_units=cfg.trusts_units)
+    if drive_name == TORQUE and cfg.torque_constant is not None:
+        current = cells.columns[drive_name] / cfg.torque_constant
+    else:
+        current = CURRENTS[drive_name] * cells.columns[drive_name]
+    largest = np.nanmax(np.abs(current), initial=0.0)
+    if largest > LARGEST_CURRENT_A:
+        raise BadInput(
+            f"{path}: a current in {drive_name} is {largest:g} A, more than any joint "
+            f"draws ({LARGEST_CURRENT_A:g} A); if it is in mA, call the column "
+            f"current_ma."
+        )
+    return build_heat_log(
+        str(path),
+        TIMES[time_name] * cells.columns[time_name],
+        degc,
+        current,
+        gap_s=cfg.gap_s,
+        repairs=tuple(repairs),
+    )
+
+
+def _one_of(path: Path, header: list[str], names: tuple[str, ...]) -> str:
+    """Return the one name that the header has.
+
+    Raises:
+        BadInput: it has none of them, or several.
+    """
+    found = [name for name in names if name in header]
+    if len(found) > 1:
+        raise BadInput(f"{path} has the columns {' and '.join(found)}; keep one.")
+    if found:
+        return found[0]
+    close = [n for name in names for n in get_close_matches(name, header, n=1)]
+    hint = f" (is it {close[0]!r}?)" if close else ""
+    raise BadInput(
+        f"{path}: there is no column {' or '.join(names)}{hint}; the header has "
+        f"{', '.join(header)}. Name the column so, with its unit."
+    )
+
+
+def _refuse_impossible(
+    path: Path, name: str, degc: FloatArray, *, trusts_units: bool
+) -> None:
+    """Refuse temperatures that are none, or look like those of another unit."""
+    known = degc[np.isfinite(degc)]
+    if known.size == 0 or trusts_units:
+        return
+    low, high = float(known.min()), float(known.max())
+    if low > 250.0 and high < HOTTEST_DEGC + 273.15:
+        looks = "K: call the column temperature_k"
+    elif low >= WARM_DEGC and high >= HOT_DEGC:
+        looks = "°F: call the column temperature_degf"
+    elif low < COLDEST_DEGC or high > HOTTEST_DEGC:
+        raise BadInput(
+            f"{path}: temperatures in {name} go from {low:g} to {high:g} °C; a motor "
+            f"has {COLDEST_DEGC:g} to {HOTTEST_DEGC:g} °C. Leave lost readings empty."
+        )
+    else:
+        return
+    raise BadInput(
+        f"{path}: temperatures in {name} go from {low:g} to {high:g} °C, which looks "
+        f"like {looks}. If they are right as they are, say so (trusts_units)."
+    )

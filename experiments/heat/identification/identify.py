@@ -1,0 +1,190 @@
+"""From a CSV file or a run to a fit, beside the robot's own constants; its table."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from experiments.common.drawing.plain_table import plain_table
+from experiments.heat.identification.csv_log import CsvCfg, read_heat_log
+from experiments.heat.identification.heat_log import HeatLog, heat_log_of_run, motor_of
+from models import BadInput, OneNodeHeating, Robot
+from sim.recording.run_folder import read_run
+from sim.thermal.identification import fit_one_node
+from sim.thermal.one_node_fit import Estimate, KnownResistance, OneNodeFit
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentifyCfg:
+    """What is asked for; see `nao-testbed identify --help`."""
+
+    source: Path
+    """A CSV file, or a run folder."""
+    joints: tuple[str, ...] = ()
+    """Of a run: at least one, with motors of one kind. Of a file: one or none; it names
+    the torque constant, and the constants to compare with."""
+    ambient_degc: float | None = None
+    """Where it is known; None fits it."""
+    resistance: float | None = None
+    """R in Ω; None: the joint's, or none."""
+    gap_s: float | None = None
+    trusts_units: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identified:
+    """A fit, what it rests on, and what the robot's tables say."""
+
+    logs: tuple[HeatLog, ...]
+    fit: OneNodeFit
+    known: KnownResistance | None
+    """C and λ; None where no resistance is known."""
+    table: OneNodeHeating | None
+    """Of the joint's motor; None where no joint was named."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the contract of `--json`; what has no end is null."""
+        numbers = {name: number for name, number, _ in beside_table(self)}
+        numbers["ambient"] = self.fit.ambient
+        return {
+            "experiment": "identify",
+            "sources": [log.name for log in self.logs],
+            "fit": {name: _finite(asdict(number)) for name, number in numbers.items()},
+            "is_ambient_given": self.fit.is_ambient_given,
+            "resistance_ohm": self.known.resistance if self.known else None,
+            "rms_k": self.fit.rms_k,
+            "resolution_k": self.fit.resolution_k,
+            "rows_per_error": self.fit.rows_per_error,
+            "remarks": list(self.fit.remarks),
+            "repairs": [asdict(r) for log in self.logs for r in log.repairs],
+            "table": asdict(self.table) if self.table else None,
+        }
+
+
+def identify(
+    cfg: IdentifyCfg,
+    robot: Robot,
+    on_tried: Callable[[int, int], None] = lambda _done, _of: None,
+) -> Identified:
+    """Read the source and fit the one-node model to it.
+
+    Args:
+        cfg: what is asked for.
+        robot: whose joints `cfg` names.
+        on_tried: as `fit_one_node` takes it.
+
+    Raises:
+        BadInput: the source is neither a run nor a right file, joints are missing or of
+            different kinds, or the data say too little.
+    """
+    motors = [motor_of(joint, robot) for joint in cfg.joints]
+    tables = {motor.one_node for motor in motors}
+    if len(tables) > 1:
+        raise BadInput(
+            f"{', '.join(cfg.joints)} have motors of different kinds, which no one set "
+            f"of constants fits; name joints of one kind."
+        )
+    table = next(iter(tables), None)
+    logs = _logs(cfg, robot, table)
+    records = [record for log in logs for record in log.records]
+    fit = fit_one_node(records, ambient_degc=cfg.ambient_degc, on_tried=on_tried)
+    resistance = cfg.resistance
+    if resistance is None and table is not None:
+        resistance = table.resistance
+    is_heated = fit.heating.value > 0.0 and fit.rate.value > 0.0
+    known = None
+    if resistance is not None and is_heated:
+        known = fit.with_resistance(resistance)
+    return Identified(logs=tuple(logs), fit=fit, known=known, table=table)
+
+
+def beside_table(found: Identified) -> list[tuple[str, Estimate, float | None]]:
+    """Return of each constant its name, the estimate, and the robot's own or None."""
+    fit, known = found.fit, found.known
+    numbers = {"R/C": fit.heating, "λ/C": fit.rate}
+    if fit.rate.value > 0.0:
+        numbers["C/λ"] = fit.time_constant
+    if not fit.is_ambient_given:
+        numbers["ambient"] = fit.ambient
+    if known is not None:
+        numbers |= {"C": known.heat_capacity, "λ": known.conductance}
+    own = {} if found.table is None else _own(found.table)
+    return [(name, number, own.get(name)) for name, number in numbers.items()]
+
+
+def _own(table: OneNodeHeating) -> dict[str, float]:
+    capacity, conductance = table.heat_capacity, table.conductance
+    return {
+        "R/C": table.resistance / capacity,
+        "λ/C": conductance / capacity,
+        "C/λ": capacity / conductance,
+        "ambient": table.ambient_degc,
+        "C": capacity,
+        "λ": conductance,
+    }
+
+
+def _logs(
+    cfg: IdentifyCfg, robot: Robot, table: OneNodeHeating | None
+) -> Sequence[HeatLog]:
+    if cfg.source.is_dir():
+        run = read_run(cfg.source)
+        if not cfg.joints:
+            raise BadInput(
+                f"{cfg.source} is a run of all joints; name one or more of one kind, "
+                f"such as --joint LKneePitch."
+            )
+        if cfg.gap_s is not None or cfg.trusts_units:
+            raise BadInput(
+                f"{cfg.source} is a run, whose rows and units are known; leave out "
+                f"--gap and --trust-units, which are for CSV files."
+            )
+        return [heat_log_of_run(run, joint, robot) for joint in cfg.joints]
+    if len(cfg.joints) > 1:
+        raise BadInput(
+            f"a CSV file holds one motor; name one joint, not {', '.join(cfg.joints)}."
+        )
+    csv = CsvCfg(
+        torque_constant=table.torque_constant if table else None,
+        gap_s=cfg.gap_s,
+        trusts_units=cfg.trusts_units,
+    )
+    return [read_heat_log(cfg.source, csv)]
+
+
+def _finite(numbers: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in numbers.items()
+    }
+
+
+def identified_table(found: Identified) -> Table:
+    """Return constants, their intervals of 95 %, and the robot's own beside them."""
+    fit = found.fit
+    rows = sum(int(r.is_known.sum()) for log in found.logs for r in log.records)
+    caption = (
+        f"{rows} temperatures; residuals {fit.rms_k:.2f} K rms, alike over "
+        f"{fit.rows_per_error:.0f} rows"
+    )
+    if fit.is_ambient_given:
+        caption += f"; ambient given as {fit.ambient.value:g} °C"
+    names = "; ".join(log.name for log in found.logs)
+    table = plain_table(f"C dT/dt = R i² - λ (T - Tₑ), {names}", caption)
+    table.add_column("")
+    table.add_column("fitted", justify="right")
+    table.add_column("from", justify="right")
+    table.add_column("to", justify="right")
+    table.add_column("unit")
+    if found.table is not None:
+        table.add_column("robot's table", justify="right")
+    for name, estimate, own in beside_table(found):
+        cells = [name, *(f"{x:.4g}" for x in (estimate.value, estimate.low))]
+        cells += [f"{estimate.high:.4g}", estimate.unit]
+        if own is not None:
+            cells.append(f"{own:.4g}")
+        table.add_row(*cells)
+    return table

@@ -1,0 +1,464 @@
+"""`nao-testbed posture-search`: from what was asked for to tables and files.
+
+    search -> robot folder that knows the posture -> stand both in simulation -> tables
+
+A posture is a row of `postures.csv` and, where it is a typical one, an entry of
+`robot.yaml`; written into a copy of a robot's folder, every command takes it by
+`--robot DIR --posture NAME`.
+"""
+
+import csv
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console, Group
+from rich.table import Table
+from ruamel.yaml import YAML
+
+from controllers.heat_minimization.posture_search.search import (
+    FoundPosture,
+    PostureBalance,
+    search_posture,
+)
+from controllers.heat_minimization.posture_search.search_space import PostureSearchCfg
+from controllers.heat_minimization.standing_problem import joule_loss
+from controllers.registry import check_controllers
+from experiments.closed_loop.fast_forward import FastForwardCfg
+from experiments.closed_loop.trial import TrialCfg, run_trial
+from experiments.common.drawing.plain_table import plain_table
+from experiments.common.options import STDOUT, check_json_file, json_text, write_json
+from models import BadInput, Posture, Robot, load_robot
+from models.files.yaml_tree import read_tree
+from models.load import copy_robot
+from sim.engine.world import WorldCfg
+from sim.robot import SimulationCfg
+
+FloatArray = NDArray[np.float64]
+
+DIGITS = 6
+"""Of angles in rad, as the shipped postures have them."""
+
+
+def posture_angles(robot: Robot, angles: FloatArray) -> FloatArray:
+    """Return (n_joints,) angles in rad, rounded, inside the ranges, coupled alike."""
+    rounded = np.clip(np.round(angles, DIGITS), robot.lower, robot.upper)
+    leads = [robot.joint_index(joint.motor) for joint in robot.joints]
+    return np.asarray(rounded[leads])
+
+
+def check_folder(robot: Robot, name: str, folder: Path | None) -> None:
+    """Look whether a posture could be added, before a search is made.
+
+    Raises:
+        BadInput: the robot has a posture of this name, or the folder is there.
+    """
+    if name in robot.postures:
+        raise BadInput(
+            f"robot {robot.name!r} has a posture {name!r} already; give another --name."
+        )
+    if not name.isidentifier():
+        raise BadInput(
+            f"{name!r} is no name for a posture; use letters, digits and underscores."
+        )
+    if folder is not None and folder.exists():
+        raise BadInput(f"{folder} exists; give a folder that does not, for --out.")
+
+
+def write_robot_folder(
+    robot: Robot, wanted: Posture, name: str, angles: FloatArray, folder: Path
+) -> Robot:
+    """Write the folder and return the robot that it describes.
+
+    Args:
+        robot: whose folder is copied, with its URDF.
+        wanted: gives the new posture its effectors, offset and state.
+        name: of the new posture.
+        angles: (n_joints,) in rad.
+        folder: does not exist yet.
+
+    Raises:
+        BadInput: it cannot be written.
+    """
+    try:
+        copy_robot(robot.folder, folder)
+        _add_row(folder / "postures.csv", robot, wanted.name, name, angles)
+        _add_settings(folder / "robot.yaml", wanted, name)
+    except OSError as error:
+        raise BadInput(
+            f"--out {folder} cannot be written: {error.strerror}. Give another folder."
+        ) from error
+    return load_robot(folder)
+
+
+def _add_row(
+    path: Path, robot: Robot, wanted: str, name: str, angles: FloatArray
+) -> None:
+    with path.open(newline="", encoding="utf-8") as file:
+        columns = next(csv.reader(file))
+    cells = dict(
+        zip(robot.joint_names, posture_angles(robot, angles).tolist(), strict=True)
+    )
+    row = {column: str(cells[column]) for column in columns if column in cells}
+    row |= {"name": name, "source": "posture-search", "status": "derived"}
+    row["note"] = f"coolest posture found near {wanted}"
+    text = path.read_text(encoding="utf-8")
+    with path.open("a", newline="", encoding="utf-8") as file:
+        if not text.endswith("\n"):
+            file.write("\n")
+        writer = csv.DictWriter(file, columns, extrasaction="ignore")
+        writer.writerow(row)
+
+
+def _add_settings(path: Path, wanted: Posture, name: str) -> None:
+    yaml = YAML()
+    yaml.width = 120
+    data = read_tree(path)
+    if wanted.effectors:
+        settings: dict[str, object] = {
+            "effectors": list(wanted.effectors),
+            "offset": wanted.offset,
+        }
+        if wanted.state is not None:
+            settings["state"] = wanted.state
+        data["typical_postures"][name] = settings
+    yaml.dump(data, path)
+
+
+CONTROLLERS = ("fixed", "smart")
+DURATION_S = 20.0
+"""Two seconds to take the posture, the rest to settle."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostureTrial:
+    """One posture under one controller, without misalignment."""
+
+    posture: str
+    controller: str
+    legs_power_w: float | None
+    """Joule loss of the legs at the end, gear friction in play."""
+    least_power_w: float | None
+    """The least that the true posture at the end allows."""
+    failure: str | None
+    """Why it ended early: it fell, or its numbers did."""
+
+
+def stand_in_postures(
+    folder: Path,
+    postures: tuple[str, ...],
+    slope_deg: float,
+    controllers: Sequence[str] = CONTROLLERS,
+) -> tuple[PostureTrial, ...]:
+    """Let a robot stand in each posture under each controller.
+
+    Args:
+        folder: of a robot that knows the postures.
+        postures: their names.
+        slope_deg: of the ground.
+        controllers: their names.
+    """
+    trials = []
+    for posture in postures:
+        for controller in controllers:
+            result = run_trial(
+                TrialCfg(
+                    controller=controller,
+                    robot_folder=folder,
+                    posture=posture,
+                    duration_s=DURATION_S,
+                    simulation=SimulationCfg(world=WorldCfg(slope_deg=slope_deg)),
+                    fast_forward=FastForwardCfg(),
+                )
+            )
+            trials.append(
+                PostureTrial(
+                    posture=posture,
+                    controller=controller,
+                    legs_power_w=result.legs_power_w,
+                    least_power_w=result.least_power_w,
+                    failure=result.failure,
+                )
+            )
+    return tuple(trials)
+
+
+NOTHING = "–"
+
+
+def legs_power(robot: Robot, balance: PostureBalance) -> float:
+    """Return the foretold joule loss of the legs alone, in W."""
+    return float(joule_loss(robot) @ balance.least.motor_effort**2)
+
+
+def found_tables(robot: Robot, found: FoundPosture, cfg: PostureSearchCfg) -> Group:
+    """Return one table of motors and one of margins."""
+    return Group(_motor_table(robot, found), _margin_table(robot, found, cfg))
+
+
+def _motor_table(robot: Robot, found: FoundPosture) -> Table:
+    table = plain_table("\nMotors")
+    table.add_column("joint")
+    for column in ("wanted °", "found °", "change °"):
+        table.add_column(column, justify="right")
+    for column in ("wanted N·m", "found N·m", "wanted W", "found W"):
+        table.add_column(column, justify="right")
+    before, after = found.wanted, found.found
+    for m in np.flatnonzero(found.motor_loss):
+        lead = robot.joint_index(robot.motors[m].name)
+        start, end = np.rad2deg((before.angles[lead], after.angles[lead]))
+        torques = before.least.motor_effort[m], after.least.motor_effort[m]
+        c = found.motor_loss[m]
+        table.add_row(
+            " ".join(robot.motors[m].joints),
+            f"{start:z.2f}",
+            f"{end:z.2f}",
+            f"{end - start:+z.2f}",
+            *(f"{T:z.3f}" for T in torques),
+            *(f"{c * T**2:.4f}" for T in torques),
+        )
+    return table
+
+
+def _margin_table(robot: Robot, found: FoundPosture, cfg: PostureSearchCfg) -> Table:
+    table = plain_table("\nPosture")
+    table.add_column("")
+    for column in ("wanted", "found", "asked for"):
+        table.add_column(column, justify="right")
+    b, a = found.wanted, found.found
+    rows: tuple[tuple[str, str, str, str], ...] = (
+        (
+            "least joule loss, W",
+            f"{b.least.loss_w:.3f}",
+            f"{a.least.loss_w:.3f}",
+            "the least",
+        ),
+        (
+            "of it in the legs, W",
+            f"{legs_power(robot, b):.3f}",
+            f"{legs_power(robot, a):.3f}",
+            "",
+        ),
+        (
+            "centre of mass inside by, mm",
+            f"{1e3 * b.com_margin_m:.1f}",
+            f"{1e3 * a.com_margin_m:.1f}",
+            f"{1e3 * cfg.com_margin_m:.1f}",
+        ),
+        (
+            "nearest stop of a moved joint, °",
+            f"{np.rad2deg(b.joint_margin_rad):.1f}",
+            f"{np.rad2deg(a.joint_margin_rad):.1f}",
+            f"{np.rad2deg(cfg.joint_margin_rad):.1f}",
+        ),
+        (
+            "largest share of a torque limit",
+            f"{b.torque_share:.3f}",
+            f"{a.torque_share:.3f}",
+            f"{cfg.torque_share:.3f}",
+        ),
+        (
+            "nearest links apart by, mm",
+            _millimetres(b.clearance_m),
+            _millimetres(a.clearance_m),
+            _millimetres(cfg.clearance_m),
+        ),
+    )
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def trial_table(
+    trials: Sequence[PostureTrial], foretold: dict[str, float | None]
+) -> Table:
+    """Return what the simulation made of the postures.
+
+    Args:
+        trials: one row each.
+        foretold: by posture, the least joule loss of the legs in W.
+    """
+    table = plain_table(
+        "\nIn the simulation",
+        "Gear friction bears a part of the load there; foretold is without it.",
+    )
+    table.add_column("posture")
+    table.add_column("controller")
+    for column in ("foretold W", "least there W", "legs W"):
+        table.add_column(column, justify="right")
+    table.add_column("outcome")
+    for trial in trials:
+        table.add_row(
+            trial.posture,
+            trial.controller,
+            _watts(foretold.get(trial.posture)),
+            _watts(trial.least_power_w),
+            _watts(trial.legs_power_w),
+            trial.failure or "stands",
+        )
+    return table
+
+
+def posture_search_json(
+    robot: Robot,
+    wanted: str,
+    name: str,
+    found: FoundPosture,
+    trials: Sequence[PostureTrial],
+) -> dict[str, Any]:
+    """Return the posture and how it was judged, for `--json`."""
+    posture = robot.posture(wanted)
+    angles = posture_angles(robot, found.found.angles).tolist()
+    return {
+        "experiment": "posture-search",
+        "robot": robot.name,
+        "wanted": wanted,
+        "posture": {
+            "name": name,
+            "angles": dict(zip(robot.joint_names, angles, strict=True)),
+            "effectors": list(posture.effectors),
+            "offset": posture.offset,
+            "state": posture.state,
+        },
+        "before": _judged(robot, found.wanted),
+        "after": _judged(robot, found.found),
+        "moved": list(found.moved),
+        "starts": found.starts,
+        "trials": [asdict(trial) for trial in trials],
+    }
+
+
+def _judged(robot: Robot, balance: PostureBalance) -> dict[str, Any]:
+    return {
+        "least_loss_w": balance.least.loss_w,
+        "legs_least_loss_w": legs_power(robot, balance),
+        "com_margin_m": balance.com_margin_m,
+        "joint_margin_deg": float(np.rad2deg(balance.joint_margin_rad)),
+        "at_stop": list(balance.at_stop),
+        "torque_share": balance.torque_share,
+        "clearance_m": balance.clearance_m,
+        "missed": list(balance.missed),
+    }
+
+
+def _watts(power: float | None) -> str:
+    return NOTHING if power is None else f"{power:.3f}"
+
+
+def _millimetres(length: float | None) -> str:
+    return NOTHING if length is None else f"{1e3 * length:.1f}"
+
+
+SAME, SAME_W = 1.02, 0.01
+"""Powers that differ by less than this factor and this many W are the same."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostureSearchRequest:
+    """What a command line asked for."""
+
+    posture: str
+    cfg: PostureSearchCfg
+    check: bool
+    """Stand the postures in the simulation."""
+    controllers: tuple[str, ...]
+    """Under which; none: `CONTROLLERS` of the trial."""
+    name: str | None
+    """Of the posture that is found; None: that of the wanted one and `Cool`."""
+    out: Path | None
+    """Robot folder to write."""
+    json_file: str | None
+    robot: Path
+
+
+def run_posture_search(asked: PostureSearchRequest) -> int:
+    """Search, print, write; return the exit status.
+
+    Raises:
+        BadInput: something asked for cannot be used.
+        NoPostureFound: no posture in reach keeps all that it must.
+    """
+    if asked.controllers:
+        check_controllers(asked.controllers)
+        if not asked.check:
+            raise BadInput("--controllers are those of --check; give that, too.")
+    robot = load_robot(asked.robot)
+    wanted = robot.posture(asked.posture)
+    name = asked.name or f"{asked.posture}Cool"
+    check_folder(robot, name, asked.out)
+    check_json_file(asked.json_file)
+    messages = Console(stderr=True)
+    with messages.status("searching"):
+        found = search_posture(robot, wanted, asked.cfg)
+    # With --json - the JSON alone goes to stdout, the tables beside it to stderr.
+    to_stderr = asked.json_file == STDOUT
+    console = Console(stderr=to_stderr, width=None if sys.stdout.isatty() else 110)
+    console.print(found_tables(robot, found, asked.cfg))
+    if found.wanted.missed:
+        print(
+            f"{wanted.name} itself misses: {'; '.join(found.wanted.missed)}.",
+            file=sys.stderr,
+        )
+    for balance, what in ((found.wanted, wanted.name), (found.found, name)):
+        if balance.at_stop:
+            print(
+                f"in {what}, {', '.join(balance.at_stop)} may lean on the stop, which "
+                "then bears a part of the load; foretold is what motors need without.",
+                file=sys.stderr,
+            )
+    trials: tuple[PostureTrial, ...] = ()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = asked.out or Path(scratch) / "robot"
+        if asked.out is not None or asked.check:
+            write_robot_folder(robot, wanted, name, found.found.angles, folder)
+        if asked.check:
+            with messages.status("standing in the simulation"):
+                trials = stand_in_postures(
+                    folder,
+                    (wanted.name, name),
+                    asked.cfg.slope_deg,
+                    asked.controllers or CONTROLLERS,
+                )
+            foretold = {
+                wanted.name: None
+                if found.wanted.missed
+                else legs_power(robot, found.wanted),
+                name: legs_power(robot, found.found),
+            }
+            console.print(trial_table(trials, foretold))
+    data = posture_search_json(robot, wanted.name, name, found, trials)
+    write_json(asked.json_file, json_text(data))
+    if asked.out is not None:
+        print(
+            f"{asked.out} knows the posture: nao-testbed heat --robot {asked.out} "
+            f"--posture {name}",
+            file=sys.stderr,
+        )
+    failures = [
+        f"{t.posture} under {t.controller}: {t.failure}" for t in trials if t.failure
+    ]
+    failures += hotter_than_wanted(trials, wanted.name, name)
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    return 1 if failures else 0
+
+
+def hotter_than_wanted(
+    trials: Sequence[PostureTrial], wanted: str, found: str
+) -> list[str]:
+    """Return in words under which controllers what was found is the hotter one."""
+    power = {(t.posture, t.controller): t.legs_power_w for t in trials}
+    words = []
+    for controller in dict.fromkeys(trial.controller for trial in trials):
+        before, after = power[wanted, controller], power[found, controller]
+        if before is not None and after is not None and after > SAME * before + SAME_W:
+            words.append(
+                f"in the simulation {found} is hotter under {controller} than {wanted}"
+                f": {after:.3f} W, not {before:.3f} W."
+            )
+    return words

@@ -1,0 +1,264 @@
+"""The published heat experiment as data: outcomes, preset, and a result beside them.
+
+Two identical robots stand in PoseInit for about 15 minutes, without and with the method
+of ES2659053. Its figures 4a to 5b give end temperatures of two joints and the sums of
+the rises of the five joints of each leg; start temperatures are not given.
+
+A preset holds misalignments, limits and starts of an experiment; its file says what it
+was fitted to and the command that found it. `HeatResult` is what an experiment of ours
+found, and whether the published numbers may stand beside it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from experiments.closed_loop.trial_result import TrialResult
+from experiments.common.builtin_files import BuiltinFiles
+from models.files.yaml_forms import read_yaml
+
+"""The joints of a leg that the document draws; prefixed by L or R."""
+"""Temperature of a joint at which the robot is shut down."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """One column of the document's outcomes."""
+
+    end_degc: dict[str, float]
+    """Joint to temperature at the end, in °C."""
+    left_leg_rise_k: float
+    """Sum of the five rises of the left leg, in K."""
+    right_leg_rise_k: float
+    """Sum of the five rises of the right leg, in K."""
+
+
+PUBLISHED = {
+    "fixed": Published(
+        end_degc={"RHipPitch": 60.0, "LAnklePitch": 80.0},
+        left_leg_rise_k=109.0,
+        right_leg_rise_k=50.0,
+    ),
+    "smart": Published(
+        end_degc={"RHipPitch": 42.0, "LAnklePitch": 48.0},
+        left_leg_rise_k=42.0,
+        right_leg_rise_k=28.0,
+    ),
+}
+"""By the name of our controller: `fixed` is without, `smart` with the method."""
+
+PRESET, POSTURE, MINUTES = "document", "PoseInit", 15.0
+"""Our setting that stands for the document's robots; what they held, and how long."""
+
+LIFETIME_FACTOR = 4.0
+"""How much longer the most loaded joint lasts before the shut-down, about."""
+
+MOST_DIFFERENCES = 2
+"""Named in one line; the others are counted."""
+_SETTINGS: Mapping[str, tuple[str, object, str]] = {
+    "robot": ("the robot", "nao", "nao"),
+    "robot_folder": ("the robot's folder", None, "that of the testbed"),
+    "slope_deg": ("the slope in degrees", 0.0, "0"),
+    "servo": ("the servo", "torque", "torque"),
+    "gear_friction": ("the factor on gear friction", 1.0, "1"),
+    "heating": ("the heating", "one-node", "one-node"),
+    "copper": ("the winding's copper", False, "False"),
+    "ambient_degc": ("the ambient temperature", None, "the motors' own"),
+    "other_start_degc": ("the start of other joints in °C", 30.0, "30"),
+    "protection": ("the protection", "none", "none"),
+    "control_period_s": ("the control period in s", 0.02, "0.02"),
+}
+"""Setting of a heat experiment: its name, what the preset was found with, in words."""
+
+
+def differences(
+    posture: str,
+    minutes: float,
+    misalignment_deg: Mapping[str, float],
+    settings: Mapping[str, Any],
+) -> tuple[str, ...]:
+    """Return where an experiment is not the one whose outcomes are published.
+
+    That is the preset `document` and nothing else: whatever changes the heat takes the
+    meaning from a distance to the published numbers.
+
+    Args:
+        posture: that the robots held.
+        minutes: simulated time.
+        misalignment_deg: joint to degrees.
+        settings: of `HeatResult.settings`; a key that is missing is not judged.
+
+    Returns:
+        A clause for each difference; empty for the published experiment.
+    """
+    preset = load_preset(PRESET)
+    found = [
+        f"the posture is {posture}, not {POSTURE}" if posture != POSTURE else "",
+        f"it takes {minutes:g} min, not {MINUTES:g}" if minutes != MINUTES else "",
+    ]
+    if any(misalignment_deg.values()):
+        wanted = preset.misalignment_deg
+        words = "the misalignment of {} in degrees"
+        found.append(_of_joints(words, misalignment_deg, wanted, 0.0))
+    else:
+        found.append("no joint is misaligned")
+    if (starts := settings.get("start_degc")) is not None:
+        words, other = "the start of {} in °C", preset.other_start_degc
+        found.append(_of_joints(words, starts, preset.start_degc, other))
+    if (limits := settings.get("effort_limits_nm")) is not None:
+        words, wanted = "the torque of {} at stiffness 1 in N·m", preset.effort_limits
+        limits = {name: limits.get(name) for name in wanted}
+        found.append(_of_joints(words, limits, wanted, None))
+    found += [
+        f"{what} is {settings[key]}, not {words}"
+        for key, (what, expected, words) in _SETTINGS.items()
+        if key in settings and settings[key] != expected
+    ]
+    return tuple(clause for clause in found if clause)
+
+
+def differences_line(found: Sequence[str]) -> str:
+    """Return differences as one sentence of bounded length."""
+    shown = list(found[:MOST_DIFFERENCES])
+    if more := len(found) - len(shown):
+        shown.append(f"{more} more difference{'s' * (more > 1)}")
+    return f"Not set beside the published numbers: {', '.join(shown)}."
+
+
+def _of_joints(
+    what: str,
+    ours: Mapping[str, float | None],
+    wanted: Mapping[str, float],
+    other: float | None,
+) -> str:
+    """Return a clause on the joints whose values differ; empty where none does."""
+    apart = [
+        name
+        for name in {**wanted, **ours}
+        if ours.get(name, other) != wanted.get(name, other)
+    ]
+    if not apart:
+        return ""
+    first = apart[0]
+    is_now = ours.get(first, other)
+    more = f" (and {len(apart) - 1} more)" if len(apart) > 1 else ""
+    return (
+        f"{what.format(first)} is {'its own' if is_now is None else f'{is_now:g}'}, "
+        f"not {wanted.get(first, other):g}{more}"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatResult:
+    """A whole experiment."""
+
+    minutes: float
+    posture: str
+    seed: int
+    misalignment_deg: dict[str, float]
+    arms: dict[str, TrialResult]
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Every other setting of the run, as given."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """Why a robot has no result, by controller: its controller raised, or its process
+    was killed. Its run folder holds what was recorded."""
+
+    @property
+    def not_comparable(self) -> str | None:
+        """Why no published number stands beside these: a sentence; None: they may."""
+        found = [
+            *differences(
+                self.posture, self.minutes, self.misalignment_deg, self.settings
+            ),
+            *(
+                f"{name} ended after {arm.sim_s:.4g} s"
+                for name, arm in self.arms.items()
+                if name in PUBLISHED
+                and (arm.failure is not None or arm.sim_s < 60.0 * self.minutes - 1.0)
+            ),
+        ]
+        return differences_line(found) if found else None
+
+    @property
+    def published(self) -> Mapping[str, Published]:
+        """What may be set beside the arms, by controller; empty: see above."""
+        if self.not_comparable is not None:
+            return {}
+        return {name: PUBLISHED[name] for name in self.arms if name in PUBLISHED}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the contract of `--json`."""
+        arms = {}
+        for name, arm in self.arms.items():
+            row = asdict(arm)
+            del row["controller"]
+            for joint in row["joints"].values():
+                if not math.isfinite(joint["steady_degc"]):
+                    joint["steady_degc"] = None
+            arms[name] = row
+        return {
+            "experiment": "heat",
+            "minutes": self.minutes,
+            "posture": self.posture,
+            "seed": self.seed,
+            "misalignment_deg": self.misalignment_deg,
+            "settings": self.settings,
+            "arms": arms,
+            "failed": self.failed,
+            "published": {name: asdict(p) for name, p in self.published.items()},
+            "not_comparable": self.not_comparable,
+        }
+
+
+PRESETS = BuiltinFiles(kind="preset", folder=Path(__file__).parent)
+
+
+Degrees = Annotated[float, Field(ge=-4.0, le=4.0, allow_inf_nan=False)]
+
+
+Celsius = Annotated[float, Field(ge=25.0, le=45.0, allow_inf_nan=False)]
+
+
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+
+
+class Preset(BaseModel):
+    """What a preset file says."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    about: str
+    """What it reproduces, and what was assumed."""
+    fitted_to: str
+    """The only numbers that the search saw."""
+    found_by: str
+    """The command that found it."""
+    posture: str
+    minutes: Positive
+    effort_limits: dict[str, Positive]
+    """Joint to torque at stiffness 1, in N·m."""
+    misalignment_deg: dict[str, Degrees]
+    """Joint to calibration error, in degrees."""
+    start_degc: dict[str, Celsius]
+    """Joint to start temperature, in °C: an assumption, not a published value."""
+    other_start_degc: Celsius
+    """Start temperature of all other joints, in °C."""
+
+
+def preset_names() -> tuple[str, ...]:
+    """Return the names of the presets that come with the testbed."""
+    return PRESETS.names()
+
+
+def load_preset(name: str) -> Preset:
+    """Read a preset by its name.
+
+    Raises:
+        UnknownName: there is none of this name.
+        RobotDataError: the file is wrong; the message says file and line.
+    """
+    return read_yaml(PRESETS.named(name), Preset).value

@@ -1,0 +1,123 @@
+"""`nao-testbed heat`: from what was asked for to what a person looks at."""
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from experiments.closed_loop.trial import TrialCfg
+from experiments.closed_loop.warm_up import say_if_it_compiles
+from experiments.common.options import STDOUT, check_json_file, json_text, write_json
+from experiments.common.progress import simulated_time_bars
+from experiments.common.signals import exit_status, why_stopped
+from experiments.heat.experiment import (
+    HeatCfg,
+    failures,
+    plan_trials,
+    record_trials,
+    run_trials,
+)
+from experiments.heat.published import HeatResult
+from models.files import write_text
+
+
+def run_heat_command(cfg: HeatCfg, out: Path, json_file: str | None) -> int:
+    """Run the experiment, print the table, draw the figures; return the exit status.
+
+    Raises:
+        BadInput: a value cannot be used, or a file not be written.
+    """
+    arms = plan_trials(cfg)
+    check_json_file(json_file)
+    say_if_it_compiles()
+    folder, arms = record_trials(arms, out)
+    try:
+        result = _with_progress(cfg, arms)
+    except KeyboardInterrupt as stop:
+        why = why_stopped(stop)
+        print(f"{why}; {folder} holds what was recorded.", file=sys.stderr)
+        return exit_status(stop)
+    text = json_text(result.as_json())
+    write_text(folder / "heat.json", text + "\n")
+    # With --json - the JSON alone goes to stdout, the table beside it to stderr.
+    console = Console(stderr=json_file == STDOUT, width=None if _is_terminal() else 100)
+    _show(console, result, arms, folder)
+    write_json(json_file, text)
+    for name, why in failures(result).items():
+        kind = "failed" if name in result.failed else name
+        print(f"{kind}: {why}", file=sys.stderr)
+    return 1 if failures(result) else 0
+
+
+def _show(
+    console: Console, result: HeatResult, arms: list[TrialCfg], folder: Path
+) -> None:
+    from experiments.heat.figures.robot_picture import draw_robot_picture  # noqa: PLC0415  # matplotlib
+    from experiments.heat.figures.robot_view import last_pose  # noqa: PLC0415  # the engine
+    from experiments.heat.figures.tables import terminal_tables  # noqa: PLC0415  # beside them
+    from experiments.heat.figures.temperatures import (  # noqa: PLC0415
+        draw_heat_figures,  # matplotlib
+        settings_of,  # beside them
+    )
+    from sim.recording.run_folder import read_run  # noqa: PLC0415  # pandas
+
+    console.print(terminal_tables(result))
+    frames = {
+        arm.controller: read_run(arm.folder).frame
+        for arm in arms
+        if arm.folder is not None and arm.controller in result.arms
+    }
+    robot = arms[0].load_robot()
+    limits = {joint.name: joint.effort_limit for joint in robot.joints}
+    paths = draw_heat_figures(result, frames, folder, effort_limits=limits)
+    temperatures = {
+        name: {joint: row.end_degc for joint, row in arm.joints.items()}
+        for name, arm in result.arms.items()
+    }
+    picture = folder / "robot.png"
+    ends = {
+        name: last_pose(frame, robot, result.misalignment_deg)
+        for name, frame in frames.items()
+    }
+    draw_robot_picture(
+        robot,
+        temperatures,
+        result.posture,
+        picture,
+        poses={name: pose for name, pose in ends.items() if pose is not None},
+        remarks={
+            name: why for name, why in failures(result).items() if name in result.arms
+        },
+        slope_deg=float(result.settings["slope_deg"]),
+        settings=settings_of(result),
+    )
+    # Paths are printed whole, however long, and whatever brackets they have.
+    console.print(
+        "Figures:",
+        *(str(path) for path in [*paths, picture]),
+        sep="\n  ",
+        soft_wrap=True,
+        markup=False,
+    )
+    first = next(iter(result.arms.values())).folder
+    console.print(
+        f"Run folder: {folder}   (in Python: read_run({first!r}).frame)",
+        soft_wrap=True,
+        markup=False,
+    )
+
+
+def _with_progress(cfg: HeatCfg, arms: list[TrialCfg]) -> HeatResult:
+    if not sys.stderr.isatty():
+        return run_trials(cfg, arms, lambda _number, _time_s: None)
+    with simulated_time_bars() as progress:
+        tasks = [
+            progress.add_task(arm.controller, total=arm.duration_s) for arm in arms
+        ]
+        return run_trials(
+            cfg, arms, lambda i, time_s: progress.update(tasks[i], completed=time_s)
+        )
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()

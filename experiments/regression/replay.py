@@ -1,0 +1,299 @@
+"""Controllers on one recording: each is given exactly the same input.
+
+    ReplayCfg -> open_recording -> replay_controllers -> ReplayResult
+
+Each controller runs in the same `Loop` as on the simulator, on a `ReplayRobot`. What it
+answers is set beside what the recorded controller answered to the same observation.
+`nao-testbed replay` prints that as tables and JSON; with `--out` the answers of each
+controller become a run folder, with figures beside them.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+from controllers.registry import make_controller
+from experiments.closed_loop.warm_up import say_if_it_compiles
+from experiments.common.options import STDOUT, check_json_file, json_text, write_json
+from experiments.regression.replay_answers import (
+    RECORDED,
+    Answers,
+    RecordedRun,
+    ReplayProgress,
+    ReplayResult,
+    answers_to,
+    compare,
+)
+from experiments.regression.replay_tables import replay_tables
+from models import BadInput, TestbedError
+from models.files import write_text
+from sim.recording.channels import LIMITS, replay_channels, shift_channel
+from sim.recording.recorder import Recorder
+from sim.recording.run_folder import Run, create_run_folder, plain_name, read_run
+from sim.recording.run_meta import describe_run, recorded_robot, robot_data
+from sim.replay import RecordedObservations, read_observations
+
+_SHORTEST = 2
+"""Observations: two make a period."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayCfg:
+    """What is asked of a replay."""
+
+    folder: Path
+    """Of the recorded run."""
+    controllers: tuple[str, ...] = ()
+    """As `make_controller` takes them; none: the one that the run names."""
+    robot: Path | None = None
+    """Folder of the robot; None: the one that the run names."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recording:
+    """A recording that is open, and the controllers to be run on it."""
+
+    run: Run
+    observations: RecordedObservations
+    controllers: tuple[str, ...]
+
+
+def open_recording(cfg: ReplayCfg) -> Recording:
+    """Check what is asked and read the recording.
+
+    Raises:
+        BadInput: the run cannot be replayed, or no such controller be made.
+    """
+    run = read_run(cfg.folder)
+    controllers = cfg.controllers or _recorded_controller(run)
+    if len(set(controllers)) != len(controllers) or RECORDED in controllers:
+        raise BadInput(
+            f"controllers are {', '.join(controllers)}; name each once, and none "
+            f"{RECORDED!r}, which is there anyway."
+        )
+    for name in controllers:
+        make_controller(name)
+    robot = recorded_robot(run.meta, cfg.robot)
+    observations = read_observations(run, robot)
+    if len(observations) < _SHORTEST:
+        raise BadInput(
+            f"{run.folder} holds one observation; a replay needs {_SHORTEST} at least."
+        )
+    return Recording(
+        run=run,
+        observations=observations,
+        controllers=controllers,
+    )
+
+
+def replay_controllers(
+    recording: Recording,
+    on_progress: ReplayProgress = lambda _name, _share: None,
+    out: Path | None = None,
+) -> tuple[ReplayResult, list[Answers]]:
+    """Run every controller on the recording.
+
+    Args:
+        recording: that is open.
+        on_progress: told a controller and how far it is, now and then.
+        out: for a folder each, which `write_answers` fills; None: none.
+
+    Returns:
+        The comparison, and the answers that it was made of, the reference's first.
+
+    Raises:
+        TestbedError: the first one failed, and no other answers were recorded.
+    """
+    seen = recording.observations
+    answers = [
+        answers_to(
+            seen,
+            name,
+            on_progress,
+            None if out is None else create_run_folder(out, plain_name(name)),
+        )
+        for name in recording.controllers
+    ]
+    if seen.limits is not None:
+        recorded = Answers(
+            controller=RECORDED,
+            stiffness=seen.limits,
+            shift=seen.shifts,
+            steps_s=[],
+            flags={},
+            failure=None,
+        )
+        answers.insert(0, recorded)
+    return _result(recording, answers), answers
+
+
+def _result(recording: Recording, answers: Sequence[Answers]) -> ReplayResult:
+    seen, run = recording.observations, recording.run
+    first, *_ = answers
+    if len(first.stiffness) < len(seen):
+        raise TestbedError(
+            f"{first.controller} {first.failure} There is nothing to compare with; "
+            f"name another controller first."
+        )
+    return ReplayResult(
+        run=RecordedRun(
+            folder=str(run.folder),
+            experiment=run.meta.experiment,
+            robot=run.meta.robot,
+            state=run.state,
+            controller=_named_controller(run),
+            observations=len(seen),
+            begin_s=float(seen.time_s[0]),
+            end_s=float(seen.time_s[-1]),
+            period_s=seen.period_s,
+            is_exact=seen.is_exact,
+            knows_shift=seen.shifts is not None,
+            jumps=seen.jumps,
+            damaged_events=run.damaged_events,
+        ),
+        reference=first.controller,
+        answers={
+            a.controller: compare(a, first, seen.robot.joint_names, seen.time_s)
+            for a in answers
+        },
+    )
+
+
+def _named_controller(run: Run) -> str | None:
+    name = run.meta.config.get("controller")
+    return name if isinstance(name, str) else None
+
+
+def _recorded_controller(run: Run) -> tuple[str, ...]:
+    """Return the controller that the run's configuration names.
+
+    Raises:
+        BadInput: it names none.
+    """
+    name = _named_controller(run)
+    if name is None:
+        raise BadInput(
+            f"{run.folder} does not say which controller it had; name one or more by "
+            f"--controllers."
+        )
+    return (name,)
+
+
+def create_replay_folder(out: Path) -> Path:
+    """Make the folder of a replay; where it exists, `out-2` and so on.
+
+    Raises:
+        BadInput: it cannot be made.
+    """
+    return create_run_folder(out.parent, out.name)
+
+
+def write_answers(
+    folder: Path,
+    recording: Recording,
+    result: ReplayResult,
+    answers: Sequence[Answers],
+) -> None:
+    """Fill the run folder of each controller, and draw the figures beside them.
+
+    The folder of a controller opens by `read_run`; its rows bear the times of the
+    observations, its only channels are `limits` and, if it shifted a set-point,
+    `shift`. `stiffness.png` is always there, `shift.png` if anybody shifted one.
+
+    Raises:
+        BadInput: a file cannot be written.
+        RecordingError: likewise, such as on a full disk.
+    """
+    from experiments.regression.replay_tables import write_replay_figure  # noqa: PLC0415  # matplotlib
+
+    robot, time_s = recording.observations.robot, recording.observations.time_s
+    channels = [c for c in replay_channels(robot, exact=True) if c.name == LIMITS]
+    for one in answers:
+        if one.folder is None:  # the recorded one
+            continue
+        meta = describe_run(
+            experiment="replay",
+            robot=robot.name,
+            seed=recording.run.meta.seed,
+            config={"controller": one.controller, "run": str(recording.run.folder)},
+            robot_data=robot_data(robot),
+        )
+        said, also = [one.stiffness], []
+        if one.shift is not None and one.shift.any():
+            said.append(one.shift)
+            also.append(shift_channel(robot, exact=True))
+        with Recorder(one.folder, [*channels, *also], meta) as recorder:
+            for time, *values in zip(time_s.tolist(), *said, strict=False):
+                recorder.append(time, *values)
+            recorder.close("done" if one.failure is None else f"failed: {one.failure}")
+    stiffness = {a.controller: a.stiffness for a in answers if len(a.stiffness)}
+    write_replay_figure(folder / "stiffness.png", result, stiffness, time_s)
+    if result.has_shift:
+        shift_deg = {
+            a.controller: np.rad2deg(a.shift)
+            for a in answers
+            if a.shift is not None and len(a.shift)
+        }
+        label = "shift in °"
+        write_replay_figure(folder / "shift.png", result, shift_deg, time_s, label)
+
+
+def run_replay_command(cfg: ReplayCfg, out: Path | None, json_file: str | None) -> int:
+    """Replay, print the tables, write what was asked for; return the exit status.
+
+    Args:
+        cfg: what is asked for.
+        out: folder for answers and figure; where it exists, `out-2` and so on.
+        json_file: also write JSON there; - is stdout, the tables then go to stderr.
+
+    Raises:
+        BadInput: the run cannot be replayed, or a file not be written.
+    """
+    recording = open_recording(cfg)
+    check_json_file(json_file)
+    folder = None if out is None else create_replay_folder(out)
+    say_if_it_compiles()
+    result, answers = _with_progress(recording, folder)
+    text = json_text(result.as_json())
+    to_stderr = json_file == STDOUT
+    stream = sys.stderr if to_stderr else sys.stdout
+    console = Console(stderr=to_stderr, width=None if stream.isatty() else 100)
+    for table in replay_tables(result):
+        console.print(table)
+        console.print()
+    if folder is not None:
+        write_text(folder / "replay.json", text + "\n")
+        write_answers(folder, recording, result, answers)
+        console.print(f"Answers and figures: {folder}", soft_wrap=True, markup=False)
+    write_json(json_file, text)
+    failures = [a for a in result.answers.values() if a.failure is not None]
+    for one in failures:
+        print(f"{one.controller}: {one.failure}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+def _with_progress(
+    recording: Recording, folder: Path | None
+) -> tuple[ReplayResult, list[Answers]]:
+    if not sys.stderr.isatty():
+        return replay_controllers(recording, out=folder)
+    with Progress(
+        TextColumn("{task.description:>14}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        tasks = {
+            name: progress.add_task(name, total=1.0) for name in recording.controllers
+        }
+        return replay_controllers(
+            recording,
+            lambda name, share: progress.update(tasks[name], completed=share),
+            folder,
+        )

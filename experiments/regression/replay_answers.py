@@ -1,0 +1,299 @@
+"""What controllers answer to the observations of a recording, and how they differ.
+
+Plain data, and the JSON of it: `Answers` holds every observation's answer of one
+controller, `compare` sets them beside those of the reference, `ReplayResult` has all.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.registry import make_controller
+from experiments.closed_loop.loop import ControllerFailed, Loop, TimedController
+from models import TestbedError
+from sim.replay import RecordedObservations, ReplayRobot
+
+RECORDED = "recorded"
+"""Name of the controller of the recorded run, whose answers were recorded with it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedRun:
+    """The recording."""
+
+    folder: str
+    experiment: str
+    robot: str
+    state: str
+    """As `sim.recording.run_folder.Run.state`: an `interrupted` one ends with its last part."""
+    controller: str | None
+    """As its configuration names it, if it does."""
+    observations: int
+    begin_s: float
+    end_s: float
+    """Times of the first and last observation, in s of the run's clock."""
+    period_s: float
+    is_exact: bool
+    """Recorded with every digit."""
+    knows_shift: bool
+    """It tells how its controller shifted set-points; before format 3 no run does."""
+    jumps: tuple[tuple[float, float], ...]
+    """Times in s between which heat passed alone and no controller was asked."""
+    damaged_events: int = 0
+    """Lines of its events that cannot be read; a replay needs none of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointAnswer:
+    """Stiffness of one joint over a recording, each observation weighing the same."""
+
+    mean: float
+    largest: float
+    rms_difference: float
+    """To the reference."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointShift:
+    """Shift of one joint's set-point over a recording."""
+
+    mean_deg: float
+    """With its sign, each observation weighing the same."""
+    largest_deg: float
+    """Whatever its sign."""
+    largest_difference_deg: float
+    """To the reference."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShiftAnswers:
+    """How far one controller shifted set-points; no shift is one of 0."""
+
+    joints: dict[str, JointShift]
+    largest_deg: float
+    """Of any joint, whatever its sign."""
+    rms_difference_deg: float
+    """To the reference, over all joints and observations."""
+    largest_difference_deg: float
+    is_identical: bool
+    """To the reference, bit for bit."""
+    first_difference_s: float | None
+    """Time of the first observation answered otherwise, in s; None: identical."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerAnswers:
+    """What one controller answered."""
+
+    controller: str
+    joints: dict[str, JointAnswer]
+    rms_difference: float
+    """Of the stiffness to the reference's, over all joints and observations."""
+    largest_difference: float
+    """Of the stiffness likewise."""
+    shift: ShiftAnswers | None
+    """None where the reference's shifts were not recorded, so nothing is compared."""
+    is_identical: bool
+    """To the reference, bit for bit, in stiffness and shift."""
+    first_difference_s: float | None
+    """Time of the first observation answered otherwise, in s; None: none was."""
+    flags: dict[str, int]
+    """Observations at which the controller raised a flag, by flag."""
+    step_us: float | None
+    """Median time of a step in µs, by the wall clock; None for the recorded one."""
+    step_us_99: float | None
+    """99 % of the steps took at most this time."""
+    failure: str | None
+    """Why it stopped answering; None where it answered to the end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayResult:
+    """All controllers on one recording."""
+
+    run: RecordedRun
+    reference: str
+    """Controller that the others are compared with: `recorded`, or the first one."""
+    answers: dict[str, ControllerAnswers]
+    """By name; the reference is first."""
+
+    @property
+    def has_shift(self) -> bool:
+        """Whether anybody shifted a set-point."""
+        shifts = (one.shift for one in self.answers.values())
+        return any(shift is not None and shift.largest_deg > 0.0 for shift in shifts)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the contract of `--json`."""
+        return {"experiment": "replay", **asdict(self)}
+
+
+FloatArray = NDArray[np.float64]
+
+ReplayProgress = Callable[[str, float], None]
+"""Told a controller and the share of the recording that it has seen, now and then."""
+
+_REPORT_EVERY = 500
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Answers:
+    """What one controller answered, observation by observation."""
+
+    controller: str
+    stiffness: FloatArray
+    """(m, n_joints); m is less than the number of observations where it failed."""
+    shift: FloatArray | None
+    """(m, n_joints) of the set-points in rad, 0 where it decided none; None: it was
+    recorded before such were."""
+    steps_s: list[float]
+    """Wall times of its steps in s."""
+    flags: dict[str, int]
+    failure: str | None
+    folder: Path | None = None
+    """For its answers."""
+
+
+def answers_to(
+    observations: RecordedObservations,
+    controller: str,
+    on_progress: ReplayProgress,
+    folder: Path | None = None,
+) -> Answers:
+    """Let one controller answer a whole recording, in the loop of the experiments.
+
+    It is asked for the recorded request with its own shift on top, not with that of the
+    recorded controller; the sensors say what they said then.
+
+    Args:
+        observations: of the recording.
+        controller: as `make_controller` takes it.
+        on_progress: told how far it is.
+        folder: where its traceback goes, should it raise; None: nowhere.
+    """
+    period_s = observations.period_s
+    replay = ReplayRobot(observations, period_s / _ticks_in(period_s))
+    bare = make_controller(controller)
+    timed = TimedController(bare)
+    n = len(observations)
+    stiffness = np.empty((n, len(replay.robot.joints)))
+    shift = np.zeros_like(stiffness)
+    done, failure = 0, None
+    try:
+        loop = Loop(replay, timed, None, period_s)
+        while not replay.is_over:
+            loop.cycle()
+            stiffness[done] = loop.limits
+            if loop.shift is not None:
+                shift[done] = loop.shift
+            done += 1
+            if done % _REPORT_EVERY == 0:
+                on_progress(controller, done / n)
+    except TestbedError as error:
+        if isinstance(error, ControllerFailed):
+            if folder is None:
+                error.args = (f"{error} With --out DIR its traceback is kept.",)
+            else:
+                error.keep(folder)
+        failure = f"stopped at {replay.time_s:.2f} s: {error}"
+    on_progress(controller, 1.0)
+    return Answers(
+        controller=controller,
+        stiffness=stiffness[:done],
+        shift=shift[:done],
+        steps_s=timed.times_s[:done],
+        flags=dict(getattr(bare, "flag_counts", {})),
+        failure=failure,
+        folder=folder,
+    )
+
+
+def _ticks_in(period_s: float) -> int:
+    """Return into how many ticks of about 1 ms a period is divided."""
+    return max(1, round(period_s / 1e-3))
+
+
+def compare(
+    one: Answers, reference: Answers, joints: tuple[str, ...], time_s: FloatArray
+) -> ControllerAnswers:
+    """Set a controller's answers beside the reference's.
+
+    Args:
+        one: m of them, m < n where it failed before the end.
+        reference: n of them.
+        joints: names of the columns.
+        time_s: (n,) times of the observations, in s.
+    """
+    m = len(one.stiffness)
+    difference = one.stiffness - reference.stiffness[:m]
+    shift = _compare_shifts(one, reference, joints, time_s)
+    first = [_first(difference, time_s), shift.first_difference_s if shift else None]
+    first_difference_s = min((t for t in first if t is not None), default=None)
+    times_us = 1e6 * np.array(one.steps_s)
+    return ControllerAnswers(
+        controller=one.controller,
+        joints={
+            joint: JointAnswer(
+                mean=float(one.stiffness[:, j].mean()),
+                largest=float(one.stiffness[:, j].max()),
+                rms_difference=_rms(difference[:, j]),
+            )
+            for j, joint in enumerate(joints)
+        }
+        if m
+        else {},
+        rms_difference=_rms(difference),
+        largest_difference=float(np.abs(difference).max(initial=0.0)),
+        shift=shift,
+        is_identical=m == len(reference.stiffness) and first_difference_s is None,
+        first_difference_s=first_difference_s,
+        flags=one.flags,
+        step_us=float(np.median(times_us)) if one.steps_s else None,
+        step_us_99=float(np.percentile(times_us, 99.0)) if one.steps_s else None,
+        failure=one.failure,
+    )
+
+
+def _compare_shifts(
+    one: Answers, reference: Answers, joints: tuple[str, ...], time_s: FloatArray
+) -> ShiftAnswers | None:
+    """Return how far shifts differ; None where one of them is not known."""
+    if one.shift is None or reference.shift is None:
+        return None
+    m = len(one.shift)
+    shift_deg = np.rad2deg(one.shift)
+    difference = one.shift - reference.shift[:m]
+    difference_deg = np.rad2deg(difference)
+    first_difference_s = _first(difference, time_s)
+    return ShiftAnswers(
+        joints={
+            joint: JointShift(
+                mean_deg=float(shift_deg[:, j].mean()),
+                largest_deg=float(np.abs(shift_deg[:, j]).max()),
+                largest_difference_deg=float(np.abs(difference_deg[:, j]).max()),
+            )
+            for j, joint in enumerate(joints)
+        }
+        if m
+        else {},
+        largest_deg=float(np.abs(shift_deg).max(initial=0.0)),
+        rms_difference_deg=_rms(difference_deg),
+        largest_difference_deg=float(np.abs(difference_deg).max(initial=0.0)),
+        is_identical=m == len(reference.shift) and first_difference_s is None,
+        first_difference_s=first_difference_s,
+    )
+
+
+def _first(difference: FloatArray, time_s: FloatArray) -> float | None:
+    """Return the time of the first row that is not zero, in s; None: all are."""
+    # -0.0 and 0.0 are other bits, and the same answer.
+    rows = np.flatnonzero((difference != 0.0).any(axis=1))
+    return float(time_s[rows[0]]) if len(rows) else None
+
+
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0

@@ -1,1 +1,0 @@
-"""The controller again on the sensor values of a recorded run."""

@@ -1,1 +1,0 @@
-"""One robot that stands under one controller: pushed, measured, fast-forwarded."""

@@ -1,1 +1,0 @@
-"""Short stories of behaviours on a robot, told line by line."""

@@ -1,0 +1,400 @@
+"""The bench with tiny sizes: is what it measures sound? Its speed is not asked."""
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from controllers.arbitration.gate import Gate
+from experiments.bench.figures import BareMutex, Figure, figure, ratio
+from experiments.bench.loop import PinocchioAlone, measure_loop
+from experiments.bench.reservations import (
+    RequestCostCfg,
+    ReservationBenchCfg,
+    measure_reservations,
+)
+from experiments.bench.run_bench import (
+    BenchCfg,
+    BenchResult,
+    Part,
+    bench_table,
+    run_bench,
+    run_bench_command,
+)
+from experiments.bench.transmitter import TransmitterBenchCfg, measure_transmitter
+from experiments.bench.trials import measure_real_time
+from models import (
+    BadInput,
+    Robot,
+    TestbedError,
+    UnknownName,
+    default_robot_folder,
+    load_robot,
+)
+from sim.engine.bullet_engine import Engine
+
+TINY = BenchCfg(
+    seconds=0.5,
+    settle_s=0.1,
+    controller_blocks=2,
+    rounds=1,
+    arm_seconds=0.1,
+    fast_forward_seconds=0.1,
+    reservations=ReservationBenchCfg(
+        blocks=2,
+        block_s=0.002,
+        costs=RequestCostCfg(
+            resources=(5, 10), waiters=(1, 3), depths=(2, 3), blocks=2, repeats=2
+        ),
+    ),
+    transmitter=TransmitterBenchCfg(waiting=(2, 20), groups=8, blocks=2, block_s=0.002),
+)
+RATIOS = {
+    "loop_over_bare",
+    "smart_over_alone",
+    "smart_full_over_alone",
+    "minheat_over_alone",
+    "servo_over_pybullet",
+    "two_over_one",
+    "full_over_fast_forward",
+    "bare_over_pairs",
+    "bare_over_questions",
+    "cost_resources_10",
+    "cost_waiters_3",
+    "cost_hand_over_3",
+    "cost_depth_3",
+    "cost_owners_3",
+    "cost_size_8",
+    "cost_size_32",
+    "bare_over_transmitter",
+    "gate_over_transmitter",
+    "transmitter_waiting",
+    "scenario_over_bare",
+}
+OTHERS = {
+    "loop_us",
+    "bare_us",
+    "alone_us",
+    "smart_us",
+    "smart_p99_us",
+    "smart_in_loop_us",
+    "smart_share",
+    "smart_full_us",
+    "smart_full_p99_us",
+    "smart_full_share",
+    "minheat_us",
+    "minheat_p99_us",
+    "minheat_share",
+    "torque_servo_us",
+    "pybullet_servo_us",
+    "one_arm_real_time",
+    "two_arms_real_time",
+    "full_s",
+    "fast_forward_s",
+    "fast_forward_difference_k",
+    "reservation_pairs",
+    "bare_pairs",
+    "gated_commands",
+    "gate_questions",
+    "bare_tests",
+    "transmitter_slots",
+    "bare_slots",
+    "gate_slots",
+    "group_skew",
+    "scenario_real_time",
+}
+NOTHING = {"fast_forward_difference_k", "group_skew"}
+"""Where 0 is right: no time to jump, and no group comes apart."""
+OPTIONAL = {"spot_leases", "pairs_over_spot", "commands_over_spot"}
+
+
+@pytest.fixture(scope="module")
+def result() -> BenchResult:
+    stages: list[str] = []
+    found = run_bench(TINY, stages.append)
+    assert len(stages) == 8
+    return found
+
+
+@pytest.fixture(scope="module")
+def nao() -> Robot:
+    return load_robot(default_robot_folder())
+
+
+def by_name(result: BenchResult) -> dict[str, Figure]:
+    return {one.name: one for one in result.figures}
+
+
+@pytest.mark.slow(covers=True)
+@pytest.mark.requirement("ST-21")
+def test_every_figure_is_there_once_finite_and_positive(result: BenchResult) -> None:
+    assert len(result.figures) == len(by_name(result))
+    assert by_name(result).keys() - OPTIONAL == RATIOS | OTHERS
+    for one in result.figures:
+        assert math.isfinite(one.value), one
+        assert one.low <= one.value <= one.high, one
+        if one.name not in NOTHING:
+            assert one.value > 0.0, one
+
+
+@pytest.mark.slow(covers=True)
+def test_ratios_have_no_unit_and_targets_are_stated(result: BenchResult) -> None:
+    figures = by_name(result)
+    assert {name for name in RATIOS if figures[name].unit != "1"} == set()
+    targets = {n: f.target for n, f in figures.items() if f.target is not None}
+    costs = dict.fromkeys((n for n in RATIOS if n.startswith("cost_")), 2.0)
+    assert targets == {
+        "loop_over_bare": 1.5,
+        "smart_us": 150.0,
+        "minheat_p99_us": 2000.0,
+        "reservation_pairs": 100.0,
+        "gated_commands": 200.0,
+        "transmitter_slots": 0.1,
+        "transmitter_waiting": 1.5,
+        "group_skew": 0.0,
+        "scenario_real_time": 8.0,
+        **costs,
+    }
+    assert {n for n, f in figures.items() if f.is_at_least and f.target} == {
+        "reservation_pairs",
+        "gated_commands",
+        "transmitter_slots",
+        "scenario_real_time",
+    }
+
+
+@pytest.mark.slow(covers=True)
+def test_blocks_alternate_and_are_counted(result: BenchResult) -> None:
+    figures = by_name(result)
+    assert figures["loop_over_bare"].blocks == figures["bare_us"].blocks == 2
+    assert figures["smart_us"].blocks == figures["alone_us"].blocks == 2
+
+
+@pytest.mark.slow(covers=True)
+@pytest.mark.requirement("ST-21")
+def test_the_share_of_a_cycle_follows_from_the_step(result: BenchResult) -> None:
+    """In % of 20 ms."""
+    figures = by_name(result)
+    for name in ("smart", "smart_full", "minheat"):
+        share = 100.0 * figures[f"{name}_us"].value * 1e-6 / 0.02
+        assert figures[f"{name}_share"].value == pytest.approx(share, rel=1e-12)
+
+
+@pytest.mark.slow(covers=True)
+def test_the_json_holds_each_figure_by_its_name(result: BenchResult) -> None:
+    data = json.loads(json.dumps(result.as_json(), allow_nan=False))
+    assert data.keys() == {"experiment", "seconds", "machine", "figures"}
+    assert data["experiment"] == "bench"
+    assert data["figures"].keys() - OPTIONAL == RATIOS | OTHERS
+    keys = {"what", "unit", "value", "low", "high", "blocks", "target", "is_at_least"}
+    assert all(row.keys() == keys for row in data["figures"].values())
+    assert data["machine"]["cores"] >= 1
+
+
+def test_a_slow_spell_hits_both_sides_of_a_ratio() -> None:
+    calm, slow = [3.0, 30.0, 3.0, 3.0], [2.0, 20.0, 2.0, 2.0]
+    assert ratio("r", "", calm, slow).value == pytest.approx(1.5, rel=1e-12)
+    assert ratio("r", "", calm, slow).high == pytest.approx(1.5, rel=1e-12)
+
+
+def test_a_figure_is_the_median_with_its_quartiles() -> None:
+    one = figure("f", "", "µs", [4.0, 1.0, 2.0, 3.0, 100.0])
+    assert (one.low, one.value, one.high, one.blocks) == (2.0, 3.0, 4.0, 5)
+
+
+def test_another_world_is_not_compared_with_the_loop(
+    nao: Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bare engine must repeat the loop's block bit for bit."""
+    apply_torques = Engine.apply_torques
+
+    def disturbed(engine: Engine, torques: list[list[float]]) -> float:
+        for torque in torques:
+            apply_torques(engine, [(1.0 - 1e-6) * t for t in torque])
+            engine.step()
+        return 1.0
+
+    monkeypatch.setattr("experiments.bench.loop._step_bare", disturbed)
+    with pytest.raises(TestbedError, match="did not come to the angles"):
+        measure_loop(nao, tmp_path, seconds=0.1, settle_s=0.1)
+
+
+def test_the_reference_carries_the_weight(nao: Robot) -> None:
+    """The nnls of Pinocchio alone is that of the real robot, not of a toy."""
+    alone = PinocchioAlone(nao, nao.posture("PoseInit").angles)
+
+    @dataclasses.dataclass
+    class Seen:
+        q: np.ndarray
+
+    forces = alone.step(Seen(q=nao.posture("PoseInit").angles))  # type: ignore[arg-type]
+    assert forces.sum() == pytest.approx(nao.total_mass * 9.81, rel=1e-3)
+    assert (forces >= 0.0).all()
+
+
+def test_an_arm_that_fell_is_no_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fallen(arms: list[object], _progress: object) -> list[object]:
+        class Result:
+            failure, controller = "fell at 1.00 s", "smart"
+
+        return [Result() for _ in arms]
+
+    monkeypatch.setattr("experiments.bench.trials.run_side_by_side", fallen)
+    with pytest.raises(TestbedError, match="smart: fell at"):
+        measure_real_time(default_robot_folder(), tmp_path, seconds=1.0, rounds=1)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan, math.inf, 0.05, 601.0])
+def test_a_time_that_cannot_be_measured_is_refused(seconds: float) -> None:
+    with pytest.raises(BadInput, match=r"give a number from 0\.1 to 600"):
+        BenchCfg(seconds=seconds)
+
+
+@pytest.fixture
+def measured(result: BenchResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the command find what has been measured already."""
+    monkeypatch.setattr("experiments.bench.run_bench.run_bench", lambda *_: result)
+
+
+@pytest.mark.slow(covers=True)
+@pytest.mark.usefixtures("measured")
+def test_the_command_prints_a_plain_table_in_a_pipe(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_bench_command(5.0, None) == 0
+    out, err = capsys.readouterr()
+    assert "whole loop / bare engine" in out
+    assert "≤ 1.5" in out
+    assert "\x1b" not in out
+    assert max(map(len, out.splitlines())) <= 100
+    assert err == ""
+
+
+@pytest.mark.slow(covers=True)
+@pytest.mark.usefixtures("measured")
+def test_json_to_stdout_leaves_the_table_to_stderr(
+    capsys: pytest.CaptureFixture[str], result: BenchResult
+) -> None:
+    assert run_bench_command(5.0, "-") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == json.loads(json.dumps(result.as_json()))
+    assert "whole loop" in err
+
+
+@pytest.mark.slow(covers=True)
+@pytest.mark.usefixtures("measured")
+def test_json_goes_to_a_file_beside_the_table(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run_bench_command(5.0, str(tmp_path / "bench.json")) == 0
+    assert "whole loop" in capsys.readouterr().out
+    data = json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))
+    assert data["experiment"] == "bench"
+
+
+def test_a_file_that_cannot_be_written_is_noticed_before_measuring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measured_anyway(*_: object) -> None:
+        raise AssertionError("measured before the file was tried")
+
+    monkeypatch.setattr("experiments.bench.run_bench.measure_loop", measured_anyway)
+    with pytest.raises(BadInput, match="cannot be written"):
+        run_bench_command(5.0, str(tmp_path / "missing" / "bench.json"))
+
+
+@pytest.mark.slow(covers=True)
+def test_the_table_shows_every_figure(result: BenchResult) -> None:
+    assert bench_table(result).row_count == len(result.figures)
+
+
+@pytest.mark.parametrize(
+    ("part", "figure_of_it"),
+    [
+        (Part.RESERVATIONS, "gated_commands"),
+        (Part.TRANSMITTER, "transmitter_slots"),
+    ],
+)
+def test_a_part_is_measured_alone(part: Part, figure_of_it: str) -> None:
+    cfg = dataclasses.replace(TINY, only=part)
+    stages: list[str] = []
+    found = by_name(run_bench(cfg, stages.append))
+    assert stages == [part]
+    assert figure_of_it in found
+    assert len(found.keys() & {"gated_commands", "transmitter_slots", "loop_us"}) == 1
+
+
+def test_the_command_shows_a_part_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = dataclasses.replace(TINY, only=Part.TRANSMITTER)
+    monkeypatch.setattr("experiments.bench.run_bench.BenchCfg", lambda **_: tiny)
+    assert run_bench_command(5.0, None, "transmitter") == 0
+    shown = capsys.readouterr().out
+    assert "group" in shown
+    assert "whole loop" not in shown
+
+
+@pytest.mark.slow(covers=True)
+@pytest.mark.requirement("SY-12", "I-23")
+def test_no_measured_group_comes_apart(result: BenchResult) -> None:
+    skew = by_name(result)["group_skew"]
+    assert (skew.low, skew.value, skew.high, skew.blocks) == (0, 0, 0, 8)
+
+
+def test_an_unknown_part_is_refused_by_name() -> None:
+    asked = r"'reservation' is not in .*\. Did you mean 'reservations'\?"
+    with pytest.raises(UnknownName, match=asked):
+        run_bench_command(5.0, None, "reservation")
+
+
+@pytest.mark.slow(covers=True)
+@pytest.mark.usefixtures("measured")
+def test_the_table_says_which_way_a_target_lies(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_bench_command(5.0, None) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rows = {line.strip().split("  ")[0]: line for line in lines}
+    assert "≥ 100 k/s" in rows["take + release"]
+    assert "≥ 200 k/s" in rows["gated set-points"]
+    assert "≤ 1.5" in rows["whole loop / bare engine"]
+
+
+def test_the_bare_mutex_is_an_arbiter_too() -> None:
+    """Else it would be no comparison."""
+    bare = BareMutex()
+    token = bare.take("TTS")
+    assert token is not None
+    assert bare.take("TTS") is None
+    assert bare.is_valid("TTS", token)
+    assert not bare.is_valid("TTS", bytes(8))
+    assert not bare.is_valid("TTS", None)
+    assert not bare.release("TTS", bytes(8))
+    assert bare.release("TTS", token)
+    assert not bare.is_valid("TTS", token)
+    assert bare.take("TTS") is not None
+
+
+def test_a_gate_that_writes_nothing_is_no_measurement(
+    nao: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Gate, "flush", lambda *_: ())
+    with pytest.raises(TestbedError, match="did not write each slot"):
+        measure_reservations(nao, TINY.reservations)
+    with pytest.raises(TestbedError, match="no items in some slots"):
+        measure_transmitter(nao, TINY.transmitter)
+
+
+def test_without_the_other_library_only_its_figures_are_missing(
+    nao: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.bench.figures.find_spec", lambda _: None)
+    found = {one.name for one in measure_reservations(nao, TINY.reservations)}
+    assert "gated_commands" in found
+    assert not found & OPTIONAL

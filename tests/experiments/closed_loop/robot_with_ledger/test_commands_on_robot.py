@@ -1,0 +1,57 @@
+"""Commands on the simulated robot: it stands up and greets; lying, it does not."""
+
+import numpy as np
+import pytest
+
+from controllers.arbitration import Owner, Request
+from controllers.arbitration.tokens import Token
+from controllers.transmitter.events import NotOrdered
+from controllers.transmitter.receipt import EndReason
+from experiments.closed_loop.robot_with_ledger import (
+    RobotWithLedger,
+    RobotWithLedgerCfg,
+)
+from models import load_robot
+
+
+def robot_in(posture: str) -> tuple[RobotWithLedger, Token]:
+    robot = RobotWithLedger(load_robot(), RobotWithLedgerCfg(posture=posture))
+    robot.ledger.add_owner(Owner(name="host"), tick=0)
+    wanted = Request(owner="host", resources=("All motors", "Leds", "TTS"))
+    outcome = robot.ledger.request(wanted, tick=0).outcome
+    assert outcome is not None
+    assert outcome.token is not None
+    return robot, outcome.token
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.requirement("SY-1", "SY-2", "SY-5", "SY-22")
+def test_it_stands_up_and_greets_in_the_slot_after() -> None:
+    robot, token = robot_in("Sit")
+    greeting = robot.commands.submit("say hello and wave", token, robot.tick)
+    assert robot.run(15.0, lambda: greeting.is_over)
+    assert greeting.reason is EndReason.DONE
+    assert greeting.initial is not None
+    assert len({r.started_tick for r in greeting.streams.values()}) == 1
+    assert (greeting.dead_slots, greeting.held_slots) == (0, 9)
+    (hello,) = robot.sim.speaker.utterances
+    assert (hello.label, hello.is_whole) == ("Hello", True)
+    assert hello.start_s == pytest.approx((greeting.started_tick or 0) * 0.01)
+    assert not robot.sim.has_fallen()
+    assert (robot.state, robot.commands.present_posture) == ("Stand", "Stand")
+    robot.close()
+
+
+@pytest.mark.scenario
+def test_on_its_belly_it_refuses_what_begins_standing() -> None:
+    robot, token = robot_in("Stand")
+    robot.disturb = lambda sim: sim.push_com("torso", np.array([40.0, 0.0, 0.0]))
+    robot.run(0.5)
+    robot.disturb = None
+    robot.run(3.0)
+    assert robot.sim.has_fallen()
+    assert robot.commands.present_posture is None
+    refused = robot.commands.submit("say hello and wave", token, robot.tick)
+    assert refused.refused is NotOrdered.POSTURE_UNKNOWN
+    robot.close()

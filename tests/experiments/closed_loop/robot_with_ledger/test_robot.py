@@ -1,0 +1,236 @@
+"""Body and reservations of a simulated robot, coupled slot by slot."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from controllers.arbitration.events import Event, Executed
+from controllers.arbitration.faults.virtual_owners import ENERGY_SAVING
+from controllers.arbitration.invariants import check
+from controllers.arbitration.manager.front import take_snapshot
+from controllers.arbitration.requests import Owner, Request
+from controllers.arbitration.tokens import Refusal, Token
+from controllers.interface.robot_interface import Observation
+from experiments.closed_loop.robot_with_ledger import (
+    RobotWithLedger,
+    RobotWithLedgerCfg,
+)
+from models import BadInput, Robot, load_robot
+
+pytestmark = pytest.mark.scenario
+
+SHOULDER = "LShoulderPitch"
+Couple = Callable[..., RobotWithLedger]
+
+
+@pytest.fixture(scope="module")
+def nao() -> Robot:
+    return load_robot()
+
+
+@pytest.fixture
+def events() -> list[Event]:
+    """The trace of the robots that `couple` makes."""
+    return []
+
+
+@pytest.fixture
+def couple(nao: Robot, events: list[Event]) -> Iterator[Couple]:
+    made: list[RobotWithLedger] = []
+
+    def make(body: str = "H25", **settings: object) -> RobotWithLedger:
+        cfg = RobotWithLedgerCfg(**settings)  # type: ignore[arg-type]
+        robot = nao.with_body(body)
+        made.append(RobotWithLedger(robot, cfg, listeners=(events.append,)))
+        return made[-1]
+
+    yield make
+    for robot in made:
+        robot.close()
+
+
+def take(body: RobotWithLedger, owner: str, *resources: str) -> Token:
+    body.ledger.add_owner(Owner(name=owner), body.tick)
+    request = Request(owner=owner, resources=resources)
+    outcome = body.ledger.request(request, body.tick).outcome
+    assert outcome is not None
+    assert outcome.token is not None
+    return outcome.token
+
+
+def failed(body: RobotWithLedger) -> list[str]:
+    return list(body.sim.failed_motors)
+
+
+@pytest.mark.requirement("RM-44", "RM-45")
+def test_a_broken_arm_hangs_and_a_repaired_one_is_lifted(
+    couple: Couple, events: list[Event]
+) -> None:
+    body = couple(posture="StandZero")
+    joint = body.sim.robot.joint_index(SHOULDER)
+    token = take(body, "point ahead", "Left arm")
+    assert body.gate.submit(token, SHOULDER, 0.0) is None
+    body.run(0.2)
+    body.break_parts(["Left arm"])
+    refused = body.gate.submit(token, SHOULDER, 0.0)
+    assert refused is not None
+    assert refused.reason is Refusal.REVOKED
+    body.run(1.0)
+    assert body.sim.read().q[joint] > 0.8
+    assert body.sim.read().stiffness[joint] == 0.0
+    assert len(failed(body)) == 6
+
+    body.repair_parts(["Left arm"])
+    token = take(body, "point again", "Left arm")
+    assert body.gate.submit(token, SHOULDER, 0.0) is None
+    body.run(1.0)
+    assert abs(body.sim.read().q[joint]) < 0.1
+    assert failed(body) == []
+    assert list(check(events)) == []
+
+
+@pytest.mark.requirement("RM-45")
+def test_a_motor_stays_broken_while_one_fault_of_it_does(couple: Couple) -> None:
+    body = couple()
+    body.break_parts([SHOULDER])
+    body.break_parts(["Left arm"])
+    body.repair_parts(["Left arm"])
+    assert failed(body) == [SHOULDER]
+
+
+@pytest.mark.requirement("RM-41")
+def test_a_robot_without_legs_begins_with_them_frozen(couple: Couple) -> None:
+    body = couple("T14")
+    rows = {row.name: row for row in take_snapshot(body.ledger).resources}
+    legs = body.ledger.tree.exclusive_leaves("Legs")
+    assert len(legs) == 11
+    assert {hold.by for leg in legs for hold in rows[leg].virtual} == {"RobotModel"}
+    assert not rows["HeadYaw"].virtual
+    token = take(body, "look", "HeadYaw")
+    assert body.gate.submit(token, "HeadYaw", 0.3) is None
+    body.run(1.0)
+    joint = body.sim.robot.joint_index("HeadYaw")
+    assert abs(body.sim.read().q[joint] - 0.3) < 0.03
+    assert not body.sim.has_fallen()
+    assert body.state is None
+
+
+@pytest.mark.requirement("RM-43")
+def test_what_is_hot_is_known_before_any_behaviour_acts(
+    couple: Couple, events: list[Event]
+) -> None:
+    """In one slot: taken, refused; nothing of it reaches the motor."""
+    body = couple()
+    token = take(body, "look around", "HeadYaw")
+    motor = body.sim.robot.motor_names.index("HeadYaw")
+    reasons = []
+
+    def look(tick: int, seen: Observation) -> None:
+        del tick, seen
+        rejected = body.gate.submit(token, "HeadYaw", 0.1)
+        reasons.append(rejected.reason if rejected else None)
+
+    body.behaviours.add("look around", look)
+    degc = body.sim.heating.temperature
+    degc[motor] = 80.0
+    body.sim.heating.reset(degc)
+    body.run(1.01)
+    assert reasons == [None] * 100 + [Refusal.REVOKED]
+    assert len([e for e in events if isinstance(e, Executed)]) == 100
+
+
+@pytest.mark.requirement("RM-43", "RM-65")
+@pytest.mark.parametrize("posture", ["StandInit", "Crouch"])
+def test_a_robot_whose_legs_are_hot_goes_on_standing(
+    couple: Couple, posture: str
+) -> None:
+    """The capped effort of both legs carries it, and their set-points stay."""
+    body = couple(posture=posture)
+    robot = body.sim.robot
+    hot = [name for name in robot.motor_names if name in robot.groups["Legs"]]
+    degc = body.sim.heating.temperature
+    degc[[robot.motor_names.index(name) for name in hot]] = 80.0
+    body.sim.heating.reset(degc)
+    body.run(2.0)
+    assert set(body.hot_engine.hot) == set(hot)
+    joints = [robot.joint_index(name) for name in hot]
+    seen = body.sim.read()
+    assert seen.stiffness[joints].max() == body.cfg.hot_engine.effort_cap
+    assert not body.sim.has_fallen()
+    sag = np.abs(seen.q - robot.posture(posture).angles)[joints]
+    assert np.rad2deg(sag.max()) < 1.0
+
+
+def test_a_slot_is_decided_once_however_time_passes(couple: Couple) -> None:
+    body = couple()
+    ticks: list[int] = []
+    take(body, "count", "TTS")
+    body.behaviours.add("count", lambda tick, seen: ticks.append(tick))
+    none = np.zeros(len(body.sim.robot.motors))
+    body.run(0.05)
+    body.pass_heat(none, 3.0, lambda: len(ticks) > 101)
+    body.run(0.02)
+    assert ticks == [*range(100), 100, 200, 201]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"look_s": 0.015}, {"feel_s": 0.0}], ids=["half a slot", "none"]
+)
+def test_periods_that_are_no_whole_slots_are_refused(
+    couple: Couple, settings: dict[str, float]
+) -> None:
+    with pytest.raises(BadInput, match="period"):
+        couple(**settings)
+
+
+@pytest.mark.requirement("RM-65")
+def test_the_name_of_a_cause_is_no_behaviours(couple: Couple) -> None:
+    body = couple("T14")
+    for name in ("hotEngine", "brokenArm", "RobotModel"):
+        with pytest.raises(BadInput, match=name):
+            take(body, name, SHOULDER)
+
+
+def test_nobody_keeps_the_trace_unasked(nao: Robot) -> None:
+    body = RobotWithLedger(nao)
+    try:
+        assert body.ledger.listeners == []
+    finally:
+        body.close()
+
+
+@pytest.mark.requirement("RM-46")
+def test_a_degraded_mode_bounds_what_reaches_the_joints(couple: Couple) -> None:
+    """Whoever commands full stiffness keeps its token, and gets a fifth of it."""
+    body = couple()
+    token = take(body, "wave", "Left arm", "Stiffness")
+    full = np.ones(len(body.sim.robot.joints))
+    body.behaviours.add("wave", lambda *_: body.gate.submit_stiffness(token, full))
+    joint = body.sim.robot.joint_index(SHOULDER)
+
+    def stiffness() -> float:
+        body.run(0.05)
+        return float(body.sim.read().stiffness[joint])
+
+    before = stiffness()
+    body.modes.enter(ENERGY_SAVING, body.tick)
+    within = stiffness()
+    body.modes.leave(ENERGY_SAVING.name, body.tick)
+    assert (before, within, stiffness()) == (1.0, 0.2, 1.0)
+    assert body.ledger.authorise(token, SHOULDER) is None
+
+
+def test_a_robot_without_states_has_no_posture_monitor() -> None:
+    """Another humanoid, whose resources follow from its joints."""
+    walker = load_robot(Path(__file__).parents[3] / "data" / "two_leg")
+    body = RobotWithLedger(
+        walker, RobotWithLedgerCfg(posture=next(iter(walker.postures)))
+    )
+    try:
+        body.run(0.1)
+        assert (body.posture, body.state) == (None, None)
+        assert body.time_s == pytest.approx(0.1)
+    finally:
+        body.close()

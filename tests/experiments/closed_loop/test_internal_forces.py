@@ -1,0 +1,84 @@
+"""Legs push against each other in six ways, and in no others."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from controllers.heat_minimization.standing_problem import (
+    build_standing_problem,
+    joule_loss,
+    sole_points,
+)
+from controllers.interface.controller import FixedStiffness
+from controllers.stiffness.dynamics import Dynamics
+from experiments.closed_loop.leg_forces import find_internal_forces
+from experiments.closed_loop.loop import Loop, run_for
+from experiments.heat.figures.joints import internal_figure
+from models import BadInput, load_robot
+from sim.robot import SimulatedRobot, SimulationCfg
+
+NAO = load_robot()
+STAND = NAO.posture("PoseInit").angles
+ATOL_TORQUE = 1e-6  # N·m, and as much for each newton of internal force
+
+
+@given(seed=st.integers(0, 2**16), newtons=st.floats(0.0, 30.0))
+@settings(max_examples=30)
+def test_whatever_internal_forces_do_is_explained(seed: int, newtons: float) -> None:
+    """Forces that carry nothing, on top of the least: all of it comes back."""
+    rng = np.random.default_rng(seed)
+    points = sole_points(NAO)
+    dynamics = Dynamics(NAO, points)
+    dynamics.update(STAND)
+    up = np.array([0.0, 0.0, 1.0])  # any direction: what carries nothing is the same
+    problem = build_standing_problem(
+        dynamics, NAO, up, np.arange(len(points)), loss=joule_loss(NAO)
+    )
+    null = np.linalg.svd(problem.base_map)[2][6:]
+    push = newtons * null.T @ rng.normal(size=len(null))
+    before = find_internal_forces(NAO, STAND, np.zeros(len(NAO.joints)))
+    effort = before.least_loss.effort - problem.contact_map @ push
+    split = find_internal_forces(NAO, STAND, effort)
+    assert split.patterns.shape == (11, 6)
+    atol = ATOL_TORQUE * (1.0 + newtons)
+    assert_allclose(split.unexplained, 0.0, atol=atol)
+    assert_allclose(split.least + split.internal, split.measured, atol=atol)
+
+
+def test_a_torque_that_no_internal_force_makes_is_left_over() -> None:
+    """Eleven motors, six patterns: five directions stay unexplained."""
+    zero = find_internal_forces(NAO, STAND, np.zeros(len(NAO.joints)))
+    foreign = np.linalg.svd(zero.patterns.T)[2][-1]  # at right angles to all six
+    effort = zero.least_loss.effort.copy()
+    effort[NAO.joint_index("LHipYawPitch")] += foreign[0]
+    for name, torque in zip(zero.motors[1:], foreign[1:], strict=True):
+        effort[NAO.joint_index(name)] += torque
+    split = find_internal_forces(NAO, STAND, effort)
+    assert_allclose(split.unexplained, foreign, atol=ATOL_TORQUE)
+    assert_allclose(split.internal, 0.0, atol=ATOL_TORQUE)
+
+
+def test_a_bad_ankle_in_the_engine_is_an_internal_force() -> None:
+    """The engine is the oracle: it knows nothing of six patterns."""
+    cfg = SimulationCfg(misalignment_deg={"LAnklePitch": 1.5})
+    sim = SimulatedRobot(NAO, cfg, "PoseInit")
+    run_for(Loop(sim, FixedStiffness(), STAND), 3.0)
+    truth = sim.truth()
+    sim.close()
+    split = find_internal_forces(NAO, truth.q, truth.joint_torque)
+    beyond = split.measured - split.least
+    assert np.abs(beyond).max() > 0.5  # N·m
+    assert np.sum(split.unexplained**2) < 0.02 * np.sum(beyond**2)
+    assert split.least_w < 0.3 * split.measured_w
+    words = [t.get_text() for t in internal_figure(split, "fight").legends[0].texts]
+    assert "that, and 6 internal numbers" in words
+
+
+def test_angles_at_which_it_falls_are_refused() -> None:
+    q = STAND.copy()
+    for side in "LR":
+        q[NAO.joint_index(f"{side}AnklePitch")] -= 0.9  # it leans far back
+    with pytest.raises(BadInput, match="no forces at the soles balance"):
+        find_internal_forces(NAO, q, np.zeros(len(NAO.joints)))

@@ -1,0 +1,121 @@
+"""The legs' power, the least possible, and when a power has settled."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from experiments.closed_loop.leg_forces import LegsPower, are_at_stops, least_powers
+from models import load_robot
+from sim.engine.world import WorldCfg
+from sim.robot import SimulatedRobot, SimulationCfg
+from sim.servo import ServoCfg
+
+NAO = load_robot()
+
+
+def test_power_is_resistance_times_current_squared() -> None:
+    """A knee with 1 N·m takes 1 / K A; a head's motor does not count."""
+    legs, mean_square = LegsPower(NAO), np.zeros(len(NAO.motors))
+    knee = NAO.motors[NAO.motor_names.index("LKneePitch")].one_node
+    mean_square[NAO.motor_names.index("LKneePitch")] = 1.0
+    mean_square[NAO.motor_names.index("HeadYaw")] = 9.0
+    legs.add(1.0, mean_square)
+    assert legs.last_w is not None
+    current = 1.0 / knee.torque_constant
+    assert_allclose(legs.last_w, knee.resistance * current**2)
+
+
+def test_before_any_physics_there_is_no_power() -> None:
+    assert LegsPower(NAO).last_w is None
+
+
+@pytest.mark.parametrize(
+    ("powers", "settled_s"),
+    [
+        ([9.0, 4.0, 1.0, 1.02, 0.99, 1.0], 3.0),
+        ([1.0, 1.0, 1.0, 1.0], 1.0),
+        ([9.0, 4.0, 1.0, 1.0, 1.0], None),  # who knows whether it goes on
+        ([0.01, 0.04, 0.02, 0.03], 1.0),  # all within 0.05 W
+        ([1.0], None),
+    ],
+)
+def test_settled_is_from_when_on_it_stays(
+    powers: list[float], settled_s: float | None
+) -> None:
+    legs, knee = LegsPower(NAO), NAO.motor_names.index("LKneePitch")
+    motor = NAO.motors[knee].one_node
+    for k, watts in enumerate(powers):
+        mean_square = np.zeros(len(NAO.motors))
+        mean_square[knee] = watts * motor.torque_constant**2 / motor.resistance
+        legs.add(k + 1.0, mean_square)
+    assert legs.settled_s() == settled_s
+
+
+def test_a_power_that_is_held_settles_too() -> None:
+    """A short run of which all but some seconds are fast-forwarded."""
+    legs = LegsPower(NAO)
+    legs.hold(1.0)  # nothing to hold yet
+    legs.add(2.0, np.full(len(NAO.motors), 4.0))
+    legs.add(3.0, np.ones(len(NAO.motors)))
+    assert legs.settled_s() is None
+    before = legs.last_w
+    legs.hold(20.0)
+    assert legs.settled_s() == 3.0
+    assert legs.last_w == before
+
+
+def test_the_least_of_a_level_robot_is_that_of_its_posture() -> None:
+    """0.550 W in PoseInit, by the cone programme at the angles of the table."""
+    sim = SimulatedRobot(NAO, SimulationCfg(), "PoseInit")
+    try:
+        least = least_powers(sim)
+        assert least is not None
+        assert_allclose(least.without_gears_w, 0.550, rtol=0.03)  # it has sunk a little
+        assert least.with_gears_w is not None
+        assert_allclose(least.with_gears_w, 0.290, rtol=0.05)
+    finally:
+        sim.close()
+
+
+def test_gears_help_by_the_friction_that_they_have() -> None:
+    """A tenth of it helps a little, none of it not at all."""
+    helps = []
+    for scale in (0.0, 0.1):
+        cfg = SimulationCfg(servo=ServoCfg(friction_scale=scale))
+        sim = SimulatedRobot(NAO, cfg, "PoseInit")
+        try:
+            least = least_powers(sim)
+        finally:
+            sim.close()
+        assert least is not None
+        assert least.with_gears_w is not None
+        helps.append(least.without_gears_w - least.with_gears_w)
+    assert_allclose(helps[0], 0.0, atol=1e-4)
+    assert 0.005 < helps[1] < 0.05  # 0.26 W at full friction
+
+
+def test_a_joint_at_its_stop_needs_no_motor() -> None:
+    """A misaligned robot that crouches: an ankle and a knee come to lie on theirs."""
+    errors = {"LAnklePitch": -1.5, "RKneePitch": 1.5}
+    sim = SimulatedRobot(NAO, SimulationCfg(misalignment_deg=errors), "Crouch")
+    try:
+        q = sim.truth().q.copy()
+        knee, hip = NAO.joint_index("RKneePitch"), NAO.joint_index("RHipPitch")
+        assert are_at_stops(NAO, q)[knee]
+        assert not are_at_stops(NAO, q)[hip]
+        least = least_powers(sim)
+        assert least is not None
+        assert least.with_gears_w is not None
+        assert least.with_gears_w < 0.5 * least.without_gears_w
+    finally:
+        sim.close()
+
+
+def test_a_robot_that_no_friction_holds_has_no_least() -> None:
+    world = WorldCfg(slope_deg=4.0)
+    sim = SimulatedRobot(NAO, SimulationCfg(world=world), "PoseInit")
+    try:
+        assert least_powers(sim) is not None
+        assert least_powers(sim, friction=0.05) is None  # tan 4° = 0.07
+    finally:
+        sim.close()

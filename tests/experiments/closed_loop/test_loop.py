@@ -1,0 +1,198 @@
+"""The closed loop: set-points on the way to a posture, one decision a cycle."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+from controllers.interface.controller import ConstantStiffness, Limits
+from controllers.interface.robot_interface import Command, Observation
+from controllers.registry import BUILT_IN, make_controller
+from experiments.closed_loop.loop import (
+    APPROACH_TIME,
+    CONTROL_PERIOD,
+    Loop,
+    approach,
+    run_for,
+)
+from models import BadInput, Robot, load_robot
+from sim.robot import SimulatedRobot, SimulationCfg
+
+angles = st.floats(-2.0, 2.0)
+BAD_ANKLE = {"LAnklePitch": 2.0}
+
+
+class Counting(ConstantStiffness):
+    """Remembers when it was asked, and what the set-points were."""
+
+    def __init__(self) -> None:
+        super().__init__(0.7)
+        self.times: list[float] = []
+        self.targets: list[NDArray[np.float64]] = []
+
+    def step(self, observation: Observation) -> Limits:
+        self.times.append(observation.time_s)
+        self.targets.append(observation.target)
+        return super().step(observation)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_nao_stands_under_every_controller_of_ours(name: str) -> None:
+    """One short closed loop of each; long ones are slow tests of the experiments."""
+    nao = load_robot()
+    controller = make_controller("constant:0.7" if name == "constant" else name)
+    sim = SimulatedRobot(nao, SimulationCfg(misalignment_deg=BAD_ANKLE), "PoseInit")
+    try:
+        height = sim.truth().base_position[2]
+        loop = Loop(sim, controller, nao.posture("PoseInit").angles)
+        run_for(loop, 0.5)
+        seen = sim.read()
+        assert sim.truth().base_position[2] == pytest.approx(height, abs=0.005)
+    finally:
+        sim.close()
+    assert_allclose(seen.stiffness, loop.limits, atol=1e-12)
+    legs = [nao.joint_names.index(f"{s}KneePitch") for s in "LR"]
+    expected = {"fixed": 1.0, "constant": 0.7}.get(name)
+    if expected is not None:
+        assert_allclose(seen.stiffness, expected, atol=1e-12)
+    elif name in {"smart", "smart-full"}:
+        assert (seen.stiffness[legs] < 1.0).all(), "it asks for less than all"
+
+
+@pytest.fixture
+def stand(two_leg: Robot) -> Iterator[SimulatedRobot]:
+    sim = SimulatedRobot(two_leg, SimulationCfg(), "Stand")
+    yield sim
+    sim.close()
+
+
+@given(start=angles, goal=angles, time_s=st.floats(-1.0, 5.0))
+def test_the_way_stays_between_start_and_goal(
+    start: float, goal: float, time_s: float
+) -> None:
+    (way,) = approach(np.array([start]), np.array([goal]), time_s)
+    assert min(start, goal) - 1e-12 <= way <= max(start, goal) + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("u", "s"), [(-1.0, 0.0), (0.0, 0.0), (0.25, 0.15625), (0.5, 0.5), (2.0, 1.0)]
+)
+def test_the_way_follows_its_cubic(u: float, s: float) -> None:
+    """s = 3 u² - 2 u³ in [0, 1]: 5/32 at a quarter of the time."""
+    start, goal = np.array([1.0, -1.0]), np.array([3.0, 0.5])
+    way = approach(start, goal, u * APPROACH_TIME)
+    assert_allclose(way, start + s * (goal - start), rtol=0.0, atol=1e-15)
+
+
+def test_the_way_begins_and_ends_at_rest() -> None:
+    h = 1e-6
+
+    def speed(time_s: float) -> float:
+        ends = np.zeros(1), np.ones(1)
+        return float(approach(*ends, time_s + h)[0] - approach(*ends, time_s)[0]) / h
+
+    assert abs(speed(0.0)) < 1e-5
+    assert abs(speed(APPROACH_TIME - h)) < 1e-5
+    assert speed(APPROACH_TIME / 2.0) == pytest.approx(1.5 / APPROACH_TIME, rel=1e-5)
+
+
+@pytest.mark.requirement("ST-2")
+def test_the_controller_decides_once_every_20_ms(stand: SimulatedRobot) -> None:
+    controller = Counting()
+    run_for(Loop(stand, controller, stand.robot.posture("Stand").angles), 0.2)
+    assert_allclose(controller.times, CONTROL_PERIOD * np.arange(10), atol=1e-12)
+    assert stand.time_s == pytest.approx(0.2)
+    assert (stand.read().stiffness == 0.7).all()
+
+
+def test_the_posture_is_reached_in_time_and_then_left_alone(
+    stand: SimulatedRobot,
+) -> None:
+    goal = stand.robot.posture("Straight").angles
+    begin = stand.read().target
+    controller = Counting()
+    loop = Loop(stand, controller, goal)
+    run_for(loop, APPROACH_TIME)
+    half = controller.targets[round(0.5 * APPROACH_TIME / CONTROL_PERIOD)]
+    assert_allclose(half, 0.5 * (begin + goal), atol=1e-12)
+    assert_allclose(stand.read().target, goal, atol=1e-12)
+    other = stand.robot.posture("Stand").angles
+    stand.write(Command(target=other))
+    run_for(loop, 0.1)
+    assert (stand.read().target == other).all(), "the loop still writes set-points"
+
+
+def test_set_points_stay_inside_the_joints_ranges(two_leg: Robot) -> None:
+    """A misaligned encoder reads beyond the stop; the set-points do not go there."""
+    beyond = SimulationCfg(misalignment_deg={"left_knee": 60.0})
+    sim = SimulatedRobot(two_leg, beyond, "Straight")
+    try:
+        controller = Counting()
+        loop = Loop(sim, controller, two_leg.posture("Stand").angles)
+        run_for(loop, 0.1)
+    finally:
+        sim.close()
+    assert controller.targets[0][two_leg.joint_index("left_knee")] < -0.05
+    for target in controller.targets[1:]:
+        assert (target >= two_leg.lower).all()
+        assert (target <= two_leg.upper).all()
+
+
+@pytest.mark.requirement("ST-2")
+def test_a_period_that_is_no_multiple_is_refused(stand: SimulatedRobot) -> None:
+    goal = stand.robot.posture("Stand").angles
+    with pytest.raises(
+        BadInput,
+        match=r"control period = 0\.0125 s is not a multiple of the physics step "
+        r"0\.001 s \(12\.5 steps\); choose 0\.012 s or 0\.013 s\.",
+    ):
+        Loop(stand, ConstantStiffness(1.0), goal, control_period=0.0125)
+
+
+class Shifting(Counting):
+    """Asks for a shift between two times."""
+
+    def __init__(self, shift: NDArray[np.float64]) -> None:
+        super().__init__()
+        self.wanted = shift
+
+    def step(self, observation: Observation) -> Limits:
+        limits = super().step(observation)
+        on = 2.1 <= observation.time_s < 2.2
+        return Limits(stiffness=limits.stiffness, shift=self.wanted if on else None)
+
+
+def test_a_shift_is_added_to_the_posture_and_taken_back(stand: SimulatedRobot) -> None:
+    robot = stand.robot
+    shift = np.deg2rad(np.linspace(-1.0, 1.0, len(robot.joints)))
+    controller = Shifting(shift)
+    goal = stand.read().target
+    loop = Loop(stand, controller, goal)
+    run_for(loop, 2.4)
+    seen = dict(zip(np.round(controller.times, 2), controller.targets, strict=True))
+    with_shift = np.clip(goal + shift, robot.lower, robot.upper)
+    assert_allclose(seen[2.1], np.clip(goal, robot.lower, robot.upper), atol=1e-12)
+    assert_allclose(seen[2.14], with_shift, atol=1e-12)
+    assert_allclose(seen[2.3], np.clip(goal, robot.lower, robot.upper), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (np.full(6, np.nan), "is nan rad"),
+        (np.full(6, np.inf), "is inf rad"),
+        (np.full(6, -4.0), "is -4 rad; accepted: -3.14159 to"),
+        (np.zeros(3), r"shape \(3,\); give \(6,\)"),
+        (np.zeros(1), r"shape \(1,\); give \(6,\)"),
+    ],
+)
+def test_a_shift_that_no_robot_takes_is_refused(
+    stand: SimulatedRobot, wrong: NDArray[np.float64], why: str
+) -> None:
+    loop = Loop(stand, Shifting(wrong), stand.read().target)
+    with pytest.raises(BadInput, match=f"shift of the set-point.*{why}"):
+        run_for(loop, 2.4)

@@ -1,0 +1,87 @@
+"""A push is a force on a link, from its begin to its end and no longer."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from experiments.closed_loop.fast_forward import FastForwardCfg
+from experiments.closed_loop.trial import (
+    Push,
+    TrialCfg,
+    check_in_time,
+    check_pushes,
+    pusher,
+    run_trial,
+)
+from models import BadInput, Robot, UnknownName
+from sim.engine.world import WorldCfg
+from sim.robot import SimulatedRobot, SimulationCfg
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"at_s": -1.0},
+        {"at_s": float("nan")},
+        {"duration_s": 0.0},
+        {"force_n": (1.0, float("inf"), 0.0)},
+        {"force_n": (1.0, 0.0)},
+    ],
+)
+def test_a_push_without_meaning_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="push"):
+        Push(**wrong)
+
+
+def test_an_unknown_link_is_named(two_leg: Robot) -> None:
+    with pytest.raises(UnknownName, match="torzo"):
+        check_pushes((Push(link="torzo"),), two_leg)
+
+
+def test_a_push_that_would_never_come_is_refused() -> None:
+    """Else a controller seems to stand a push that nobody gave."""
+    push = Push(at_s=5.0, duration_s=0.2)
+    check_in_time((push,), 5.2)
+    with pytest.raises(BadInput, match=r"ends at 5.2 s, .* lasts 5.1 s"):
+        check_in_time((push,), 5.1)
+
+
+def test_without_pushes_nothing_is_called(two_leg: Robot) -> None:
+    assert pusher((), two_leg) is None
+
+
+def test_momentum_is_force_times_duration(two_leg: Robot) -> None:
+    """In free fall nothing else acts along x: m v = F t."""
+    world = WorldCfg(gravity=0.0, friction=0.0)
+    sim = SimulatedRobot(two_leg, SimulationCfg(world=world), "Stand")
+    try:
+        push = Push(at_s=0.02, duration_s=0.05, force_n=(2.0, 0.0, 0.0))
+        disturb = pusher((push,), two_leg)
+        assert disturb is not None
+        for _ in range(100):
+            disturb(sim)
+            sim.step(1)
+        momentum = sum(
+            link.mass * sim.engine.link_twist(link.name)[0][0] for link in two_leg.links
+        )
+    finally:
+        sim.close()
+    assert_allclose(momentum, 2.0 * 0.05, rtol=0.02)  # links turn about their own axes
+
+
+def test_fast_forward_waits_for_the_push(two_leg: Robot) -> None:
+    cfg = TrialCfg(
+        controller="fixed",
+        robot_folder=two_leg.folder,
+        posture="Stand",
+        duration_s=60.0,
+        simulation=SimulationCfg(),
+        fast_forward=FastForwardCfg(not_before_s=3.0),
+        pushes=(Push(at_s=8.0, force_n=(0.0, 0.0, -1.0)),),
+    )
+    result = run_trial(cfg)
+    assert not result.fell
+    assert 11.2 <= result.physics_s < 30.0
+    assert np.isclose(result.sim_s, 60.0)

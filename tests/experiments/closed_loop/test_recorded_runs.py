@@ -1,0 +1,58 @@
+"""The store of recorded runs records once, and notices who changes one."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.experiments.common.recorded_runs import RecordedRuns
+
+
+def test_a_run_is_recorded_once_by_whoever_asks_first(tmp_path: Path) -> None:
+    """Two stores of one folder stand for two processes: each opens the lock anew."""
+    recorded: list[Path] = []
+
+    def record(folder: Path) -> None:
+        time.sleep(0.05)
+        recorded.append(folder)
+        (folder / "row").write_text("1")
+
+    stores = [RecordedRuns(tmp_path) for _ in range(2)]
+    threads = [
+        threading.Thread(target=lambda s=store: s("run", record)) for store in stores
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert recorded == [tmp_path / "run"]
+    assert (stores[0]("run", record) / "row").read_text() == "1"
+
+
+def test_a_run_that_could_not_be_recorded_is_recorded_anew(tmp_path: Path) -> None:
+    runs = RecordedRuns(tmp_path)
+
+    def fail(folder: Path) -> None:
+        (folder / "half").touch()
+        raise RuntimeError("no disc")
+
+    with pytest.raises(RuntimeError, match="no disc"):
+        runs("run", fail)
+    folder = runs("run", lambda folder: (folder / "row").touch())
+    assert [path.name for path in folder.iterdir()] == ["row"]
+
+
+@pytest.mark.parametrize("change", ["more", "other", "less"])
+def test_a_run_that_a_test_changes_is_named(tmp_path: Path, change: str) -> None:
+    runs = RecordedRuns(tmp_path)
+    row = runs("run", lambda folder: (folder / "row").write_text("1")) / "row"
+    runs("other", lambda folder: (folder / "row").write_text("1"))
+    assert runs.changed() == []
+    if change == "more":
+        (row.parent / "new").touch()
+    elif change == "other":
+        row.write_text("12")
+    else:
+        row.unlink()
+    assert runs.changed() == ["run"]

@@ -1,0 +1,37 @@
+"""The kernels are compiled once, before anybody waits for them."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from controllers.heat_minimization.standing_problem import base_columns
+from experiments.closed_loop.warm_up import main, say_if_it_compiles
+from sim.servo import _servo
+
+
+def test_the_warm_up_compiles_the_loop() -> None:
+    main()
+    assert _servo.signatures
+    assert base_columns.signatures  # so `minheat` has solved
+
+
+def test_a_first_run_says_that_it_compiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache = SimpleNamespace(cache_path=str(tmp_path))
+    kernel = SimpleNamespace(__name__="_servo", _cache=cache)
+    monkeypatch.setattr("sim.servo._servo", kernel)
+    say_if_it_compiles()
+    assert capsys.readouterr().err.startswith("the first run of an installation")
+    (tmp_path / "servo._servo-200.py311.nbi").touch()
+    say_if_it_compiles()
+    assert capsys.readouterr().err == ""
+
+
+def test_an_installation_that_has_run_says_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main()
+    say_if_it_compiles()
+    assert capsys.readouterr().err == ""

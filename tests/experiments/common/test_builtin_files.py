@@ -1,0 +1,63 @@
+"""What ships is found by its name, and a file of one's own by its path."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.common.builtin_files import BuiltinFiles
+from models import BadInput, UnknownName
+
+
+@pytest.fixture
+def songs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuiltinFiles:
+    """Two songs that ship; the present folder holds others."""
+    folder = tmp_path / "songs"
+    folder.mkdir()
+    for name in ("lullaby.yaml", "anthem.yaml", "README.md"):
+        (folder / name).touch()
+    own = tmp_path / "own"
+    (own / "lullaby").mkdir(parents=True)
+    (own / "waltz.yaml").touch()
+    monkeypatch.chdir(own)
+    return BuiltinFiles(kind="song", folder=folder)
+
+
+def test_names_are_those_of_the_yaml_files_in_order(songs: BuiltinFiles) -> None:
+    assert songs.names() == ("anthem", "lullaby")
+    assert songs.named("anthem") == songs.folder / "anthem.yaml"
+
+
+def test_a_file_goes_before_a_name_and_a_name_before_a_folder(
+    songs: BuiltinFiles,
+) -> None:
+    assert songs.find("waltz.yaml") == Path("waltz.yaml")
+    assert songs.find("lullaby") == songs.folder / "lullaby.yaml"
+    Path("anthem").touch()
+    assert songs.find("anthem") == Path("anthem")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (".", "[.] is a folder; name a song file in it[.]"),
+        ("polka.yaml", "there is no file polka.yaml; give another path[.]"),
+        ("far/polka", "there is no file far/polka; give another path[.]"),
+    ],
+)
+def test_a_path_without_a_file_is_refused(
+    songs: BuiltinFiles, text: str, message: str
+) -> None:
+    with pytest.raises(BadInput, match=f"^{message}$"):
+        songs.find(text)
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones(songs: BuiltinFiles) -> None:
+    known = " Did you mean 'anthem'? Known: anthem, lullaby."
+    with pytest.raises(UnknownName) as found:
+        songs.find("anthm")
+    assert str(found.value) == (
+        "Song 'anthm' is not in this folder, nor among those that ship." + known
+    )
+    with pytest.raises(UnknownName) as named:
+        songs.named("anthm")
+    assert str(named.value) == "Song 'anthm' is not in the testbed." + known

@@ -1,0 +1,236 @@
+"""Files of measured temperatures: what is repaired is said, what is unsure refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from experiments.heat.identification.csv_log import CsvCfg, read_heat_log
+from experiments.heat.identification.example_log import (
+    LOST_ROWS,
+    PAUSE_S,
+    STEP_S,
+    example_log,
+)
+from experiments.heat.identification.heat_log import HeatLog
+from models import BadInput, load_robot
+
+ROOT = Path(__file__).resolve().parents[4]
+SHIPPED = ROOT / "notebooks" / "data" / "knee_log.csv"
+HEADER = "time_s,temperature_degc,current_a"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "log.csv"
+
+
+def rows(n: int = 20) -> list[str]:
+    return [f"{k},{30 + k / 10:.1f},{0.5 + k / 100:.2f}" for k in range(n)]
+
+
+def read(file: Path, lines: list[str], header: str = HEADER, **cfg: object) -> HeatLog:
+    file.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
+    return read_heat_log(file, CsvCfg(**cfg))  # type: ignore[arg-type]
+
+
+def kinds(log: HeatLog) -> list[tuple[str, int]]:
+    return [(repair.kind, repair.rows) for repair in log.repairs]
+
+
+def test_a_right_file_needs_no_repair(file: Path) -> None:
+    log = read(file, rows())
+    (record,) = log.records
+    assert log.repairs == ()
+    assert_allclose(record.time_s, np.arange(20.0))
+    assert_allclose(record.degc, 30.0 + np.arange(20.0) / 10.0)
+    square = (0.5 + np.arange(20.0) / 100.0) ** 2
+    assert_allclose(record.mean_square_current, (square[1:] + square[:-1]) / 2.0)
+
+
+@given(order=st.permutations(range(20)))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_rows_in_any_order_are_the_same_record(file: Path, order: list[int]) -> None:
+    right, mixed = (
+        read(file, [rows()[k] for k in o]).records[0] for o in (range(20), order)
+    )
+    assert_allclose(mixed.time_s, right.time_s)
+    assert_allclose(mixed.degc, right.degc)
+    assert_allclose(mixed.mean_square_current, right.mean_square_current)
+
+
+def test_a_row_out_of_order_is_told(file: Path) -> None:
+    lines = rows()
+    lines[4], lines[5] = lines[5], lines[4]
+    assert kinds(read(file, lines)) == [("order", 1)]
+
+
+def test_of_rows_at_one_time_the_mean_is_taken(file: Path) -> None:
+    log = read(file, [*rows(), "3,40.3,0.53", "3,,"])
+    assert kinds(log) == [("order", 1), ("duplicate", 2)]
+    assert log.records[0].degc[3] == pytest.approx((30.3 + 40.3) / 2.0)
+
+
+@pytest.mark.parametrize("cell", ["", "nan", "NaN", "NA", "null", "-"])
+def test_a_lost_temperature_leaves_its_current(file: Path, cell: str) -> None:
+    log = read(file, [*rows(5), f"5,{cell},0.9", *rows()[6:]])
+    assert kinds(log) == [("missing", 1)]
+    assert np.isnan(log.records[0].degc[5])
+    assert log.records[0].mean_square_current[5] == pytest.approx((0.81 + 0.56**2) / 2)
+
+
+def test_an_infinite_number_is_a_lost_one(file: Path) -> None:
+    log = read(file, [*rows(), "20,inf,0.7"])
+    assert kinds(log) == [("missing", 1), ("missing", 1)]
+    assert log.records[0].is_known.sum() == 20
+
+
+def test_a_lost_current_is_taken_between_its_neighbours(file: Path) -> None:
+    lines = rows()
+    lines[7] = "7,30.7,"
+    log = read(file, lines)
+    assert kinds(log) == [("missing", 1)]
+    whole = read(file, rows()).records[0]
+    assert_allclose(
+        log.records[0].mean_square_current, whole.mean_square_current, rtol=1e-6
+    )
+
+
+def test_currents_lost_for_long_end_a_record(file: Path) -> None:
+    lines = rows(60)
+    lines[20:40] = [f"{k},33.0," for k in range(20, 40)]
+    log = read(file, lines)
+    assert kinds(log) == [("missing", 20), ("gap", 1)]
+    assert [record.time_s[0] for record in log.records] == [0.0, 40.0]
+
+
+def test_after_a_gap_a_new_record_begins(file: Path) -> None:
+    late = [f"{k + 100},35.0,0.5" for k in range(8)]
+    log = read(file, [*rows(), *late])
+    assert kinds(log) == [("gap", 1)]
+    assert "gap of 81 s after 19 s" in log.repairs[0].what
+    assert len(log.records) == 2
+    assert len(read(file, [*rows(), *late], gap_s=200.0).records) == 1
+
+
+def test_a_piece_too_short_for_a_record_is_left_out(file: Path) -> None:
+    log = read(file, [*rows(), "300,35,0.5", "301,35,0.5"])
+    assert kinds(log) == [("gap", 1), ("short", 2)]
+    assert len(log.records) == 1
+
+
+def test_units_in_the_header_are_heeded(file: Path) -> None:
+    right = read(file, rows()).records[0]
+    other = [
+        f"{1000 * k},{(30 + k / 10) * 1.8 + 32:.2f},{500 + 10 * k}" for k in range(20)
+    ]
+    log = read(file, other, "time_ms,temperature_degf,current_ma")
+    assert kinds(log) == [("unit", 20)]
+    assert_allclose(log.records[0].time_s, right.time_s)
+    assert_allclose(log.records[0].degc, right.degc, atol=1e-9)
+    assert_allclose(log.records[0].mean_square_current, right.mean_square_current)
+
+
+def test_a_table_with_semicolons_and_decimal_commas_is_read(file: Path) -> None:
+    lines = [line.replace(",", ";").replace(".", ",") for line in rows()]
+    log = read(file, ["# from a sheet", *lines], "\ufeff" + HEADER.replace(",", ";"))
+    assert kinds(log) == [("unit", 20)]
+    assert_allclose(log.records[0].degc, read(file, rows()).records[0].degc)
+
+
+def test_torques_are_currents_where_the_constant_is_known(file: Path) -> None:
+    header = "time_s,temperature_degc,effort_nm"
+    with pytest.raises(BadInput, match="give the torque constant"):
+        read(file, rows(), header)
+    log = read(file, rows(), header, torque_constant=2.0)
+    right = read(file, rows()).records[0].mean_square_current
+    assert_allclose(log.records[0].mean_square_current, right / 4.0)
+
+
+FAHRENHEIT = [f"{k},{86 + k},0.5" for k in range(20)]
+KELVIN = [f"{k},{303 + k},0.5" for k in range(20)]
+BAD = {
+    "looks like °F": FAHRENHEIT,
+    "looks like K": KELVIN,
+    r"from -99 to 31.9 °C; a motor has -40": [*rows(), "20,-99,0.5"],
+    "is 500 A, more than any joint draws": [*rows(), "20,32,500"],
+    r"log.csv:4: column 'temperature_degc' holds 'hot'": [
+        "0,30,1",
+        "1,30,1",
+        "2,hot,1",
+    ],
+    r"log.csv:3: column 'temperature_degc' holds '3_0'": ["0,30,1", "1,3_0,1"],
+    r"log.csv:3: a cell cannot be read: field larger": ["0,30,1", "x" * 200_000],
+    r"log.csv:3: 2 cells in this row, 3 in the header": ["0,30,1", "1,30"],
+    "has 3 rows with a time; give at least 5": rows(3),
+    "no stretch with 5 temperatures": [f"{k},,0.5" for k in range(20)],
+    "has a header and no rows": [],
+}
+
+
+@pytest.mark.parametrize("message", BAD, ids=lambda m: m[:30])
+def test_what_is_unsure_or_wrong_is_refused(file: Path, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        read(file, BAD[message])
+
+
+def test_unlikely_units_are_taken_where_they_are_vouched_for(file: Path) -> None:
+    (record,) = read(file, FAHRENHEIT, trusts_units=True).records
+    assert record.degc[0] == 86.0
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("time_s,temp,current_a", "no column temperature_degc or .* has time_s, temp,"),
+        (
+            "time,temperature_degc,current_a",
+            r"log.csv: there is no column time_s .*'time'",
+        ),
+        ("time_s,temperature_degc,amps", "no column current_a or current_ma or effort"),
+        ("time_s,temperature_degc,time_s", "names time_s more than once"),
+        ("time_s,temperature_degc,temperature_k", "keep one"),
+    ],
+)
+def test_a_header_must_name_its_columns(file: Path, header: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        read(file, rows(), header)
+
+
+def test_what_is_no_text_is_refused(file: Path) -> None:
+    with pytest.raises(BadInput, match="cannot be read: No such file"):
+        read_heat_log(file)
+    for content, message in (
+        (b"\xff\xfe\x00t", "no text in UTF-8"),
+        (b"", "holds no rows of text"),
+        (b"a,b\0\n1,2\n", "holds no rows of text"),
+    ):
+        file.write_bytes(content)
+        with pytest.raises(BadInput, match=message):
+            read_heat_log(file)
+    with pytest.raises(BadInput, match="cannot be read: Is a directory"):
+        read_heat_log(file.parent)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
+def test_what_a_file_does_not_say_must_be_a_number(value: float) -> None:
+    with pytest.raises(BadInput, match=r"torque constant is .* N·m/A; give"):
+        CsvCfg(torque_constant=value)
+    with pytest.raises(BadInput, match="gap is"):
+        CsvCfg(gap_s=value)
+
+
+def test_the_shipped_file_is_what_its_maker_makes() -> None:
+    assert SHIPPED.read_text(encoding="utf-8") == example_log(load_robot())
+
+
+def test_the_shipped_file_is_repaired_as_it_was_spoilt() -> None:
+    log = read_heat_log(SHIPPED)
+    lost = sum(not PAUSE_S[0] < k * STEP_S < PAUSE_S[1] for k in LOST_ROWS)
+    assert kinds(log) == [
+        ("order", 1), ("duplicate", 1), ("missing", lost), ("gap", 1)
+    ]  # fmt: skip
+    assert [record.time_s[0] for record in log.records] == [0.0, PAUSE_S[1]]

@@ -1,0 +1,187 @@
+"""`nao-testbed identify`: from a file or a run to constants with intervals."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments.cli import app, main
+from experiments.closed_loop.fast_forward import FastForwardCfg
+from experiments.closed_loop.trial import TrialCfg, run_trial
+from experiments.heat.identification.heat_log import heat_log_of_run
+from experiments.heat.identification.identify import IdentifyCfg, identify
+from models import BadInput, Robot, UnknownName, default_robot_folder, load_robot
+from sim import SimulationCfg
+from sim.thermal.identification import fit_one_node
+from tests.experiments.common.recorded_runs import RecordedRuns
+
+ROOT = Path(__file__).resolve().parents[4]
+SHIPPED = ROOT / "notebooks" / "data" / "knee_log.csv"
+PITCH = tuple(s + j for s in "LR" for j in ("HipPitch", "KneePitch", "AnklePitch"))
+
+
+@pytest.fixture(scope="module")
+def nao() -> Robot:
+    return load_robot()
+
+
+@pytest.fixture(scope="module")
+def run_folder(recorded: RecordedRuns) -> Path:
+    """Ten minutes of a robot with a bad ankle; most of them fast-forward."""
+    return recorded("bad-ankle", stand_on_a_bad_ankle)
+
+
+def stand_on_a_bad_ankle(folder: Path) -> None:
+    result = run_trial(
+        TrialCfg(
+            controller="fixed",
+            robot_folder=default_robot_folder(),
+            posture="PoseInit",
+            duration_s=600.0,
+            simulation=SimulationCfg(misalignment_deg={"LAnklePitch": 1.5}),
+            fast_forward=FastForwardCfg(),
+            folder=folder,
+        )
+    )
+    assert result.failure is None
+
+
+@pytest.mark.slow(covers=True)
+@pytest.mark.parametrize("seen", ["sensor", "truth"])
+def test_a_run_gives_back_the_table_of_the_robot(
+    run_folder: Path, nao: Robot, seen: str
+) -> None:
+    """Six motors of one kind together; their sensors count in whole degrees."""
+    logs = [
+        heat_log_of_run(run_folder, joint, nao, seen=seen, step_s=3.0)  # type: ignore[arg-type]
+        for joint in PITCH
+    ]
+    fit = fit_one_node([record for log in logs for record in log.records])
+    table = nao.motors[nao.motor_names.index("LKneePitch")].one_node
+    share = 1e-3 if seen == "truth" else 0.1
+    heating = table.resistance / table.heat_capacity
+    rate = table.conductance / table.heat_capacity
+    assert fit.heating.value == pytest.approx(heating, rel=share)
+    assert fit.rate.value == pytest.approx(rate, rel=2.0 * share)
+    if seen == "sensor":  # of the exact temperatures the steps of a record are left
+        assert fit.heating.holds(heating)
+        assert fit.rate.holds(rate)
+        assert fit.ambient.holds(table.ambient_degc)
+
+
+def test_the_command_prints_constants_beside_the_robots(run_folder: Path) -> None:
+    joints = " ".join(f"--joint {joint}" for joint in PITCH)
+    ran = CliRunner().invoke(app, f"identify {run_folder} {joints} --json -".split())
+    assert ran.exit_code == 0
+    found = json.loads(ran.stdout)
+    assert found["fit"]["C"]["value"] == pytest.approx(43.6, rel=0.1)
+    assert found["table"]["heat_capacity"] == 43.6
+    assert len(found["sources"]) == 6
+    assert "robot's table" in ran.stderr
+
+
+def test_the_command_tells_repairs_apart_from_data() -> None:
+    ran = CliRunner().invoke(app, ["identify", str(SHIPPED)])
+    assert ran.exit_code == 0
+    assert "a gap of 90 s after 1310 s" in ran.stderr
+    assert "gap" not in ran.stdout
+    assert "697 temperatures" in ran.stdout
+
+
+def test_an_end_that_is_not_there_is_null(nao: Robot, tmp_path: Path) -> None:
+    """A minute does not show how slowly a motor cools; the JSON stays JSON."""
+    file = tmp_path / "minute.csv"
+    rows = [f"{k},{30 + (k + 5) // 10},1.0" for k in range(60)]
+    text = "\n".join(["time_s,temperature_degc,current_a", *rows])
+    file.write_text(text, encoding="utf-8")
+    found = identify(IdentifyCfg(source=file, ambient_degc=27.0), nao)
+    assert any("λ/C may be 0" in remark for remark in found.fit.remarks)
+    numbers = json.loads(json.dumps(found.as_json(), allow_nan=False))["fit"]
+    assert numbers["C/λ"]["high"] is None if "C/λ" in numbers else True
+
+
+def test_a_known_resistance_gives_capacity_and_conductance(nao: Robot) -> None:
+    cfg = IdentifyCfg(source=SHIPPED, ambient_degc=25.0)
+    assert identify(cfg, nao).known is None
+    known = identify(dataclasses.replace(cfg, resistance=10.0), nao).known
+    assert known is not None
+    heating = identify(cfg, nao).fit.heating.value
+    assert known.heat_capacity.value == pytest.approx(10.0 / heating)
+
+
+@pytest.mark.parametrize(
+    ("joints", "message"),
+    [
+        ((), "is a run of all joints; name one or more"),
+        (("LKneePitch", "LAnkleRoll"), "motors of different kinds"),
+        (("LKneePich",), "Did you mean 'LKneePitch'"),
+    ],
+)
+def test_joints_of_a_run_are_named_rightly(
+    run_folder: Path, nao: Robot, joints: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        identify(IdentifyCfg(source=run_folder, joints=joints), nao)
+
+
+def test_a_folder_that_is_no_run_is_not_called_one(nao: Robot, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="is no run folder"):
+        identify(IdentifyCfg(source=tmp_path), nao)
+
+
+@pytest.mark.parametrize("value", [0.0, -6.44, float("nan")])
+def test_a_resistance_that_is_none_is_told(nao: Robot, value: float) -> None:
+    with pytest.raises(BadInput, match="resistance is"):
+        identify(IdentifyCfg(source=SHIPPED, resistance=value), nao)
+
+
+def test_what_is_for_files_is_refused_for_a_run(run_folder: Path, nao: Robot) -> None:
+    cfg = IdentifyCfg(source=run_folder, joints=PITCH)
+    for other in ({"gap_s": 3.0}, {"trusts_units": True}):
+        with pytest.raises(BadInput, match="which are for CSV files"):
+            identify(dataclasses.replace(cfg, **other), nao)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("nowhere.csv", "nowhere.csv cannot be read: No such file"),
+        (f"{SHIPPED} --joint LKneePich", "Did you mean 'LKneePitch'"),
+        (f"{SHIPPED} --ambient 300", "ambient temperature is 300.0 °C; give one from"),
+        (f"{SHIPPED} --gap 0", "gap is 0.0 s; give a number above 0"),
+    ],
+)
+def test_bad_input_is_one_message_and_status_2(
+    words: str,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.argv", ["nao-testbed", "identify", *words.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: ")
+    assert message in told.err
+
+
+def test_a_file_holds_one_motor(nao: Robot) -> None:
+    with pytest.raises(BadInput, match="a CSV file holds one motor"):
+        identify(IdentifyCfg(source=SHIPPED, joints=PITCH), nao)
+
+
+def test_a_run_of_a_crashed_process_is_told(
+    run_folder: Path, nao: Robot, tmp_path: Path
+) -> None:
+    """No part was complete: there is nothing to learn, and that is said."""
+    (tmp_path / "meta.json").write_bytes((run_folder / "meta.json").read_bytes())
+    with pytest.raises(BadInput, match="has 0 rows; nothing can be learnt"):
+        heat_log_of_run(tmp_path, "LKneePitch", nao)
+    with pytest.raises(BadInput, match="is no run folder"):
+        heat_log_of_run(tmp_path / "none", "LKneePitch", nao)
+    with pytest.raises(UnknownName):
+        heat_log_of_run(run_folder, "Knee", nao)

@@ -1,0 +1,71 @@
+"""A perceptive schema on a recording: the same source, the same stimuli (JD-17, 18)."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.schemas.runtime import SchemaRuntime
+from controllers.schemas.runtime.gate_actuators import GateActuators
+from controllers.schemas.waking import Waking
+from experiments.closed_loop.loop import PacedRobot
+from experiments.closed_loop.recording import RunRecording
+from experiments.closed_loop.robot_source import RecordingSource
+from models import load_robot
+from sim.robot import SimulatedRobot, SimulationCfg
+
+CYCLES, CYCLE_TICKS = 150, 20
+OUTPUTS = ("unrest", "is_unstable", "cop_margin_m", "capture_margin_m", "is_on_soles")
+PUSH = np.array([14.0, 6.0, 0.0])  # N, at the base: it sways and stays up
+
+
+class Pushed(SimulatedRobot):
+    """A robot that somebody pushes for 100 ms, one second after the start."""
+
+    def step(self, ticks: int) -> None:
+        for _ in range(ticks):
+            if 1000 <= self.tick < 1100:
+                self.push(self.robot.base_link, PUSH)
+            super().step(1)
+
+
+def stimuli(
+    robot: PacedRobot, recording: RunRecording | None = None
+) -> NDArray[np.float64]:
+    """Let `balance watch` look at a robot; return its outputs, cycle by cycle."""
+    ledger = Ledger(ResourceTree(robot.robot.resources))
+    actuators = GateActuators(Gate(ledger, robot), None, ledger)  # type: ignore[arg-type]  # who perceives commands nothing
+    schemas = SchemaRuntime(robot.robot, ledger, actuators)
+    schemas.add(Waking(schema="balance watch", name="watch"))
+    schemas.wake("watch", 0)
+    rows = []
+    for cycle in range(CYCLES):
+        tick = 2 * cycle  # slots of 10 ms
+        ledger.advance(tick)
+        seen = robot.read()
+        schemas.step(tick, seen)
+        rows.append([float(schemas.value("watch", name)) for name in OUTPUTS])
+        robot.step(CYCLE_TICKS)
+        if recording is not None and isinstance(robot, SimulatedRobot):
+            recording.row(robot, seen)
+    return np.array(rows)
+
+
+@pytest.mark.requirement("JD-17", "JD-18")
+def test_a_watch_perceives_on_a_recording_what_it_perceived_live(
+    tmp_path: Path,
+) -> None:
+    sim = Pushed(load_robot(), SimulationCfg(seed=2), "Stand")
+    recording = RunRecording.open(
+        tmp_path, sim.robot, seed=2, config={}, command=(), exact=True
+    )
+    live = stimuli(sim, recording)
+    recording.close("done")
+    sim.close()
+    again = stimuli(RecordingSource(folder=tmp_path).open())
+    assert np.ptp(live[:, OUTPUTS.index("unrest")]) > 0.1, "the push was not felt"
+    np.testing.assert_array_equal(again, live)

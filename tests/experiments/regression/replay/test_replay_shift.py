@@ -1,0 +1,387 @@
+"""The decided shift of set-points: recorded, replayed, compared."""
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from rich.console import Console
+
+from controllers import registry
+from controllers.interface.controller import Controller, FixedStiffness, Limits
+from controllers.interface.robot_interface import Observation
+from experiments.closed_loop.fast_forward import FastForwardCfg
+from experiments.closed_loop.trial import TrialCfg, run_trial
+from experiments.regression.replay import (
+    ReplayCfg,
+    open_recording,
+    replay_controllers,
+    write_answers,
+)
+from experiments.regression.replay_answers import ReplayResult, ShiftAnswers
+from experiments.regression.replay_tables import replay_tables
+from experiments.scenarios.playing.runner import run_scenario
+from experiments.scenarios.reading.load import load_scenario
+from models import Robot, default_robot_folder
+from sim.recording.run_folder import read_run
+from sim.robot import SimulationCfg
+from tests.experiments.common.recorded_runs import RecordedRuns
+from tests.experiments.regression.replay.shifting import Stopping, Swaying
+
+ATOL_REQUEST = 1e-14  # rad: two roundings of numbers below 1
+SEVEN_DIGITS_DEG = 1e-5  # of set-points up to 90°
+SWAY = 0.02  # rad
+
+Make = Callable[[], Controller]
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Make], None]:
+    """Return a function that makes a controller known by a name."""
+
+    def add(name: str, make: Make) -> None:
+        monkeypatch.setitem(registry.BUILT_IN, name, lambda _: make())
+
+    return add
+
+
+def arm(
+    robot: Robot,
+    folder: Path,
+    controller: Controller,
+    duration_s: float = 2.6,
+    fast: FastForwardCfg | None = None,
+    *,
+    exact: bool = True,
+) -> Path:
+    cfg = TrialCfg(
+        controller=controller.name,
+        robot_folder=robot.folder,
+        posture="Stand",
+        duration_s=duration_s,
+        simulation=SimulationCfg(seed=2),
+        fast_forward=fast,
+        folder=folder,
+        exact=exact,
+    )
+    folder.mkdir()
+    run_trial(cfg, controller=controller)
+    return folder
+
+
+def replayed(folder: Path, *controllers: str) -> ReplayResult:
+    cfg = ReplayCfg(folder=folder, controllers=controllers)
+    return replay_controllers(open_recording(cfg))[0]
+
+
+def shift_of(result: ReplayResult, controller: str) -> ShiftAnswers:
+    shift = result.answers[controller].shift
+    assert shift is not None
+    return shift
+
+
+def text_of(result: ReplayResult) -> str:
+    console = Console(width=140, record=True, file=io.StringIO())
+    for table in replay_tables(result):
+        console.print(table)
+    return console.export_text()
+
+
+# -- recorded -------------------------------------------------------------------------
+
+
+def test_a_decided_shift_is_recorded_with_a_unit_and_a_sentence(
+    two_leg: Robot, tmp_path: Path
+) -> None:
+    controller = Swaying(SWAY)
+    run = read_run(arm(two_leg, tmp_path / "run", controller))
+    shift = run.channel("shift")
+    assert_array_equal(shift.to_numpy(), controller.shifts)
+    assert {run.meta.columns[f"shift.{j}"] for j in two_leg.joint_names} == {"rad"}
+    assert run.meta.channels["shift"].startswith("Shift that the controller decided")
+    held = slice(120, None)  # the posture has been taken
+    ahead = run.channel("target").to_numpy()[1:] - shift.to_numpy()[:-1]
+    stand = two_leg.posture("Stand").angles
+    assert_allclose(ahead[held], np.tile(stand, (len(ahead), 1))[held], atol=1e-14)
+
+
+def test_a_run_in_which_nobody_shifts_has_no_column_more(
+    two_leg: Robot, tmp_path: Path
+) -> None:
+    run = read_run(arm(two_leg, tmp_path / "run", FixedStiffness(), 0.2))
+    assert not [c for c in run.frame.columns if c.startswith("shift.")]
+    assert "shift" not in run.meta.channels
+
+
+def test_where_nobody_was_asked_no_shift_was_decided(
+    two_leg: Robot, tmp_path: Path
+) -> None:
+    fast = FastForwardCfg()
+    folder = arm(two_leg, tmp_path / "run", Swaying(0.0), 120.0, fast)
+    frame = read_run(folder).frame
+    asked = frame[f"limits.{two_leg.joint_names[0]}"].notna()
+    decided = frame[f"shift.{two_leg.joint_names[0]}"].notna()
+    assert (~asked).sum() > 10, "nothing was fast-forwarded"
+    assert (asked == decided).all()
+
+
+# -- the answer to the recorded request -----------------------------------------------
+
+
+@pytest.mark.requirement("JD-18")
+@pytest.mark.parametrize("begin_s", [0.0, 1.0])
+def test_the_recorded_controller_shifts_as_it_did_bit_for_bit(
+    two_leg: Robot,
+    tmp_path: Path,
+    known: Callable[[str, Make], None],
+    begin_s: float,
+) -> None:
+    """Also where the shifts begin in the middle of the run."""
+    folder = arm(two_leg, tmp_path / "run", Swaying(SWAY, begin_s=begin_s))
+    known("swaying", lambda: Swaying(SWAY, begin_s=begin_s))
+    result = replayed(folder)
+    assert shift_of(result, "swaying").is_identical
+    assert result.answers["swaying"].is_identical
+    assert shift_of(result, "swaying").largest_deg == pytest.approx(
+        np.rad2deg(SWAY), rel=0.01
+    )
+
+
+def test_shifts_on_a_rounded_recording_do_not_drift_away(
+    two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
+) -> None:
+    """Each hangs on the set-points that the one before has moved."""
+    folder = arm(two_leg, tmp_path / "run", Swaying(SWAY), exact=False)
+    known("swaying", lambda: Swaying(SWAY))
+    result = replayed(folder)
+    shift = shift_of(result, "swaying")
+    assert 0.0 < shift.largest_difference_deg < SEVEN_DIGITS_DEG
+    assert not result.run.is_exact
+
+
+@pytest.mark.requirement("JD-18")
+def test_a_controller_finds_the_recorded_request_whoever_was_recorded(
+    two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
+) -> None:
+    live = Swaying(SWAY)
+    folders = {
+        "same": arm(two_leg, tmp_path / "same", live),
+        "other": arm(two_leg, tmp_path / "other", Swaying(-2.0 * SWAY, rate=1.0)),
+        "nobody": arm(two_leg, tmp_path / "nobody", FixedStiffness()),
+    }
+    for folder in folders.values():
+        asked = Swaying(SWAY)
+        known("swaying", lambda asked=asked: asked)  # type: ignore[misc]
+        replayed(folder, "swaying")
+        assert_allclose(asked.requests, live.requests, rtol=0, atol=ATOL_REQUEST)
+        assert_allclose(asked.shifts, live.shifts, rtol=0, atol=ATOL_REQUEST)
+
+
+def test_who_does_not_shift_sees_set_points_without_the_recorded_shift(
+    two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
+) -> None:
+    live = Swaying(SWAY)
+    folder = arm(two_leg, tmp_path / "run", live)
+    seen = []
+
+    class Looking(FixedStiffness):
+        def step(self, observation: Observation) -> Limits:
+            seen.append(observation.target)
+            return super().step(observation)
+
+    known("looking", Looking)
+    result = replayed(folder, "looking")
+    assert_allclose(seen, live.requests, rtol=0, atol=ATOL_REQUEST)
+    shift = shift_of(result, "looking")
+    assert (shift.largest_deg, shift.is_identical) == (0.0, False)
+
+
+SCENARIO = """\
+name: stands
+about: It stands, and another controller takes over.
+duration_s: 1.2
+controller: swaying
+posture: Stand
+events:
+  - {at_s: 0.6, controller: other}
+"""
+
+
+@pytest.mark.requirement("JD-18")
+def test_a_scenario_is_replayed_bit_for_bit_though_its_shifts_are_slowed_down(
+    tmp_path: Path, known: Callable[[str, Make], None]
+) -> None:
+    """A shift is submitted at 2°/s at most: not what was decided is in force."""
+    known("swaying", lambda: Swaying(0.05, rate=8.0))
+    known("other", FixedStiffness)
+    file, folder = tmp_path / "stands.yaml", tmp_path / "run"
+    file.write_text(SCENARIO, encoding="utf-8")
+    folder.mkdir()
+    run_scenario(load_scenario(file), folder, proves=False)
+    run = read_run(folder)
+    shift = run.channel("shift").to_numpy()
+    target = run.channel("target").to_numpy()
+    n = 30
+    assert np.isnan(shift[n:]).all(), "the other one decided none"
+    in_force = target[1:n, 0] - target[0, 0]
+    assert np.abs(in_force - shift[: n - 1, 0]).max() > 0.01, "nothing slowed it down"
+    result = replayed(folder, "swaying", "fixed")
+    swaying = result.answers["swaying"]
+    assert swaying.first_difference_s == pytest.approx(0.6), "until the other came"
+    assert shift_of(result, "fixed").first_difference_s == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize("stops_s", [0.0, 0.5])
+def test_a_scenario_whose_controller_failed_is_replayed_up_to_there(
+    tmp_path: Path, known: Callable[[str, Make], None], stops_s: float
+) -> None:
+    """Its robot goes on and is recorded, but nobody is asked any more."""
+    known("swaying", lambda: Stopping(SWAY, stops_s=stops_s))
+    file, folder = tmp_path / "stands.yaml", tmp_path / "run"
+    file.write_text(SCENARIO.partition("events")[0], encoding="utf-8")
+    folder.mkdir()
+    failure = run_scenario(load_scenario(file), folder, proves=False).result.failure
+    assert failure is not None
+    assert "shift of the set-point of HeadYaw is nan" in failure
+    assert len(read_run(folder).frame) == 60
+    known("swaying", lambda: Swaying(SWAY))
+    result = replayed(folder, "swaying")
+    assert result.run.observations == (25 if stops_s else 60)
+    assert result.reference == ("recorded" if stops_s else "swaying")
+    assert result.answers["swaying"].is_identical
+
+
+def run_nao(folder: Path, controller: str) -> Mapping[str, int]:
+    """Let a robot with one ankle 2° off stand for 6 s; return the flags."""
+    cfg = TrialCfg(
+        controller=controller,
+        robot_folder=default_robot_folder(),
+        posture="PoseInit",
+        duration_s=6.0,
+        simulation=SimulationCfg(seed=1, misalignment_deg={"LAnklePitch": 2.0}),
+        fast_forward=None,
+        folder=folder,
+        exact=True,
+    )
+    return run_trial(cfg).flags
+
+
+@pytest.fixture(scope="module")
+def nao_of_smart(recorded: RecordedRuns) -> Path:
+    return recorded("nao-of-smart", lambda folder: run_nao(folder, "smart"))
+
+
+@pytest.mark.slow
+@pytest.mark.scenario
+@pytest.mark.requirement("JD-18")
+@pytest.mark.parametrize("name", ["minheat", "nudge"])
+def test_those_that_ship_take_no_replay_for_a_motion(
+    nao_of_smart: Path, tmp_path: Path, name: str
+) -> None:
+    """Before, what their own shift lacked in a recording looked like a new posture."""
+    live = run_nao(tmp_path, name)
+    result = replayed(tmp_path)
+    assert result.answers[name].is_identical
+    assert shift_of(result, name).largest_deg > 0.5
+    flags = replayed(nao_of_smart, name).answers[name].flags
+    for motion in ("moving", "new posture"):
+        assert flags.get(motion) == live.get(motion)
+
+
+# -- compared -------------------------------------------------------------------------
+
+
+def test_a_difference_in_the_shift_alone_is_seen(
+    two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
+) -> None:
+    folder = arm(two_leg, tmp_path / "run", Swaying(SWAY))
+    known("less", lambda: Swaying(0.75 * SWAY))
+    recording = open_recording(ReplayCfg(folder=folder, controllers=("less", "fixed")))
+    out = tmp_path / "out"
+    out.mkdir()
+    result, answers = replay_controllers(recording, out=out)
+    less = result.answers["less"]
+    assert less.largest_difference == 0.0
+    assert not less.is_identical
+    assert less.first_difference_s == shift_of(result, "less").first_difference_s
+    by = shift_of(result, "less").largest_difference_deg
+    assert by == pytest.approx(np.rad2deg(0.25 * SWAY), rel=0.01)
+    joint, *others = shift_of(result, "less").joints.values()
+    assert joint.largest_difference_deg == by
+    assert {other.largest_difference_deg for other in others} == {0.0}
+
+    text = text_of(result)
+    assert f"{by:.3f}°" in text
+    assert "Shift of set-points by joint, in °" in text
+    as_json = json.loads(json.dumps(result.as_json()))
+    assert as_json["answers"]["less"]["shift"]["largest_difference_deg"] == by
+    write_answers(out, recording, result, answers)
+    assert (out / "shift.png").stat().st_size > 0
+    written = read_run(out / "less").channel("shift").to_numpy()
+    assert_array_equal(written, answers[1].shift)
+    assert "shift" not in read_run(out / "fixed").meta.channels
+
+
+def test_where_nobody_shifts_nothing_is_said_of_it(
+    two_leg: Robot, tmp_path: Path
+) -> None:
+    folder = arm(two_leg, tmp_path / "run", FixedStiffness(), 0.2)
+    recording = open_recording(ReplayCfg(folder=folder, controllers=("constant:0.5",)))
+    out = tmp_path / "out"
+    out.mkdir()
+    result, answers = replay_controllers(recording, out=out)
+    assert result.run.knows_shift
+    assert not result.has_shift
+    assert "shift by" not in text_of(result)
+    assert "Shift of" not in text_of(result)
+    write_answers(out, recording, result, answers)
+    assert not (out / "shift.png").exists()
+
+
+# -- when a recording is not whole ----------------------------------------------------
+
+
+def test_a_run_from_before_is_replayed_as_before(
+    two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
+) -> None:
+    """Format 2 told the set-points, not how the controller had shifted them."""
+    folder = arm(two_leg, tmp_path / "run", Swaying(SWAY))
+    meta = folder / "meta.json"
+    data = json.loads(meta.read_text(encoding="utf-8"))
+    del data["channels"]
+    data["format"] = 2
+    data["columns"] = {
+        k: v for k, v in data["columns"].items() if not k.startswith("shift.")
+    }
+    meta.write_text(json.dumps(data), encoding="utf-8")
+    asked = Swaying(SWAY)
+    known("swaying", lambda: asked)
+    result = replayed(folder)
+    assert not result.run.knows_shift
+    assert result.answers["swaying"].is_identical
+    assert result.answers["swaying"].shift is None
+    recorded = read_run(folder).channel("target").to_numpy()
+    assert_array_equal(np.add(asked.requests[1:], asked.shifts[:-1]), recorded[1:])
+    assert "stiffness alone is compared" in text_of(result)
+
+
+def test_runs_and_replays_that_stop_early_are_compared_as_far_as_they_went(
+    two_leg: Robot, tmp_path: Path, known: Callable[[str, Make], None]
+) -> None:
+    whole = arm(two_leg, tmp_path / "whole", Swaying(SWAY))
+    short = arm(two_leg, tmp_path / "short", Stopping(SWAY))
+    known("swaying", lambda: Swaying(SWAY))
+    known("stopping", lambda: Stopping(SWAY))
+    result = replayed(short, "swaying")
+    assert result.run.state.startswith("failed: stopped at 1.00 s: shift of the set")
+    assert result.run.observations == 50
+    assert result.answers["swaying"].is_identical
+    stopped = replayed(whole, "stopping").answers["stopping"]
+    assert stopped.failure is not None
+    assert stopped.shift is not None
+    assert stopped.first_difference_s is None
+    assert not stopped.is_identical
+    assert not stopped.shift.is_identical

@@ -1,0 +1,96 @@
+"""A notebook's parameter that cannot be used is told by name, value and range."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.report.notebook_parameters import (
+    ForceStory,
+    HeatStory,
+    HoldingStory,
+    IdentificationStory,
+)
+from models import BadInput, UnknownName
+
+GOOD: dict[type, dict[str, Any]] = {
+    HeatStory: {
+        "minutes": 15.0,
+        "preset": "document",
+        "controllers": ("fixed", "smart"),
+        "seed": 0,
+    },
+    ForceStory: {
+        "joint": "LAnklePitch",
+        "misalignment_deg": -2,
+        "controllers": ("fixed", "constant:0.6"),
+        "minutes": 0.5,
+        "seed": 3,
+    },
+    IdentificationStory: {
+        "joints": ("LHipPitch", "RKneePitch"),
+        "controller": "smart",
+        "minutes": 15,
+        "learn_until_s": 2100.0,
+        "ambient_degc": 25.0,
+    },
+    HoldingStory: {"scenario": "head_queue", "controller": None, "seed": 0},
+}
+OUT_OF_RANGE = [
+    (HeatStory, "minutes", 0.1, "a number from 0.5 to 60 min"),
+    (HeatStory, "minutes", np.nan, "a number from 0.5 to 60 min"),
+    (HeatStory, "minutes", "15", "a number from 0.5 to 60 min"),
+    (HeatStory, "minutes", True, "a number from 0.5 to 60 min"),
+    (HeatStory, "seed", -1, "a whole number from 0"),
+    (HeatStory, "seed", 1.5, "a whole number from 0"),
+    (HeatStory, "controllers", (), "give names, each once"),
+    (HeatStory, "controllers", "fixed", "give names, each once"),
+    (ForceStory, "controllers", ("fixed", "fixed"), "give names, each once"),
+    (ForceStory, "misalignment_deg", 10.0, "a number from -3 to 3 °"),
+    (ForceStory, "misalignment_deg", 0.0, "at least 0.5 ° of either sign"),
+    (ForceStory, "minutes", np.inf, "a number from 0.25 to 15 min"),
+    (IdentificationStory, "joints", ("LHipPitch",), "two joints or more"),
+    (IdentificationStory, "joints", ("LHipPitch", "LHipRoll"), "joints of one kind"),
+    (IdentificationStory, "minutes", 1.0, "a number from 3 to 60 min"),
+    (IdentificationStory, "learn_until_s", 3600.0, "a number from 300 to 3400 s"),
+    (IdentificationStory, "ambient_degc", 77.0, "a number from -10 to 50 °C"),
+    (IdentificationStory, "controller", None, 'a name in the first cell, such as "s'),
+    (HoldingStory, "controller", ("fixed",), 'a name in the first cell, such as "s'),
+    (HoldingStory, "seed", None, "a whole number from 0"),
+]
+UNKNOWN = [
+    (HeatStory, "preset", "dokument", "document"),
+    (HeatStory, "controllers", ("fixed", "smrt"), "smart"),
+    (ForceStory, "joint", "LAnklePich", "LAnklePitch"),
+    (ForceStory, "joint", "HeadYaw", None),
+    (IdentificationStory, "joints", ("LHipPitch", "LKneePich"), "LKneePitch"),
+    (IdentificationStory, "controller", "smrt", "smart"),
+    (HoldingStory, "controller", "smrt", "smart"),
+    (HoldingStory, "scenario", "head_que", "head_queue"),
+]
+
+
+@pytest.mark.parametrize("story", GOOD, ids=lambda story: story.__name__)
+def test_what_the_notebooks_are_set_to_is_accepted(story: type) -> None:
+    story(**GOOD[story])
+
+
+@pytest.mark.parametrize(("story", "name", "value", "accepted"), OUT_OF_RANGE)
+def test_a_value_out_of_range_is_told(
+    story: type, name: str, value: object, accepted: str
+) -> None:
+    with pytest.raises(BadInput) as error:
+        story(**{**GOOD[story], name: value})
+    message = str(error.value)
+    assert message.startswith(f"parameter {name} is {value!r}")
+    assert accepted in message
+
+
+@pytest.mark.parametrize(("story", "name", "value", "meant"), UNKNOWN)
+def test_an_unknown_name_is_told(
+    story: type, name: str, value: object, meant: str | None
+) -> None:
+    with pytest.raises(UnknownName) as error:
+        story(**{**GOOD[story], name: value})
+    if meant:
+        assert f"Did you mean {meant!r}" in str(error.value)
