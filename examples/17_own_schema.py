@@ -1,4 +1,4 @@
-"""Two schemas of one's own: one sees how the robot leans, one keeps the head level."""
+"""Two schemas of one's own: one sees how the robot leans, one levels the head."""
 
 from dataclasses import dataclass
 from math import atan2, degrees
@@ -15,10 +15,7 @@ from controllers.schemas import (
 from controllers.schemas.registry import Registry
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.runtime.gate_actuators import GateActuators
-from experiments.closed_loop.robot_with_ledger import (
-    RobotWithLedger,
-    RobotWithLedgerCfg,
-)
+from experiments import RobotWithLedger, RobotWithLedgerCfg
 from models import load_robot
 
 

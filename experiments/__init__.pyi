@@ -2,6 +2,8 @@ from .closed_loop.fast_forward import FastForwardCfg as FastForwardCfg
 from .closed_loop.loop import CONTROL_PERIOD as CONTROL_PERIOD
 from .closed_loop.loop import Loop as Loop
 from .closed_loop.loop import run_for as run_for
+from .closed_loop.robot_with_ledger import RobotWithLedger as RobotWithLedger
+from .closed_loop.robot_with_ledger import RobotWithLedgerCfg as RobotWithLedgerCfg
 from .closed_loop.trial import TrialCfg as TrialCfg
 from .closed_loop.trial import run_trial as run_trial
 from .closed_loop.trial_result import LEG_JOINTS as LEG_JOINTS

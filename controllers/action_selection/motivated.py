@@ -53,8 +53,8 @@ class MotivatedParameters:
     """What drives it, and what it hears."""
 
     models: Mapping[str, Any] = field(default_factory=dict)
-    """Name to behaviour model, as `controllers.action_selection.behaviour_models` takes them; what
-    they propose are the names of the children."""
+    """Name to behaviour model, as `controllers.action_selection` takes them; what they
+    propose are the names of the children."""
     start: Mapping[str, float] = field(default_factory=dict)
     """Emotion or drive to its strength at the beginning, 0 to 100."""
     per_s: Mapping[str, float] = field(default_factory=dict)

@@ -10,8 +10,8 @@
     player.step(tick)  # in every device slot, until player.is_over
 
 A need is essential or not: without an essential one a behaviour does not run, without
-another it does, and adapts. The other way of ES2535273 is to cut it in parts whose needs
-are all essential: a part that lacks one does not run, the whole always does;
+another it does, and adapts. The other way of ES2535273 is to cut it in parts whose
+needs are all essential: a part that lacks one does not run, the whole always does;
 `runs_regardless` and `needs_all_parts` change these two defaults.
 
 The timelines of ES2535273 go on whoever has the motors. `TimelinePlayer` goes on only

@@ -4,11 +4,11 @@ Invariants, logs, notices and web pages read it; nothing else does. All listener
 told the same event, so nobody can change one. Tokens appear by their public part.
 Leaves are sorted, so that the order in which a request names them leaves no mark.
 
-As JSON (`events.jsonl`) an event is one line: `event` names the class, the other keys are
-its fields. Tokens stand by their public part, `epoch.sequence`; the outcome that a notice
-carries to its owner holds a whole token and is left out. Keys are sorted, so equal events
-make equal lines. Events of other parts join by `know_events`: their trace module calls
-it, so that who imports it can read them.
+As JSON (`events.jsonl`) an event is one line: `event` names the class, the other keys
+are its fields. Tokens stand by their public part, `epoch.sequence`; the outcome that a
+notice carries to its owner holds a whole token and is left out. Keys are sorted, so
+equal events make equal lines. Events of other parts join by `know_events`: their trace
+module calls it, so that who imports it can read them.
 """
 
 import json

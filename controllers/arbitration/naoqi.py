@@ -5,11 +5,11 @@
     gate.submit(calls.token("Dance", "HeadYaw"), "HeadYaw", 0.3)
     calls.releaseResource("Head", "Dance")
 
-A thin layer over a ledger [ES2535273T3, description of F2 and F4b]; names, parameters and
-order are those of the source. Its calls return nothing and know no tokens; so the tokens
-are kept here, by the owner's name. All calls act at the present tick of the ledger, and
-one that waits lets its `Front` pass the time: a loop in a scenario, a sleeping thread
-elsewhere.
+A thin layer over a ledger [ES2535273T3, description of F2 and F4b]; names, parameters
+and order are those of the source. Its calls return nothing and know no tokens; so the
+tokens are kept here, by the owner's name. All calls act at the present tick of the
+ledger, and one that waits lets its `Front` pass the time: a loop in a scenario, a
+sleeping thread elsewhere.
 
 Read into ES2535273 where it is silent:
 

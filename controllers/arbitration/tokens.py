@@ -4,8 +4,8 @@ A token proves a reservation; every command carries it [ES2535273T3]. It orders 
 hides: (epoch, sequence) says when it was issued, 64 random bits from the system's
 generator keep it from being guessed. A restart raises the epoch.
 
-Outcomes, reasons, losses, refusals, rights and notices are what a log, a client and a web
-page show, so each is a string.
+Outcomes, reasons, losses, refusals, rights and notices are what a log, a client and a
+web page show, so each is a string.
 """
 
 import re

@@ -39,7 +39,7 @@ from models.files import write_text
 from sim.engine.world import ticks_of
 
 TRACEBACK_FILE = "traceback.txt"
-_OUR_FOLDER = str(Path(__file__).resolve().parent)
+_OUR_FOLDER = str(Path(__file__).resolve().parents[1])
 
 
 class ControllerFailed(TestbedError):

@@ -145,7 +145,7 @@ class RunRecording:
         """Start recording into an empty folder.
 
         Args:
-            folder: from `sim.recording.run_folder.create_run_folder`; None records nothing.
+            folder: from `create_run_folder` of `sim`; None records nothing.
             robot: whose joints and motors name the columns.
             seed: of the run.
             config: the run's dataclass, kept in `meta.json`.

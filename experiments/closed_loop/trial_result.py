@@ -6,6 +6,11 @@ SMALLEST_LEAST_W = 0.01
 """Least power below which nothing is told as a multiple of it, in W: a robot in Stand
 needs next to none."""
 
+LEG_JOINTS = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
+"""The joints of a leg that ES2659053 draws; prefixed by L or R."""
+SHUT_DOWN_DEGC = 80.0
+"""Temperature of a joint at which the robot is shut down."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class JointResult:
@@ -75,9 +80,3 @@ def leg_rise(joints: dict[str, JointResult], side: str) -> float | None:
     if not all(name in joints for name in names):
         return None
     return sum(joints[name].rise_k for name in names)
-
-
-LEG_JOINTS = ("HipRoll", "HipPitch", "KneePitch", "AnkleRoll", "AnklePitch")
-
-
-SHUT_DOWN_DEGC = 80.0

@@ -215,7 +215,8 @@ def find_preset(
         search: the cost.
         seed: of the differential evolution.
         generations: of 40 trials each, about half a second a trial.
-        on_trials: told how many have been tried of `most_candidates`, and the least cost.
+        on_trials: told how many have been tried of `most_candidates`, and the least
+            cost.
     """
     tried, least = MEMBERS, np.inf
 

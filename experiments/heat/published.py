@@ -21,9 +21,6 @@ from experiments.closed_loop.trial_result import TrialResult
 from experiments.common.builtin_files import BuiltinFiles
 from models.files.yaml_forms import read_yaml
 
-"""The joints of a leg that the document draws; prefixed by L or R."""
-"""Temperature of a joint at which the robot is shut down."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
@@ -214,7 +211,9 @@ class HeatResult:
         }
 
 
-PRESETS = BuiltinFiles(kind="preset", folder=Path(__file__).parent)
+PRESETS = BuiltinFiles(
+    kind="preset", folder=Path(__file__).resolve().parent / "presets"
+)
 
 
 Degrees = Annotated[float, Field(ge=-4.0, le=4.0, allow_inf_nan=False)]

@@ -4,9 +4,9 @@
 `golden/<test file>/<test>.csv`; `<test>.json` beside it says of which setting, columns,
 tolerances and versions. Both are written by `--nao-testbed-regenerate` only.
 
-The table has a few columns of a recording on an even time grid. Fast-forward may begin a
-second earlier or later after a small change, so rows are not compared one by one: at each
-time of the grid stands the newest value there was.
+The table has a few columns of a recording on an even time grid. Fast-forward may begin
+a second earlier or later after a small change, so rows are not compared one by one: at
+each time of the grid stands the newest value there was.
 
 Runs repeat bit for bit on one machine; another rounds otherwise. In the project's own
 golden runs that shifts angles by up to 1.6e-5 rad and torques by up to 0.0024 N·m; a

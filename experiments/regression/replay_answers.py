@@ -29,7 +29,7 @@ class RecordedRun:
     experiment: str
     robot: str
     state: str
-    """As `sim.recording.run_folder.Run.state`: an `interrupted` one ends with its last part."""
+    """As `Run.state` of `sim`: an `interrupted` one ends with its last part."""
     controller: str | None
     """As its configuration names it, if it does."""
     observations: int

@@ -1,8 +1,8 @@
 """Run standing trials: choose the controller, watch it, keep equal trials.
 
-A controller to be tried is given by name, as a factory, or as an instance. A trial is one
-robot of the heat experiment under a watched controller; an equal trial of a session is
-run once.
+A controller to be tried is given by name, as a factory, or as an instance. A trial is
+one robot of the heat experiment under a watched controller; an equal trial of a session
+is run once.
 """
 
 import dataclasses

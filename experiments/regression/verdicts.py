@@ -1,16 +1,16 @@
-"""Is it well commanded, is it hot? Each verdict is a sentence of what is wrong, or None.
+"""Judge commands and heat: a verdict is a sentence of what is wrong, or None.
 
-*Chatter* is how often what a controller commands changes its direction. A *reversal* is a
-turning point between two moves of more than `amplitude` each: noise that is smaller, and
-a value that creeps one way in steps, count nothing. Chatter is reversals in one second; a
-gap in time (fast-forward) ends the counting.
+*Chatter* is how often what a controller commands changes direction. A *reversal* is a
+turning point between two moves of more than `amplitude` each: noise that is smaller,
+and a value that creeps one way in steps, count nothing. Chatter is reversals in one
+second; a gap in time (fast-forward) ends the counting.
 
-What a step takes is told in numbers that a busy machine does not spoil. Of every step two
-times are taken: by the wall clock, and what the calling thread computed in it. Another
-program that gets the processor in the middle of a step adds to the first and not to the
-second; a step that sleeps or waits the other way round. So `typical_s` is the median of
-the wall times, which a few interrupted steps do not move, and `slow_s` the 95th
-percentile of the computing times.
+What a step takes is told in numbers that a busy machine does not spoil. Of every step
+two times are taken: by the wall clock, and what the calling thread computed in it.
+Another program that gets the processor in the middle of a step adds to the first and
+not to the second; a step that sleeps or waits the other way round. So `typical_s` is
+the median of the wall times, which a few interrupted steps do not move, and `slow_s`
+the 95th percentile of the computing times.
 """
 
 from collections.abc import Sequence

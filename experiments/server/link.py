@@ -1,10 +1,10 @@
-"""The way to a reservation server: the shared secret, HTTP calls, the stream of notices.
+"""The way to a reservation server: shared secret, HTTP calls, stream of notices.
 
 Server, client and command line speak of the same errors; which one a caller gets says
 what it can do about it. `ServerLink` makes the calls that need no owner. `NoticeReader`
 reads an owner's notices and comes back after a break: the server numbers notices and
-keeps them for a while; the reader says the last one that it has, so that nothing is lost
-in a break that is not too long.
+keeps them for a while; the reader says the last one that it has, so that nothing is
+lost in a break that is not too long.
 """
 
 import json

@@ -1,8 +1,8 @@
 """What an owner does at a terminal: look at the list of resources, and hold some.
 
-`list_lines` writes the tree with owners and waiters; each line is: name, arrow, owner and
-how it holds, waiters, their number. `run_take` waits, prints the token, holds it until
-its time is over or it is lost, and gives it back.
+`list_lines` writes the tree with owners and waiters; each line is: name, arrow, owner
+and how it holds, waiters, their number. `run_take` waits, prints the token, holds it
+until its time is over or it is lost, and gives it back.
 """
 
 import getpass

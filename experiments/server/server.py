@@ -5,9 +5,9 @@ resources without one (`run_server`); on a robot, `ReservationServer` shares the
 that the robot's own behaviours use. It speaks plain HTTP: where others listen to the
 network, put it behind a proxy with TLS and give clients its https address.
 
-The *epoch* counts the restarts of a manager, in a file. A token carries the epoch that it
-was issued in. A restarted manager knows nothing of earlier tokens; a higher epoch lets it
-refuse them all, and say why.
+The *epoch* counts the restarts of a manager, in a file. A token carries the epoch that
+it was issued in. A restarted manager knows nothing of earlier tokens; a higher epoch
+lets it refuse them all, and say why.
 """
 
 import fcntl

@@ -8,8 +8,8 @@ never under the lock: one that hangs, raises or waits for another lock stops nob
 (`foreign_code`).
 
 Notices are numbered and kept for a while, so that nobody misses one. A reader says the
-number of the last notice that it has seen and gets those after it. A queue is bounded: a
-reader that stays away for too long is told how many it missed.
+number of the last notice that it has seen and gets those after it. A queue is bounded:
+a reader that stays away for too long is told how many it missed.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """`nao-testbed sweep` and `sweep-show`; heavy imports wait until they are used.
 
-`sweep` runs one experiment over many robots; `sweep-show` tells what came of a sweep that
-has run, wholly or in part.
+`sweep` runs one experiment over many robots; `sweep-show` tells what came of a sweep
+that has run, wholly or in part.
 """
 
 import sys

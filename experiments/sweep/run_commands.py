@@ -1,7 +1,7 @@
 """`nao-testbed sweep`: from a file to a table, over all cores or many machines.
 
-`--dry-run` shows the parameters of a sweep and its first trials. While trials run, a line
-on a terminal tells how far the sweep is; in a pipe, nothing does.
+`--dry-run` shows the parameters of a sweep and its first trials. While trials run, a
+line on a terminal tells how far the sweep is; in a pipe, nothing does.
 """
 
 import contextlib

@@ -2,12 +2,12 @@
 
 A parameter is one value, a grid, or a distribution. A grid spans trials, a distribution
 spans robots. Draws come from generators that depend on the sweep's seed, the robot's
-number and the parameter's name alone, so that robot 7 is the same whatever else is swept,
-and however many robots there are.
+number and the parameter's name alone, so that robot 7 is the same whatever else is
+swept, and however many robots there are.
 
 A sweep may keep the robots whose outcome with one controller is near a wanted one. The
-choice sees that controller's outcomes alone. What the others make of the robots that are
-kept is then a prediction.
+choice sees that controller's outcomes alone. What the others make of the robots that
+are kept is then a prediction.
 """
 
 import math

@@ -7,8 +7,8 @@ found = read_folder(Path("runs/ankles"))
 found.sweep, found.asked, found.problems
 
 A folder is read as it is: whole, under way, or left by a crash. A sweep that was killed
-has no table, or one from an earlier run; each trial that had ended is a file of its own,
-and these are read then.
+has no table, or one from an earlier run; each trial that had ended is a file of its
+own, and these are read then.
 """
 
 import json

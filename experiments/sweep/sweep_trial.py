@@ -1,7 +1,8 @@
 """A trial of a sweep as plain data, and what comes of it.
 
-A trial is run by `experiments.closed_loop.trial.run_trial`, in whatever process or on whatever
-machine takes it: it holds no path but that of a robot folder which the user gave.
+A trial is run by `experiments.closed_loop.trial.run_trial`, in whatever process or on
+whatever machine takes it: it holds no path but that of a robot folder which the user
+gave.
 """
 
 import dataclasses

@@ -1,6 +1,7 @@
 """Write the URDF of a robot folder from its tables, and look whether it is that.
 
-    nao-testbed robot --robot DIR --write-urdf     (or python -m models.load.write_urdf DIR)
+    nao-testbed robot --robot DIR --write-urdf
+    python -m models.load.write_urdf DIR
 
 Where a folder holds `links.csv`, the tables are the truth and the URDF is made of them:
 `load_robot` refuses one that says anything else.

@@ -60,7 +60,7 @@ class RunMeta:
     columns: Mapping[str, str] = field(default_factory=dict)
     """Unit of each column."""
     robot_data: Mapping[str, object] = field(default_factory=dict)
-    """How to load the same robot again; see `sim.recording.run_meta`. Empty before format 2."""
+    """How to load the same robot again, see `robot_data`. Empty before format 2."""
     rows: int | None = None
     """Rows that were recorded; None while the run goes on, and before format 2."""
     channels: Mapping[str, str] = field(default_factory=dict)
@@ -101,7 +101,8 @@ def describe_run(
         seed: of the run.
         config: a dataclass; nested ones, arrays, enums and paths become plain.
         command: the command line.
-        robot_data: from `sim.recording.run_meta.robot_data`; without it a replay takes the
+        robot_data: from `sim.recording.run_meta.robot_data`; without it a replay takes
+            the
             robot as it is in its folder.
     """
     plain_config = plain(config)

@@ -10,18 +10,19 @@ RobotModel    Parts that this body does not have are nobody's. The tree of resou
               request for legs waits until its time limit, and names the owner that has
               them.
 brokenArm     A fault is found by a self-test, a person, or injected by an experiment;
-              here it is told, with the parts that it is about, and told again when it is
-              repaired. Faults may overlap: the left arm, and one joint of it. A leaf is
-              as broken as its worst fault, and free again when its last one is repaired.
+              here it is told, with the parts that it is about, and told again when it
+              is repaired. Faults may overlap: the left arm, and one joint of it. A leaf
+              is as broken as its worst fault, and free again when its last one is
+              repaired.
 energySaving  A degraded mode: many joints at once with less effort, still usable; while
               the battery is low the arms keep a fifth of their torque. Whoever holds a
               joint keeps it.
-hotEngine     A motor is hot from `onset_degc` on and cool again below `release_degc`; in
-              between it stays what it was. While hot it is occupied and the energy sent
-              to it is lowered: with stiffness at most `effort_cap`, it holds its safe
-              set-point and cools. A motor whose sensor fails stays what it was, for a few
-              readings; after these it counts as hot until its sensor says that it is
-              cool. That of one motor is no matter to others.
+hotEngine     A motor is hot from `onset_degc` on and cool again below `release_degc`;
+              in between it stays what it was. While hot it is occupied and the energy
+              sent to it is lowered: with stiffness at most `effort_cap`, it holds its
+              safe set-point and cools. A motor whose sensor fails stays what it was,
+              for a few readings; after these it counts as hot until its sensor says
+              that it is cool. That of one motor is no matter to others.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,8 @@
 """What the gate has to do unasked: safe set-points, effort caps, limp motors.
 
-The set-points of motors without any stiffness go where the joints go. So an arm that hung
-down does not snap back to an old set-point when it is stiff again, and a motion begins
-from where it is.
+The set-points of motors without any stiffness go where the joints go. So an arm that
+hung down does not snap back to an old set-point when it is stiff again, and a motion
+begins from where it is.
 """
 
 from collections.abc import Container, Iterable, Sequence

@@ -1,9 +1,9 @@
 """The commands of one device slot, between their submission and the one write.
 
 A slot is tested as a whole, then put: nothing is put before all are tested, so a batch
-of commands is written together or not at all. Every command that came, and how it ended,
-is told; commands are numbered in the order in which they come to all gates of a ledger.
-Where nobody listens no event is made.
+of commands is written together or not at all. Every command that came, and how it
+ended, is told; commands are numbered in the order in which they come to all gates of a
+ledger. Where nobody listens no event is made.
 """
 
 from collections import Counter

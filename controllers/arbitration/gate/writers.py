@@ -4,9 +4,9 @@ The gate asks a writer three things: is this value fit, put it into the slot's c
 and make the device safe. A new kind of device is a new class here, its field in
 `Command`, and its line in `make_writers`; the gate does not change.
 
-What the writers of lights and sound ask of a value is the robot's own check. Neither has
-to be made safe: LEDs without a commander stay as they are told last, and a loudspeaker
-that gets no further chunk is silent from the next slot on.
+What the writers of lights and sound ask of a value is the robot's own check. Neither
+has to be made safe: LEDs without a commander stay as they are told last, and a
+loudspeaker that gets no further chunk is silent from the next slot on.
 """
 
 from typing import Any, Protocol

@@ -1,8 +1,8 @@
 """I-11, I-13, I-14, I-15, I-22: what passes the gate, and by what right.
 
-Who moves a motor or limits its torque, and what the gate says to the rest. While a virtual
-owner has a leaf nobody else is granted it or moves it; that the first waiting one gets it
-at the end of the freeze is with the wake-ups (`waiting`).
+Who moves a motor or limits its torque, and what the gate says to the rest. While a
+virtual owner has a leaf nobody else is granted it or moves it; that the first waiting
+one gets it at the end of the freeze is with the wake-ups (`waiting`).
 """
 
 from controllers.arbitration import events as t

@@ -1,7 +1,7 @@
 """Who stands in whose way: consent, scopes, blockers, competitors in a replay.
 
-What an ancestor has is open to its descendants: whoever has such an ancestor asks inside
-of that reservation, its scope; all others ask outside.
+What an ancestor has is open to its descendants: whoever has such an ancestor asks
+inside of that reservation, its scope; all others ask outside.
 """
 
 from bisect import bisect_left

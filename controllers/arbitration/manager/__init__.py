@@ -1,6 +1,6 @@
 """The resource manager: its records, the moves that change them, and who decides.
 
-    records, leaves         owners, reservations, requests; who is in whose way on a leaf
+    records, leaves         owners, reservations, requests; who is in whose way
     state                   all that a ledger knows, its configuration and timers
     resolve, queue, holdings, inventory    from names to leaves; wait; hold; come and go
     granting, negotiation   who is granted, and who is asked to give way

@@ -4,9 +4,9 @@ The ledger's calls return at once. Who wants to wait needs somebody who lets tim
 meanwhile: in a scenario the loop, on a robot a thread that sleeps. `Front` is what both
 are; `LedgerFront` is the one for a loop, which knows neither threads nor a clock.
 
-A snapshot says what is held and waited for at one tick, as plain data for a page, a list
-and a client. It is taken between two calls of the ledger, so it never shows half of a
-change; tokens appear by their public part.
+A snapshot says what is held and waited for at one tick, as plain data for a page, a
+list and a client. It is taken between two calls of the ledger, so it never shows half
+of a change; tokens appear by their public part.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,11 +1,11 @@
 """Reservations begin, shrink and end; what a holder lets others do with its motors.
 
-A motor is one leaf in ES2535273; here its torque limit is a leaf of its own, so that one
-controller may limit a whole body whose motors many move. So who holds a motor holds its
-limit too: nobody else is granted the limit without the motor, and a limit commanded by
-somebody else passes only by the holder's consent. That is said (`allow`), or taken for
-granted of who is entrusted, such as the stiffness controller. It ends with the hold, as
-it stands in the holder's record.
+A motor is one leaf in ES2535273; here its torque limit is a leaf of its own, so that
+one controller may limit a whole body whose motors many move. So who holds a motor holds
+its limit too: nobody else is granted the limit without the motor, and a limit commanded
+by somebody else passes only by the holder's consent. That is said (`allow`), or taken
+for granted of who is entrusted, such as the stiffness controller. It ends with the
+hold, as it stands in the holder's record.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,9 +1,10 @@
 """Ask holders to give way: for who waits, and for another state of the robot.
 
-Holders are told who asks, and answer by their policies. A promise is called in only when
-it lets the asker start: nobody gives way in vain. The manager waits for nobody: an answer
-that takes time comes due at a tick. What the body does is a fact, which nobody is asked
-about: parts freeze and thaw, states are left; a wish to leave a state is negotiated.
+Holders are told who asks, and answer by their policies. A promise is called in only
+when it lets the asker start: nobody gives way in vain. The manager waits for nobody: an
+answer that takes time comes due at a tick. What the body does is a fact, which nobody
+is asked about: parts freeze and thaw, states are left; a wish to leave a state is
+negotiated.
 """
 
 from collections.abc import Callable, Sequence

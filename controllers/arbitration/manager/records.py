@@ -1,9 +1,9 @@
 """Owners, reservations and waiting requests, and the leaves at which they meet.
 
 They change; nothing outside this package sees them but through snapshots, events and
-outcomes. A leaf knows who is seated on it and who waits for it. Its three kinds (`leaves`)
-differ in who stands in whose way. Who lost leaves is told when all are free again
-(`AvailabilityWatch`).
+outcomes. A leaf knows who is seated on it and who waits for it. Its three kinds
+(`leaves`) differ in who stands in whose way. Who lost leaves is told when all are free
+again (`AvailabilityWatch`).
 """
 
 from abc import ABC, abstractmethod

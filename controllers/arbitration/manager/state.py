@@ -1,7 +1,7 @@
 """All state of a ledger: its configuration, what is due, who holds and who waits.
 
-`queue`, `holdings` and `inventory` are the moves that change it, `granting` decides who is
-granted, `negotiation` asks holders; `ledger` is what callers see. Time is counted in
+`queue`, `holdings` and `inventory` are the moves that change it, `granting` decides who
+is granted, `negotiation` asks holders; `ledger` is what callers see. Time is counted in
 ticks; what is due at one is called in one order (`Due`).
 """
 

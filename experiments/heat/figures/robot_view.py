@@ -3,9 +3,9 @@
     view = view_robot(robot, "PoseInit")  # or view_robots, in poses of its own
     image = view.painted({"LAnklePitch": 80.0, ...})
 
-The engine draws the robot dressed for it (`sim.engine.picture_urdf`): smooth, grey, a drum at
-every joint. Light falls from the front left. A camera in the place of a lamp sees what
-the lamp lights; all else lies in shadow (shadow mapping), softened by blurs.
+The engine draws the robot dressed for it (`sim.engine.picture_urdf`): smooth, grey, a
+drum at every joint. Light falls from the front left. A camera in the place of a lamp
+sees what the lamp lights; all else lies in shadow (shadow mapping), softened by blurs.
 """
 
 import dataclasses

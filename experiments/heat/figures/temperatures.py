@@ -327,7 +327,8 @@ def draw_heat_figures(
 
     Args:
         result: what was found.
-        frames: controller to the rows of its run (`sim.recording.run_folder.read_run`); an arm
+        frames: controller to the rows of its run (`sim.recording.run_folder.read_run`);
+            an arm
             without one is drawn from its first to its last temperature.
         folder: where the files go.
         effort_limits: joint to torque at stiffness 1 in N·m; None takes those that

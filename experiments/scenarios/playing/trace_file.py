@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+import controllers.schemas.events  # noqa: F401  # which a trace has, too
 from controllers.arbitration.events import (
     Commanded,
     Event,

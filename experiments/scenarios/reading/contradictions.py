@@ -61,7 +61,8 @@ def check_together(
                 notes.add(
                     (*place, key),
                     f"impossible: {what!r} is {_claim_in_words(key, claim)} here, and "
-                    f"{_claim_in_words(key, before)} at the same time in line {line}; keep one.",
+                    f"{_claim_in_words(key, before)} at the same time in line "
+                    f"{line}; keep one.",
                 )
 
 
@@ -219,8 +220,9 @@ def check_repairs(events: Sequence[ScenarioEvent | None], scene: Lookup) -> None
             if broken[part] > _latest_slot(event):
                 scene.notes.add(
                     place,
-                    f"{part!r} is repaired at {_latest_slot(event) * scene.tick_s:g} s, but "
-                    f"broken at {broken[part] * scene.tick_s:g} s; exchange the times.",
+                    f"{part!r} is repaired at {_latest_slot(event) * scene.tick_s:g} s,"
+                    f" but broken at {broken[part] * scene.tick_s:g} s; exchange the "
+                    "times.",
                 )
 
 

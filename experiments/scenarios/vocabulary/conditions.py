@@ -129,7 +129,7 @@ class GroupHasEnded:
 
     group: str
     reason: str | None = None
-    """One of `controllers.transmitter`'s words, such as `done` or `deleted`; None: any."""
+    """A word of the transmitter, such as `done` or `deleted`; None: any."""
 
 
 @dataclass(frozen=True, kw_only=True)

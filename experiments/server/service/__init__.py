@@ -2,8 +2,8 @@
 
 Each owner gets a key when it registers, and shows it with every call: its tokens and
 notices are for it alone. A key ends when its owner leaves, or falls silent for longer
-than its time to live; the owner may then register again. `RegisteredClients` keeps names,
-keys, and each one's requests.
+than its time to live; the owner may then register again. `RegisteredClients` keeps
+names, keys, and each one's requests.
 
     connections (who gets in) -> routes (HTTP) -> service -> shared ledger; station
 """

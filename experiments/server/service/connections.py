@@ -1,12 +1,12 @@
 """What stands between a server's socket and its routes: who gets in, and for how long.
 
-`Guard` looks at Host, shared secret and headers. It is a plain ASGI layer, so that streams
-pass through it untouched; what it refuses reaches no route and changes nothing.
+`Guard` looks at Host, shared secret and headers. It is a plain ASGI layer, so that
+streams pass through it untouched; what it refuses reaches no route and changes nothing.
 
 `PunctualConnection` ends a connection that does not finish what it says: who opens
 connections and says nothing, or half of a request, could otherwise keep others out for
-ever. And who comes when the server is full is sent away, while those who are there go on:
-an owner's signs of life travel on a connection that it has.
+ever. And who comes when the server is full is sent away, while those who are there go
+on: an owner's signs of life travel on a connection that it has.
 
 `EventStream` sends server-sent events to a reader that may leave, or stop reading.
 Nothing is queued for a reader. The stream asks for what is new when the last piece has

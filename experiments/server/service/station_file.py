@@ -16,9 +16,9 @@
     motions:
       yes: {angles_deg: {HeadPitch: [[0.5, 10.0], [1.0, 0.0]]}}
 
-Its form are pydantic models whose words are those of a scenario's behaviours; there is no
-code in it. `read_station` says all that is wrong in it at once, a line each, and changes
-nothing.
+Its form are pydantic models whose words are those of a scenario's behaviours; there is
+no code in it. `read_station` says all that is wrong in it at once, a line each, and
+changes nothing.
 """
 
 from collections.abc import Iterator, Mapping

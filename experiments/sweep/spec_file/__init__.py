@@ -1,7 +1,7 @@
 """The form of a sweep file: what is swept, over what, how often, which robots are kept.
 
-A value is one, a list (a grid), or a distribution. The key `keep` says which robots go on
-to the other controllers; it is read against the robot and its controllers.
+A value is one, a list (a grid), or a distribution. The key `keep` says which robots go
+on to the other controllers; it is read against the robot and its controllers.
 """
 
 from collections.abc import Iterable, Mapping

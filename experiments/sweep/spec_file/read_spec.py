@@ -2,9 +2,9 @@
 
     spec = read_spec(Path("ankles.yaml"))
 
-Nothing is started before all of the file is right. Whether a value of a parameter can be
-used is decided by the rules of the simulator (`check_value`); which columns a joint, or a
-group of joints, means, by the robot (`joint_parameters`).
+Nothing is started before all of the file is right. Whether a value of a parameter can
+be used is decided by the rules of the simulator (`check_value`); which columns a joint,
+or a group of joints, means, by the robot (`joint_parameters`).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -7,9 +7,9 @@ A robot is compared with itself: under every controller it has the same errors, 
 starts and noise. Robots that are not kept (key `keep` of the file) do not count.
 
 ES2659053 has one robot without and one with the method [ES2659053T3, fig. 4a to 5b]. A
-sweep that keeps robots whose outcome with `fixed` is near the column "without" says what
-the method makes of such robots; the column "with" was not looked at. `published_band`
-says where the published outcomes lie among them.
+sweep that keeps robots whose outcome with `fixed` is near the column "without" says
+what the method makes of such robots; the column "with" was not looked at.
+`published_band` says where the published outcomes lie among them.
 """
 
 from collections.abc import Hashable, Mapping

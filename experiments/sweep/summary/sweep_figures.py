@@ -1,7 +1,8 @@
 """Figures of a sweep: robots over the controllers, the published band, the spread.
 
-Each robot is a line over the controllers, or a dot in an outcome; bars are the 90 % band,
-their middle the median. All have dots of robots, bands, axes and the foot in common.
+Each robot is a line over the controllers, or a dot in an outcome; bars are the 90 %
+band, their middle the median. All have dots of robots, bands, axes and the foot in
+common.
 """
 
 import textwrap

@@ -334,7 +334,8 @@ def test_labels_keep_their_distance_and_their_order(
 
 def test_importing_the_figures_does_not_import_matplotlib() -> None:
     code = (
-        "import sys; import experiments.heat.figures.temperatures, experiments.heat.figures.robot_picture; "
+        "import sys; import experiments.heat.figures.temperatures; "
+        "import experiments.heat.figures.robot_picture; "
         "import experiments.heat.figures.tables; "
         "print({'matplotlib', 'pandas'} & set(sys.modules))"
     )

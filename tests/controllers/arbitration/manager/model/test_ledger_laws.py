@@ -60,8 +60,8 @@ def test_the_order_of_names_leaves_no_mark() -> None:
 
 
 _HASH_OF_MANY = """
-from tests.controllers.arbitration.manager.model.test_ledger_laws import SEEDS, LENGTH, lead
-from tests.controllers.arbitration.manager.model.random_histories import history_of
+from tests.controllers.arbitration.manager.model.test_ledger_laws import SEEDS, LENGTH,
+lead from tests.controllers.arbitration.manager.model.random_histories import history_of
 from controllers.arbitration.invariants import trace_hash
 
 for seed in SEEDS[:40]:

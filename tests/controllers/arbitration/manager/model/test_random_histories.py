@@ -4,7 +4,7 @@ Each history is a world (preemption, policies of six owners, times to live, how 
 dead tokens are kept) and a dozen calls; after each call, ledger and model have said the
 same, hold the same, and no invariant is broken. Many more:
 
-    TESTBED_SOAK=100000 pytest -n auto tests/controllers/resources -k soak
+    TESTBED_SOAK=100000 pytest -n auto tests/controllers/arbitration -k soak
 
 A failure prints the shortest history that shows it.
 """

@@ -10,7 +10,7 @@ token or waiting request each at a time, and through parts of it for two at a ti
 other policies, and for a parent with a child. All of these with two things at a time
 and both priorities, six calls deep, take hours:
 
-    TESTBED_SCOPE=all pytest -s -k small_scope tests/controllers/resources
+    TESTBED_SCOPE=all pytest -s -k small_scope tests/controllers/arbitration
 """
 
 import itertools

@@ -1,0 +1,142 @@
+"""The house stays easy to walk through: small rooms, imports that go one way.
+
+Read from the source: a folder has at most twelve entries, no module imports itself by
+way of others (imports for types and inside functions count), and of the entries of
+a folder, files and folders alike, none lies both above and below another.
+"""
+
+import ast
+from collections.abc import Iterable, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLOORS = ("models", "controllers", "sim", "experiments")
+MOST_ENTRIES = 12
+Imports = Mapping[str, Iterable[str]]
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return every module of the floors, and the stubs of packages as `NAME:stub`."""
+    found = {}
+    for floor in FLOORS:
+        for path in (ROOT / floor).rglob("*.py*"):
+            if path.suffix in {".py", ".pyi"}:
+                stub = ":stub" if path.suffix == ".pyi" else ""
+                found[module_of(path) + stub] = ast.parse(path.read_text("utf-8"))
+    return found
+
+
+def named(module: str) -> list[tuple[str, str]]:
+    """Return the modules and names that a module or stub imports, wherever in it."""
+    package = module.removesuffix(":stub")
+    found = []
+    for node in ast.walk(trees()[module]):
+        if isinstance(node, ast.ImportFrom):
+            source = ".".join([package] * node.level + [node.module or ""]).strip(".")
+            found += [(source, alias.name) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            found += [(alias.name, "") for alias in node.names]
+    return found
+
+
+@cache
+def home(module: str, name: str) -> str:
+    """Return where a name is defined that a module or its stub may only pass on."""
+    if f"{module}.{name}" in trees():
+        return f"{module}.{name}"
+    for giver in (f"{module}:stub", module):
+        if giver in trees() and is_package(module):
+            for source, its_name in named(giver):
+                if its_name == name and source != module:
+                    return home(source, name)
+    return module
+
+
+@cache
+def is_package(module: str) -> bool:
+    return ROOT.joinpath(*module.split("."), "__init__.py").exists()
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """Return for each module which of ours it imports; packages only pass on."""
+    return {
+        module: {
+            found
+            for source, name in named(module)
+            if source.partition(".")[0] in FLOORS
+            if (found := home(source, name)) != module
+        }
+        for module in trees()
+        if not is_package(module.removesuffix(":stub"))
+    }
+
+
+def circle(graph: Imports) -> list[str]:
+    """Return a circle of a graph, empty where there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as problem:
+        return list(problem.args[1])
+    return []
+
+
+def between_entries(folder: str, graph: Imports) -> dict[str, set[str]]:
+    """Return the imports between the entries of a folder, files and folders alike."""
+    found: dict[str, set[str]] = {}
+    for module, sources in graph.items():
+        if module.startswith(folder + "."):
+            entry = module[len(folder) + 1 :].partition(".")[0]
+            found.setdefault(entry, set()).update(
+                source[len(folder) + 1 :].partition(".")[0]
+                for source in sources
+                if source.startswith(folder + ".")
+            )
+            found[entry].discard(entry)
+    return found
+
+
+def folders() -> list[str]:
+    return sorted(
+        path.parent.relative_to(ROOT).as_posix()
+        for floor in FLOORS
+        for path in (ROOT / floor).rglob("__init__.py")
+    )
+
+
+@pytest.mark.parametrize("folder", folders())
+def test_a_folder_has_at_most_twelve_entries(folder: str) -> None:
+    names = {path.name for path in (ROOT / folder).iterdir()} - {"__pycache__"}
+    entries = names - {"__init__.pyi"}  # the types of what `__init__.py` loads late
+    assert len(entries) <= MOST_ENTRIES, sorted(entries)
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    assert circle(imports()) == []
+
+
+@pytest.mark.parametrize("folder", folders())
+def test_the_entries_of_a_folder_have_an_order(folder: str) -> None:
+    assert circle(between_entries(folder.replace("/", "."), imports())) == []
+
+
+def test_a_circle_is_noticed() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}})
+    graph = {"x.a.one": {"x.b"}, "x.b": {"x.a.two"}, "x.a.two": set[str]()}
+    assert circle(graph) == []
+    assert circle(between_entries("x", graph))
+
+
+def test_the_walk_finds_what_a_package_passes_on() -> None:
+    assert len(trees()) > 100
+    assert home("controllers", "Observation") != "controllers"
