@@ -15,6 +15,7 @@ PAGES = (
     "docs/sweeps.md",
     "docs/synchrony.md",
 )
+LINKED = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/tour.md")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -31,9 +32,17 @@ def test_the_code_of_a_page_runs(page: str) -> None:
         exec(compile(code, page, "exec"), names)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*LINKED, *PAGES])
 def test_a_page_links_to_files_that_are_there(page: str) -> None:
     here = ROOT / page
     links = re.findall(r"\]\(([^)#:]+)\)", here.read_text(encoding="utf-8"))
     assert links
     assert not [link for link in links if not (here.parent / link).exists()]
+
+
+def test_what_the_architecture_names_is_there() -> None:
+    """Every path in it, such as `controllers/registry.py` or `sim/sensors/`."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", text)
+    assert len(paths) > 20
+    assert not [path for path in paths if not (ROOT / path).exists()]
