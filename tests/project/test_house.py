@@ -67,9 +67,16 @@ def is_package(module: str) -> bool:
     return ROOT.joinpath(*module.split("."), "__init__.py").exists()
 
 
+def passes_on(module: str) -> bool:
+    """Whether a package defines nothing itself: what it imports it passes on."""
+    kinds = (ast.ClassDef, ast.FunctionDef)
+    body = trees()[module].body
+    return is_package(module) and not any(isinstance(node, kinds) for node in body)
+
+
 @cache
 def imports() -> dict[str, set[str]]:
-    """Return for each module which of ours it imports; packages only pass on."""
+    """Return for each module which of ours it imports."""
     return {
         module: {
             found
@@ -78,7 +85,7 @@ def imports() -> dict[str, set[str]]:
             if (found := home(source, name)) != module
         }
         for module in trees()
-        if not is_package(module.removesuffix(":stub"))
+        if not module.endswith(":stub") and not passes_on(module)
     }
 
 
