@@ -2,6 +2,9 @@
 
 import os
 import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
@@ -76,6 +79,45 @@ def heed_stop_signals() -> None:
 def _stop(number: int, frame: FrameType | None) -> None:
     del frame
     raise StoppedBySignal(number)
+
+
+@contextmanager
+def noted_signals() -> Iterator[Callable[[], None]]:
+    """Only note the signals that would raise meanwhile; at the end raise for the first.
+
+    A KeyboardInterrupt inside `concurrent.futures.wait` may leave the lock of a future
+    held for ever, so that the pool never ends. Outside the main thread, where no signal
+    raises, there is nothing to do.
+
+    Yields:
+        A function that raises for the first signal there was; call it where that is
+        safe.
+
+    Raises:
+        KeyboardInterrupt: a signal came.
+    """
+    noted: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        del frame
+        noted.append(number)
+
+    def check() -> None:
+        if noted:
+            raise order_to_stop(noted[0])
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, *ENDING):
+            if callable(handler := signal.getsignal(number)):
+                before[number] = handler
+                signal.signal(number, note)
+    try:
+        yield check
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    check()
 
 
 def order_to_stop(number: int) -> KeyboardInterrupt:

@@ -23,7 +23,12 @@ from typing import TypeVar
 
 from experiments.closed_loop.trial import TrialCfg, run_trial
 from experiments.closed_loop.trial_result import TrialResult
-from experiments.common.signals import ENDING, StoppedBySignal, order_to_stop
+from experiments.common.signals import (
+    ENDING,
+    StoppedBySignal,
+    noted_signals,
+    order_to_stop,
+)
 from models import BadInput, TestbedError
 
 StartedT = TypeVar("StartedT")
@@ -146,8 +151,9 @@ def outcomes_side_by_side(
             futures.extend(pool.submit(_work, i, arm) for i, arm in enumerate(arms))
 
         try:
-            start_workers(submit)
-            _follow(futures, reports, on_progress)
+            with noted_signals() as check:
+                start_workers(submit)
+                _follow(futures, reports, on_progress, check)
             return [_outcome(future) for future in futures]
         except KeyboardInterrupt as order:
             stop.value = (
@@ -222,9 +228,11 @@ def _follow(
     futures: Sequence["Future[WorkerOutcome]"],
     reports: "Queue[tuple[int, float]]",
     on_progress: TrialProgress,
+    check: Callable[[], None],
 ) -> None:
     pending = set(futures)
     while pending:
+        check()
         _, pending = wait(pending, timeout=0.1)
         with contextlib.suppress(queue.Empty):
             while True:

@@ -1,0 +1,41 @@
+"""Signals: noted while a raise would do harm, and raised in one place."""
+
+import os
+import signal
+
+import pytest
+
+from experiments.common.signals import StoppedBySignal, heed_stop_signals, noted_signals
+
+
+def test_a_signal_is_noted_and_raised_where_that_is_safe() -> None:
+    reached = []
+
+    def work() -> None:
+        with noted_signals() as check:
+            check()
+            os.kill(os.getpid(), signal.SIGINT)
+            reached.append("after the signal")
+            check()
+            reached.append("after the check")
+
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert reached == ["after the signal"]
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_the_first_of_those_that_nobody_asked_for_is_raised_at_the_end() -> None:
+    def work() -> None:
+        with noted_signals():
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGTERM)
+    heed_stop_signals()
+    try:
+        with pytest.raises(StoppedBySignal, match="SIGTERM"):
+            work()
+    finally:
+        signal.signal(signal.SIGTERM, before)
