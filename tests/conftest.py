@@ -12,9 +12,14 @@ import contextlib
 import os
 import signal
 from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import coverage
 import pytest
+
+if TYPE_CHECKING:
+    from models import Robot
 
 _NOTEBOOK = ".ipynb"
 _FOR_CHILDREN = "COVERAGE_PROCESS_CONFIG"
@@ -72,3 +77,17 @@ def pytest_collection() -> None:
     from tests.library_once import LibraryOnce
 
     pytest.MonkeyPatch().setattr("models.load.load_library", LibraryOnce())
+
+
+@pytest.fixture(scope="session")
+def nao() -> "Robot":
+    from models import load_robot
+
+    return load_robot()
+
+
+@pytest.fixture(scope="session")
+def two_leg() -> "Robot":
+    from models import load_robot
+
+    return load_robot(Path(__file__).parent / "data" / "two_leg")

@@ -6,19 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from models import Robot, default_robot_folder, load_robot
-
 TWO_LEG = Path(__file__).parents[1] / "data" / "two_leg"
-
-
-@pytest.fixture(scope="session")
-def nao() -> Robot:
-    return load_robot(default_robot_folder())
-
-
-@pytest.fixture(scope="session")
-def two_leg() -> Robot:
-    return load_robot(TWO_LEG)
 
 
 @pytest.fixture

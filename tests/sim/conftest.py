@@ -1,27 +1,14 @@
 """The two robots of the tests, and simulated robots that are closed afterwards."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from controllers.interface.robot_interface import Command
-from models import Robot, default_robot_folder, load_robot
+from models import Robot
 from sim.robot import SimulatedRobot, SimulationCfg
 
-TWO_LEG = Path(__file__).parents[1] / "data" / "two_leg"
-
 Simulate = Callable[[Robot, SimulationCfg, str], SimulatedRobot]
-
-
-@pytest.fixture(scope="session")
-def nao() -> Robot:
-    return load_robot(default_robot_folder())
-
-
-@pytest.fixture(scope="session")
-def two_leg() -> Robot:
-    return load_robot(TWO_LEG)
 
 
 @pytest.fixture(scope="module")
