@@ -374,6 +374,16 @@ class Robot:
             raise UnknownName("Joint", name, self.joint_names, f"robot {self.name!r}")
         return self.joint_names.index(name)
 
+    def motor_index(self, name: str) -> int:
+        """Return the place of a motor in every motor array.
+
+        Raises:
+            UnknownName: no motor has this name.
+        """
+        if name not in self.motor_names:
+            raise UnknownName("Motor", name, self.motor_names, f"robot {self.name!r}")
+        return self.motor_names.index(name)
+
     def posture(self, name: str) -> Posture:
         """Return a stored posture.
 

@@ -6,11 +6,14 @@ The types below bound the numbers and names of every file that the project reads
 one place of these ranges.
 """
 
+import math
 from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
+
+from models.errors import BadInput
 
 FloatArray = NDArray[np.float64]
 
@@ -68,6 +71,36 @@ def short(value: object) -> str:
     return said if len(said) <= 60 else f"{said[:57]}..."
 
 
+def check_range(
+    name: str,
+    value: float,
+    low: float,
+    high: float = math.inf,
+    *,
+    unit: str = "",
+    hint: str = "",
+) -> None:
+    """Refuse a number that is not finite and from `low` to `high`.
+
+    Args:
+        name: what the number is, for the message.
+        value: the number.
+        low: smallest that is accepted.
+        high: largest that is accepted.
+        unit: of all three, for the message.
+        hint: ends the message: a usual value, or what the ends of the range mean.
+
+    Raises:
+        BadInput: it is outside.
+    """
+    if not (low <= value <= high and math.isfinite(value)):
+        accepted = f"from {low:g} to {high:g}" if high < math.inf else f">= {low:g}"
+        raise BadInput(
+            f"{name} is {value}{unit and ' '}{unit}; give a number {accepted}"
+            f"{hint and ', '}{hint}."
+        )
+
+
 def number_of(text: str) -> float:
     """Return the number that a text says, in a cell or on a command line.
 
@@ -85,36 +118,19 @@ def _without_underscore(value: object) -> object:
 
 
 Plain = BeforeValidator(_without_underscore)
-
-
 Real = Annotated[float, Field(allow_inf_nan=False), Plain]
-
-
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False), Plain]
-
-
 NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False), Plain]
 
-
 LONGEST_S = 86_400.0
-
-
+"""Of any time that a file gives, in s: a day, as the longest scenario."""
 LONGEST_ENTRY_S = 600.0
-
-
+"""Of a motion, a light pattern or a tone, in s: it is sampled before it begins."""
 Seconds = Annotated[float, Field(ge=0.0, le=LONGEST_S, allow_inf_nan=False)]
-
-
 PositiveSeconds = Annotated[float, Field(gt=0.0, le=LONGEST_S, allow_inf_nan=False)]
 
-
 Name = Annotated[str, Field(min_length=1, pattern=r"^\S+$")]
-
-
-NoneIfEmpty = BeforeValidator(lambda text: text if text else None)
-
-
-Status = Literal["published", "derived", "estimate"]
-
-
 ResourceName = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
+"""May hold blanks inside, as `Left leg` does."""
+NoneIfEmpty = BeforeValidator(lambda text: text if text else None)
+Status = Literal["published", "derived", "estimate"]

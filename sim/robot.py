@@ -10,6 +10,7 @@ integrated every 20 ms with the mean squared torque of the ticks in between.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,9 @@ from sim.engine.world import WorldCfg
 from sim.recording.recorder import LastSecond
 from sim.sensors import SensorCfg, Sensors
 from sim.servo import ServoCfg, StiffnessInForce
-from sim.thermal import HeatingCfg, HeatingState, make_heating
+from sim.thermal import HeatingCfg, make_heating
 from sim.thermal.motor_heat import MotorHeat
-from sim.thermal.protection import ProtectionState, make_protection
+from sim.thermal.protection import make_protection
 
 FloatArray = NDArray[np.float64]
 
@@ -120,11 +121,8 @@ class Snapshot:
     engine: int
     tick: int
     heat_done: int
-    arrays: tuple[FloatArray, ...]
-    sensors: tuple[FloatArray, ...]
+    arrays: tuple[NDArray[Any], ...]
     rng: Mapping[str, object]
-    heating: HeatingState
-    protection: ProtectionState
     speaker: SpeakerState
 
 
@@ -150,7 +148,7 @@ class SimulatedRobot:
         self.heating.reset(
             start_temperatures(robot, cfg.start_degc, cfg.other_start_degc)
         )
-        self._heat = MotorHeat(robot, self.heating, self.dt)
+        self._heat = MotorHeat(self.heating, self.dt)
         self.protection = make_protection(cfg.protection, robot)
         self.leds = SimulatedLeds(robot, self.dt, lambda: self.tick)
         self.speaker = SimulatedSpeaker()
@@ -295,10 +293,7 @@ class SimulatedRobot:
             tick=self.tick,
             heat_done=self._heat.done,
             arrays=tuple(array.copy() for array in self._arrays()),
-            sensors=self._sensors.state(),
             rng=self._rng.bit_generator.state,
-            heating=self.heating.state(),
-            protection=self.protection.state(),
             speaker=self.speaker.state(),
         )
 
@@ -309,10 +304,8 @@ class SimulatedRobot:
         self._heat.done = snapshot.heat_done
         for array, kept in zip(self._arrays(), snapshot.arrays, strict=True):
             array[:] = kept
-        self._sensors.restore(snapshot.sensors)
         self._rng.bit_generator.state = dict(snapshot.rng)
-        self.heating.restore(snapshot.heating)
-        self.protection.restore(snapshot.protection)
+        self.protection.take_events()  # of the time that is undone
         self.speaker.restore(snapshot.speaker)
 
     def forget(self, snapshot: Snapshot) -> None:
@@ -351,16 +344,16 @@ class SimulatedRobot:
             UnknownName: the robot has no such motor.
             BadInput: it is not between -50 °C and the melting point of copper.
         """
-        self._heat.set_temperature(motor, degc)
+        self.heating.set_temperature(self._robot.motor_index(motor), degc)
         self._take_temperature()
 
     def fail_motors(self, motors: Iterable[str]) -> None:
-        """Let motors give no torque from now on; see `MotorFaults`.
+        """Let motors give no torque from now on, whatever they are told.
 
         Raises:
             UnknownName: the robot has no such motor.
         """
-        self._stiffness.fail(motors)
+        self._stiffness.set_health(motors, 0.0)
         self._stiffness.put(self._sensors.temperature)
 
     def repair_motors(self, motors: Iterable[str]) -> None:
@@ -369,7 +362,7 @@ class SimulatedRobot:
         Raises:
             UnknownName: the robot has no such motor.
         """
-        self._stiffness.repair(motors)
+        self._stiffness.set_health(motors, 1.0)
         self._stiffness.put(self._sensors.temperature)
 
     @property
@@ -388,10 +381,14 @@ class SimulatedRobot:
         self._sensors.read_temperature(self.heating.temperature)
         self._stiffness.put(self._sensors.temperature)
 
-    def _arrays(self) -> tuple[FloatArray, ...]:
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
+        """Return all that changes in arrays, live, but for the engine's own state."""
         return (
             *self._body.arrays(),
             *self._stiffness.arrays(),
+            *self._sensors.arrays(),
+            self.heating.state,
+            self.protection.state,
             self._heat.mean_square,
             self.leds.table,
         )

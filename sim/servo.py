@@ -21,10 +21,10 @@ The kernel is compiled by numba: one call a tick instead of some twenty array
 operations.
 
 `StiffnessInForce` says what of a commanded stiffness reaches the motors: cut by
-protection and by faults that an experiment injects (`MotorFaults`), motors that give
-nothing. The robot does not notice a fault: its stiffness reads back as commanded and
-its set-points stand. Who finds it tells the reservations, by a `BrokenPart`; here the
-drive only fails.
+protection and by faults that an experiment injects, motors that give nothing. The
+robot does not notice a fault: its stiffness reads back as commanded and its set-points
+stand. Who finds it tells the reservations, by a `BrokenPart`; here the drive only
+fails.
 """
 
 from collections.abc import Iterable
@@ -34,10 +34,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, Robot, UnknownName
+from models import BadInput, Robot
+from models.values import FloatArray, check_range
 from sim.thermal.protection import Protection
-
-FloatArray = NDArray[np.float64]
 
 COUPLING_STIFFNESS = 500.0
 """Spring between two joints on one motor, in N·m/rad: 0.1 degrees at 1 N·m
@@ -72,14 +71,13 @@ class ServoCfg:
             raise BadInput(
                 f"servo {self.kind!r} is unknown; give one of {', '.join(SERVOS)}."
             )
-        if not 0.0 <= self.friction_scale <= MOST_FRICTION:
-            raise BadInput(
-                f"gear friction: friction_scale is {self.friction_scale}; give a "
-                f"number from 0 to {MOST_FRICTION:g}, 1 being the robot's own."
-            )
-        if self.battery_volt is not None and not (
-            np.isfinite(self.battery_volt) and self.battery_volt > 0.0
-        ):
+        check_range(
+            "gear friction: friction_scale",
+            self.friction_scale,
+            *(0.0, MOST_FRICTION),
+            hint="1 being the robot's own",
+        )
+        if self.battery_volt is not None and not 0.0 < self.battery_volt < np.inf:
             raise BadInput(
                 f"battery_volt is {self.battery_volt} V; give a positive voltage, or "
                 "none for the nominal one."
@@ -259,56 +257,10 @@ def _servo(
     return finite
 
 
-class MotorFaults:
-    """Which motors of a robot have failed."""
-
-    def __init__(self, robot: Robot) -> None:
-        """Begin with a sound robot."""
-        self._names = robot.motor_names
-        self._where = f"robot {robot.name!r}"
-        self._motor_of_joint = robot.motor_of_joint
-        self._is_absent = np.isin(robot.joint_names, robot.absent_joints)
-        self.health: FloatArray = np.where(self._is_absent, 0.0, 1.0)
-        """(n_joints,) share of its torque that a joint's motor can give: 1 or 0, which
-        it is for those that the body lacks."""
-
-    @property
-    def failed(self) -> tuple[str, ...]:
-        """Motors that are there and give nothing, in motor order."""
-        is_broken = (self.health == 0.0) & ~self._is_absent
-        broken = np.unique(self._motor_of_joint[is_broken])
-        return tuple(self._names[motor] for motor in broken)
-
-    def fail(self, motors: Iterable[str]) -> None:
-        """Let motors give nothing, whatever they are told.
-
-        Raises:
-            UnknownName: the robot has no such motor; nothing changes.
-        """
-        self._set(motors, 0.0)
-
-    def repair(self, motors: Iterable[str]) -> None:
-        """Let motors give what they can again.
-
-        Raises:
-            UnknownName: the robot has no such motor; nothing changes.
-        """
-        self._set(motors, 1.0)
-
-    def _set(self, motors: Iterable[str], health: float) -> None:
-        places = []
-        for name in motors:
-            if name not in self._names:
-                raise UnknownName("Motor", name, self._names, self._where)
-            places.append(self._names.index(name))
-        is_meant = np.isin(self._motor_of_joint, places) & ~self._is_absent
-        self.health[is_meant] = health
-
-
 class StiffnessInForce:
-    """Turns stiffness into torque limits (ST-3, ST-4).
+    """Turns stiffness into torque limits.
 
-    Use: `put` whenever the stiffness or a temperature is new.
+    Use: `put` whenever the stiffness, a temperature or a motor's health is new.
     """
 
     def __init__(
@@ -321,42 +273,41 @@ class StiffnessInForce:
             protection: scales the stiffness of hot motors down.
             torque_limit: (n_joints,) in N·m; written by `put`.
         """
-        self._effort_limit = robot.effort_limit
+        self._robot = robot
         self._protection = protection
         self._torque_limit = torque_limit
-        self._faults = MotorFaults(robot)
         self.commanded = np.ones(len(robot.joints))
         """(n_joints,) in [0, 1], as it was written."""
         self.in_force = np.ones(len(robot.joints))
         """(n_joints,) after the protection, as it reads back: faults do not show."""
+        self._is_absent = np.isin(robot.joint_names, robot.absent_joints)
+        self.health: FloatArray = np.where(self._is_absent, 0.0, 1.0)
+        """(n_joints,) share of its torque that a joint's motor can give: 1 or 0, which
+        it is for those that the body lacks."""
 
     def put(self, temperature: FloatArray) -> None:
         """Put limits in force for reported temperatures (n_motors,) in °C."""
         self.in_force[:] = self._protection.apply(self.commanded, temperature)
-        np.multiply(self.in_force, self._effort_limit, out=self._torque_limit)
-        self._torque_limit *= self._faults.health
+        np.multiply(self.in_force, self._robot.effort_limit, out=self._torque_limit)
+        self._torque_limit *= self.health
 
-    def fail(self, motors: Iterable[str]) -> None:
-        """Let motors give nothing from the next `put` on.
-
-        Raises:
-            UnknownName: the robot has no such motor.
-        """
-        self._faults.fail(motors)
-
-    def repair(self, motors: Iterable[str]) -> None:
-        """Let motors give torque again from the next `put` on.
+    def set_health(self, motors: Iterable[str], health: float) -> None:
+        """Let motors give their torque (1) or nothing (0) from the next `put` on.
 
         Raises:
-            UnknownName: the robot has no such motor.
+            UnknownName: the robot has no such motor; nothing changes.
         """
-        self._faults.repair(motors)
+        places = [self._robot.motor_index(motor) for motor in motors]
+        is_meant = np.isin(self._robot.motor_of_joint, places) & ~self._is_absent
+        self.health[is_meant] = health
 
     @property
     def failed_motors(self) -> tuple[str, ...]:
-        """Motors that give no torque."""
-        return self._faults.failed
+        """Motors that are there and give nothing, in motor order."""
+        is_broken = (self.health == 0.0) & ~self._is_absent
+        broken = np.unique(self._robot.motor_of_joint[is_broken])
+        return tuple(self._robot.motor_names[motor] for motor in broken)
 
     def arrays(self) -> tuple[FloatArray, ...]:
         """Return all that changes, live, but for the torque limits."""
-        return (self.commanded, self.in_force, self._faults.health)
+        return (self.commanded, self.in_force, self.health)

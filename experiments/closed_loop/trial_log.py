@@ -265,7 +265,7 @@ class TrialLog:
                 status=change.status,
                 temperature_degc=change.temperature_degc,
             )
-        is_shut_down = bool(changes) and sim.protection.state().is_shut_down
+        is_shut_down = bool(changes) and sim.protection.is_shut_down
         if is_shut_down and self.shut_down_s is None:
             self.shut_down_s = sim.time_s
         return bool(changes)

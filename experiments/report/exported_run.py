@@ -13,7 +13,7 @@ from experiments.report.replay_body import read_tree, turns
 from models import BadInput, Robot
 from sim.recording.run_folder import Run, read_run
 from sim.recording.run_meta import recorded_robot
-from sim.thermal.protection import NaoProtectionCfg
+from sim.thermal.protection import PROTECTIONS
 
 FloatArray = NDArray[np.float64]
 
@@ -121,7 +121,7 @@ class ExportedRun:
 
     def diagnostics(self) -> Iterator[tuple[float, list[Diagnostic]]]:
         """Yield time in s and what is said then, of the run and of each motor."""
-        warn, error, _ = NaoProtectionCfg().onset_degc
+        warn, error, _ = PROTECTIONS["nao"].onset_degc
         degc = self.motors("temperature")
         stiffness = self.joints("stiffness")
         lead = [self.robot.joint_index(m.joints[0]) for m in self.robot.motors]

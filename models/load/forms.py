@@ -23,9 +23,6 @@ from models.values import (
     Status,
 )
 
-"""Of any time that a file gives, in s: a day, as the longest scenario."""
-"""Of a motion, a light pattern or a tone, in s: it is sampled before it begins."""
-
 
 class Row(BaseModel):
     """Any row: unknown columns are refused."""
@@ -203,7 +200,6 @@ class LedRow(SourcedRow):
     """Of x, y and z; `status` is that of the rest."""
 
 
-"""May hold blanks inside, as `Left leg` does."""
 Parts = Annotated[tuple[ResourceName, ...], Field(min_length=1)]
 
 

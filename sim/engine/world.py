@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import BadInput, UnknownName
+from models.values import FloatArray, check_range
 
 
 def ticks_of(name: str, period: float, dt: float) -> int:
@@ -64,32 +65,13 @@ class WorldCfg:
 
     def __post_init__(self) -> None:
         """Refuse what the engine would take in silence."""
-        if not SHORTEST_STEP_S <= self.physics_dt <= 0.01:
-            raise BadInput(
-                f"physics_dt is {self.physics_dt} s; give a value in "
-                f"[{SHORTEST_STEP_S:g}, 0.01] s."
-            )
-        if not (np.isfinite(self.slope_deg) and abs(self.slope_deg) <= 30.0):
-            raise BadInput(
-                f"slope is {self.slope_deg} degrees; give a value in [-30, 30]."
-            )
-        if not (np.isfinite(self.friction) and 0.0 <= self.friction <= 5.0):
-            raise BadInput(
-                f"ground friction is {self.friction}; give a value in [0, 5]."
-            )
-        if not (np.isfinite(self.gravity) and self.gravity >= 0.0):
-            raise BadInput(
-                f"gravity is {self.gravity} m/s²; give a number >= 0, such as 9.81."
-            )
-        if not 0.0 <= self.solver_residual <= 1e-3:
-            raise BadInput(
-                f"solver_residual is {self.solver_residual}; give 0 (all sweeps) to "
-                "1e-3, such as 1e-7."
-            )
-        if self.solver_iterations < 1:
-            raise BadInput(
-                f"solver_iterations is {self.solver_iterations}; give 1 or more."
-            )
+        check_range("physics_dt", self.physics_dt, SHORTEST_STEP_S, 0.01, unit="s")
+        check_range("slope", self.slope_deg, -30.0, 30.0, unit="degrees")
+        check_range("ground friction", self.friction, 0.0, 5.0)
+        check_range("gravity", self.gravity, 0.0, unit="m/s²", hint="such as 9.81")
+        hint = "such as 1e-7; 0 makes all sweeps"
+        check_range("solver_residual", self.solver_residual, 0.0, 1e-3, hint=hint)
+        check_range("solver_iterations", self.solver_iterations, 1)
 
 
 def check_display() -> None:
@@ -104,7 +86,6 @@ def check_display() -> None:
         )
 
 
-FloatArray = NDArray[np.float64]
 Vector3 = tuple[float, float, float]
 
 

@@ -152,16 +152,8 @@ class Sensors:
     def _read_fsr(self) -> None:
         self._force_sensors.read(self._engine, self.fsr, self._rng)
 
-    def state(self) -> tuple[FloatArray, ...]:
-        """Return copies of all that `restore` needs, but the generator."""
-        return tuple(array.copy() for array in self._arrays())
-
-    def restore(self, state: tuple[FloatArray, ...]) -> None:
-        """Return to a kept state."""
-        for array, kept in zip(self._arrays(), state, strict=True):
-            array[:] = kept
-
-    def _arrays(self) -> tuple[FloatArray, ...]:
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """Return all that changes, live, but the generator."""
         return (
             self.q,
             self.v,

@@ -14,7 +14,6 @@ from sim.thermal.heating import (
     Heating,
     HeatingCfg,
     HeatingModel,
-    HeatingState,
 )
 from sim.thermal.one_node import OneNode
 from sim.thermal.two_node import TwoNode
@@ -48,7 +47,6 @@ __all__ = [
     "Heating",
     "HeatingCfg",
     "HeatingModel",
-    "HeatingState",
     "OneNode",
     "TwoNode",
     "make_heating",

@@ -1,4 +1,4 @@
-"""What every heating model offers, how one is chosen, and what they share.
+"""What every heating model offers, and how one is chosen.
 
 Windings, whatever they warm:
 
@@ -18,12 +18,13 @@ Both functions are smooth, also at z = 0 and for z > 0 (thermal runaway).
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models import BadInput
+from models.values import check_range
 
 FloatArray = NDArray[np.float64]
 
@@ -86,67 +87,104 @@ class HeatingCfg:
                 f"heating model is {self.model!r}; choose one of "
                 f"{', '.join(get_args(HeatingModel))}."
             )
-        if not 0.0 <= self.copper_coefficient <= 0.02:
-            raise BadInput(
-                f"copper coefficient is {self.copper_coefficient} 1/K; give a number "
-                f"from 0 (constant resistance) to 0.02 (copper has "
-                f"{COPPER_COEFFICIENT})."
-            )
-        if self.ambient_degc is not None and not -40.0 <= self.ambient_degc <= 80.0:
-            raise BadInput(
-                f"ambient temperature is {self.ambient_degc} °C; give a number from "
-                f"-40 to 80."
-            )
+        check_range(
+            "copper coefficient",
+            self.copper_coefficient,
+            *(0.0, 0.02),
+            unit="1/K",
+            hint=f"0 is a constant resistance, copper has {COPPER_COEFFICIENT}",
+        )
+        if self.ambient_degc is not None:
+            check_range("ambient temperature", self.ambient_degc, -40, 80, unit="°C")
 
 
-@dataclass(frozen=True, kw_only=True)
-class HeatingState:
-    """All that a heating model remembers; made by `state`, taken by `restore`."""
-
-    excess: FloatArray
-    """(n_nodes, n_motors) temperatures above ambient, in K."""
-    joule_energy: FloatArray
-    """(n_motors,) heat made since `reset`, in J."""
+def column_of(values: Iterable[float]) -> FloatArray:
+    """Return (n_motors,) one constant of all motors."""
+    return np.array(list(values), dtype=np.float64)
 
 
-class Heating(Protocol):
+class Heating(ABC):
     """Temperatures of all motors, driven by the square of their torque.
 
     Order of use: `reset` once, then `advance` over intervals in which the mean
     square torque is known. Torques are those of the motors, seen on the joint side;
     one that drives two joints carries the sum of both. Arrays that are handed out are
-    copies. Within an interval the square of the torque is taken as constant; then the
-    result is exact, however long the interval.
+    copies, but for `state`. Within an interval the square of the torque is taken as
+    constant; then the result is exact, however long the interval.
 
     With a copper coefficient the power grows with the winding temperature. Beyond the
     torque where it grows faster than the cooling there is no steady state (thermal
     runaway): `steady_state` says inf, the temperature rises exponentially, and stops
     at the melting point of copper, where `is_burnt` says so.
+
+    A model gives the constants of its windings and says how its nodes step.
     """
+
+    state: FloatArray
+    """(n_nodes + 1, n_motors) all that changes, live: temperatures above ambient in K,
+    from the winding outwards to the one that the robot reports, then the heat made
+    since `reset` in J. A copy keeps it; what is written into it goes on from there."""
+
+    def __init__(
+        self,
+        *,
+        n_nodes: int,
+        torque_constant: FloatArray,
+        joule_constant: FloatArray,
+        reference_degc: FloatArray,
+        ambient_degc: FloatArray,
+        copper_coefficient: float,
+    ) -> None:
+        """Keep the constants of all motors, and start at ambient.
+
+        Args:
+            n_nodes: temperatures of a motor.
+            torque_constant: (n_motors,) K in N·m/A.
+            joule_constant: (n_motors,) c in W/(N·m)².
+            reference_degc: (n_motors,) T_ref in °C.
+            ambient_degc: (n_motors,) of the surroundings, in °C.
+            copper_coefficient: α in 1/K.
+        """
+        self._torque_constant = torque_constant
+        self._joule_constant = joule_constant
+        self._ambient = ambient_degc
+        self._alpha = copper_coefficient
+        above_reference = ambient_degc - reference_degc
+        self._resistance_at_ambient = 1.0 + copper_coefficient * above_reference
+        self.state = np.zeros((n_nodes + 1, len(ambient_degc)))
+        self._winding: FloatArray = self.state[0]
+        self._reported: FloatArray = self.state[-2]
+        self._energy: FloatArray = self.state[-1]
 
     @property
     def temperature(self) -> FloatArray:
         """(n_motors,) the temperature that the robot reports, in °C."""
+        return self._ambient + self._reported
 
     @property
     def winding(self) -> FloatArray:
         """(n_motors,) winding temperature in °C; the reported one if there is none."""
+        return self._ambient + self._winding
 
     @property
     def ambient(self) -> FloatArray:
         """(n_motors,) temperature of the surroundings, in °C."""
+        return self._ambient.copy()
 
     @property
     def torque_constant(self) -> FloatArray:
-        """(n_motors,) joint-side torque per current, in N·m/A."""
+        """(n_motors,) joint-side torque per current K, in N·m/A."""
+        return self._torque_constant.copy()
 
     @property
     def joule_energy(self) -> FloatArray:
         """(n_motors,) heat made in the windings since `reset`, in J."""
+        return self._energy.copy()
 
     @property
     def is_burnt(self) -> bool:
         """Whether a winding has reached the melting point of copper."""
+        return bool((self._winding >= MELTING_DEGC - self._ambient).any())
 
     def reset(self, start_degc: FloatArray | float | None = None) -> None:
         """Put every node at its start temperature, and the energy at 0.
@@ -157,6 +195,28 @@ class Heating(Protocol):
         Raises:
             BadInput: a value is not between -50 °C and the melting point of copper.
         """
+        start = self._ambient if start_degc is None else start_degc
+        self.state[:-1] = self._excess_of(start)
+        self._energy[:] = 0.0
+
+    def set_temperature(self, motor: int, degc: float) -> None:
+        """Give one motor a temperature in °C, all of its nodes alike.
+
+        Raises:
+            BadInput: it is not between -50 °C and the melting point of copper.
+        """
+        self.state[:-1, motor] = self._excess_of(degc)[motor]
+
+    def _excess_of(self, degc: FloatArray | float) -> FloatArray:
+        """Return (n_motors,) temperatures above ambient in K; Raises as `reset`."""
+        start = np.broadcast_to(np.asarray(degc, np.float64), self._ambient.shape)
+        is_good = (start >= -50.0) & (start < MELTING_DEGC)
+        if not is_good.all():
+            raise BadInput(
+                f"start temperature is {start[~is_good][0]} °C; give a number from "
+                f"-50 to {MELTING_DEGC:g}, 25 to 45 being usual."
+            )
+        return start - self._ambient
 
     def advance(self, mean_square_torque: FloatArray, duration_s: float) -> None:
         """Let `duration_s` seconds pass.
@@ -168,10 +228,23 @@ class Heating(Protocol):
         Raises:
             BadInput: a mean square is negative or no number, or the time negative.
         """
+        self._step(self._power(mean_square_torque, duration_s), duration_s)
+        nodes = self.state[:-1]
+        np.minimum(nodes, MELTING_DEGC - self._ambient, out=nodes)
+
+    @abstractmethod
+    def _step(self, power: FloatArray, duration_s: float) -> None:
+        """Move `state` on under P₀ (n_motors,) in W, which may be overwritten."""
 
     def predict(self, mean_square_torque: FloatArray, duration_s: float) -> FloatArray:
         """Return the reported temperatures after `advance`, without advancing."""
+        before = self.state.copy()
+        self.advance(mean_square_torque, duration_s)
+        after = self.temperature
+        self.state[:] = before
+        return after
 
+    @abstractmethod
     def time_to_reach(
         self, mean_square_torque: FloatArray, threshold_degc: FloatArray | float
     ) -> FloatArray:
@@ -187,136 +260,26 @@ class Heating(Protocol):
             (n_motors,) seconds from now; 0 where it is there now, inf for never.
         """
 
+    @abstractmethod
     def steady_state(self, mean_square_torque: FloatArray) -> FloatArray:
         """Return (n_motors,) reported temperatures at last, in °C; inf: runaway."""
 
     def currents(self, torque: FloatArray) -> FloatArray:
-        """Return (n_motors,) currents in A for (n_motors,) joint-side torques."""
-
-    def joule_power(self, mean_square_torque: FloatArray) -> FloatArray:
-        """Return (n_motors,) heat made at the present temperature, in W."""
-
-    def state(self) -> HeatingState:
-        """Return a copy of everything that changes."""
-
-    def restore(self, state: HeatingState) -> None:
-        """Continue from a copy made by `state`."""
-
-
-def check_interval(mean_square_torque: FloatArray, duration_s: float) -> None:
-    """Refuse what cannot heat.
-
-    Raises:
-        BadInput: a mean square is negative or no number, or the time negative.
-    """
-    if not mean_square_torque.min() >= 0.0:  # also true for NaN
-        raise BadInput(
-            f"mean square torque is {mean_square_torque.min()} (N·m)²; give the mean "
-            f"of squares, which is never negative, and finite torques."
-        )
-    if not 0.0 <= duration_s < np.inf:
-        raise BadInput(f"duration is {duration_s} s; give a number from 0 up.")
-
-
-def start_excess(
-    start_degc: FloatArray | float | None, ambient: FloatArray
-) -> FloatArray:
-    """Return (n_motors,) start temperatures above ambient, in K.
-
-    Raises:
-        BadInput: a value is not between -50 °C and the melting point of copper.
-    """
-    if start_degc is None:
-        return np.zeros_like(ambient)
-    start = np.broadcast_to(np.asarray(start_degc, dtype=np.float64), ambient.shape)
-    is_good = (start >= -50.0) & (start < MELTING_DEGC)
-    if not is_good.all():
-        raise BadInput(
-            f"start temperature is {start[~is_good][0]} °C; give a number from -50 to "
-            f"{MELTING_DEGC:g}, 25 to 45 being usual."
-        )
-    return start - ambient
-
-
-def column_of(values: Iterable[float]) -> FloatArray:
-    """Return (n_motors,) one constant of all motors."""
-    return np.array(list(values), dtype=np.float64)
-
-
-class Windings(ABC):
-    """The part of a heating model that does not depend on its nodes; derive from it."""
-
-    def __init__(
-        self,
-        *,
-        torque_constant: FloatArray,
-        joule_constant: FloatArray,
-        reference_degc: FloatArray,
-        ambient_degc: FloatArray,
-        copper_coefficient: float,
-    ) -> None:
-        """Keep the constants of all motors.
-
-        Args:
-            torque_constant: (n_motors,) K in N·m/A.
-            joule_constant: (n_motors,) c in W/(N·m)².
-            reference_degc: (n_motors,) T_ref in °C.
-            ambient_degc: (n_motors,) of the surroundings, in °C.
-            copper_coefficient: α in 1/K.
-        """
-        self._torque_constant = torque_constant
-        self._joule_constant = joule_constant
-        self._ambient = ambient_degc
-        self._alpha = copper_coefficient
-        above_reference = ambient_degc - reference_degc
-        self._resistance_at_ambient = 1.0 + copper_coefficient * above_reference
-        self._energy = np.zeros_like(ambient_degc)
-
-    @property
-    @abstractmethod
-    def _winding_excess(self) -> FloatArray:
-        """(n_motors,) temperature of the copper above ambient, in K."""
-
-    @property
-    def winding(self) -> FloatArray:
-        """(n_motors,) winding temperature in °C."""
-        return self._ambient + self._winding_excess
-
-    @property
-    def ambient(self) -> FloatArray:
-        """(n_motors,) temperature of the surroundings, in °C."""
-        return self._ambient.copy()
-
-    @property
-    def torque_constant(self) -> FloatArray:
-        """(n_motors,) K in N·m/A."""
-        return self._torque_constant.copy()
-
-    @property
-    def joule_energy(self) -> FloatArray:
-        """(n_motors,) heat made since `reset`, in J."""
-        return self._energy.copy()
-
-    @property
-    def is_burnt(self) -> bool:
-        """Whether a winding has reached the melting point of copper."""
-        return bool((self._winding_excess >= MELTING_DEGC - self._ambient).any())
-
-    def currents(self, torque: FloatArray) -> FloatArray:
-        """Return i = τ / K in A."""
+        """Return (n_motors,) currents τ / K in A for (n_motors,) joint-side torques."""
         return torque / self._torque_constant
 
     def joule_power(self, mean_square_torque: FloatArray) -> FloatArray:
-        """Return P at the present temperature, in W."""
-        growth = self._resistance_at_ambient + self._alpha * self._winding_excess
+        """Return (n_motors,) P, the heat made at the present temperature, in W."""
+        growth = self._resistance_at_ambient + self._alpha * self._winding
         return self._joule_constant * mean_square_torque * growth
 
-    def predict(
-        self: Heating, mean_square_torque: FloatArray, duration_s: float
-    ) -> FloatArray:
-        """Return the reported temperatures after `advance`, without advancing."""
-        before = self.state()
-        self.advance(mean_square_torque, duration_s)
-        after = self.temperature
-        self.restore(before)
-        return after
+    def _power(self, mean_square: FloatArray, duration_s: float = 0.0) -> FloatArray:
+        """Return P₀ in W, refusing what cannot heat; Raises as `advance`."""
+        if not mean_square.min() >= 0.0:  # also true for NaN
+            raise BadInput(
+                f"mean square torque is {mean_square.min()} (N·m)²; give the mean of "
+                f"squares, which is never negative, and finite torques."
+            )
+        if not 0.0 <= duration_s < np.inf:
+            raise BadInput(f"duration is {duration_s} s; give a number from 0 up.")
+        return self._joule_constant * mean_square

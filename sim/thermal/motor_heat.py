@@ -1,15 +1,10 @@
 """Heat beside the physics: every 20 ms, with the mean squared torque since."""
 
-from dataclasses import replace
-
 import numpy as np
-from numpy.typing import NDArray
 
-from models import Robot, UnknownName
+from models.values import FloatArray
 from sim.engine.world import ticks_of
-from sim.thermal.heating import Heating, start_excess
-
-FloatArray = NDArray[np.float64]
+from sim.thermal.heating import Heating
 
 HEAT_PERIOD = 0.02
 """Period of the heating model in s: the controllers' cycle."""
@@ -21,25 +16,23 @@ class MotorHeat:
     Use: `advance` every `ticks` ticks of physics, or `stand_still` instead of physics.
     """
 
-    def __init__(self, robot: Robot, heating: Heating, dt: float) -> None:
+    def __init__(self, heating: Heating, dt: float) -> None:
         """Begin at tick 0.
 
         Args:
-            robot: whose motors they are.
             heating: at their start temperatures.
             dt: physics step in s.
 
         Raises:
             BadInput: the heating period is no multiple of the physics step.
         """
-        self._robot = robot
         self._dt = dt
         self.heating = heating
         self.ticks = ticks_of("heating period", HEAT_PERIOD, dt)
         """Heating period in ticks."""
         self.done = 0
         """Tick up to which the temperatures have come."""
-        self.mean_square = np.zeros(len(robot.motors))
+        self.mean_square = np.zeros_like(heating.ambient)
         """(n_motors,) mean squared motor torque of the last period, in N²m²."""
 
     def advance(self, tick: int, square_sum: FloatArray) -> None:
@@ -80,23 +73,3 @@ class MotorHeat:
         self.heating.advance(mean_square, duration_s)
         self.done += periods * self.ticks
         return self.done
-
-    def set_temperature(self, motor: str, degc: float) -> None:
-        """Give a motor a temperature, winding and housing alike; it goes on from there.
-
-        Args:
-            motor: its name.
-            degc: in °C.
-
-        Raises:
-            UnknownName: the robot has no such motor.
-            BadInput: it is not between -50 °C and the melting point of copper.
-        """
-        names = self._robot.motor_names
-        if motor not in names:
-            raise UnknownName("Motor", motor, names, f"robot {self._robot.name!r}")
-        place = names.index(motor)
-        state = self.heating.state()
-        excess = state.excess.copy()
-        excess[..., place] = start_excess(degc, self.heating.ambient)[place]
-        self.heating.restore(replace(state, excess=excess))

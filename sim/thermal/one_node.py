@@ -18,21 +18,17 @@ import numpy as np
 
 from models import Motor
 from sim.thermal.heating import (
-    MELTING_DEGC,
     FloatArray,
-    HeatingState,
-    Windings,
-    check_interval,
+    Heating,
     column_of,
     exponential,
     phi1,
     phi2,
-    start_excess,
 )
 
 
-class OneNode(Windings):
-    """The default heating model; see `Heating` for the use."""
+class OneNode(Heating):
+    """The default heating model."""
 
     def __init__(
         self,
@@ -53,6 +49,7 @@ class OneNode(Windings):
         resistance = column_of(d.resistance for d in data)
         reference = column_of(d.ambient_degc for d in data)  # T_ref
         super().__init__(
+            n_nodes=1,
             torque_constant=torque_constant,
             joule_constant=resistance / torque_constant**2,  # R / K²
             reference_degc=reference,
@@ -67,45 +64,25 @@ class OneNode(Windings):
         self._heat_capacity = column_of(d.heat_capacity for d in data)  # C
         self._step_s = -1.0
         self._decay = self._gain = np.empty(0)
-        self.reset()
 
-    @property
-    def temperature(self) -> FloatArray:
-        """(n_motors,) temperature of the node, in °C."""
-        return self._ambient + self._excess
-
-    @property
-    def _winding_excess(self) -> FloatArray:
-        return self._excess
-
-    def reset(self, start_degc: FloatArray | float | None = None) -> None:
-        """Put every motor at its start temperature; see `Heating.reset`."""
-        self._excess = start_excess(start_degc, self._ambient)
-        self._energy = np.zeros_like(self._excess)
-
-    def advance(self, mean_square_torque: FloatArray, duration_s: float) -> None:
-        """Let time pass; see `Heating.advance`."""
-        check_interval(mean_square_torque, duration_s)
-        power = self._joule_constant * mean_square_torque  # P₀
+    def _step(self, power: FloatArray, duration_s: float) -> None:
         if self._alpha == 0.0:
-            self._advance_constant_resistance(power, duration_s)
+            self._step_constant_resistance(power, duration_s)
         else:
-            self._advance_copper(power, duration_s)
-        np.minimum(self._excess, MELTING_DEGC - self._ambient, out=self._excess)
+            self._step_copper(power, duration_s)
 
     def time_to_reach(
         self, mean_square_torque: FloatArray, threshold_degc: FloatArray | float
     ) -> FloatArray:
-        """Return when a threshold is reached; see `Heating.time_to_reach`.
+        """Solve for the time at which u(t) meets the threshold.
 
         From u(t) = u₀ + u'₀ t φ₁(s t), with the way d = u(t) - u₀ and z = s d / u'₀:
 
             t = (d / u'₀) ln(1 + z) / z,      never if d / u'₀ < 0 or z <= -1
         """
-        check_interval(mean_square_torque, 0.0)
-        s, heating_rate = self._coefficients(mean_square_torque)
-        slope = s * self._excess + heating_rate
-        way = np.asarray(threshold_degc) - self._ambient - self._excess
+        s, heating_rate = self._coefficients(self._power(mean_square_torque))
+        slope = s * self._winding + heating_rate
+        way = np.asarray(threshold_degc) - self._ambient - self._winding
         linear = np.full_like(slope, np.inf)
         np.divide(way, slope, out=linear, where=(slope != 0.0) & np.isfinite(way))
         is_ahead = (linear > 0.0) & np.isfinite(linear)
@@ -119,53 +96,36 @@ class OneNode(Windings):
 
     def steady_state(self, mean_square_torque: FloatArray) -> FloatArray:
         """Return Tₑ + P / (λ - α P₀) in °C, inf where the motor runs away."""
-        check_interval(mean_square_torque, 0.0)
-        s, heating_rate = self._coefficients(mean_square_torque)
+        s, heating_rate = self._coefficients(self._power(mean_square_torque))
         excess = np.full_like(s, np.inf)
         np.divide(heating_rate, -s, out=excess, where=s < 0.0)
         return self._ambient + excess
 
-    def state(self) -> HeatingState:
-        """Return a copy of everything that changes."""
-        return HeatingState(
-            excess=self._excess[np.newaxis].copy(), joule_energy=self._energy.copy()
-        )
-
-    def restore(self, state: HeatingState) -> None:
-        """Continue from a copy made by `state`."""
-        self._excess = state.excess[0].copy()
-        self._energy = state.joule_energy.copy()
-
-    def _coefficients(
-        self, mean_square_torque: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def _coefficients(self, power: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return s in 1/s and P / C in K/s."""
-        power = self._joule_constant * mean_square_torque
         s = (self._alpha * power - self._conductance) / self._heat_capacity
         return s, power * self._resistance_at_ambient / self._heat_capacity
 
-    def _advance_constant_resistance(
-        self, power: FloatArray, duration_s: float
-    ) -> None:
+    def _step_constant_resistance(self, power: FloatArray, duration_s: float) -> None:
         """Step with α = 0: decay and gain depend on the duration only, and are kept."""
         if duration_s != self._step_s:
             z = -self._conductance / self._heat_capacity * duration_s
             self._decay = exponential(z)
             self._gain = duration_s * phi1(z) / self._heat_capacity
             self._step_s = duration_s
-        self._excess *= self._decay
-        self._excess += power * self._gain
+        self._winding *= self._decay
+        self._winding += power * self._gain
         power *= duration_s
         self._energy += power
 
-    def _advance_copper(self, power: FloatArray, duration_s: float) -> None:
+    def _step_copper(self, power: FloatArray, duration_s: float) -> None:
         """Step with α > 0: the rate s depends on the power."""
         s = (self._alpha * power - self._conductance) / self._heat_capacity
         power_at_ambient = power * self._resistance_at_ambient  # P
         heating_rate = power_at_ambient / self._heat_capacity
         z = s * duration_s
         growth = duration_s * phi1(z)
-        excess_seconds = self._excess * growth + heating_rate * duration_s**2 * phi2(z)
+        excess_seconds = self._winding * growth + heating_rate * duration_s**2 * phi2(z)
         self._energy += power_at_ambient * duration_s
         self._energy += self._alpha * power * excess_seconds
-        self._excess = self._excess * exponential(z) + heating_rate * growth
+        self._winding[:] = self._winding * exponential(z) + heating_rate * growth

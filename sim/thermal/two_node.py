@@ -27,16 +27,12 @@ from scipy.optimize import brentq
 
 from models import Motor
 from sim.thermal.heating import (
-    MELTING_DEGC,
     FloatArray,
-    HeatingState,
-    Windings,
-    check_interval,
+    Heating,
     column_of,
     exponential,
     phi1,
     phi2,
-    start_excess,
 )
 
 LONGEST_S = 1e12
@@ -131,8 +127,8 @@ class _Modes(NamedTuple):
         )
 
 
-class TwoNode(Windings):
-    """Winding in a housing; see `Heating` for the use."""
+class TwoNode(Heating):
+    """Winding in a housing."""
 
     def __init__(
         self,
@@ -153,6 +149,7 @@ class TwoNode(Windings):
         kt = column_of(motor.torque_constant for motor in motors)
         ambient = REFERENCE_DEGC if ambient_degc is None else float(ambient_degc)
         super().__init__(
+            n_nodes=2,
             torque_constant=ratio * kt,
             joule_constant=column_of(d.joule_constant for d in data)
             / ratio**2,  # k / N²
@@ -165,33 +162,14 @@ class TwoNode(Windings):
         self._c_w = column_of(d.time_constant_winding for d in data) / self._r_wh
         self._c_h = column_of(d.time_constant_housing for d in data) / self._r_ha
         self._unloaded = self._modes(np.zeros(len(data)))
-        self.reset()
 
-    @property
-    def temperature(self) -> FloatArray:
-        """(n_motors,) housing temperature in °C."""
-        return self._ambient + self._housing
-
-    @property
-    def _winding_excess(self) -> FloatArray:
-        return self._winding
-
-    def reset(self, start_degc: FloatArray | float | None = None) -> None:
-        """Put both nodes at the start temperature; see `Heating.reset`."""
-        self._winding = start_excess(start_degc, self._ambient)
-        self._housing = self._winding.copy()
-        self._energy = np.zeros_like(self._winding)
-
-    def advance(self, mean_square_torque: FloatArray, duration_s: float) -> None:
-        """Let time pass; see `Heating.advance`."""
-        check_interval(mean_square_torque, duration_s)
-        power = self._joule_constant * mean_square_torque  # P₀
+    def _step(self, power: FloatArray, duration_s: float) -> None:
         modes = self._unloaded if self._alpha == 0.0 else self._modes(power)
         z1, z2 = modes.s1 * duration_s, modes.s2 * duration_s
         e1, e2 = exponential(z1), exponential(z2)
         p1, p2 = duration_s * phi1(z1), duration_s * phi1(z2)
         heating_rate = power * self._resistance_at_ambient / self._c_w  # b
-        w, h = self._winding, self._housing
+        w, h = self._winding, self._reported
         w_from_past, h_from_past = modes.mix(e1, e2, w, h)
         w_from_heat, h_from_heat = modes.mix(p1, p2, heating_rate, np.zeros_like(h))
         if self._alpha != 0.0:
@@ -202,22 +180,20 @@ class TwoNode(Windings):
             )
             self._energy += self._alpha * power * excess_seconds
         self._energy += power * self._resistance_at_ambient * duration_s
-        limit = MELTING_DEGC - self._ambient
-        self._winding = np.minimum(w_from_past + w_from_heat, limit)
-        self._housing = np.minimum(h_from_past + h_from_heat, limit)
+        np.add(w_from_past, w_from_heat, out=w)
+        np.add(h_from_past, h_from_heat, out=h)
 
     def time_to_reach(
         self, mean_square_torque: FloatArray, threshold_degc: FloatArray | float
     ) -> FloatArray:
-        """Return when the housing reaches a threshold; see `Heating.time_to_reach`.
+        """Solve for the time at which the housing meets the threshold.
 
         With the slopes x'₀ = A x₀ + b, h(t) = h₀ + Σᵢ (Eᵢ x'₀)_h t φ₁(sᵢ t). It may
         turn once: a hot winding first warms the housing, then both cool.
         """
-        check_interval(mean_square_torque, 0.0)
-        power = self._joule_constant * mean_square_torque
+        power = self._power(mean_square_torque)
         modes = self._modes(power)
-        w, h = self._winding, self._housing
+        w, h = self._winding, self._reported
         flow = (w - h) / self._r_wh
         growth = self._resistance_at_ambient + self._alpha * w
         w_slope = (power * growth - flow) / self._c_w
@@ -236,25 +212,12 @@ class TwoNode(Windings):
 
     def steady_state(self, mean_square_torque: FloatArray) -> FloatArray:
         """Return Tₐ + R_ha P / (1 - α P₀ (R_wh + R_ha)) in °C; inf: runaway."""
-        check_interval(mean_square_torque, 0.0)
-        power = self._joule_constant * mean_square_torque
+        power = self._power(mean_square_torque)
         margin = 1.0 - self._alpha * power * (self._r_wh + self._r_ha)
         excess = np.full_like(margin, np.inf)
         at_ambient = self._r_ha * power * self._resistance_at_ambient
         np.divide(at_ambient, margin, out=excess, where=margin > 0.0)
         return self._ambient + excess
-
-    def state(self) -> HeatingState:
-        """Return a copy of everything that changes."""
-        return HeatingState(
-            excess=np.stack([self._winding, self._housing]),
-            joule_energy=self._energy.copy(),
-        )
-
-    def restore(self, state: HeatingState) -> None:
-        """Continue from a copy made by `state`."""
-        self._winding, self._housing = state.excess.copy()
-        self._energy = state.joule_energy.copy()
 
     def _modes(self, power: FloatArray) -> _Modes:
         """Return the eigenvalues and projections of A for a power P₀ in W."""

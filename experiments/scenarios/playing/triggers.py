@@ -53,7 +53,7 @@ class FactFinder:
             facts.outputs = self._values()
         sim = stage.body.sim
         facts.has_fallen = sim.has_fallen()
-        facts.is_shut_down = sim.protection.state().is_shut_down
+        facts.is_shut_down = sim.protection.is_shut_down
         if self._motor_of:
             degc = sim.read().temperature
             facts.degc = {

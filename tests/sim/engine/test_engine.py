@@ -246,14 +246,14 @@ def test_the_ground_rises_ahead_by_the_slope(
     [
         ({"physics_dt": 0.0}, "physics_dt is 0.0 s"),
         ({"physics_dt": float("nan")}, "physics_dt is nan s"),
-        ({"physics_dt": 0.02}, r"in \[1e-05, 0.01\] s"),
-        ({"slope_deg": 31.0}, r"slope is 31.0 degrees; .* \[-30, 30\]"),
+        ({"physics_dt": 0.02}, r"from 1e-05 to 0\.01"),
+        ({"slope_deg": 31.0}, "slope is 31.0 degrees; .* from -30 to 30"),
         ({"slope_deg": float("inf")}, "slope is inf degrees"),
-        ({"friction": -0.1}, r"ground friction is -0.1; .* \[0, 5\]"),
+        ({"friction": -0.1}, "ground friction is -0.1; .* from 0 to 5"),
         ({"gravity": float("nan")}, "gravity is nan m/s²"),
-        ({"solver_iterations": 0}, "solver_iterations is 0; give 1 or more"),
-        ({"solver_residual": 0.1}, "solver_residual is 0.1; give 0"),
-        ({"solver_residual": float("nan")}, "solver_residual is nan; give 0"),
+        ({"solver_iterations": 0}, "solver_iterations is 0; .* >= 1"),
+        ({"solver_residual": 0.1}, "solver_residual is 0.1; .* from 0 to 0.001"),
+        ({"solver_residual": float("nan")}, "solver_residual is nan"),
     ],
 )
 def test_a_world_that_cannot_be_is_refused(values: dict[str, float], said: str) -> None:

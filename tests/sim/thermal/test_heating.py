@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad, solve_ivp
 
 from models import BadInput, Motor, OneNodeHeating, Robot, TwoNodeHeating
+from models.values import FloatArray
 from sim.thermal import (
     COPPER_COEFFICIENT,
     MELTING_DEGC,
@@ -26,7 +27,6 @@ from sim.thermal import (
 )
 from sim.thermal.heating import phi1, phi2
 
-FloatArray = NDArray[np.float64]
 Slope = Callable[[float, NDArray[np.float64]], list[float]]
 
 RTOL_EXACT = 1e-9  # rounding of a few exponentials
@@ -415,10 +415,10 @@ def test_restore_continues_bit_for_bit(model: HeatingModel, alpha: float) -> Non
     square = np.array([1.0, 4.0, 9.0])
     heating.reset(33.0)
     heating.advance(square, 12.0)
-    saved = heating.state()
+    saved = heating.state.copy()
     heating.advance(square, 100.0)
     first = heating.temperature, heating.winding, heating.joule_energy
-    heating.restore(saved)
+    heating.state[:] = saved
     heating.advance(square, 100.0)
     second = heating.temperature, heating.winding, heating.joule_energy
     assert np.array_equal(first, second)

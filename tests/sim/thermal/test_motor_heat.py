@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from models import BadInput, Robot, UnknownName
+from models import BadInput, Robot
 from sim.thermal import HeatingCfg, make_heating
 from sim.thermal.motor_heat import MotorHeat
 
 
 def motor_heat(robot: Robot) -> MotorHeat:
-    return MotorHeat(robot, make_heating(robot, HeatingCfg()), 0.001)
+    return MotorHeat(make_heating(robot, HeatingCfg()), 0.001)
 
 
 def test_the_mean_of_the_squares_heats_over_the_ticks_that_passed(nao: Robot) -> None:
@@ -40,12 +40,12 @@ def test_a_standstill_that_no_period_divides_changes_nothing(nao: Robot) -> None
 
 
 def test_a_motor_goes_on_from_the_temperature_it_is_given(nao: Robot) -> None:
-    heat = motor_heat(nao)
-    before = heat.heating.temperature
-    heat.set_temperature("LKneePitch", 70.0)
-    place = nao.motor_names.index("LKneePitch")
-    assert heat.heating.temperature[place] == pytest.approx(70.0)
+    heating = make_heating(nao, HeatingCfg(model="two-node"))
+    before = heating.temperature
+    place = nao.motor_index("LKneePitch")
+    heating.set_temperature(place, 70.0)
+    assert heating.temperature[place] == heating.winding[place] == pytest.approx(70.0)
     others = np.arange(len(before)) != place
-    assert_array_equal(heat.heating.temperature[others], before[others])
-    with pytest.raises(UnknownName, match="LKneePich"):
-        heat.set_temperature("LKneePich", 70.0)
+    assert_array_equal(heating.temperature[others], before[others])
+    with pytest.raises(BadInput, match="start temperature is nan"):
+        heating.set_temperature(place, np.nan)

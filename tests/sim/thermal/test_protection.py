@@ -2,33 +2,33 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from numpy.typing import NDArray
 
-from models import BadInput, Robot, default_robot_folder, load_robot
+from models import BadInput, Robot
+from models.values import FloatArray
 from sim.thermal.protection import (
-    NaoProtection,
-    NaoProtectionCfg,
+    PROTECTIONS,
     Protection,
-    ShutDownProtection,
-    ShutDownProtectionCfg,
+    ProtectionCfg,
     StatusChange,
     make_protection,
 )
 
-FloatArray = NDArray[np.float64]
+NAO, ES2659053 = PROTECTIONS["nao"], PROTECTIONS["document"]
+
+
+@pytest.fixture(scope="module", name="robot")
+def _robot(nao: Robot) -> Robot:
+    return nao
+
 
 laws = settings(deadline=None, max_examples=60, derandomize=True)
-
-
-@pytest.fixture(scope="module")
-def robot() -> Robot:
-    return load_robot(default_robot_folder())
 
 
 def _temperatures(robot: Robot, **hot: float) -> FloatArray:
@@ -72,7 +72,7 @@ def test_one_joint_at_80_degrees_makes_the_whole_robot_limp_for_good(
 
 @pytest.mark.requirement("ST-4")
 def test_some_coefficients_only_go_to_zero_when_asked(robot: Robot) -> None:
-    protection = ShutDownProtection(robot, ShutDownProtectionCfg(scope="joint"))
+    protection = Protection(robot, replace(ES2659053, scope="joint"))
     ones = np.ones(len(robot.joints))
     left = protection.apply(ones, _temperatures(robot, LHipYawPitch=81.0))
     limp = {robot.joint_names[i] for i in np.flatnonzero(left == 0.0)}
@@ -84,7 +84,7 @@ def test_some_coefficients_only_go_to_zero_when_asked(robot: Robot) -> None:
 
 @pytest.mark.requirement("ST-4")
 def test_the_total_of_the_robot_shuts_it_down_too(robot: Robot) -> None:
-    protection = ShutDownProtection(robot, ShutDownProtectionCfg(mean_degc=55.0))
+    protection = Protection(robot, replace(ES2659053, mean_degc=55.0))
     ones = np.ones(len(robot.joints))
     uneven = np.linspace(-20.0, 20.0, len(robot.motors))
     assert protection.apply(ones, 54.9 + uneven).all()
@@ -162,21 +162,21 @@ def test_restore_continues_from_the_same_status(robot: Robot) -> None:
     ones = np.ones(len(robot.joints))
     nao = make_protection("nao", robot)
     nao.apply(ones, _temperatures(robot, RHipPitch=77.0))
-    at_status_1 = nao.state()
+    at_status_1 = nao.state.copy()
     between = _temperatures(robot, RHipPitch=75.0)
     first = nao.apply(ones, between)
     nao.apply(ones, _temperatures(robot, RHipPitch=82.0))
     assert not np.array_equal(nao.apply(ones, between), first)
-    nao.restore(at_status_1)
+    nao.state[:] = at_status_1
     assert np.array_equal(nao.apply(ones, between), first)
 
     document = make_protection("document", robot)
-    upright = document.state()
+    upright = document.state.copy()
     document.apply(ones, _temperatures(robot, RHipPitch=82.0))
-    shut_down = document.state()
-    document.restore(upright)
+    shut_down = document.state.copy()
+    document.state[:] = upright
     assert document.apply(ones, between).all()
-    document.restore(shut_down)
+    document.state[:] = shut_down
     assert not document.apply(ones, between).any()
 
 
@@ -185,26 +185,26 @@ def test_an_unknown_protection_is_refused(robot: Robot) -> None:
         make_protection("fuse", robot)
 
 
-def test_numbers_without_sense_are_refused() -> None:
-    with pytest.raises(BadInput, match="must rise with the status"):
-        NaoProtectionCfg(onset_degc=(76.0, 75.0, 90.0))
-    with pytest.raises(BadInput, match="must be below the onsets"):
-        NaoProtectionCfg(release_degc=(70.0, 81.0, 84.0))
-    with pytest.raises(BadInput, match="must fall with the status"):
-        NaoProtectionCfg(factor=(0.5, 0.6, 0.0))
-    with pytest.raises(BadInput, match="shut-down temperature is nan"):
-        ShutDownProtectionCfg(local_degc=math.nan)
-    with pytest.raises(BadInput, match="scope of the shut-down is 'leg'"):
-        ShutDownProtectionCfg(scope="leg")  # type: ignore[arg-type] # on purpose
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"onset_degc": (76.0, 75.0, 90.0)}, "must rise with the status"),
+        ({"onset_degc": (76.0, math.nan, 90.0)}, "must rise with the status"),
+        ({"release_degc": (70.0, 81.0, 84.0)}, "must be below the onsets"),
+        ({"factor": (0.5, 0.6, 0.0)}, "must fall with the status"),
+        ({"mean_degc": math.nan}, "mean_degc is nan"),
+        ({"scope": "leg"}, "scope is 'leg'"),
+    ],
+)
+def test_numbers_without_sense_are_refused(
+    change: dict[str, object], part: str
+) -> None:
+    with pytest.raises(BadInput, match=part):
+        replace(NAO, **change)  # type: ignore[arg-type] # on purpose
 
 
 def test_factors_of_a_configuration_are_used(robot: Robot) -> None:
-    cfg = NaoProtectionCfg(
-        onset_degc=(50.0, 60.0, 65.0),
-        release_degc=(45.0, 55.0, 62.0),
-        factor=(0.9, 0.5, 0.1),
-    )
-    protection = NaoProtection(robot, cfg)
+    cfg = ProtectionCfg(onset_degc=(50.0, 60.0, 65.0), factor=(0.9, 0.5, 0.1))
     ones = np.ones(len(robot.joints))
-    left = protection.apply(ones, np.full(len(robot.motors), 66.0))
+    left = Protection(robot, cfg).apply(ones, np.full(len(robot.motors), 66.0))
     assert_allclose(left, 0.1)
