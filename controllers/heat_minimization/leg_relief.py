@@ -24,9 +24,11 @@ so that a watt in a motor that is half as far from its limit as one at T_0 count
 """
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from controllers.heat_minimization.least_loss import (
     LeastLoss,
@@ -40,6 +42,7 @@ from controllers.heat_minimization.standing_problem import (
     sole_normals,
     sole_points,
 )
+from controllers.interface.checked import Checked
 from controllers.stiffness.dynamics import GRAVITY, Dynamics
 from models import BadInput, Robot
 
@@ -47,7 +50,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TemperatureWeightsCfg:
+class TemperatureWeightsCfg(Checked):
     """Numbers of the weights."""
 
     limit_degc: float = 80.0
@@ -55,18 +58,17 @@ class TemperatureWeightsCfg:
     reference_degc: float = 40.0
     """T_0: up to here all motors count alike. The legs of a NAO that stands coolly stay
     below it."""
-    largest: float = 10.0
+    largest: Annotated[float, Field(ge=1.0, le=1000.0)] = 10.0
     """w_max, reached 4 K below the limit; 1 leaves temperatures out."""
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""
+        super().__post_init__()
         if not self.reference_degc < self.limit_degc < np.inf:
             raise BadInput(
                 f"reference_degc = {self.reference_degc}, limit_degc = "
                 f"{self.limit_degc}; give a reference below a finite limit."
             )
-        if not 1.0 <= self.largest <= 1000.0:
-            raise BadInput(f"largest weight {self.largest}; give 1 to 1000.")
 
 
 def temperature_weights(

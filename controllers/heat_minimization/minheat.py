@@ -31,27 +31,29 @@ from controllers.heat_minimization.set_point_shift import (
 )
 from controllers.heat_minimization.standing_problem import FRICTION
 from controllers.heat_minimization.stillness import LowPass, Stillness, StillnessCfg
+from controllers.interface.checked import Checked, Fraction
 from controllers.interface.controller import Limits, require_finite, require_robot
 from controllers.interface.robot_interface import Observation
 from controllers.stiffness import SmartStiffness, SmartStiffnessCfg
-from models import BadInput, Robot
+from models import Robot
+from models.values import NotNegative, Positive
 
 
 @dataclass(frozen=True, kw_only=True)
-class MinHeatCfg:
+class MinHeatCfg(Checked):
     """Choices of the controller."""
 
     name: str = "minheat"
     """Name of the controller in tables and run folders."""
-    period_s: float = 0.1
+    period_s: Positive = 0.1
     """Time between two solutions, in s."""
-    current_time_constant_s: float = 0.3
+    current_time_constant_s: Positive = 0.3
     """Low pass of the currents, in s."""
-    calm_s: float = 0.5
+    calm_s: NotNegative = 0.5
     """Time without motion before the shift goes on, in s."""
-    friction: float = FRICTION
+    friction: Positive = FRICTION
     """Friction coefficient of the ground that is counted on."""
-    least_on_feet: float = 0.7
+    least_on_feet: Fraction = 0.7
     """Share of the weight that the force sensors must feel; with less the robot also
     rests on something else, or is held."""
     shift: SetPointShiftCfg = field(default_factory=SetPointShiftCfg)
@@ -59,17 +61,6 @@ class MinHeatCfg:
     stillness: StillnessCfg = field(default_factory=StillnessCfg)
     limits: SmartStiffnessCfg = field(default_factory=SmartStiffnessCfg)
     """The safety net."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
-        for name in ("period_s", "current_time_constant_s", "friction"):
-            value = getattr(self, name)
-            if not 0.0 < value < float("inf"):
-                raise BadInput(f"{name} = {value}; give a finite number above 0.")
-        if not 0.0 <= self.calm_s < float("inf"):
-            raise BadInput(f"calm_s = {self.calm_s} s; give 0 or more.")
-        if not 0.0 <= self.least_on_feet <= 1.0:
-            raise BadInput(f"least_on_feet = {self.least_on_feet}; give 0 to 1.")
 
 
 FloatArray = NDArray[np.float64]

@@ -17,28 +17,21 @@ with signs from a table after ten steps in vain.
 
 from collections import Counter
 from dataclasses import dataclass, field
-from math import radians
 
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.heat_minimization.set_point_shift import DEGREE
 from controllers.heat_minimization.stillness import LowPass, Stillness, StillnessCfg
+from controllers.interface.checked import Checked
 from controllers.interface.controller import Limits, require_finite, require_robot
 from controllers.interface.robot_interface import Observation
 from models import BadInput, Robot
-
-_POSITIVE_FIELDS = (
-    "period_s",
-    "small_step_rad",
-    "large_step_rad",
-    "bound_rad",
-    "current_time_constant_s",
-    "return_s",
-)
+from models.values import NotNegative, Positive
 
 
 @dataclass(frozen=True, kw_only=True)
-class NudgeCfg:
+class NudgeCfg(Checked):
     """When a set-point is moved, by how much, and when it is left alone.
 
     Where nothing else is said, the value is that of `energySavingProvider.cfg` of
@@ -48,26 +41,26 @@ class NudgeCfg:
 
     name: str = "nudge"
     """Name of the controller in tables and run folders."""
-    period_s: float = 0.5
+    period_s: Positive = 0.5
     """Time between two nudges, in s."""
-    small_step_rad: float = radians(0.0286479)
+    small_step_rad: Positive = 0.0286479 * DEGREE
     """Step where the servo's error is at most `large_step_rad`: 0.5 mrad, the smallest
     that the gears can make."""
-    large_step_rad: float = 0.0035
+    large_step_rad: Positive = 0.0035
     """Step where the error is larger."""
-    bound_rad: float = radians(3.0)
+    bound_rad: Positive = 3.0 * DEGREE
     """Largest shift of a joint."""
-    threshold_a: float = 0.1
+    threshold_a: NotNegative = 0.1
     """A joint with less current is left alone, in A."""
-    high_shift_rad: float = radians(1.5)
+    high_shift_rad: NotNegative = 1.5 * DEGREE
     """From this shift on `high_threshold_a` holds."""
-    high_threshold_a: float = 0.3
+    high_threshold_a: NotNegative = 0.3
     """A joint that has been moved far is left alone below this current, in A."""
-    return_s: float = 3.0
+    return_s: Positive = 3.0
     """Time in which a shift of `bound_rad` goes back to zero, in s."""
-    current_time_constant_s: float = 0.2
+    current_time_constant_s: Positive = 0.2
     """Low pass of the currents, in s: a fraction of the period. Ours."""
-    calm_s: float = 1.0
+    calm_s: NotNegative = 1.0
     """Time without motion before the first nudge, in s. Ours; theirs waits 0.1 s, but
     knows when a motion has ended."""
     stillness: StillnessCfg = field(default_factory=StillnessCfg)
@@ -75,14 +68,7 @@ class NudgeCfg:
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""
-        for name in _POSITIVE_FIELDS:
-            value = getattr(self, name)
-            if not 0.0 < value < float("inf"):
-                raise BadInput(f"{name} = {value}; give a finite number above 0.")
-        for name in ("threshold_a", "high_shift_rad", "calm_s"):
-            value = getattr(self, name)
-            if not 0.0 <= value < float("inf"):
-                raise BadInput(f"{name} = {value}; give a finite number from 0 up.")
+        super().__post_init__()
         if not self.threshold_a <= self.high_threshold_a:
             raise BadInput(
                 f"threshold_a = {self.threshold_a} A and high_threshold_a = "

@@ -25,33 +25,28 @@ from math import radians
 import numpy as np
 from numpy.typing import NDArray
 
-from models import BadInput, Robot
+from controllers.interface.checked import Checked, Fraction
+from models import Robot
+from models.values import Positive
 
 FloatArray = NDArray[np.float64]
 
+DEGREE = radians(1.0)
+
 
 @dataclass(frozen=True, kw_only=True)
-class SetPointShiftCfg:
+class SetPointShiftCfg(Checked):
     """How fast and how far."""
 
-    time_constant_s: float = 1.5
+    time_constant_s: Positive = 1.5
     """t_s: some five times that of the low pass of the currents."""
-    rate_rad_s: float = radians(0.6)
+    rate_rad_s: Positive = 0.6 * DEGREE
     """v_max: 3° in 5 s, a fifth of the speed at which a robot counts as moving."""
-    bound_rad: float = radians(3.0)
+    bound_rad: Positive = 3.0 * DEGREE
     """s_max of a motor: what calibration errors of 2° ask for, and some play."""
-    gear_share: float = 1.0
+    gear_share: Fraction = 1.0
     """Part of the gear friction that may bear a load; 0: none, as if friction could
     vanish."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
-        for field in ("time_constant_s", "rate_rad_s", "bound_rad"):
-            value = getattr(self, field)
-            if not 0.0 < value < float("inf"):
-                raise BadInput(f"{field} = {value}; give a finite number above 0.")
-        if not 0.0 <= self.gear_share <= 1.0:
-            raise BadInput(f"gear_share = {self.gear_share}; give 0 to 1.")
 
 
 class SetPointShift:

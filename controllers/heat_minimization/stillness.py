@@ -15,8 +15,10 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.interface.checked import Checked
 from controllers.interface.robot_interface import Observation
 from models import BadInput, Robot
+from models.values import NotNegative, Positive
 
 FloatArray = NDArray[np.float64]
 
@@ -55,36 +57,28 @@ BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
-class StillnessCfg:
+class StillnessCfg(Checked):
     """From when on a robot moves."""
 
-    request_threshold_rad: float = 0.01
+    request_threshold_rad: Positive = 0.01
     """A set-point that was moved farther by others is a motion, in rad [bembelbots]."""
-    gyro_threshold: float = 0.05
+    gyro_threshold: Positive = 0.05
     """Angular velocity of the body above which it moves, in rad/s: 10 times the noise
     of the gyroscope."""
-    velocity_threshold: float = 0.03
+    velocity_threshold: Positive = 0.03
     """Joint velocity above which it moves, in rad/s: after the low pass 4 times that of
     one step of the encoder."""
-    time_constant_s: float = 0.2
+    time_constant_s: Positive = 0.2
     """Low pass of both velocities, in s."""
-    lifted_newton: float = 0.8
+    lifted_newton: NotNegative = 0.8
     """A foot that carries less is lifted, in N: 2 steps of its sensors."""
-    pressed_newton: float = 1.5
+    pressed_newton: NotNegative = 1.5
     """A lifted foot that carries more is on the ground again, in N."""
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""
-        for field in (
-            "request_threshold_rad",
-            "gyro_threshold",
-            "velocity_threshold",
-            "time_constant_s",
-        ):
-            value = getattr(self, field)
-            if not 0.0 < value < float("inf"):
-                raise BadInput(f"{field} = {value}; give a finite number above 0.")
-        if not 0.0 <= self.lifted_newton <= self.pressed_newton:
+        super().__post_init__()
+        if not self.lifted_newton <= self.pressed_newton:
             raise BadInput(
                 f"lifted_newton = {self.lifted_newton} N and pressed_newton = "
                 f"{self.pressed_newton} N; give 0 <= lifted <= pressed."

@@ -44,9 +44,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from controllers.interface.checked import Checked
 from controllers.stiffness.flags import StiffnessFlag
 from controllers.stiffness.kernels import solve_three
-from models import BadInput
+from models.values import Positive
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -243,33 +244,21 @@ def balance(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContactForceCfg:
+class ContactForceCfg(Checked):
     """Weights of the QP and the tolerances of its flags."""
 
-    force_weight: float = 1000.0
+    force_weight: Positive = 1000.0
     """Q of the force row in 1/N². Well above that of the moments, so that the weight
     is carried even where the moments cannot be balanced."""
-    moment_weight: float = 1.0
+    moment_weight: Positive = 1.0
     """Q of the two moment rows in 1/(N·m)²; the same for both, so that the answer does
     not depend on the heading."""
-    regularisation: float = 1e-6
+    regularisation: Positive = 1e-6
     """R of every force in 1/N²: chooses among the exact solutions, and at a foot's
     lever disturbs them by less than 1 mN·m."""
-    tolerance_m: float = 1e-3
+    tolerance_m: Positive = 1e-3
     """Distance between centre of mass and support from which the centre of mass counts
     as outside; also the least width of contacts that are not collinear."""
-
-    def __post_init__(self) -> None:
-        """Refuse weights that make the problem meaningless."""
-        for name in (
-            "force_weight",
-            "moment_weight",
-            "regularisation",
-            "tolerance_m",
-        ):
-            value = getattr(self, name)
-            if not (value > 0.0 and np.isfinite(value)):
-                raise BadInput(f"{name} = {value}; give a finite number above 0.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

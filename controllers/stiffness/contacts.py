@@ -33,8 +33,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.interface.checked import Checked
 from controllers.stiffness.flags import DEGENERATE_CONTACTS, StiffnessFlag
 from models import BadInput, Posture, Robot
+from models.values import NotNegative
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -49,7 +51,7 @@ _DISTANCE, _SENSOR, _BOTH, _EITHER = map(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContactCfg:
+class ContactCfg(Checked):
     """How contacts are told."""
 
     criterion: ContactCriterion = "sensor-first"
@@ -60,40 +62,29 @@ class ContactCfg:
     """A point is on when its body part is pressed (`effector`), or only when its own
     sensor is (`point`). Cheap force sensors under a stiff sole often show a corner
     unloaded that is on the ground."""
-    part_reach_m: float = 0.03
+    part_reach_m: NotNegative = 0.03
     """With `effector`: how far above the lowest sensor of its part a point may be, in
     m. A sole that lies flat on a slope of 10° spans 18 mm; the toes of one that stands
     on its heel are farther up, and not on."""
-    on_newton: float = 1.5
+    on_newton: NotNegative = 1.5
     """Force on a body part (or point) from which its sensor state is on, in N."""
-    off_newton: float = 0.8
+    off_newton: NotNegative = 0.8
     """Force below which it is off again: 2 steps of the sensor [nao6-datasheet]."""
-    threshold_m: float | None = None
+    threshold_m: NotNegative | None = None
     """Distance to the lowest point (730), in m; None for the robot's own."""
-    widest_m: float = 0.03
+    widest_m: NotNegative = 0.03
     """Distance tried when the points within the threshold cannot balance the robot, in
     m; 0 for never. An error of 2° in the vertical lifts an elbow that is 0.4 m from the
     feet by 14 mm off the virtual plane."""
 
     def __post_init__(self) -> None:
         """Refuse words and numbers without meaning."""
-        for name, value, accepted in (
-            ("criterion", self.criterion, get_args(ContactCriterion)),
-            ("sensor_scope", self.sensor_scope, get_args(SensorScope)),
-        ):
-            if value not in accepted:
-                raise BadInput(f"{name} {value!r}; give one of {', '.join(accepted)}.")
-        if not 0.0 <= self.off_newton <= self.on_newton:
+        super().__post_init__()
+        if not self.off_newton <= self.on_newton:
             raise BadInput(
                 f"off_newton = {self.off_newton} N and on_newton = {self.on_newton} N; "
                 "give 0 <= off <= on."
             )
-        if not self.part_reach_m >= 0.0:
-            raise BadInput(f"part_reach_m = {self.part_reach_m} m; give 0 or more.")
-        if not self.widest_m >= 0.0:
-            raise BadInput(f"widest_m = {self.widest_m} m; give 0 or more.")
-        if self.threshold_m is not None and not self.threshold_m >= 0.0:
-            raise BadInput(f"threshold_m = {self.threshold_m} m; give 0 or more.")
 
 
 @numba.njit(cache=True)
@@ -274,22 +265,15 @@ def _combine_criteria(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PostureCfg:
+class PostureCfg(Checked):
     """The similarity criterion."""
 
-    threshold_rad: float = 0.3
+    threshold_rad: NotNegative = 0.3
     """Root mean square difference below which a typical posture is close, in rad; 0 for
     never. The typical postures of the NAO are 0.38 or more apart, but for StandInit and
     PoseInit (0.04), whose effectors are the same."""
     ignored_joints: tuple[str, ...] = ("LHand", "RHand", "LWristYaw", "RWristYaw")
     """Joints that do not count; names that the robot does not have are skipped."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
-        if not self.threshold_rad >= 0.0:
-            raise BadInput(
-                f"threshold_rad = {self.threshold_rad} rad; give 0 (never) or more."
-            )
 
 
 class PostureMatcher:

@@ -43,10 +43,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.interface.checked import Checked
 from controllers.interface.robot_interface import Observation
 from controllers.stiffness.dynamics import GRAVITY, BaseMotion, Dynamics
 from controllers.stiffness.kernels import cross
 from models import BadInput, Robot
+from models.values import Positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,24 +76,16 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MotionCfg:
+class MotionCfg(Checked):
     """Numbers of the filters."""
 
-    time_constant_s: float = 0.06
+    time_constant_s: Positive = 0.06
     """T of the differences: three cycles; one encoder step of 1.5 mrad then shows as
     1.1 rad/s² instead of 3.8."""
-    gain_time_constant_s: float = 10.0
+    gain_time_constant_s: Positive = 10.0
     """Time over which the accelerometer's gain is learnt."""
     longest_gap_s: float = 0.25
     """A longer time between two observations starts the filters anew."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
-        if not (self.time_constant_s > 0.0 and self.gain_time_constant_s > 0.0):
-            raise BadInput(
-                f"time_constant_s = {self.time_constant_s} s, gain_time_constant_s = "
-                f"{self.gain_time_constant_s} s; give numbers above 0."
-            )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

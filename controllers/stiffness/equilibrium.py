@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.interface.checked import Checked
 from controllers.interface.controller import require_finite
 from controllers.interface.robot_interface import Observation
 from controllers.stiffness.contact_forces import (
@@ -50,11 +51,11 @@ from controllers.stiffness.ground_plane import (
 )
 from controllers.stiffness.offset import OffsetLaw, PostureOffset
 from controllers.stiffness.stiffness_law import ES2659053Policy, StiffnessPolicy
-from models import BadInput, Posture, Robot
+from models import Posture, Robot
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmartStiffnessCfg:
+class SmartStiffnessCfg(Checked):
     """Choices of both logics; the defaults are the document's."""
 
     name: str = "smart"
@@ -74,11 +75,6 @@ class SmartStiffnessCfg:
     """Give each controller its own: a law may keep state."""
     policy: StiffnessPolicy = field(default_factory=ES2659053Policy)
     """Likewise."""
-
-    def __post_init__(self) -> None:
-        """Refuse an unknown model."""
-        if self.model not in ("simplified", "full"):
-            raise BadInput(f"model {self.model!r}; give 'simplified' or 'full'.")
 
 
 FloatArray = NDArray[np.float64]

@@ -27,43 +27,38 @@ no plane: there is no second opinion, and the inertial unit is believed.
 
 from dataclasses import dataclass, field
 from enum import Enum
-from math import acos, exp, hypot, sqrt
-from typing import Literal
+from math import acos, exp, hypot, pi, sqrt
+from typing import Annotated, Literal
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from controllers.interface.checked import Checked
 from controllers.stiffness.dynamics import GRAVITY
 from controllers.stiffness.flags import StiffnessFlag
 from controllers.stiffness.kernels import least_direction
-from models import BadInput
+from models.values import Positive
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GravityFilterCfg:
+class GravityFilterCfg(Checked):
     """Numbers of the filter."""
 
-    time_constant_s: float = 0.5
+    time_constant_s: Positive = 0.5
     """T: slower than the swing of a pushed robot, quicker than a gyroscope drifts."""
-    trust_fraction: float = 0.2
+    trust_fraction: Positive = 0.2
     """The accelerometer is believed while ||a| - g| is below this share of g. Covers
     the 10 % of gain error that the data sheet allows [nao6-datasheet] and as much
     motion."""
-    stale_after_s: float = 1.0
+    stale_after_s: Positive = 1.0
     """Time without a believable reading after which the vertical is called untrusted;
     the gyroscope alone carries it that long within a few degrees."""
     longest_gap_s: float = 0.25
     """A longer time between two observations starts the filter anew."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
-        for name in ("time_constant_s", "trust_fraction", "stale_after_s"):
-            value = getattr(self, name)
-            if not value > 0.0:
-                raise BadInput(f"{name} = {value}; give a number above 0.")
 
 
 class GravityFilter:
@@ -148,14 +143,14 @@ class VerticalSource(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroundPlaneCfg:
+class GroundPlaneCfg(Checked):
     """Numbers of the ground plane and of its cross-check."""
 
     filter: GravityFilterCfg = field(default_factory=GravityFilterCfg)
-    doubt_rad: float = 0.26
+    doubt_rad: Annotated[float, Field(gt=0.0, le=pi)] = 0.26
     """Angle (15°) between the two verticals from which the inertial unit is doubted;
     above the steepest slope of use (10°) and the play of the leg joints (3°)."""
-    doubt_ends: float = 0.8
+    doubt_ends: Annotated[float, Field(gt=0.0, le=1.0)] = 0.8
     """Share of `doubt_rad` below which the doubt ends."""
     on_doubt: Literal["kinematics", "imu"] = "kinematics"
     """Which vertical is used while in doubt; the flag is raised either way."""
@@ -168,15 +163,6 @@ class GroundPlaneCfg:
     roughest_m: float = 0.004
     """Largest spread of the pressed points off their plane; a sole turned by 4° against
     the other comes to that. Rougher patterns (a heel and a flat foot) give no plane."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
-        if not 0.0 < self.doubt_rad <= np.pi:
-            raise BadInput(f"doubt_rad = {self.doubt_rad} rad; give 0 to π.")
-        if not 0.0 < self.doubt_ends <= 1.0:
-            raise BadInput(f"doubt_ends = {self.doubt_ends}; give 0 to 1.")
-        if self.on_doubt not in ("kinematics", "imu"):
-            raise BadInput(f"on_doubt {self.on_doubt!r}; give 'kinematics' or 'imu'.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

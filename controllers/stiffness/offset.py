@@ -15,7 +15,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.interface.checked import Checked, Fraction, check_value
 from models import BadInput, Posture, Robot
+from models.values import Positive
 
 FloatArray = NDArray[np.float64]
 Offset = float | FloatArray
@@ -49,18 +51,17 @@ class OffsetLaw(Protocol):
 
 
 @dataclass(kw_only=True)
-class ConstantOffset:
+class ConstantOffset(Checked):
     """The same offset always, for all joints or one a joint by name."""
 
-    value: float
+    value: Fraction
     by_joint: Mapping[str, float] = field(default_factory=dict)
     """Joints with an offset of their own."""
 
     def __post_init__(self) -> None:
         """Refuse offsets outside [0, 1]."""
-        _check_offset("value", self.value)
-        for name, value in self.by_joint.items():
-            _check_offset(f"offset of {name}", value)
+        super().__post_init__()
+        _check_table(self.by_joint)
         self._offset: Offset = self.value
 
     def reset(self, robot: Robot) -> None:
@@ -78,18 +79,13 @@ class ConstantOffset:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FootOffset:
+class FootOffset(Checked):
     """The two values of the document: with a foot on the ground, and without."""
 
-    on_ground: float = 0.25
+    on_ground: Fraction = 0.25
     """[ES2659053T3 ¶320]"""
-    airborne: float = 0.1
+    airborne: Fraction = 0.1
     """[ES2659053T3 ¶320]"""
-
-    def __post_init__(self) -> None:
-        """Refuse offsets outside [0, 1]."""
-        _check_offset("on_ground", self.on_ground)
-        _check_offset("airborne", self.airborne)
 
     def reset(self, robot: Robot) -> None:
         """Nothing to prepare."""
@@ -115,8 +111,7 @@ class PostureOffset:
 
     def __post_init__(self) -> None:
         """Refuse offsets outside [0, 1]."""
-        for name, value in self.table.items():
-            _check_offset(f"offset of {name}", value)
+        _check_table(self.table)
 
     def reset(self, robot: Robot) -> None:
         """Check that the postures of the table exist."""
@@ -142,19 +137,16 @@ class PostureOffset:
 
 
 @dataclass(kw_only=True)
-class ApproachOffset:
+class ApproachOffset(Checked):
     """An evolution law: the offset goes to that of `inner` as 1 - exp(-t / T)."""
 
     inner: OffsetLaw = field(default_factory=PostureOffset)
-    time_constant_s: float = 1.0
+    time_constant_s: Positive = 1.0
     """T in s."""
 
     def __post_init__(self) -> None:
         """Refuse a time constant that is not positive."""
-        if not self.time_constant_s > 0.0:
-            raise BadInput(
-                f"time_constant_s = {self.time_constant_s} s; give a number above 0."
-            )
+        super().__post_init__()
         self._value: Offset | None = None
 
     def reset(self, robot: Robot) -> None:
@@ -205,6 +197,6 @@ class WarmJointOffset:
         return np.asarray(self.inner.step(context) * np.clip(share, 0.0, 1.0))
 
 
-def _check_offset(name: str, value: float) -> None:
-    if not 0.0 <= value <= 1.0:
-        raise BadInput(f"{name} = {value}; an offset is a share of 1: give 0 to 1.")
+def _check_table(table: Mapping[str, float]) -> None:
+    for name, value in table.items():
+        check_value(f"offset of {name}", value, Fraction)

@@ -20,15 +20,18 @@ text says: for that joint).
 """
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from controllers.interface.checked import Checked, Fraction
 from controllers.interface.robot_interface import Observation
 from controllers.stiffness.flags import StiffnessFlag
 from models import BadInput, Robot
+from models.values import NotNegative, Positive
 
 FloatArray = NDArray[np.float64]
 
@@ -101,21 +104,20 @@ def _stiffness(share: FloatArray, offset: FloatArray) -> tuple[FloatArray, bool]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PostureTuning:
+class PostureTuning(Checked):
     """What a user changes in one posture: stiffness' = clip(stiffness + extra)."""
 
-    extra: float = 0.0
+    extra: Annotated[float, Field(ge=-1.0, le=1.0)] = 0.0
     """Added to the computed stiffness; may be negative."""
-    minimum: float = 0.0
+    minimum: Fraction = 0.0
     """Lower bound."""
-    maximum: float = 1.0
+    maximum: Fraction = 1.0
     """Upper bound."""
 
     def __post_init__(self) -> None:
         """Refuse bounds outside [0, 1] or in the wrong order."""
-        if not -1.0 <= self.extra <= 1.0:
-            raise BadInput(f"extra = {self.extra}; give -1 to 1.")
-        if not 0.0 <= self.minimum <= self.maximum <= 1.0:
+        super().__post_init__()
+        if not self.minimum <= self.maximum:
             raise BadInput(
                 f"minimum = {self.minimum}, maximum = {self.maximum}; "
                 "give 0 <= minimum <= maximum <= 1."
@@ -162,30 +164,17 @@ class ES2659053Policy:
 
 
 @dataclass(kw_only=True)
-class ProductPolicy:
+class ProductPolicy(Checked):
     """The published rules of the product [naoqi-smart-stiffness]."""
 
     while_moving: Literal["all", "joint"] = "all"
     """Which joints get the user's stiffness while one moves."""
-    moving_rad_s: float | None = None
+    moving_rad_s: Positive | None = None
     """Measured speed from which a joint moves, in rad/s. None: a joint moves while its
     set-point does. Under load the computed limit lets joints yield; if that counted as
     motion, full stiffness would push them back, and the two would take turns."""
-    hold_s: float = 0.2
+    hold_s: NotNegative = 0.2
     """Time for which a joint counts as moving after its last motion; estimate."""
-
-    def __post_init__(self) -> None:
-        """Refuse words and numbers without meaning."""
-        if self.while_moving not in ("all", "joint"):
-            raise BadInput(
-                f"while_moving {self.while_moving!r}; give 'all' or 'joint'."
-            )
-        speed = self.moving_rad_s
-        if not ((speed is None or speed > 0.0) and self.hold_s >= 0.0):
-            raise BadInput(
-                f"moving_rad_s = {self.moving_rad_s}, hold_s = {self.hold_s}; give a "
-                "speed above 0 and a time of 0 or more."
-            )
 
     def reset(self, robot: Robot) -> None:
         """All joints rest."""

@@ -12,30 +12,35 @@ p_j = M p_i and a_j = ±M a_i; then θ_j = s θ_i with s = -(M a_i) · a_j.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import atan, degrees, isfinite, pi, radians
+from math import atan, degrees, pi
+from typing import Annotated
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
+from pydantic import Field
 
+from controllers.heat_minimization.set_point_shift import DEGREE
 from controllers.heat_minimization.standing_problem import FRICTION
+from controllers.interface.checked import Checked
 from models import BadInput, Robot
+from models.values import NotNegative, Positive
 
 
 @dataclass(frozen=True, kw_only=True)
-class PostureSearchCfg:
+class PostureSearchCfg(Checked):
     """Limits of a search; the defaults suit a NAO on a level floor."""
 
-    within_rad: float = radians(5.0)
+    within_rad: float = 5.0 * DEGREE
     """Largest change of an angle of the wanted posture."""
-    com_margin_m: float = 0.02
+    com_margin_m: NotNegative = 0.02
     """Least distance of the centre of mass from the edges of its support, in m."""
-    joint_margin_rad: float = radians(1.0)
+    joint_margin_rad: NotNegative = DEGREE
     """Least distance from a joint's stop; a joint that the wanted posture holds closer
     may stay so."""
-    torque_share: float = 0.8
+    torque_share: Annotated[float, Field(gt=0.0, le=1.0)] = 0.8
     """Largest torque of a motor over its limit at stiffness 1."""
-    clearance_m: float = 0.003
+    clearance_m: NotNegative = 0.003
     """Least distance between links, in m; links that the wanted posture holds closer
     may not come closer still."""
     moves_arms: bool = False
@@ -49,7 +54,7 @@ class PostureSearchCfg:
     """False: what is symmetric in the wanted posture stays so."""
     slope_deg: float = 0.0
     """The ground rises by this angle towards the front of the robot."""
-    friction: float = FRICTION
+    friction: Positive = FRICTION
     """Coulomb coefficient that is counted on."""
     starts: int = 5
     """Points from which the search begins; the first is the wanted posture."""
@@ -58,21 +63,12 @@ class PostureSearchCfg:
 
     def __post_init__(self) -> None:
         """Refuse numbers without meaning."""
-        for name in ("com_margin_m", "joint_margin_rad", "clearance_m"):
-            value = getattr(self, name)
-            if not 0.0 <= value < float("inf"):
-                raise BadInput(f"{name} is {value}; give a finite number from 0 up.")
+        super().__post_init__()
         if not 0.0 < self.within_rad <= pi / 2.0:
             raise BadInput(
                 f"a search within {degrees(self.within_rad):g} degrees of a posture "
                 "makes no sense; give a number above 0, up to 90."
             )
-        if not 0.0 < self.torque_share <= 1.0:
-            raise BadInput(
-                f"torque_share is {self.torque_share}; give a number above 0, up to 1."
-            )
-        if not (isfinite(self.friction) and self.friction > 0.0):
-            raise BadInput(f"friction is {self.friction}; give a number above 0.")
         steepest = degrees(atan(self.friction))
         if not abs(self.slope_deg) < steepest:
             raise BadInput(
