@@ -40,14 +40,12 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dgels
 from scipy.optimize import lsq_linear, nnls
 
 from controllers.heat_minimization.standing_problem import StandingProblem
 from models import BadInput, Robot
-
-FloatArray = NDArray[np.float64]
+from models.values import FloatArray
 
 RAYS = 8
 """Rays of a pyramid: it holds 0.97 of a cone's section on average."""

@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from controllers.heat_minimization.least_loss import (
@@ -44,9 +43,9 @@ from controllers.heat_minimization.standing_problem import (
 )
 from controllers.interface.checked import Checked
 from controllers.stiffness.dynamics import GRAVITY, Dynamics
+from controllers.stiffness.kernels import BoolArray
 from models import BadInput, Robot
-
-FloatArray = NDArray[np.float64]
+from models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,9 +143,6 @@ def _corrected(
         gravity=problem.gravity + (error / S.sum(axis=1)) @ S,
         weight=problem.base_map @ forces.ravel(),
     )
-
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

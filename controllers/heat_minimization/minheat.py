@@ -16,7 +16,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.heat_minimization.least_loss import LeastLoss, solve_least_loss
 from controllers.heat_minimization.leg_relief import (
@@ -36,7 +35,7 @@ from controllers.interface.controller import Limits, require_finite, require_rob
 from controllers.interface.robot_interface import Observation
 from controllers.stiffness import SmartStiffness, SmartStiffnessCfg
 from models import Robot
-from models.values import NotNegative, Positive
+from models.values import FloatArray, NotNegative, Positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,9 +60,6 @@ class MinHeatCfg(Checked):
     stillness: StillnessCfg = field(default_factory=StillnessCfg)
     limits: SmartStiffnessCfg = field(default_factory=SmartStiffnessCfg)
     """The safety net."""
-
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -19,15 +19,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.heat_minimization.set_point_shift import DEGREE
 from controllers.heat_minimization.stillness import LowPass, Stillness, StillnessCfg
 from controllers.interface.checked import Checked
 from controllers.interface.controller import Limits, require_finite, require_robot
 from controllers.interface.robot_interface import Observation
+from controllers.stiffness.kernels import BoolArray
 from models import BadInput, Robot
-from models.values import NotNegative, Positive
+from models.values import FloatArray, NotNegative, Positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +81,6 @@ class NudgeCfg(Checked):
                 "rising order."
             )
 
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 _SENSOR_FIELDS = ("q", "v", "target", "current", "gyro", "fsr")
 

@@ -23,13 +23,10 @@ from dataclasses import dataclass
 from math import radians
 
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.interface.checked import Checked, Fraction
 from models import Robot
-from models.values import Positive
-
-FloatArray = NDArray[np.float64]
+from models.values import FloatArray, Positive
 
 DEGREE = radians(1.0)
 

@@ -22,15 +22,13 @@ from dataclasses import dataclass
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.stiffness.contact_forces import plane_axes
 from controllers.stiffness.dynamics import GRAVITY, Dynamics
 from controllers.stiffness.ground_plane import GroundPlaneCfg, fit_sole_plane
+from controllers.stiffness.kernels import IndexArray
 from models import BadInput, ContactPoint, Robot
-
-FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
+from models.values import FloatArray
 
 FLAT = GroundPlaneCfg()
 """How far the corners of a sole spread at least, and how flat they lie."""

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from math import exp
 
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.interface.checked import Checked
 from controllers.interface.robot_interface import Observation
+from controllers.stiffness.kernels import BoolArray
 from models import BadInput, Robot
-from models.values import NotNegative, Positive
-
-FloatArray = NDArray[np.float64]
+from models.values import FloatArray, NotNegative, Positive
 
 
 class LowPass:
@@ -51,9 +49,6 @@ class LowPass:
         self._time = time_s
         self.value += k * (values - self.value)
         return dt
-
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)

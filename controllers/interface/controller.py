@@ -14,9 +14,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import FloatArray, Observation
+from controllers.interface.robot_interface import Observation
 from models import BadInput, Robot, TestbedError
-from models.values import short
+from models.values import FloatArray, short
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,12 +12,9 @@ from math import inf, pi
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models import BadInput, LedGroup, Robot, Speaker, UnknownName
-from models.values import as_number, as_numbers, short
-
-FloatArray = NDArray[np.float64]
+from models.values import FloatArray, as_number, as_numbers, short
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

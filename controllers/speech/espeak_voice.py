@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from controllers.speech.sounds import SAMPLE_RATE_HZ
 from models import BadInput, UnknownName
-
-FloatArray = NDArray[np.float64]
+from models.values import FloatArray
 
 SPEAKERS = ("Denis", "Diogo", "Henrique", "Hugo", "Storm", "michel", "shelby")
 """Variants of eSpeak NG without flutter and roughness."""

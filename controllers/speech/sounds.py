@@ -15,12 +15,9 @@ from math import cos, exp, pi, sin, tau
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models import BadInput
-from models.values import LONGEST_ENTRY_S
-
-FloatArray = NDArray[np.float64]
+from models.values import LONGEST_ENTRY_S, FloatArray
 
 SAMPLE_RATE_HZ = 16000
 """Of all sound that is made here; every loudspeaker of a NAO plays it."""

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.speech.sounds import SAMPLE_RATE_HZ, buzz, consonant, vowel
 from models import BadInput
+from models.values import FloatArray
 
 VOWELS = "aeiouy"
 PAUSES_S = {",": 0.2, ";": 0.2, ":": 0.2, ".": 0.4, "!": 0.4, "?": 0.4}
@@ -118,8 +118,6 @@ def _nuclei(letters: str) -> list[tuple[int, int]]:
         nuclei.pop()
     return nuclei
 
-
-FloatArray = NDArray[np.float64]
 
 SYLLABLE_S = 0.2
 """Length of a syllable in s: people say four to six of them in a second."""

@@ -26,32 +26,21 @@ matrix [√Q A; √R] against [√Q B; 0], solved by the method of Lawson and Ha
 [lawson1974]. The same problem answers soundly where A Y = B cannot hold: the force row
 weighs most, so the forces still sum to the weight while the moments are only as good as
 the contacts allow, and a flag says so. `build_*` and `solve_*` are two functions, so
-that a doubtful case can be looked at.
-
-`solve_contact_problem_reference` has the QP as one reads it, for tests and study. CVXPY
-[cvxpy] turns it into a conic program: about 4 ms a solve, where the loop's nonnegative
-least squares takes 10 µs. With a small R the forces are weakly determined: compare A Y
-and the objective of two solvers, not Y.
+that a doubtful case can be looked at. With a small R the forces are weakly determined:
+compare A Y and the objective of two solvers, not Y.
 """
 
 from dataclasses import dataclass
-from importlib import import_module
 from math import sqrt
-from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from controllers.interface.checked import Checked
 from controllers.stiffness.flags import StiffnessFlag
-from controllers.stiffness.kernels import solve_three
-from models.values import Positive
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IndexArray = NDArray[np.intp]
+from controllers.stiffness.kernels import BoolArray, IndexArray, solve_three
+from models.values import FloatArray, Positive
 
 _NO_CONTACT = int(StiffnessFlag.NO_CONTACT)
 _ONE_CONTACT = int(StiffnessFlag.ONE_CONTACT)
@@ -283,8 +272,6 @@ class ContactSolution:
 
     forces: FloatArray
     """(n,) Y in N, none negative."""
-    residual: FloatArray
-    """(3,) A Y - B in N, N·m, N·m."""
     flags: int
     """`StiffnessFlag` bits; 0 when the forces balance the robot."""
 
@@ -335,7 +322,7 @@ def solve_contact_problem(problem: ContactProblem) -> ContactSolution:
     if not is_solved:
         Y = _solve_qp(problem)
         flags |= moment_flag(A, B, Y, problem.tolerance_m)
-    return ContactSolution(forces=Y, residual=A @ Y - B, flags=flags)
+    return ContactSolution(forces=Y, flags=flags)
 
 
 def _solve_qp(problem: ContactProblem) -> FloatArray:
@@ -353,35 +340,3 @@ def _solve_qp(problem: ContactProblem) -> FloatArray:
     except RuntimeError:  # iteration limit: an equal share is sound, and flagged
         Y = np.full(n, B[0] / n)
     return np.asarray(Y)
-
-
-def contact_objective(problem: ContactProblem, Y: FloatArray) -> float:
-    """Return ½ ‖A Y - B‖²_Q + ½ ‖Y‖²_R for forces `Y`, (n,) in N."""
-    error = problem.A @ Y - problem.B
-    return float(0.5 * error @ (problem.Q * error) + 0.5 * Y @ (problem.R * Y))
-
-
-def solve_contact_problem_reference(problem: ContactProblem) -> FloatArray:
-    """Minimise ½ ‖A Y - B‖²_Q + ½ ‖Y‖²_R subject to Y >= 0 with CVXPY.
-
-    Returns:
-        (n,) forces Y in N; empty without contacts.
-
-    Raises:
-        RuntimeError: the solver did not reach the optimum.
-    """
-    # Imported here, as it takes 2 s; star imports hide its names from type checkers.
-    cp: Any = import_module("cvxpy")
-
-    n = problem.A.shape[1]
-    if n == 0:
-        return np.zeros(0)
-    Y = cp.Variable(n, nonneg=True)
-    error = cp.multiply(np.sqrt(problem.Q), problem.A @ Y - problem.B)
-    effort = cp.multiply(np.sqrt(problem.R), Y)
-    objective = cp.Minimize(0.5 * cp.sum_squares(error) + 0.5 * cp.sum_squares(effort))
-    program = cp.Problem(objective)
-    program.solve(solver=cp.CLARABEL)
-    if program.status != cp.OPTIMAL or Y.value is None:
-        raise RuntimeError(f"CVXPY ended with status {program.status!r}.")
-    return np.asarray(Y.value)

@@ -31,16 +31,13 @@ from typing import Literal, NamedTuple, get_args
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.interface.checked import Checked
 from controllers.stiffness.flags import DEGENERATE_CONTACTS, StiffnessFlag
+from controllers.stiffness.kernels import BoolArray, IndexArray
 from models import BadInput, Posture, Robot
-from models.values import NotNegative
+from models.values import FloatArray, NotNegative
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IndexArray = NDArray[np.intp]
 ContactCriterion = Literal["distance", "sensor", "both", "either", "sensor-first"]
 SensorScope = Literal["effector", "point"]
 # Kernels know the criteria by their place.

@@ -26,13 +26,15 @@ import numba
 import numpy as np
 import pinocchio as pin
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import NDArray
 
-from controllers.stiffness.kernels import contact_matrix, contact_term, gravity_term
+from controllers.stiffness.kernels import (
+    IndexArray,
+    contact_matrix,
+    contact_term,
+    gravity_term,
+)
 from models import Robot, UnknownName
-
-FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
+from models.values import FloatArray
 
 
 class BodyPoint(Protocol):

@@ -41,14 +41,13 @@ from math import exp, isfinite
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.interface.checked import Checked
 from controllers.interface.robot_interface import Observation
 from controllers.stiffness.dynamics import GRAVITY, BaseMotion, Dynamics
 from controllers.stiffness.kernels import cross
 from models import BadInput, Robot
-from models.values import Positive
+from models.values import FloatArray, Positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +69,6 @@ class ExternalLoad:
                 f"load {self.name!r}: force {self.upward_newton} N at {self.position}; "
                 "give finite numbers."
             )
-
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,17 +223,3 @@ class JointTorques:
     """(n_joints,) joint rows of Cᵗ(q) W."""
     tau: FloatArray
     """(n_joints,) their difference, in N·m."""
-
-
-def joint_torques(gravity_term: FloatArray, contact_term: FloatArray) -> JointTorques:
-    """Return τ = gravity term - Cᵗ W.
-
-    Args:
-        gravity_term: (n_joints,) step 640, in N·m.
-        contact_term: (n_joints,) steps 670 and 680, in N·m.
-    """
-    return JointTorques(
-        gravity_term=gravity_term,
-        contact_term=contact_term,
-        tau=gravity_term - contact_term,  # step 690
-    )

@@ -11,7 +11,6 @@ from math import isfinite
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.interface.checked import Checked
 from controllers.interface.controller import require_finite
@@ -38,7 +37,6 @@ from controllers.stiffness.equation_of_motion import (
     MotionCfg,
     MotionEstimator,
     armature_at_joints,
-    joint_torques,
     left_side_at_rest,
     left_side_in_motion,
 )
@@ -49,9 +47,11 @@ from controllers.stiffness.ground_plane import (
     GroundPlaneJudge,
     find_sole_plane,
 )
+from controllers.stiffness.kernels import BoolArray, IndexArray
 from controllers.stiffness.offset import OffsetLaw, PostureOffset
 from controllers.stiffness.stiffness_law import ES2659053Policy, StiffnessPolicy
 from models import Posture, Robot
+from models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +76,6 @@ class SmartStiffnessCfg(Checked):
     policy: StiffnessPolicy = field(default_factory=ES2659053Policy)
     """Likewise."""
 
-
-FloatArray = NDArray[np.float64]
 
 _SENSOR_FIELDS = ("q", "v", "gyro", "accelerometer", "fsr", "temperature")
 
@@ -105,10 +103,6 @@ class SensorValues:
         )
         if not isfinite(values @ values):  # NaN and inf go through
             require_finite(observation, _SENSOR_FIELDS)
-
-
-BoolArray = NDArray[np.bool_]
-IndexArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -279,7 +273,12 @@ class EquilibriumLogic:
                 (points, np.arange(self._loads.start, self._loads.stop))
             )
             W = np.concatenate((W, self._load_forces))
-        return joint_torques(left.joints, self._dynamics.contact_term(points, up, W))
+        contact_term = self._dynamics.contact_term(points, up, W)
+        return JointTorques(
+            gravity_term=left.joints,
+            contact_term=contact_term,
+            tau=left.joints - contact_term,  # 690
+        )
 
     def _compile(self) -> None:
         """Go once through the steps, so that no step of a run waits for compilers."""

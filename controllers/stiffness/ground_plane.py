@@ -32,16 +32,13 @@ from typing import Annotated, Literal
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from controllers.interface.checked import Checked
 from controllers.stiffness.dynamics import GRAVITY
 from controllers.stiffness.flags import StiffnessFlag
 from controllers.stiffness.kernels import least_direction
-from models.values import Positive
-
-FloatArray = NDArray[np.float64]
+from models.values import FloatArray, Positive
 
 
 @dataclass(frozen=True, kw_only=True)

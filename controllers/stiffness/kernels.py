@@ -22,7 +22,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from models.values import FloatArray
+
+IndexArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -116,21 +119,11 @@ def least_direction(C: FloatArray) -> tuple[float, float, FloatArray]:
     return least, middle, n
 
 
-IndexArray = NDArray[np.intp]
-
-
 @numba.njit(cache=True)
 def gravity_term(
     J_com: FloatArray, iv: IndexArray, mass: float, G: FloatArray
 ) -> FloatArray:
-    """Return the joint rows of -M̃(q) G, (n_joints,) in N·m.
-
-    Args:
-        J_com: (3, nv) Jacobian of the centre of mass.
-        iv: (n_joints,) column of each joint.
-        mass: of the robot, in kg.
-        G: (3,) gravity acceleration in the base frame, in m/s².
-    """
+    """See `Dynamics.gravity_term`; `iv` holds the column of each joint."""
     term = np.empty(len(iv))
     for i in range(len(iv)):
         j = J_com[:, iv[i]]
@@ -148,17 +141,7 @@ def contact_term(
     up: FloatArray,
     forces: FloatArray,
 ) -> FloatArray:
-    """Return the joint rows of Cᵗ(q) W, (n_joints,) in N·m.
-
-    Args:
-        J: (6, nv) Jacobians of all joints, linear rows first.
-        iv: (n_joints,) column of each joint.
-        carries: (n_joints, n_points) 1 where joint i carries point k, else 0.
-        position: (n_points, 3) p_k in m.
-        points: (n,) the points in contact.
-        up: (3,) unit vector.
-        forces: (n,) f_k in N.
-    """
+    """See `Dynamics.contact_term`; J has linear rows first, `carries` 1 for carried."""
     ux, uy, uz = up[0], up[1], up[2]
     term = np.empty(len(iv))
     for i in range(len(iv)):
@@ -189,16 +172,7 @@ def contact_matrix(
     points: IndexArray,
     along: FloatArray,
 ) -> FloatArray:
-    """Return the columns of Cᵗ(q) for unit forces, (n_joints, n d) in m.
-
-    Args:
-        J: as of `contact_term`, like the next four.
-        iv: (n_joints,).
-        carries: (n_joints, n_points).
-        position: (n_points, 3).
-        points: (n,).
-        along: (n, d, 3) d unit vectors for each of the points.
-    """
+    """See `Dynamics.contact_matrix`; the others as of `contact_term`."""
     per_point = along.shape[1]
     columns = np.empty((len(iv), len(points) * per_point))
     for n in range(len(points)):

@@ -13,13 +13,11 @@ from math import exp
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.interface.checked import Checked, Fraction, check_value
 from models import BadInput, Posture, Robot
-from models.values import Positive
+from models.values import FloatArray, Positive
 
-FloatArray = NDArray[np.float64]
 Offset = float | FloatArray
 
 

@@ -10,7 +10,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.interface.controller import Limits, require_robot
 from controllers.interface.robot_interface import Observation
@@ -25,8 +24,7 @@ from controllers.stiffness.ground_plane import GroundPlane, VerticalSource
 from controllers.stiffness.offset import Offset, OffsetContext
 from controllers.stiffness.stiffness_law import PostureTuning, StiffnessLaw
 from models import BadInput, Robot
-
-FloatArray = NDArray[np.float64]
+from models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

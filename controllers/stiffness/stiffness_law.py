@@ -31,9 +31,7 @@ from controllers.interface.checked import Checked, Fraction
 from controllers.interface.robot_interface import Observation
 from controllers.stiffness.flags import StiffnessFlag
 from models import BadInput, Robot
-from models.values import NotNegative, Positive
-
-FloatArray = NDArray[np.float64]
+from models.values import FloatArray, NotNegative, Positive
 
 
 class StiffnessLaw:

@@ -1,5 +1,7 @@
 """Controllers by name, the plain ones, and those of other packages."""
 
+import copy
+import dataclasses
 from importlib.metadata import EntryPoint, EntryPoints
 
 import numpy as np
@@ -7,32 +9,105 @@ import pytest
 
 from controllers import (
     ConstantStiffness,
+    Controller,
     FixedStiffness,
+    SensorError,
     SmartStiffness,
     controller_names,
     make_controller,
     registry,
 )
+from controllers.registry import BUILT_IN
 from controllers.stiffness import ProductPolicy
 from models import BadInput, Robot, UnknownName
 from tests.controllers.helpers import Observe
 
+SPECS = tuple("constant:0.6" if name == "constant" else name for name in BUILT_IN)
+READ = {
+    "smart": ("q", "v", "gyro", "accelerometer", "fsr", "temperature"),
+    "nudge": ("q", "v", "target", "current", "gyro", "fsr"),
+    "minheat": ("q", "v", "gyro", "accelerometer", "fsr", "temperature", "current"),
+}
+"""Beginning of a name to the sensors that these controllers need."""
+SENSED = [
+    (s, field) for s in SPECS for n in READ if s.startswith(n) for field in READ[n]
+]
 
-@pytest.mark.parametrize(
-    "spec", ["fixed", "constant:0.6", "smart", "smart-full", "nudge"]
-)
-def test_every_controller_keeps_the_protocol(
-    nao: Robot, observe: Observe, spec: str
-) -> None:
-    """Named, reset on a robot, one stiffness a joint in [0, 1], fresh arrays."""
+
+@pytest.fixture
+def made(nao: Robot, spec: str) -> Controller:
     controller = make_controller(spec)
     controller.reset(nao)
     assert controller.name == spec
-    limits = controller.step(observe(nao))
+    return controller
+
+
+@pytest.mark.requirement("ST-22")
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_controller_keeps_the_protocol(
+    nao: Robot, observe: Observe, made: Controller
+) -> None:
+    """It reads only, and what it hands out is not what it keeps."""
+    observation = observe(nao)
+    before = copy.deepcopy(observation)
+    limits = made.step(observation)
+    for field in dataclasses.fields(observation):
+        np.testing.assert_array_equal(
+            getattr(observation, field.name), getattr(before, field.name)
+        )
     assert limits.stiffness.shape == (26,)
     assert ((limits.stiffness >= 0.0) & (limits.stiffness <= 1.0)).all()
-    again = controller.step(observe(nao, time_s=0.02))
-    assert again.stiffness is not limits.stiffness
+    for given in (limits.stiffness, limits.shift):
+        if given is not None:
+            given[:] = 9.0
+    again = made.step(observe(nao, time_s=0.02))
+    assert again.stiffness.max() <= 1.0
+    assert again.shift is None or not again.shift.any()
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_same_observations_give_the_same_limits_bit_for_bit(
+    nao: Robot, observe: Observe, made: Controller, spec: str
+) -> None:
+    rng = np.random.default_rng(2)
+    seen = [
+        observe(
+            nao,
+            time_s=0.02 * k,
+            q=nao.posture("PoseInit").angles + rng.normal(scale=0.001, size=26),
+            current=np.full(len(nao.motors), 0.4),
+            gyro=rng.normal(scale=0.005, size=3),
+        )
+        for k in range(80)
+    ]
+    other = make_controller(spec)
+    other.reset(nao)
+    runs = [[c.step(o) for o in seen] for c in (made, other)]
+    made.reset(nao)
+    runs.append([made.step(o) for o in seen])
+    for name in ("stiffness", "shift"):
+        a, b, c = ([getattr(limits, name) for limits in run] for run in runs)
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(a, c)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(("spec", "field"), SENSED)
+def test_a_value_that_is_not_finite_stops_the_controller(
+    nao: Robot, observe: Observe, made: Controller, field: str, value: float
+) -> None:
+    spoiled = getattr(observe(nao), field).copy()
+    spoiled[1] = value
+    with pytest.raises(SensorError, match=rf"{field}\[1\] is {value} at t = 1.500 s"):
+        made.step(observe(nao, time_s=1.5, **{field: spoiled}))
+
+
+@pytest.mark.parametrize("spec", sorted({spec for spec, _ in SENSED}))
+def test_a_step_before_reset_is_refused(
+    nao: Robot, observe: Observe, spec: str
+) -> None:
+    with pytest.raises(BadInput, match=r"call reset\(robot\) first"):
+        make_controller(spec).step(observe(nao))
 
 
 def test_plain_controllers_hold_their_value(nao: Robot, observe: Observe) -> None:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from math import degrees
 
 import numpy as np
-from numpy.typing import NDArray
 
 from controllers.heat_minimization.least_loss import LeastLoss, solve_least_loss
 from controllers.heat_minimization.posture_search.search_space import (
@@ -35,8 +34,7 @@ from controllers.heat_minimization.standing_problem import (
 )
 from controllers.stiffness.dynamics import Dynamics
 from models import BadInput, Posture, Robot
-
-FloatArray = NDArray[np.float64]
+from models.values import FloatArray
 
 PER_M = 100.0
 """Constraints of lengths count in cm, so that all are of one size."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, least_squares, minimize
 
 from controllers.heat_minimization.least_loss import LeastLoss
@@ -24,8 +23,7 @@ from controllers.heat_minimization.posture_search.posture_problem import (
 )
 from controllers.heat_minimization.posture_search.search_space import PostureSearchCfg
 from models import Posture, Robot, TestbedError
-
-FloatArray = NDArray[np.float64]
+from models.values import FloatArray
 
 
 class NoPostureFound(TestbedError):

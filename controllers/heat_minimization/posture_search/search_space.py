@@ -17,14 +17,14 @@ from typing import Annotated
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 from pydantic import Field
 
 from controllers.heat_minimization.set_point_shift import DEGREE
 from controllers.heat_minimization.standing_problem import FRICTION
 from controllers.interface.checked import Checked
+from controllers.stiffness.kernels import BoolArray
 from models import BadInput, Robot
-from models.values import NotNegative, Positive
+from models.values import FloatArray, NotNegative, Positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +97,6 @@ def kept_joints(robot: Robot, keep: Sequence[str]) -> frozenset[str]:
     return frozenset(kept)
 
 
-FloatArray = NDArray[np.float64]
-
 ALIKE = 1e-3
 """How well places (m) and axes must agree."""
 
@@ -154,8 +152,6 @@ def _joint_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
         axes.append(np.array(data.J[3:, model.idx_vs[j]]))
     return np.array(places), np.array(axes)
 
-
-BoolArray = NDArray[np.bool_]
 
 ROOM_RAD = 1e-6
 """A variable with less room does not move."""

@@ -15,15 +15,13 @@ from itertools import combinations
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from controllers.heat_minimization.standing_problem import sole_points
 from controllers.stiffness.dynamics import Dynamics
+from controllers.stiffness.kernels import IndexArray
 from models import BadInput, Robot
-
-FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
+from models.values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

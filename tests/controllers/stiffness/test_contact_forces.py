@@ -10,21 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from controllers.stiffness import (
-    DEGENERATE_CONTACTS,
-    ContactForceCfg,
+from controllers.stiffness import ContactForceCfg, StiffnessFlag, flag_names
+from controllers.stiffness.contact_forces import (
     ContactProblem,
-    StiffnessFlag,
     build_contact_problem,
-    flag_names,
+    plane_axes,
     solve_contact_problem,
 )
-from controllers.stiffness.contact_forces import (
-    contact_objective,
-    plane_axes,
-    solve_contact_problem_reference,
-)
-from models import BadInput
+from controllers.stiffness.flags import DEGENERATE_CONTACTS
 from tests.controllers.helpers import FloatArray, Points
 
 CFG = ContactForceCfg()
@@ -45,6 +38,22 @@ def problem(
         weight=WEIGHT,
         cfg=CFG,
     )
+
+
+def objective(problem: ContactProblem, Y: FloatArray) -> float:
+    """½ ‖A Y - B‖²_Q + ½ ‖Y‖²_R."""
+    error = problem.A @ Y - problem.B
+    return float(0.5 * error @ (problem.Q * error) + 0.5 * Y @ (problem.R * Y))
+
+
+def solve_by_cvxpy(problem: ContactProblem) -> FloatArray:
+    """The problem as one reads it: 4 ms, where the loop takes 10 µs."""
+    Y = cp.Variable(problem.A.shape[1], nonneg=True)
+    error = cp.multiply(np.sqrt(problem.Q), problem.A @ Y - problem.B)
+    effort = cp.multiply(np.sqrt(problem.R), Y)
+    cost = 0.5 * cp.sum_squares(error) + 0.5 * cp.sum_squares(effort)
+    cp.Problem(cp.Minimize(cost)).solve(solver=cp.CLARABEL)
+    return np.asarray(Y.value)
 
 
 def random_problem(seed: int, n: int, spread: float = 0.1) -> ContactProblem:
@@ -75,7 +84,7 @@ def test_forces_balance_the_robot_when_its_com_is_over_the_support(
     assert (solution.forces >= 0.0).all()
     assert solution.forces.sum() == pytest.approx(WEIGHT, rel=RTOL_SUM)
     np.testing.assert_allclose(
-        solution.residual[1:], 0.0, atol=CFG.tolerance_m * WEIGHT
+        (p.A @ solution.forces - p.B)[1:], 0.0, atol=CFG.tolerance_m * WEIGHT
     )
     assert not solution.flags & StiffnessFlag.COM_OUTSIDE_SUPPORT
 
@@ -110,8 +119,8 @@ def test_the_answer_does_not_depend_on_the_heading(
     turned = problem(np.array(points) @ turn.T, (tx, ty))
     after = solve_contact_problem(turned)
     # Y itself is weakly determined: compare what it does, on the same problem.
-    assert contact_objective(turned, before.forces) == pytest.approx(
-        contact_objective(turned, after.forces), rel=1e-4, abs=1e-7
+    assert objective(turned, before.forces) == pytest.approx(
+        objective(turned, after.forces), rel=1e-4, abs=1e-7
     )
 
 
@@ -253,13 +262,10 @@ def test_degenerate_contacts_get_a_sound_answer_and_a_flag(
 @pytest.mark.parametrize("seed", range(4))
 def test_loop_solver_agrees_with_the_cvxpy_reference(seed: int, n: int) -> None:
     p = random_problem(seed, n, spread=0.1)
-    ours, reference = (
-        solve_contact_problem(p).forces,
-        solve_contact_problem_reference(p),
-    )
-    best = contact_objective(p, reference)
+    ours, reference = solve_contact_problem(p).forces, solve_by_cvxpy(p)
+    best = objective(p, reference)
     # Clarabel stops at a relative gap of 1e-8; ours may be a little lower.
-    assert contact_objective(p, ours) <= best + 1e-6 * max(1.0, best)
+    assert objective(p, ours) <= best + 1e-6 * max(1.0, best)
     np.testing.assert_allclose(p.A @ ours, p.A @ reference, atol=2e-3)
 
 
@@ -272,8 +278,8 @@ def test_loop_solver_agrees_with_a_trust_region_solver(seed: int) -> None:
     right = np.concatenate((np.sqrt(p.Q) * p.B, np.zeros(len(p.R))))
     other = lsq_linear(rows, right, bounds=(0.0, np.inf), method="bvls", tol=1e-14).x
     ours = solve_contact_problem(p).forces
-    best = contact_objective(p, other)
-    assert contact_objective(p, ours) == pytest.approx(best, rel=1e-6, abs=1e-9)
+    best = objective(p, other)
+    assert objective(p, ours) == pytest.approx(best, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.requirement("ST-15")
@@ -326,20 +332,3 @@ def test_a_load_that_lifts_the_robot_leaves_no_contact_force() -> None:
     )
     np.testing.assert_array_equal(solution.forces, 0.0)
     assert flag_names(solution.flags) == ("NO_CONTACT",)
-
-
-def test_reference_reports_a_solver_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cp.Problem, "status", cp.INFEASIBLE)
-    with pytest.raises(RuntimeError, match="infeasible"):
-        solve_contact_problem_reference(problem([(0.0, 0.0)]))
-
-
-def test_reference_knows_the_empty_problem() -> None:
-    assert len(solve_contact_problem_reference(problem([]))) == 0
-
-
-@pytest.mark.parametrize("value", [0.0, -1.0, float("inf"), float("nan")])
-@pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(ContactForceCfg)])
-def test_meaningless_weights_are_refused(name: str, value: float) -> None:
-    with pytest.raises(BadInput, match=f"{name} = .*above 0"):
-        ContactForceCfg(**{name: value})

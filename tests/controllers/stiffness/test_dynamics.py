@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from controllers.stiffness import GRAVITY, BaseMotion, Dynamics, ExternalLoad
+from controllers.stiffness import GRAVITY, Dynamics, ExternalLoad
+from controllers.stiffness.dynamics import BaseMotion
 from models import Robot, UnknownName
 from tests.controllers.helpers import FloatArray
 from tests.controllers.oracle import PyBulletDynamics

@@ -7,7 +7,7 @@ import pytest
 
 from controllers.stiffness import GRAVITY, MotionCfg
 from controllers.stiffness.equation_of_motion import MotionEstimator
-from models import BadInput, Robot
+from models import Robot
 from tests.controllers.helpers import Observe
 
 UP = np.array((0.0, 0.0, 1.0))
@@ -67,8 +67,3 @@ def test_a_gap_in_time_starts_without_acceleration(
     motion = estimator.step(observe(nao, time_s=time_s, v=np.ones(26)), UP)
     np.testing.assert_array_equal(motion.a, 0.0)
     np.testing.assert_array_equal(motion.v, 1.0)
-
-
-def test_a_filter_without_a_time_constant_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"time_constant_s = 0\.0 s"):
-        MotionCfg(time_constant_s=0.0)

@@ -1,7 +1,6 @@
 """The switch, the user's tuning, and the product's published rules."""
 
 import dataclasses
-from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -67,13 +66,9 @@ def test_a_posture_is_tuned_and_others_are_not(nao: Robot, observe: Observe) -> 
 
 
 @pytest.mark.requirement("ST-20")
-def test_tuning_refuses_unknown_postures_and_empty_ranges(nao: Robot) -> None:
+def test_tuning_refuses_unknown_postures(nao: Robot) -> None:
     with pytest.raises(UnknownName, match=r"Posture 'Crouched' .*'Crouch'"):
         smart(nao).tune("Crouched", PostureTuning())
-    with pytest.raises(BadInput, match=r"minimum = 0\.6, maximum = 0\.5"):
-        PostureTuning(minimum=0.6, maximum=0.5)
-    with pytest.raises(BadInput, match="extra = 2"):
-        PostureTuning(extra=2.0)
 
 
 @pytest.mark.requirement("ST-20")
@@ -146,13 +141,6 @@ def test_product_a_joint_that_yields_to_its_limit_does_not_move(
     still = product.step(observe(nao)).stiffness
     yielding = product.step(observe(nao, time_s=DT, v=np.full(26, 0.5))).stiffness
     np.testing.assert_allclose(yielding, still)
-
-
-def test_product_rules_without_meaning_are_refused() -> None:
-    with pytest.raises(BadInput, match="while_moving 'some'"):
-        ProductPolicy(while_moving=cast(Any, "some"))
-    with pytest.raises(BadInput, match="moving_rad_s = 0"):
-        ProductPolicy(moving_rad_s=0.0)
 
 
 def test_the_document_policy_works_in_motion_too(nao: Robot, observe: Observe) -> None:

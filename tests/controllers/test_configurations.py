@@ -1,0 +1,113 @@
+"""Every configuration refuses numbers and words without meaning, and names them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from controllers import MinHeatCfg, PostureSearchCfg, SmartStiffnessCfg
+from controllers.heat_minimization.leg_relief import TemperatureWeightsCfg
+from controllers.heat_minimization.nudge import NudgeCfg
+from controllers.heat_minimization.set_point_shift import SetPointShiftCfg
+from controllers.heat_minimization.stillness import StillnessCfg
+from controllers.interface.checked import Checked
+from controllers.stiffness import (
+    ApproachOffset,
+    ConstantOffset,
+    ContactCfg,
+    ContactForceCfg,
+    FootOffset,
+    GravityFilterCfg,
+    GroundPlaneCfg,
+    MotionCfg,
+    PostureCfg,
+    PostureOffset,
+    PostureTuning,
+    ProductPolicy,
+    WarmJointOffset,
+)
+from models import BadInput
+
+POSITIVE = {
+    ContactForceCfg: "force_weight moment_weight regularisation tolerance_m",
+    GravityFilterCfg: "time_constant_s trust_fraction stale_after_s",
+    GroundPlaneCfg: "doubt_rad doubt_ends",
+    MotionCfg: "time_constant_s gain_time_constant_s",
+    ProductPolicy: "moving_rad_s",
+    ApproachOffset: "time_constant_s",
+    SetPointShiftCfg: "time_constant_s rate_rad_s bound_rad",
+    StillnessCfg: "request_threshold_rad gyro_threshold velocity_threshold "
+    "time_constant_s",
+    MinHeatCfg: "period_s current_time_constant_s friction",
+    NudgeCfg: "period_s small_step_rad large_step_rad bound_rad return_s "
+    "current_time_constant_s",
+    PostureSearchCfg: "friction torque_share",
+}
+NOT_NEGATIVE = {
+    ContactCfg: "part_reach_m on_newton off_newton threshold_m widest_m",
+    PostureCfg: "threshold_rad",
+    ProductPolicy: "hold_s",
+    PostureTuning: "minimum maximum",
+    FootOffset: "on_ground airborne",
+    ConstantOffset: "value",
+    SetPointShiftCfg: "gear_share",
+    StillnessCfg: "lifted_newton pressed_newton",
+    MinHeatCfg: "calm_s least_on_feet",
+    NudgeCfg: "threshold_a high_shift_rad high_threshold_a calm_s",
+    PostureSearchCfg: "com_margin_m joint_margin_rad clearance_m",
+}
+BAD = [
+    *((cls, f, v) for cls in POSITIVE for f in POSITIVE[cls].split() for v in (0, -1)),
+    *((cls, f, -0.01) for cls in NOT_NEGATIVE for f in NOT_NEGATIVE[cls].split()),
+]
+
+
+@pytest.mark.parametrize(("cls", "field", "value"), BAD)
+def test_a_number_below_its_range_is_refused(
+    cls: type[Checked], field: str, value: float
+) -> None:
+    for bad in (float(value), np.nan, np.inf):
+        with pytest.raises(BadInput, match=f"{field} = {bad}.*; give .*0"):
+            cls(**{field: bad})
+
+
+@pytest.mark.parametrize(
+    ("cls", "fields", "words"),
+    [
+        (ContactForceCfg, {"tolerance_m": 0}, "0.0 m; give a finite number above 0"),
+        (PostureTuning, {"maximum": "1"}, "maximum = '1'; give 0 to 1"),
+        (FootOffset, {"airborne": 1.5}, "airborne = 1.5; give 0 to 1"),
+        (ConstantOffset, {"value": 0, "by_joint": {"HeadYaw": 2}}, "of HeadYaw = 2"),
+        (PostureOffset, {"table": {"Sit": 2.0}}, "offset of Sit = 2.0; give 0 to 1"),
+        (PostureTuning, {"extra": 2.0}, "extra = 2.0; give -1 to 1"),
+        (GroundPlaneCfg, {"doubt_rad": 4.0}, "4.0 rad; give a number above 0, up to 3"),
+        (GroundPlaneCfg, {"doubt_ends": 2.0}, "doubt_ends = 2.0"),
+        (MinHeatCfg, {"least_on_feet": 2.0}, "least_on_feet"),
+        (SetPointShiftCfg, {"gear_share": 1.5}, "gear_share"),
+        (TemperatureWeightsCfg, {"largest": 0.5}, "largest = 0.5; give 1 to 1000"),
+        (PostureSearchCfg, {"torque_share": 1.5}, "torque_share"),
+        (PostureSearchCfg, {"within_rad": 0.0}, "within 0 degrees"),
+        (PostureSearchCfg, {"starts": 0}, "starts = 0"),
+        (PostureSearchCfg, {"seed": -1}, "seed = -1"),
+        # Words.
+        (SmartStiffnessCfg, {"model": "half"}, "give one of simplified, full"),
+        (ContactCfg, {"criterion": "touch"}, "criterion 'touch'; give one of dist"),
+        (ContactCfg, {"sensor_scope": "leg"}, "sensor_scope 'leg'"),
+        (GroundPlaneCfg, {"on_doubt": "soles"}, "on_doubt 'soles'; give one of kin"),
+        (ProductPolicy, {"while_moving": "some"}, "while_moving 'some'"),
+        # Between two fields.
+        (ContactCfg, {"on_newton": 1.0, "off_newton": 2.0}, "off_newton = 2.0 N"),
+        (PostureTuning, {"minimum": 0.6, "maximum": 0.5}, "0.6, maximum = 0.5"),
+        (WarmJointOffset, {"begin_degc": 80.0}, "begin_degc = 80.0 °C"),
+        (TemperatureWeightsCfg, {"limit_degc": 30.0}, "limit_degc = 30.0"),
+        (StillnessCfg, {"lifted_newton": 3.0}, "0 <= lifted <= pressed"),
+        (NudgeCfg, {"high_threshold_a": 0.05}, "high_threshold_a = 0.05 A"),
+        (NudgeCfg, {"small_step_rad": 0.01}, "rising order"),
+        (PostureSearchCfg, {"slope_deg": 40.0}, "stands on less than"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(
+    cls: type[Checked], fields: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(BadInput, match=words):
+        cls(**fields)
