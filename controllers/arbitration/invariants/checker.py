@@ -50,7 +50,7 @@ JUDGES: tuple[type[InvariantJudge], ...] = (
     DeviceRights,
     Freezing,
 )
-_Judging = Callable[[Event], Findings]
+_Judging = Callable[[Event], Findings | None]
 
 
 class Checker:
@@ -70,11 +70,6 @@ class Checker:
     """
 
     def __init__(self, judges: Iterable[type[InvariantJudge]] = JUDGES) -> None:
-        """Begin before the first event.
-
-        Args:
-            judges: the families of invariants to be kept.
-        """
         self.violations: list[Violation] = []
         self._kinds = tuple(judges)
         self._replay = TraceReplay()
@@ -109,20 +104,19 @@ class Checker:
 
     def _begin(self) -> None:
         self._judges = [kind(self._replay) for kind in self._kinds]
-        self._wanted = [rule for judge in self._judges for rule in judge.rules()]
         self._rules: dict[type[Event], tuple[list[_Judging], list[_Judging]]] = {}
 
     def _rules_for(self, event: type[Event]) -> tuple[list[_Judging], list[_Judging]]:
-        wanted = [rule for rule in self._wanted if issubclass(event, rule.event)]
-        found = (
-            [rule.judge for rule in wanted if rule.is_before],
-            [rule.judge for rule in wanted if not rule.is_before],
-        )
+        found: tuple[list[_Judging], list[_Judging]] = ([], [])
+        for judge in self._judges:
+            for rule in judge.rules:
+                if issubclass(event, rule.events):
+                    found[not rule.is_before].append(getattr(judge, rule.name))
         self._rules[event] = found
         return found
 
-    def _note(self, findings: Findings, tick: int) -> None:
-        for invariant, sentence in findings:
+    def _note(self, findings: Findings | None, tick: int) -> None:
+        for invariant, sentence in findings or ():
             self.violations.append(
                 Violation(
                     invariant=invariant,

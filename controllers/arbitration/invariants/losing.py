@@ -1,7 +1,7 @@
-"""I-16, I-17, I-18: who may take, who is told, how much goes; no promise in vain."""
+"""Who may take, who is told, how much goes; no promise in vain."""
 
-import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from heapq import heappush
 
 from controllers.arbitration import events as t
 from controllers.arbitration.invariants.replay_state import RequestState, TokenState
@@ -9,10 +9,11 @@ from controllers.arbitration.invariants.trace_replay import (
     MALFORMED,
     Findings,
     InvariantJudge,
-    JudgeRule,
-    TraceReplay,
     after,
     before,
+    due_by,
+    gone_leaves,
+    tick_over,
 )
 from controllers.arbitration.policies import AnswerKind
 from controllers.arbitration.tokens import Loss, LossCause, NoticeKind, TokenId
@@ -24,6 +25,7 @@ _PROMISED = {
 _FOR_A_REQUEST = (LossCause.OVERRIDDEN, LossCause.YIELDED, LossCause.PAUSED)
 
 
+@dataclass(eq=False)
 class FairTaking(InvariantJudge):
     """A holder loses to a higher priority, to the tie rule, or by its own promise.
 
@@ -33,32 +35,17 @@ class FairTaking(InvariantJudge):
 
     invariants = ("I-17",)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin with no promises."""
-        super().__init__(replay)
-        self._promises: dict[int | None, dict[TokenId, AnswerKind]] = {}
-        self._until: dict[int, dict[TokenId, int]] = {}
-        self._untold: dict[TokenId, t.Revoked] = {}
-        self._taken: set[tuple[TokenId, int]] = set()
+    _promises: dict[int | None, dict[TokenId, AnswerKind]] = field(default_factory=dict)
+    _until: dict[int, dict[TokenId, int]] = field(default_factory=dict)
+    _untold: dict[TokenId, t.Revoked] = field(default_factory=dict)
+    _taken: set[tuple[TokenId, int]] = field(default_factory=set)
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at answers, losses, notices, and what must not come before them."""
-        return (
-            before(t.Answered, self.note_answer),
-            before(t.Notified, self.told_what_was_lost),
-            before(t.Revoked, self.taken_rightly),
-            before(t.Granted, self.told_before_the_grant),
-            before(t.Granted, self.forget),
-            before(t.Failed, self.forget),
-            before(t.Executed, self.told_before_the_command),
-            before(t.Settled, self.settled),
-        )
-
-    def note_answer(self, event: t.Answered) -> Findings:
+    @before
+    def note_answer(self, event: t.Answered) -> None:
         """Remember what a holder promised to whom; the last answer counts."""
         self._promises.setdefault(event.request, {})[event.token] = event.answer
-        yield from ()
 
+    @before
     def told_what_was_lost(self, event: t.Notified) -> Findings:
         """The notice says what the loss was; a promise called in has its own tick."""
         if event.kind is NoticeKind.YIELD_BY:
@@ -76,6 +63,7 @@ class FairTaking(InvariantJudge):
         if (event.owner, event.leaves, event.freed, event.by, event.why) != was:
             yield "I-17", f"{lost.owner} is told of another loss than it had"
 
+    @before
     def taken_rightly(self, event: t.Revoked) -> Findings:
         """The cause of a loss is one that gives the right to it."""
         token = self.replay.live(event.token)
@@ -96,26 +84,28 @@ class FairTaking(InvariantJudge):
         else:
             yield from self._promised(event)
 
+    @before
     def told_before_the_grant(self, event: t.Granted) -> Findings:
         """Losers know before the taker has it."""
         for lost in self._untold.values():
             if lost.request == event.request:
                 yield "I-17", f"{lost.owner} is not told before {event.owner} has it"
 
+    @before
     def told_before_the_command(self, event: t.Executed) -> Findings:
         """Losers know before the taker's first command."""
         for lost in self._untold.values():
             yield "I-17", f"{lost.owner} is not told before {event.resource} moves"
 
-    def forget(self, event: t.Granted | t.Failed) -> Findings:
+    @before
+    def forget(self, event: t.Granted | t.Failed) -> None:
         """Promises are void when the request has ended."""
         self._promises.pop(event.request, None)
         self._until.pop(event.request, None)
-        yield from ()
 
-    def settled(self, event: t.Settled) -> Findings:
+    @before
+    def settled(self, _: t.Settled) -> Findings:
         """After a call every loser knows."""
-        del event
         for lost in self._untold.values():
             yield "I-17", f"{lost.owner} is never told that it lost {lost.lost}"
         self._untold.clear()
@@ -137,11 +127,9 @@ class FairTaking(InvariantJudge):
             and request.call == self.replay.call
         )
         if not self.replay.by_priority or not (is_higher or wins):
-            yield (
-                "I-17",
-                f"{asked.owner} with priority {asked.priority} overrides "
-                f"{event.owner} with {token.priority} without the right to",
-            )
+            who = f"{asked.owner} with priority {asked.priority}"
+            whom = f"{event.owner} with {token.priority}"
+            yield "I-17", f"{who} overrides {whom} without the right to"
 
     def _promised(self, event: t.Revoked) -> Findings:
         answer = self._promises.get(event.request, {}).get(event.token)
@@ -154,6 +142,7 @@ class FairTaking(InvariantJudge):
             yield "I-17", f"{event.owner} was promised time until tick {until}"
 
 
+@dataclass(eq=False)
 class Losing(InvariantJudge):
     """A whole token loses everything, a partial one what was taken and no more.
 
@@ -162,25 +151,14 @@ class Losing(InvariantJudge):
 
     invariants = ("I-18",)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin a call."""
-        super().__init__(replay)
-        self._taken: dict[int, set[str]] = {}
-        """Leaves that were taken for a request."""
-        self._outer: list[tuple[t.Revoked, str, TokenId | None]] = []
-        """Losses inside of a reservation that goes: leaf, and whose it was."""
+    _taken: dict[int, set[str]] = field(default_factory=dict)
+    """Leaves that were taken for a request."""
+    _outer: list[tuple[t.Revoked, str, TokenId | None]] = field(default_factory=list)
+    """Losses inside of a reservation that goes: leaf, and whose it was."""
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at losses, and at what they were for."""
-        return (
-            before(t.Revoked, self.whole_or_partial),
-            before(t.Revoked, self.note_cause),
-            before(t.Granted, self.taken_for_this),
-            before(t.Settled, self.settled),
-        )
-
+    @before
     def whole_or_partial(self, event: t.Revoked) -> Findings:
-        """The token loses what its rule says (AR-19, AR-20)."""
+        """The token loses what its rule says."""
         token = self.replay.live(event.token)
         if token is None:
             return
@@ -193,12 +171,11 @@ class Losing(InvariantJudge):
         if token.loss is Loss.PARTIAL and event.freed:
             yield "I-18", f"token {token.id} loses in part, but frees {event.freed}"
         if event.is_whole != (gone >= cover):
-            yield (
-                "I-18",
-                f"token {token.id} covers {cover - gone} and is_whole is wrong",
-            )
+            left = cover - gone
+            yield "I-18", f"token {token.id} covers {left} and is_whole is wrong"
 
-    def note_cause(self, event: t.Revoked) -> Findings:
+    @before
+    def note_cause(self, event: t.Revoked) -> None:
         """Remember for what it was lost."""
         if event.request is not None and event.why in _FOR_A_REQUEST:
             self._taken.setdefault(event.request, set()).update(event.lost)
@@ -207,16 +184,16 @@ class Losing(InvariantJudge):
             for leaf in event.lost:
                 seat = token.seats.get(leaf)
                 self._outer.append((event, leaf, seat.inside if seat else None))
-        yield from ()
 
+    @before
     def taken_for_this(self, event: t.Granted) -> Findings:
         """The taker has what was taken."""
         for leaf in sorted(self._taken.pop(event.request, set()) - set(event.shares)):
             yield "I-18", f"{leaf} was taken for {event.owner}, who does not get it"
 
-    def settled(self, event: t.Settled) -> Findings:
+    @before
+    def settled(self, _: t.Settled) -> Findings:
         """After a call, the reservation around what was lost is gone as well."""
-        del event
         for lost, leaf, outer in self._outer:
             around = self.replay.live(outer)
             if outer is None or (around is not None and leaf in around.seats):
@@ -239,6 +216,7 @@ class _Promise:
     """Leaves of these that it has not lost since."""
 
 
+@dataclass(eq=False)
 class Promises(InvariantJudge):
     """Who is asked to give way by a tick is made to then, or told to keep on.
 
@@ -248,30 +226,15 @@ class Promises(InvariantJudge):
 
     invariants = ("I-16", MALFORMED)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin with no promises."""
-        super().__init__(replay)
-        self._pending: dict[TokenId, dict[int, _Promise]] = {}
-        """Token to request to what was promised."""
-        self._holders: dict[int, dict[TokenId, None]] = {}
-        """Request to those who promised."""
-        self._over: list[int] = []
-        """Requests that have ended in this call."""
-        self._due: list[tuple[int, int, TokenId]] = []
+    _pending: dict[TokenId, dict[int, _Promise]] = field(default_factory=dict)
+    """Token to request to what was promised."""
+    _holders: dict[int, dict[TokenId, None]] = field(default_factory=dict)
+    """Request to those who promised."""
+    _over: list[int] = field(default_factory=list)
+    """Requests that have ended in this call."""
+    _due: list[tuple[int, tuple[int, TokenId]]] = field(default_factory=list)
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at both notices, at losses, and at how requests end."""
-        return (
-            before(t.Notified, self.asked_or_let_off),
-            before(t.Revoked, self.note_loss),
-            before(t.Released, self.note_loss),
-            before(t.Expired, self.note_loss),
-            after(t.Granted, self.note_end),
-            after(t.Failed, self.note_end),
-            before(t.Settled, self.settled),
-            before(t.Ticked, self.nobody_is_left),
-        )
-
+    @before
     def asked_or_let_off(self, event: t.Notified) -> Findings:
         """A holder is asked in time, and let off what it was asked for."""
         if event.token is None or event.request is None:
@@ -281,34 +244,33 @@ class Promises(InvariantJudge):
         elif event.kind is NoticeKind.KEEP_ON:
             yield from self._let_off(event, event.token, event.request)
 
-    def note_loss(self, event: t.Revoked | t.Released | t.Expired) -> Findings:
+    @before
+    def note_loss(self, event: t.Revoked | t.Released | t.Expired) -> None:
         """Who has lost a leaf need not be told to keep it."""
-        gone = (
-            (*event.lost, *event.freed)
-            if isinstance(event, t.Revoked)
-            else event.leaves
-        )
         for promise in self._pending.get(event.token, {}).values():
-            promise.kept.difference_update(gone)
-        yield from ()
+            promise.kept.difference_update(gone_leaves(event))
 
-    def note_end(self, event: t.Granted | t.Failed) -> Findings:
+    @after
+    def note_end(self, event: t.Granted | t.Failed) -> None:
         """Remember whose promises are void."""
         if event.request in self._holders:
             self._over.append(event.request)
-        yield from ()
 
-    def settled(self, event: t.Settled) -> Findings:
+    @before
+    def settled(self, _: t.Settled) -> Findings:
         """After a call, those who promised to who has ended know it."""
         for request in self._over:
             for token in self._holders.pop(request, ()):
                 yield from self._not_let_off(token, request)
         self._over.clear()
-        yield from self._overdue(event.tick - 1)
 
-    def nobody_is_left(self, event: t.Ticked) -> Findings:
+    @before
+    def nobody_is_left(self, event: t.Settled | t.Ticked) -> Findings:
         """When a tick is over, all that is due by it was called in or let off."""
-        yield from self._overdue(event.tick)
+        for until, (number, token) in due_by(tick_over(event), self._due):
+            promise = self._pending.get(token, {}).get(number)
+            if promise is not None and promise.until == until:
+                yield from self._not_let_off(token, number)
 
     # -- inside -----------------------------------------------------------------------
 
@@ -318,11 +280,8 @@ class Promises(InvariantJudge):
         request = self.replay.waiting(number)
         due = request.due_tick if request else None
         if due is not None and until >= due:
-            yield (
-                "I-16",
-                f"{event.owner} is to give way by tick {until}; request {number} ends "
-                f"at {due}",
-            )
+            what = f"{event.owner} is to give way by tick {until}"
+            yield "I-16", f"{what}; request {number} ends at {due}"
         known = self._pending.get(token, {}).get(number)
         if until <= event.tick or (known is not None and known.until > event.tick):
             yield MALFORMED, f"{event.owner} is to give way by tick {until}: not now"
@@ -330,7 +289,7 @@ class Promises(InvariantJudge):
         promise = _Promise(event.owner, until, asked, set(asked))
         self._pending.setdefault(token, {})[number] = promise
         self._holders.setdefault(number, {})[token] = None
-        heapq.heappush(self._due, (until, number, token))
+        heappush(self._due, (until, (number, token)))
 
     def _let_off(self, event: t.Notified, token: TokenId, number: int) -> Findings:
         promise = self._forget(token, number)
@@ -340,27 +299,15 @@ class Promises(InvariantJudge):
         if self.replay.waiting(number) is not None and event.tick < promise.until:
             yield MALFORMED, f"{event.owner} may keep on; request {number} still waits"
         if not promise.kept <= set(event.leaves) <= promise.asked:
-            yield (
-                "I-16",
-                f"{event.owner} may keep {event.leaves}; it was asked for "
-                f"{sorted(promise.asked)} and has {sorted(promise.kept)}",
-            )
-
-    def _overdue(self, tick: int) -> Findings:
-        while self._due and self._due[0][0] <= tick:
-            until, number, token = heapq.heappop(self._due)
-            promise = self._pending.get(token, {}).get(number)
-            if promise is not None and promise.until == until:
-                yield from self._not_let_off(token, number)
+            was = f"it was asked for {sorted(promise.asked)}"
+            has = f"and has {sorted(promise.kept)}"
+            yield "I-16", f"{event.owner} may keep {event.leaves}; {was} {has}"
 
     def _not_let_off(self, token: TokenId, number: int) -> Findings:
         promise = self._forget(token, number)
         if promise is not None and promise.kept:
-            yield (
-                "I-16",
-                f"{promise.owner} is never told that it need not give way to request "
-                f"{number}",
-            )
+            who = f"{promise.owner} is never told that it need not"
+            yield "I-16", f"{who} give way to request {number}"
 
     def _forget(self, token: TokenId, number: int) -> _Promise | None:
         promises = self._pending.get(token, {})

@@ -1,9 +1,10 @@
-"""I-1, I-2, I-4, I-10, I-19, I-20: who may sit on a leaf together, and by what grant.
+"""Who may sit on a leaf together, and by what grant.
 
 What is held changes by whole requests and living tokens only.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from controllers.arbitration import events as t
 from controllers.arbitration.invariants.geometry import blockers, is_open_to, scope
@@ -11,10 +12,9 @@ from controllers.arbitration.invariants.replay_state import LeafState, SeatState
 from controllers.arbitration.invariants.trace_replay import (
     Findings,
     InvariantJudge,
-    JudgeRule,
-    TraceReplay,
     after,
     before,
+    gone_leaves,
 )
 from controllers.arbitration.requests import FULL
 from controllers.arbitration.tokens import (
@@ -27,6 +27,7 @@ from controllers.arbitration.tokens import (
 from models.resources import ResourceKind
 
 
+@dataclass(eq=False)
 class WholeGrants(InvariantJudge):
     """All or nothing, and nothing by a dead token.
 
@@ -36,29 +37,14 @@ class WholeGrants(InvariantJudge):
 
     invariants = ("I-4", "I-10")
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin with nothing to remember."""
-        super().__init__(replay)
-        self._paused: dict[int, tuple[t.Revoked, dict[str, int]]] = {}
-        """Number of the request that is to resume, to the loss and its set."""
-        self._revoked: dict[TokenId, tuple[t.Revoked, dict[str, int]]] = {}
-        """The last loss of each paused token in this call."""
+    _paused: dict[int, tuple[t.Revoked, dict[str, int]]] = field(default_factory=dict)
+    """Number of the request that is to resume, to the loss and its set."""
+    _revoked: dict[TokenId, tuple[t.Revoked, dict[str, int]]] = field(
+        default_factory=dict
+    )
+    """The last loss of each paused token in this call."""
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at whatever changes what is held."""
-        return (
-            before(t.Requested, self.adds_to_a_living_token),
-            before(t.Requested, self.resumes_the_same_set),
-            before(t.Granted, self.the_whole_set),
-            before(t.Granted, self.one_token),
-            before(t.Released, self.gives_what_it_has),
-            before(t.Revoked, self.loses_what_it_has),
-            before(t.Revoked, self.note_pause),
-            after(t.Notified, self.note_resumption),
-            before(t.Expired, self.ends_with_all),
-            before(t.Settled, self.settled),
-        )
-
+    @before
     def adds_to_a_living_token(self, event: t.Requested) -> Findings:
         """Only a valid token of the asker's grows."""
         if event.add_to is None:
@@ -69,11 +55,12 @@ class WholeGrants(InvariantJudge):
         elif token.owner.name != event.owner:
             yield "I-4", f"{event.owner} adds to a token of {token.owner.name}"
 
+    @before
     def the_whole_set(self, event: t.Granted) -> Findings:
         """Every essential leaf, whole optional names, and nothing else."""
         request = self.replay.waiting(event.request)
         if request is None:
-            return  # I-6 says so
+            return  # `Outcomes` says so
         asked = request.asked
         name = f"the grant of request {event.request}"
         if event.owner != asked.owner:
@@ -96,6 +83,7 @@ class WholeGrants(InvariantJudge):
             if event.shares[leaf] != self._full(leaf):
                 yield "I-4", f"{name} has a part of {leaf} only"
 
+    @before
     def one_token(self, event: t.Granted) -> Findings:
         """A grant makes a token, or enlarges the one that it was asked to."""
         request = self.replay.waiting(event.request)
@@ -112,22 +100,33 @@ class WholeGrants(InvariantJudge):
         elif again := set(known.seats) & set(event.shares):
             yield "I-4", f"{event.owner} got {_list(again)} twice by one token"
 
-    def gives_what_it_has(self, event: t.Released) -> Findings:
-        """A release takes some leaves of a living token."""
-        yield from self._takes(event, event.leaves)
+    @before
+    def gives_what_it_has(self, event: t.Released | t.Revoked | t.Expired) -> Findings:
+        """A token that lives gives some of its leaves, at the end all of them."""
+        token, leaves = self.replay.live(event.token), gone_leaves(event)
+        if token is None:
+            yield "I-10", f"{type(event).__name__} changes dead token {event.token}"
+            return
+        what = f"token {token.id}"
+        if event.owner != token.owner.name:
+            yield "I-4", f"{what} is {token.owner.name}'s, not {event.owner}'s"
+        nothing = not leaves and bool(token.seats)
+        if nothing or len(set(leaves)) != len(leaves):
+            yield "I-4", f"{what} gives {_list(leaves)}: nothing, or twice"
+        if not set(leaves) <= set(token.seats):
+            yield "I-4", f"{what} gives {_list(leaves)}, not all its own"
+        is_whole = set(leaves) >= set(token.seats)
+        if isinstance(event, t.Expired):
+            if set(leaves) != set(token.seats):
+                yield "I-4", f"{what} expires but keeps leaves"
+            return
+        if isinstance(event, t.Released) and token.lends(leaves):
+            is_whole = False
+        if event.is_whole != is_whole:
+            yield "I-4", f"{what} ends: {not is_whole}, but covers otherwise"
 
-    def loses_what_it_has(self, event: t.Revoked) -> Findings:
-        """A loss takes some leaves of a living token."""
-        yield from self._takes(event, event.lost + event.freed)
-
-    def ends_with_all(self, event: t.Expired) -> Findings:
-        """A token whose owner is gone ends with all that it covers."""
-        yield from self._takes(event, event.leaves)
-        token = self.replay.live(event.token)
-        if token is not None and set(event.leaves) != set(token.seats):
-            yield "I-4", f"token {event.token} expires but keeps leaves"
-
-    def note_pause(self, event: t.Revoked) -> Findings:
+    @before
+    def note_pause(self, event: t.Revoked) -> None:
         """Remember the set of a token that is paused."""
         token = self.replay.live(event.token)
         if event.why is LossCause.PAUSED and token is not None:
@@ -136,18 +135,18 @@ class WholeGrants(InvariantJudge):
                 leaf: token.seats[leaf].share for leaf in names if leaf in token.seats
             }
             self._revoked[event.token] = (event, shares)
-        yield from ()
 
-    def note_resumption(self, event: t.Notified) -> Findings:
+    @after
+    def note_resumption(self, event: t.Notified) -> None:
         """Remember by which request a paused token comes back."""
         if event.token in self._revoked and event.why is LossCause.PAUSED:
             lost = self._revoked.pop(event.token)
             if event.request is not None:
                 self._paused[event.request] = lost
-        yield from ()
 
+    @before
     def resumes_the_same_set(self, event: t.Requested) -> Findings:
-        """Who was paused waits for exactly what it lost, at its old place (RM-37)."""
+        """Who was paused waits for exactly what it lost, at its old place."""
         lost, shares = self._paused.pop(event.request, (None, {}))
         was = lost.token if lost else None
         if event.resumes != was:
@@ -156,47 +155,22 @@ class WholeGrants(InvariantJudge):
         if token is None:
             return
         if event.shares != shares or event.optional:
-            yield (
-                "I-4",
-                f"{event.owner} was paused with {_list(shares)}, asks otherwise",
-            )
+            had = f"{event.owner} was paused with {_list(shares)}"
+            yield "I-4", f"{had}, asks otherwise"
         old = (token.owner.name, token.priority, token.arrival)
         if (event.owner, event.priority, event.arrival) != old:
             yield "I-4", f"{event.owner} resumes at another place or in another way"
 
-    def settled(self, event: t.Settled) -> Findings:
+    @before
+    def settled(self, _: t.Settled) -> Findings:
         """After a call the paused wait, and nobody waits to enlarge a dead token."""
-        del event
-        for number, (lost, _) in self._paused.items():
+        for number, (lost, _shares) in self._paused.items():
             yield "I-4", f"{lost.owner} is paused, but request {number} never comes"
         for token in self.replay.adding:
             if self.replay.live(token) is None:
                 yield "I-10", f"a request waits to enlarge dead token {token}"
         self._paused.clear()
         self._revoked.clear()
-
-    def _takes(
-        self, event: t.Released | t.Revoked | t.Expired, leaves: tuple[str, ...]
-    ) -> Findings:
-        token = self.replay.live(event.token)
-        if token is None:
-            yield "I-10", f"{type(event).__name__} changes dead token {event.token}"
-            return
-        if event.owner != token.owner.name:
-            yield (
-                "I-4",
-                f"token {token.id} is {token.owner.name}'s, not {event.owner}'s",
-            )
-        nothing = not leaves and bool(token.seats)
-        if nothing or len(set(leaves)) != len(leaves):
-            yield "I-4", f"token {token.id} gives {_list(leaves)}: nothing, or twice"
-        if not set(leaves) <= set(token.seats):
-            yield "I-4", f"token {token.id} gives {_list(leaves)}, not all its own"
-        is_whole = set(leaves) >= set(token.seats)
-        if isinstance(event, t.Released) and token.lends(leaves):
-            is_whole = False
-        if getattr(event, "is_whole", is_whole) != is_whole:
-            yield "I-4", f"token {token.id} ends: {not is_whole}, but covers otherwise"
 
     def _full(self, leaf: str) -> int:
         return FULL if self.replay.leaf(leaf).kind is ResourceKind.EXCLUSIVE else 0
@@ -210,22 +184,14 @@ class Ownership(InvariantJudge):
     """One owner a leaf, whole subtrees, exact sums.
 
     An exclusive leaf is a stack: each seat is inside the reservation below, whose owner
-    is an ancestor, and only the top one uses (RM-26).
+    is an ancestor, and only the top one uses.
     States are held while active. Rates sum to at most 10 000 in the whole and in each
     reservation.
     """
 
     invariants = ("I-1", "I-2", "I-19")
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at every grant, change of state, and composite asked for."""
-        return (
-            after(t.Granted, self.shared_rightly),
-            after(t.StateChanged, self.only_the_active_state),
-            before(t.Requested, self.whole_composites),
-            before(t.ResourceRemoved, self.nobody_on_it),
-        )
-
+    @after
     def shared_rightly(self, event: t.Granted) -> Findings:
         """Judge each leaf of a grant, with its new seat."""
         for name in event.shares:
@@ -237,6 +203,7 @@ class Ownership(InvariantJudge):
             elif self.replay.active.get(leaf.parent or "") != name:
                 yield "I-1", f"state {name} is granted while it is not active"
 
+    @after
     def only_the_active_state(self, event: t.StateChanged) -> Findings:
         """Nobody holds a state that the robot is not in."""
         for name in self.replay.children.get(event.group, ()):
@@ -245,6 +212,7 @@ class Ownership(InvariantJudge):
                 holder = seats[0].owner.name
                 yield "I-1", f"{holder} holds state {name}; {event.active} is active"
 
+    @before
     def whole_composites(self, event: t.Requested) -> Findings:
         """An optional name stands for all leaves below it."""
         for name, unit in event.optional.items():
@@ -255,6 +223,7 @@ class Ownership(InvariantJudge):
                 wrong = ", ".join(unit) or "nothing"
                 yield "I-2", f"request {event.request} takes {name} to mean {wrong}"
 
+    @before
     def nobody_on_it(self, event: t.ResourceRemoved) -> Findings:
         """A leaf that is held or waited for stays in the list."""
         leaf = self.replay.leaves.get(event.name)
@@ -278,30 +247,17 @@ class Ownership(InvariantJudge):
             yield "I-19", f"shares of {leaf.name} sum to {used} of {size}"
 
 
+@dataclass(eq=False)
 class Inheritance(InvariantJudge):
     """What an ancestor has is its descendants', and theirs no longer than its."""
 
     invariants = ("I-20",)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin a call with nothing to remember."""
-        super().__init__(replay)
-        self._orphans: list[SeatState] = []
-        self._to_be_told: list[tuple[t.Requested, SeatState]] = []
-        self._told: set[tuple[object, int | None]] = set()
+    _orphans: list[SeatState] = field(default_factory=list)
+    _to_be_told: list[tuple[t.Requested, SeatState]] = field(default_factory=list)
+    _told: set[tuple[object, int | None]] = field(default_factory=set)
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at seats inside others, and at demands inside a reservation."""
-        return (
-            before(t.Granted, self.seated_in_its_scope),
-            before(t.Requested, self.note_siblings),
-            before(t.Notified, self.note_demand),
-            before(t.Released, self.note_orphans),
-            before(t.Revoked, self.note_orphans),
-            before(t.Expired, self.note_orphans),
-            before(t.Settled, self.settled),
-        )
-
+    @before
     def seated_in_its_scope(self, event: t.Granted) -> Findings:
         """A grant says which reservation it comes out of."""
         owner = self.replay.owner(event.owner)
@@ -310,12 +266,11 @@ class Inheritance(InvariantJudge):
             expected = within.token.id if within else None
             said = event.inside.get(name)
             if said != expected:
-                yield (
-                    "I-20",
-                    f"{event.owner} has {name} inside of {said}, not of {expected}",
-                )
+                where = f"inside of {said}, not of {expected}"
+                yield "I-20", f"{event.owner} has {name} {where}"
 
-    def note_siblings(self, event: t.Requested) -> Findings:
+    @before
+    def note_siblings(self, event: t.Requested) -> None:
         """Remember who inside an ancestor's reservation is in the way."""
         owner = self.replay.owner(event.owner)
         for name, share in event.shares.items() if event.resumes is None else ():
@@ -323,27 +278,26 @@ class Inheritance(InvariantJudge):
             if scope(leaf, owner) is not None:
                 for seat in blockers(self.replay, leaf, owner, share):
                     self._to_be_told.append((event, seat))
-        yield from ()
 
-    def note_demand(self, event: t.Notified) -> Findings:
+    @before
+    def note_demand(self, event: t.Notified) -> None:
         """Remember who is told."""
         if event.kind is NoticeKind.DEMANDED:
             self._told.add((event.token, event.request))
-        yield from ()
 
-    def note_orphans(self, event: t.Released | t.Revoked | t.Expired) -> Findings:
+    @before
+    def note_orphans(self, event: t.Released | t.Revoked | t.Expired) -> None:
         """Remember what is inside of a seat that goes."""
         token = self.replay.live(event.token)
         if token is not None:
-            for name in _leaves_of(event):
+            for name in gone_leaves(event):
                 for seat in self.replay.leaf(name).seats:
                     if seat.inside == token.id:
                         self._orphans.append(seat)
-        yield from ()
 
-    def settled(self, event: t.Settled) -> Findings:
+    @before
+    def settled(self, _: t.Settled) -> Findings:
         """After a call no descendant is left over, and every sibling was told."""
-        del event
         for seat in self._orphans:
             if seat.token.seats.get(seat.leaf.name) is seat:
                 who, what = seat.owner.name, seat.leaf.name
@@ -354,17 +308,9 @@ class Inheritance(InvariantJudge):
             stays = seat.token.seats.get(seat.leaf.name) is seat
             told = (seat.token.id, asked.request) in self._told
             if kind in (None, OutcomeKind.DENIED) and stays and not told:
-                yield (
-                    "I-20",
-                    f"{seat.owner.name} is not told that {asked.owner} asks for "
-                    f"{seat.leaf.name} of their common reservation",
-                )
+                what = f"{seat.leaf.name} of their common reservation"
+                who = f"{seat.owner.name} is not told that {asked.owner}"
+                yield "I-20", f"{who} asks for {what}"
         self._orphans.clear()
         self._to_be_told.clear()
         self._told.clear()
-
-
-def _leaves_of(event: t.Released | t.Revoked | t.Expired) -> tuple[str, ...]:
-    if isinstance(event, t.Revoked):
-        return event.lost + event.freed
-    return event.leaves

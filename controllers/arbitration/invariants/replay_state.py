@@ -212,6 +212,8 @@ class ReplayState:
         self.overtake_ticks = 0
         self.call = 0
         """Number of calls that have settled."""
+        self.written_tick = -1
+        """Of the gate's last write."""
         self.leaves: dict[str, LeafState] = {}
         self.limited: dict[str, list[str]] = {}
         """Motor, known or not yet, to the leaves that limit its torque."""

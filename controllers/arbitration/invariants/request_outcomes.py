@@ -1,9 +1,10 @@
-"""I-6, I-7, I-9, I-16: one outcome for each request, in time.
+"""One outcome for each request, in time.
 
 A failure changes nothing; who is gone leaves nothing behind.
 """
 
-import heapq
+from dataclasses import dataclass, field
+from heapq import heappush
 
 from controllers.arbitration import events as t
 from controllers.arbitration.invariants.replay_state import (
@@ -14,27 +15,22 @@ from controllers.arbitration.invariants.replay_state import (
 from controllers.arbitration.invariants.trace_replay import (
     Findings,
     InvariantJudge,
-    JudgeRule,
-    TraceReplay,
     after,
     before,
+    due_by,
+    tick_over,
 )
 from controllers.arbitration.tokens import LossCause, NoticeKind, OutcomeKind, Why
 
 _REASONS = {
     OutcomeKind.DENIED: (Why.BUSY, Why.DEADLOCK, Why.FROZEN),
     OutcomeKind.TIMED_OUT: (Why.TIMEOUT, Why.FROZEN),
-    OutcomeKind.CANCELLED: (
-        Why.WITHDRAWN,
-        Why.CLOSED,
-        Why.OWNER_GONE,
-        Why.TOKEN_DEAD,
-    ),
+    OutcomeKind.CANCELLED: (Why.WITHDRAWN, Why.CLOSED, Why.OWNER_GONE, Why.TOKEN_DEAD),
 }
-
 _IN_THE_WAY = (Why.BUSY, Why.TIMEOUT, Why.FROZEN)
 
 
+@dataclass(eq=False)
 class Outcomes(InvariantJudge):
     """Each request ends once, at the latest when its limit is due.
 
@@ -44,26 +40,13 @@ class Outcomes(InvariantJudge):
 
     invariants = ("I-6", "I-7")
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin with nothing due."""
-        super().__init__(replay)
-        self._due: list[tuple[int, int]] = []
-        self._untold: dict[int, OutcomeKind] = {}
-        """Requests that had to wait and have ended in this call."""
-        self._told: dict[int, OutcomeKind] = {}
-        self._tried_once: list[int] = []
+    _due: list[tuple[int, int]] = field(default_factory=list)
+    _untold: dict[int, OutcomeKind] = field(default_factory=dict)
+    """Requests that had to wait and have ended in this call."""
+    _told: dict[int, OutcomeKind] = field(default_factory=dict)
+    _tried_once: list[int] = field(default_factory=list)
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at requests, their outcomes, and the passing of time."""
-        return (
-            before(t.Requested, self.new_number),
-            before(t.Granted, self.granted_once),
-            before(t.Failed, self.failed_once),
-            before(t.Notified, self.told_once),
-            before(t.Settled, self.settled),
-            before(t.Ticked, self.nothing_is_overdue),
-        )
-
+    @before
     def new_number(self, event: t.Requested) -> Findings:
         """Requests are numbered upwards; only a paused one has an older place."""
         number = event.request
@@ -78,8 +61,9 @@ class Outcomes(InvariantJudge):
         elif event.timeout_ticks <= 0 and event.resumes is None:
             self._tried_once.append(number)
         else:
-            heapq.heappush(self._due, (event.tick + event.timeout_ticks, number))
+            heappush(self._due, (event.tick + event.timeout_ticks, number))
 
+    @before
     def granted_once(self, event: t.Granted) -> Findings:
         """A grant comes to a request that waits, before its limit."""
         yield from self._ends(event.request, OutcomeKind.GRANTED)
@@ -88,6 +72,7 @@ class Outcomes(InvariantJudge):
         if due is not None and event.tick > due:
             yield "I-6", f"request {event.request} is granted after its limit, {due}"
 
+    @before
     def failed_once(self, event: t.Failed) -> Findings:
         """A failure comes to a request that waits, for a reason of its kind."""
         yield from self._ends(event.request, event.kind)
@@ -111,6 +96,7 @@ class Outcomes(InvariantJudge):
         if event.why in _IN_THE_WAY and is_frozen is not (event.why is Why.FROZEN):
             yield "I-6", f"{name} ends as {event.why}; frozen: {is_frozen}"
 
+    @before
     def told_once(self, event: t.Notified) -> Findings:
         """Whoever had to wait is told the outcome once."""
         if event.kind is not NoticeKind.OUTCOME or event.request is None:
@@ -128,8 +114,9 @@ class Outcomes(InvariantJudge):
         self._told[number] = said
         self._untold.pop(number, None)
 
-    def settled(self, event: t.Settled) -> Findings:
-        """After a call who ended knows it, and nobody is overdue."""
+    @before
+    def settled(self, _: t.Settled) -> Findings:
+        """After a call who ended knows it, and who tries once does not wait."""
         for number, kind in self._untold.items():
             yield "I-6", f"request {number} waited and is {kind}; nobody told its owner"
         for number in self._tried_once:
@@ -138,23 +125,19 @@ class Outcomes(InvariantJudge):
         self._untold.clear()
         self._told.clear()
         self._tried_once.clear()
-        yield from self._overdue(event.tick - 1)
 
-    def nothing_is_overdue(self, event: t.Ticked) -> Findings:
+    @before
+    def nothing_is_overdue(self, event: t.Settled | t.Ticked) -> Findings:
         """When a tick is over, all limits up to it are."""
-        yield from self._overdue(event.tick)
+        for due, number in due_by(tick_over(event), self._due):
+            if self.replay.waiting(number) is not None:
+                yield "I-6", f"request {number} still waits; its limit was tick {due}"
 
     def end(self) -> Findings:
         """When all is over, every request has its outcome."""
         for number, request in self.replay.requests.items():
             if request.outcome is None:
                 yield "I-6", f"request {number} of {request.asked.owner} never ended"
-
-    def _overdue(self, tick: int) -> Findings:
-        while self._due and self._due[0][0] <= tick:
-            due, number = heapq.heappop(self._due)
-            if self.replay.waiting(number) is not None:
-                yield "I-6", f"request {number} still waits; its limit was tick {due}"
 
     def _ends(self, number: int, kind: OutcomeKind) -> Findings:
         request = self.replay.requests.get(number)
@@ -171,6 +154,7 @@ class Outcomes(InvariantJudge):
         yield "I-7" if at_once else "I-6", f"request {number} is {kind} after it ended"
 
 
+@dataclass(eq=False)
 class Denial(InvariantJudge):
     """Nobody gives way in vain: what is taken for somebody is given to that one.
 
@@ -179,22 +163,10 @@ class Denial(InvariantJudge):
 
     invariants = ("I-16",)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin with nobody having given way."""
-        super().__init__(replay)
-        self._for_request: dict[int, t.Revoked] = {}
-        self._for_state: list[t.Revoked] = []
+    _for_request: dict[int, t.Revoked] = field(default_factory=dict)
+    _for_state: list[t.Revoked] = field(default_factory=list)
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at losses and at what follows them in the same call."""
-        return (
-            before(t.Revoked, self.note_loss),
-            before(t.Granted, self.taker_has_it),
-            before(t.StateChanged, self.state_is_left),
-            before(t.Failed, self.in_vain),
-            before(t.Settled, self.settled),
-        )
-
+    @before
     def note_loss(self, event: t.Revoked) -> Findings:
         """Remember for whom it was taken."""
         if event.request is not None:
@@ -204,26 +176,26 @@ class Denial(InvariantJudge):
         elif event.why in (LossCause.YIELDED, LossCause.STATE_LEFT):
             self._for_state.append(event)
 
-    def taker_has_it(self, event: t.Granted) -> Findings:
+    @before
+    def taker_has_it(self, event: t.Granted) -> None:
         """The taker is granted."""
         self._for_request.pop(event.request, None)
-        yield from ()
 
-    def state_is_left(self, event: t.StateChanged) -> Findings:
+    @before
+    def state_is_left(self, _: t.StateChanged) -> None:
         """The state that they gave up is left."""
-        del event
         self._for_state.clear()
-        yield from ()
 
+    @before
     def in_vain(self, event: t.Failed) -> Findings:
         """A request for which somebody lost something fails."""
         lost = self._for_request.pop(event.request, None)
         if lost is not None:
             yield "I-16", f"{lost.owner} lost to request {event.request}, which failed"
 
-    def settled(self, event: t.Settled) -> Findings:
+    @before
+    def settled(self, _: t.Settled) -> Findings:
         """After a call nobody has given way for nothing."""
-        del event
         for number, lost in self._for_request.items():
             yield "I-16", f"{lost.owner} lost to request {number}, which is not granted"
         for lost in self._for_state:
@@ -232,6 +204,7 @@ class Denial(InvariantJudge):
         self._for_state.clear()
 
 
+@dataclass(eq=False)
 class GoneOwners(InvariantJudge):
     """An owner that is gone, or silent for its time to live, holds and awaits nothing.
 
@@ -240,69 +213,55 @@ class GoneOwners(InvariantJudge):
 
     invariants = ("I-9",)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin with everybody there."""
-        super().__init__(replay)
-        self._ending: list[TokenState] = []
-        self._cancelled: list[RequestState] = []
-        self._crashed: set[OwnerState] = set()
-        """Owners that are gone since this call began."""
-        self._due: list[tuple[int, str]] = []
+    _ending: list[TokenState] = field(default_factory=list)
+    _cancelled: list[RequestState] = field(default_factory=list)
+    _crashed: set[OwnerState] = field(default_factory=set)
+    """Owners that are gone since this call began."""
+    _due: list[tuple[int, str]] = field(default_factory=list)
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at crashes, at what ends by them, and at signs of life."""
-        return (
-            before(t.Crashed, self.note_crash),
-            before(t.Expired, self.owner_is_gone),
-            before(t.Failed, self.asker_is_gone),
-            after(t.OwnerAdded, self.note_life),
-            after(t.Requested, self.note_life),
-            after(t.Released, self.note_life),
-            after(t.Renewed, self.note_life),
-            after(t.Allowed, self.note_consent),
-            before(t.Settled, self.settled),
-            before(t.Ticked, self.nobody_is_silent),
-        )
-
-    def note_crash(self, event: t.Crashed) -> Findings:
+    @before
+    def note_crash(self, event: t.Crashed) -> None:
         """Remember what must end."""
         family = self.replay.owner(event.owner).family()
         self._crashed.update(family)
         for owner in family:
             self._ending.extend(owner.tokens.values())
             self._cancelled.extend(owner.waiting.values())
-        yield from ()
 
+    @before
     def owner_is_gone(self, event: t.Expired) -> Findings:
         """Only the tokens of those expire."""
         if self.replay.owner(event.owner) not in self._crashed:
             yield "I-9", f"token {event.token} expires; {event.owner} is not gone"
 
+    @before
     def asker_is_gone(self, event: t.Failed) -> Findings:
         """Only the requests of those are cancelled for it."""
         is_gone = self.replay.owner(event.owner) in self._crashed
         if event.why is Why.OWNER_GONE and not is_gone:
             yield "I-9", f"request {event.request} ends; {event.owner} is not gone"
 
+    @after
     def note_life(
         self, event: t.OwnerAdded | t.Requested | t.Released | t.Renewed
-    ) -> Findings:
+    ) -> None:
         """Remember when silence would be too long."""
-        yield from self._note_life(self.replay.owner(event.owner), event.tick)
+        self._note_life(self.replay.owner(event.owner), event.tick)
 
-    def note_consent(self, event: t.Allowed) -> Findings:
+    @after
+    def note_consent(self, event: t.Allowed) -> None:
         """Who lets others shift or limit what it holds is there."""
         held = self.replay.live(event.token)
         if held is not None:
-            yield from self._note_life(held.owner, event.tick)
+            self._note_life(held.owner, event.tick)
 
-    def _note_life(self, owner: OwnerState, tick: int) -> Findings:
+    def _note_life(self, owner: OwnerState, tick: int) -> None:
         due = _due(owner)
         if due is not None and owner.last_life == tick:
-            heapq.heappush(self._due, (due, owner.name))
-        yield from ()
+            heappush(self._due, (due, owner.name))
 
-    def settled(self, event: t.Settled) -> Findings:
+    @before
+    def settled(self, _: t.Settled) -> Findings:
         """After a call all of it has ended."""
         for token in self._ending:
             if token.ended is None:
@@ -317,15 +276,11 @@ class GoneOwners(InvariantJudge):
         self._ending.clear()
         self._cancelled.clear()
         self._crashed.clear()
-        yield from self._silent(event.tick - 1)
 
-    def nobody_is_silent(self, event: t.Ticked) -> Findings:
+    @before
+    def nobody_is_silent(self, event: t.Settled | t.Ticked) -> Findings:
         """When a tick is over, whose time is up has nothing."""
-        yield from self._silent(event.tick)
-
-    def _silent(self, tick: int) -> Findings:
-        while self._due and self._due[0][0] <= tick:
-            due, name = heapq.heappop(self._due)
+        for due, name in due_by(tick_over(event), self._due):
             owner = self.replay.owner(name)
             has_any = owner.tokens or owner.waiting
             if _due(owner) == due and has_any and not owner.is_gone:

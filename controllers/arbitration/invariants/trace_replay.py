@@ -7,7 +7,8 @@ some functions of the trace, each on its events.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from heapq import heappop
+from typing import Any, ClassVar, NamedTuple, TypeVar, get_args
 
 from controllers.arbitration import events as t
 from controllers.arbitration.events import Event
@@ -27,53 +28,34 @@ class TraceReplay(ReplayState):
     """Follows a trace, an event at a time."""
 
     def __init__(self) -> None:
-        """Begin before the first event."""
         super().__init__()
-        self._takes: Mapping[type[t.Event], Callable[[Any], None]] = {
-            t.Opened: self._opened,
-            t.Reconfigured: self._reconfigured,
-            t.ResourceAdded: self._resource_added,
-            t.ResourceRemoved: self._resource_removed,
-            t.OwnerAdded: self._owner_added,
-            t.Entrusted: self._entrusted,
-            t.Allowed: self._allowed,
-            t.Requested: self._requested,
-            t.Granted: self._granted,
-            t.Failed: self._failed,
-            t.Lent: self._lent,
-            t.Released: self._released,
-            t.Revoked: self._revoked,
-            t.Expired: self._expired,
-            t.Renewed: self._renewed,
-            t.Crashed: self._crashed,
-            t.Frozen: self._frozen,
-            t.Thawed: self._thawed,
-            t.StateChanged: self._state_changed,
-            t.Settled: self._settled,
+        self._effects: Mapping[type[Event], Callable[[Any], None]] = {
+            events_of(method)[0]: getattr(self, name)
+            for name, method in vars(TraceReplay).items()
+            if name.startswith("_on_")
         }
 
-    def apply(self, event: t.Event) -> None:
-        """Let an event change the state; notices and commands change nothing."""
+    def apply(self, event: Event) -> None:
+        """Let an event change the state; a notice changes nothing."""
         self.tick = event.tick
-        take = self._takes.get(type(event))
-        if take is not None:
-            take(event)
+        effect = self._effects.get(type(event))
+        if effect is not None:
+            effect(event)
 
-    def _opened(self, event: t.Opened) -> None:
+    def _on_opened(self, event: t.Opened) -> None:
         self.forget()
         self.epoch = event.epoch
         self.overtake_ticks = event.overtake_ticks
         self.by_priority = event.preemption == Preemption.BY_PRIORITY
 
-    def _reconfigured(self, event: t.Reconfigured) -> None:
+    def _on_reconfigured(self, event: t.Reconfigured) -> None:
         self.overtake_ticks = event.overtake_ticks
         self.by_priority = event.preemption == Preemption.BY_PRIORITY
         for request in self.requests.values():
             if request.outcome is None:
                 self.touch(request.asked.shares)
 
-    def _settled(self, event: t.Settled) -> None:
-        del event
+    def _on_settled(self, _: t.Settled) -> None:
         self.call += 1
         self.touched.clear()
         while self.ended and self.ended[0].outcome_tick < self.tick:
@@ -81,16 +63,16 @@ class TraceReplay(ReplayState):
             if self.requests.get(old.number) is old:
                 del self.requests[old.number]
 
-    def _entrusted(self, event: t.Entrusted) -> None:
+    def _on_entrusted(self, event: t.Entrusted) -> None:
         self.owner(event.owner).is_entrusted = event.is_entrusted
 
-    def _allowed(self, event: t.Allowed) -> None:
+    def _on_allowed(self, event: t.Allowed) -> None:
         token = self.live(event.token)
         if token is not None:
             token.allows[event.owner, event.right] = event.is_allowed
             self.see_alive(token.owner.name)
 
-    def _requested(self, event: t.Requested) -> None:
+    def _on_requested(self, event: t.Requested) -> None:
         if self.waiting(event.request) is not None:
             return
         owner = self.owner(event.owner)
@@ -113,7 +95,7 @@ class TraceReplay(ReplayState):
         if event.add_to is not None:
             self.adding.setdefault(event.add_to, {})[event.request] = request
 
-    def _granted(self, event: t.Granted) -> None:
+    def _on_granted(self, event: t.Granted) -> None:
         request = self.requests.get(event.request)
         self.end_request(event.request, OutcomeKind.GRANTED, "I-8")
         owner = self.owner(event.owner)
@@ -144,56 +126,59 @@ class TraceReplay(ReplayState):
         token.lent.difference_update(event.shares)
         self.touch(event.shares)
 
-    def _failed(self, event: t.Failed) -> None:
+    def _on_failed(self, event: t.Failed) -> None:
         why = "I-7" if event.kind is OutcomeKind.TIMED_OUT else "I-8"
         self.end_request(event.request, event.kind, why)
 
-    def _lent(self, event: t.Lent) -> None:
+    def _on_lent(self, event: t.Lent) -> None:
         token = self.live(event.token)
         if token is not None:
             token.lent.update(event.leaves)
 
-    def _released(self, event: t.Released) -> None:
+    def _on_released(self, event: t.Released) -> None:
         self.see_alive(event.owner)
         token = self.live(event.token)
         lends = token is not None and token.lends(event.leaves)
         self.unseat(event.token, event.leaves, Refusal.RELEASED, lends=lends)
 
-    def _revoked(self, event: t.Revoked) -> None:
+    def _on_executed(self, event: t.Executed) -> None:
+        self.written_tick = event.tick
+
+    def _on_revoked(self, event: t.Revoked) -> None:
         self.unseat(event.token, event.lost, Refusal.REVOKED)
         self.unseat(event.token, event.freed, Refusal.REVOKED, "I-18")
 
-    def _expired(self, event: t.Expired) -> None:
+    def _on_expired(self, event: t.Expired) -> None:
         self.unseat(event.token, event.leaves, Refusal.EXPIRED)
 
-    def _renewed(self, event: t.Renewed) -> None:
+    def _on_renewed(self, event: t.Renewed) -> None:
         self.see_alive(event.owner)
 
-    def _crashed(self, event: t.Crashed) -> None:
+    def _on_crashed(self, event: t.Crashed) -> None:
         for owner in self.owner(event.owner).family():
             owner.is_gone = True
 
-    def _frozen(self, event: t.Frozen) -> None:
+    def _on_frozen(self, event: t.Frozen) -> None:
         for leaf in map(self.leaf, event.leaves):
             leaf.freezes[event.by] = event.is_total
             self.touched[leaf] = "I-22"
 
-    def _thawed(self, event: t.Thawed) -> None:
+    def _on_thawed(self, event: t.Thawed) -> None:
         for leaf in map(self.leaf, event.leaves):
             leaf.freezes.pop(event.by, None)
             self.touched[leaf] = "I-22"
 
-    def _state_changed(self, event: t.StateChanged) -> None:
+    def _on_state_changed(self, event: t.StateChanged) -> None:
         self.active[event.group] = event.active
         self.touch(self.children.get(event.group, ()))
 
-    def _resource_removed(self, event: t.ResourceRemoved) -> None:
+    def _on_resource_removed(self, event: t.ResourceRemoved) -> None:
         self.leaves.pop(event.name, None)
         for siblings in self.children.values():
             if event.name in siblings:
                 siblings.remove(event.name)
 
-    def _owner_added(self, event: t.OwnerAdded) -> None:
+    def _on_owner_added(self, event: t.OwnerAdded) -> None:
         parent = None if event.parent is None else self.owner(event.parent)
         known = self.owners.get(event.owner)
         if known is None or known.parent is not parent:
@@ -205,7 +190,7 @@ class TraceReplay(ReplayState):
         self.owners[event.owner].time_to_live_ticks = event.time_to_live_ticks
         self.see_alive(event.owner)
 
-    def _resource_added(self, event: t.ResourceAdded) -> None:
+    def _on_resource_added(self, event: t.ResourceAdded) -> None:
         if event.parent is not None:
             self.leaves.pop(event.parent, None)  # it is a composite from now on
             siblings = self.children.setdefault(event.parent, [])
@@ -231,7 +216,8 @@ MALFORMED = "trace"
 
 Findings = Iterator[tuple[str, str]]
 """Invariant that is broken, and a sentence about it."""
-E = TypeVar("E", bound=Event)
+K = TypeVar("K")
+R = TypeVar("R", bound=Callable[..., Iterator[tuple[str, str]] | None])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -254,41 +240,80 @@ class Violation:
 
 
 class JudgeRule(NamedTuple):
-    """A function of a judge, and the events that it wants to see."""
+    """A method of a judge that looks at some events."""
 
-    event: type[Event]
+    name: str
+    events: tuple[type[Event], ...]
     is_before: bool
     """Whether it looks at the state before the event, or after."""
-    judge: Callable[[Event], Findings]
 
 
+@dataclass(eq=False)
 class InvariantJudge:
-    """Keeps a family of invariants; a subclass says which events its rules want.
+    """Keeps a family of invariants; its rules are the methods marked `before`, `after`.
 
-    A rule looks and remembers; it never changes the replay.
+    A rule looks at the events that the annotation of its argument names, and yields
+    what is wrong, or only remembers; it never changes the replay. Where two look at one
+    event, the one that is written first does so first.
     """
 
     invariants: ClassVar[tuple[str, ...]]
     """Those that it can find broken."""
+    rules: ClassVar[tuple[JudgeRule, ...]] = ()
+    replay: TraceReplay
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Judge what happens in a replay."""
-        self.replay = replay
-
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Return what it looks at."""
-        raise NotImplementedError
+    def __init_subclass__(cls) -> None:
+        """Collect the rules."""
+        cls.rules = tuple(
+            JudgeRule(name, events_of(method), vars(method)["is_before"])
+            for name, method in vars(cls).items()
+            if "is_before" in getattr(method, "__dict__", ())
+        )
 
     def end(self) -> Findings:
         """Say what is wrong when nothing more will happen."""
         yield from ()
 
+    def late(self, since: Mapping[K, int]) -> list[K]:
+        """Return what has been so since before the gate's last write.
 
-def before(event: type[E], judge: Callable[[E], Findings]) -> JudgeRule:
-    """Judge an event by the state that it meets."""
-    return JudgeRule(event, True, judge)  # type: ignore[arg-type]  # only called with such
+        Only once the slot of that write is over: until then it may still be mended.
+        """
+        written = self.replay.written_tick
+        if not since or self.replay.now <= written:
+            return []
+        return [what for what, tick in since.items() if tick < written]
 
 
-def after(event: type[E], judge: Callable[[E], Findings]) -> JudgeRule:
-    """Judge the state that an event leaves."""
-    return JudgeRule(event, False, judge)  # type: ignore[arg-type]  # only called with such
+def before(rule: R) -> R:
+    """Mark a rule that judges an event by the state that it meets."""
+    vars(rule)["is_before"] = True
+    return rule
+
+
+def after(rule: R) -> R:
+    """Mark a rule that judges the state that an event leaves."""
+    vars(rule)["is_before"] = False
+    return rule
+
+
+def events_of(method: Callable[..., object]) -> tuple[type[Event], ...]:
+    """Return the kinds of events that the annotation of a method's argument names."""
+    named = next(iter(method.__annotations__.values()))
+    return get_args(named) or (named,)
+
+
+def gone_leaves(event: t.Released | t.Revoked | t.Expired) -> tuple[str, ...]:
+    """Return the leaves that a token does not cover any more."""
+    return event.lost + event.freed if isinstance(event, t.Revoked) else event.leaves
+
+
+def tick_over(event: t.Settled | t.Ticked) -> int:
+    """Return the tick that is over by now, with all that was due in it."""
+    return event.tick if isinstance(event, t.Ticked) else event.tick - 1
+
+
+def due_by(tick: int, deadlines: list[tuple[int, K]]) -> Iterator[tuple[int, K]]:
+    """Take those that have come off a heap of ticks and what is due in them."""
+    while deadlines and deadlines[0][0] <= tick:
+        yield heappop(deadlines)

@@ -1,10 +1,7 @@
-"""I-3, I-8, I-21, I-27: who is next is granted, what is lent comes back, no circles.
-
-With the wake-ups of I-7, I-18, I-20, I-22. Nobody waits for itself, directly or through
-others.
-"""
+"""Who is next is granted, what is lent comes back, nobody waits for itself."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from controllers.arbitration import events as t
 from controllers.arbitration.invariants.geometry import (
@@ -20,8 +17,6 @@ from controllers.arbitration.invariants.replay_state import OwnerState, RequestS
 from controllers.arbitration.invariants.trace_replay import (
     Findings,
     InvariantJudge,
-    JudgeRule,
-    TraceReplay,
     after,
     before,
 )
@@ -29,6 +24,7 @@ from controllers.arbitration.tokens import LossCause, Why
 from models.resources import ResourceKind
 
 
+@dataclass(eq=False)
 class Queue(InvariantJudge):
     """No overtaking: by priority, then arrival, among those who need the same leaf.
 
@@ -39,20 +35,10 @@ class Queue(InvariantJudge):
 
     invariants = ("I-3",)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin a call."""
-        super().__init__(replay)
-        self._met: dict[int, list[tuple[str, int]]] = {}
-        """Request for which holders give way, to whom it met before they did."""
+    _met: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
+    """Request for which holders give way, to whom it met before they did."""
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at grants, and at the losses that make them possible."""
-        return (
-            before(t.Revoked, self.note_before_loss),
-            before(t.Granted, self.nobody_is_overtaken),
-            before(t.Settled, self.settled),
-        )
-
+    @before
     def note_before_loss(self, event: t.Revoked) -> Findings:
         """Remember whom a taker met: scopes change when reservations go."""
         request = self.replay.waiting(event.request)
@@ -64,13 +50,14 @@ class Queue(InvariantJudge):
         for name in event.lost:
             leaf = self.replay.leaf(name)
             for other in earlier_competitors(self.replay, leaf, request):
+                taken = f"{name} is taken away for request {request.number}, though"
                 yield (
                     "I-3",
-                    f"{name} is taken away for request {request.number}, though "
-                    f"request {other.number} waits: only what is free is",
+                    f"{taken} request {other.number} waits: only what is free is",
                 )
                 break
 
+    @before
     def nobody_is_overtaken(self, event: t.Granted) -> Findings:
         """No earlier one waits for a leaf of this grant."""
         request = self.replay.waiting(event.request)
@@ -80,18 +67,14 @@ class Queue(InvariantJudge):
         if met is None:
             met = list(self._meeting(request, event.shares))
         for leaf, number in met:
-            still_waits = self.replay.waiting(number) is not None
-            if leaf in event.shares and still_waits:
-                yield (
-                    "I-3",
-                    f"request {request.number} gets {leaf} before request {number}",
-                )
+            if leaf in event.shares and self.replay.waiting(number) is not None:
+                what = f"request {request.number} gets {leaf}"
+                yield "I-3", f"{what} before request {number}"
 
-    def settled(self, event: t.Settled) -> Findings:
+    @before
+    def forget(self, _: t.Settled) -> None:
         """End a call."""
-        del event
         self._met.clear()
-        yield from ()
 
     def _meeting(
         self, request: RequestState, names: Iterable[str]
@@ -113,23 +96,15 @@ class WakeUp(InvariantJudge):
 
     invariants = ("I-7", "I-8", "I-18", "I-20", "I-22")
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at what is left when a call is done."""
-        return (before(t.Settled, self.nobody_sleeps),)
-
-    def nobody_sleeps(self, event: t.Settled) -> Findings:
+    @before
+    def nobody_sleeps(self, _: t.Settled) -> Findings:
         """No waiting request could be granted."""
-        del event
         replay = self.replay
         seen: set[int] = set()
         for leaf, why in replay.touched.items():
-            candidates = list(heads(replay, leaf))
-            candidates += [
-                request
-                for request in replay.unqueued.values()
-                if leaf.name in _optional(request)
-            ]
-            for request in candidates:
+            idle = replay.unqueued.values()
+            unqueued = [each for each in idle if leaf.name in _optional(each)]
+            for request in (*heads(replay, leaf), *unqueued):
                 if request.number in seen or not is_grantable(replay, request):
                     continue
                 seen.add(request.number)
@@ -137,10 +112,10 @@ class WakeUp(InvariantJudge):
                     scope(replay.leaf(name), request.owner)
                     for name in request.asked.shares
                 )
+                who = f"request {request.number} of {request.asked.owner} waits, though"
                 yield (
                     "I-20" if inside and why == "I-8" else why,
-                    f"request {request.number} of {request.asked.owner} waits, though "
-                    f"nothing is in its way; {leaf.name} changed",
+                    f"{who} nothing is in its way; {leaf.name} changed",
                 )
 
 
@@ -148,6 +123,7 @@ def _optional(request: RequestState) -> set[str]:
     return {name for unit in request.asked.optional.values() for name in unit}
 
 
+@dataclass(eq=False)
 class Loans(InvariantJudge):
     """A token recalls what it has lent, and has it in the same call.
 
@@ -157,20 +133,10 @@ class Loans(InvariantJudge):
 
     invariants = ("I-27",)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin with no recall."""
-        super().__init__(replay)
-        self._recalls: list[int] = []
-        """Requests of this call that recall."""
+    _recalls: list[int] = field(default_factory=list)
+    """Requests of this call that recall."""
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at loans, at recalls, and at what is left when a call is done."""
-        return (
-            before(t.Lent, self.has_what_it_lends),
-            before(t.Requested, self.recalls_what_it_lent),
-            before(t.Settled, self.is_back),
-        )
-
+    @before
     def has_what_it_lends(self, event: t.Lent) -> Findings:
         """A loan is of what its token covers."""
         token = self.replay.live(event.token)
@@ -178,6 +144,7 @@ class Loans(InvariantJudge):
         if lacking:
             yield "I-27", f"{event.owner} lends {sorted(lacking)}, which it has not"
 
+    @before
     def recalls_what_it_lent(self, event: t.Requested) -> Findings:
         """Note a recall, of what is lent only."""
         if not event.recalls:
@@ -187,19 +154,16 @@ class Loans(InvariantJudge):
             yield "I-27", f"{event.owner} recalls {sorted(event.shares)}, not lent"
         self._recalls.append(event.request)
 
-    def is_back(self, event: t.Settled) -> Findings:
+    @before
+    def is_back(self, _: t.Settled) -> Findings:
         """Nothing but a freeze or authority keeps a lender from what it recalls."""
-        del event
         for number in self._recalls:
             request = self.replay.requests.get(number)
             if request is None or self.replay.waiting(number) is None:
                 continue
             if not any(self._is_kept(request, name) for name in request.asked.shares):
-                yield (
-                    "I-27",
-                    f"request {number} of {request.asked.owner} recalls what it lent, "
-                    "and does not have it",
-                )
+                what = f"request {number} of {request.asked.owner} recalls what it lent"
+                yield "I-27", f"{what}, and does not have it"
         self._recalls.clear()
 
     def _is_kept(self, request: RequestState, name: str) -> bool:
@@ -219,8 +183,12 @@ class Loans(InvariantJudge):
 
 
 Node = OwnerState | RequestState
+_Loss = t.Released | t.Revoked | t.Expired
+_Change = t.Requested | t.Granted | t.Failed | _Loss | t.StateChanged
+"""Of the graph of waiting."""
 
 
+@dataclass(eq=False)
 class Deadlock(InvariantJudge):
     """The graph of waiting has no circle when a call is done.
 
@@ -233,34 +201,14 @@ class Deadlock(InvariantJudge):
 
     invariants = ("I-21",)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin with an empty graph."""
-        super().__init__(replay)
-        self._is_changed = False
+    _is_changed: bool = False
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at what changes the graph, and at it when a call is done."""
-        changes = (
-            t.Requested,
-            t.Granted,
-            t.Failed,
-            t.Released,
-            t.Revoked,
-            t.Expired,
-            t.StateChanged,
-        )
-        return (
-            *(after(event, self.note_change) for event in changes),
-            before(t.Failed, self.denied_in_a_circle),
-            before(t.Settled, self.no_circle),
-        )
-
-    def note_change(self, event: t.Event) -> Findings:
+    @after
+    def note_change(self, _: _Change) -> None:
         """Remember that the graph is another one."""
-        del event
         self._is_changed = True
-        yield from ()
 
+    @before
     def denied_in_a_circle(self, event: t.Failed) -> Findings:
         """Who is denied for a deadlock was in one."""
         request = self.replay.waiting(event.request)
@@ -269,9 +217,9 @@ class Deadlock(InvariantJudge):
         if request not in self._behind(request):
             yield "I-21", f"request {event.request} is denied; it is in no circle"
 
-    def no_circle(self, event: t.Settled) -> Findings:
+    @before
+    def no_circle(self, _: t.Settled) -> Findings:
         """No owner that holds and waits can be reached from itself."""
-        del event
         if not self._is_changed:
             return
         self._is_changed = False

@@ -1,12 +1,12 @@
-"""I-5, I-12, and traces that no manager writes: names, numbers, order, notices."""
+"""Traces that no manager writes: names, numbers, order, notices."""
+
+from dataclasses import dataclass, field
 
 from controllers.arbitration import events as t
 from controllers.arbitration.invariants.trace_replay import (
     MALFORMED,
     Findings,
     InvariantJudge,
-    JudgeRule,
-    TraceReplay,
     after,
     before,
 )
@@ -16,29 +16,26 @@ from models.resources import ResourceKind
 _NAMES = ("leaves", "lost", "freed", "missing", "holders", "shares", "optional")
 """Fields that hold names."""
 _LEAVES = ("leaves", "lost", "freed", "shares")
-_OWNED = (
-    t.Requested,
-    t.Granted,
-    t.Failed,
-    t.Released,
-    t.Revoked,
-    t.Expired,
-    t.Renewed,
-    t.Crashed,
-    t.Notified,
-    t.Answered,
+_Loss = t.Released | t.Revoked | t.Expired
+_Owned = (
+    t.Requested
+    | t.Granted
+    | t.Failed
+    | _Loss
+    | t.Renewed
+    | t.Crashed
+    | t.Notified
+    | t.Answered
 )
-_LISTING = (
-    t.Requested,
-    t.Granted,
-    t.Released,
-    t.Revoked,
-    t.Expired,
-    t.Frozen,
-    t.Thawed,
-    t.StateRefused,
-    t.Notified,
-    t.MadeSafe,
+_Listing = (
+    t.Requested
+    | t.Granted
+    | _Loss
+    | t.Frozen
+    | t.Thawed
+    | t.StateRefused
+    | t.Notified
+    | t.MadeSafe
 )
 
 
@@ -51,19 +48,7 @@ class Naming(InvariantJudge):
 
     invariants = ("I-5", MALFORMED)
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at all names."""
-        return (
-            before(t.Event, self.in_time),
-            *(before(event, self.sorted_names) for event in _LISTING),
-            *(before(event, self.known_leaves) for event in _LISTING),
-            *(before(event, self.known_owner) for event in _OWNED),
-            before(t.OwnerAdded, self.known_parent),
-            before(t.ResourceAdded, self.below_a_composite),
-            before(t.ResourceRemoved, self.was_there),
-            before(t.StateChanged, self.known_state),
-        )
-
+    @before
     def in_time(self, event: t.Event) -> Findings:
         """Ticks never decrease within an epoch, and the epoch comes first."""
         if not isinstance(event, t.Opened):
@@ -72,26 +57,29 @@ class Naming(InvariantJudge):
             if self.replay.epoch == 0:
                 yield MALFORMED, f"{type(event).__name__} comes before any epoch"
 
-    def sorted_names(self, event: t.Event) -> Findings:
+    @before
+    def sorted_names(self, event: _Listing) -> Findings:
         """Names are sorted, each there once."""
-        for field in _NAMES:
-            names = list(getattr(event, field, ()))
+        for part in _NAMES:
+            names = list(getattr(event, part, ()))
             if names != sorted(set(names)):
-                yield "I-5", f"{type(event).__name__}.{field} is not sorted: {names}"
+                yield "I-5", f"{type(event).__name__}.{part} is not sorted: {names}"
 
-    def known_leaves(self, event: t.Event) -> Findings:
+    @before
+    def known_leaves(self, event: _Listing) -> Findings:
         """Leaves were added before."""
-        for field in _LEAVES:
-            for name in getattr(event, field, ()):
+        for part in _LEAVES:
+            for name in getattr(event, part, ()):
                 if name not in self.replay.leaves:
                     yield MALFORMED, f"{type(event).__name__} names {name!r}: no leaf"
 
-    def known_owner(self, event: t.Event) -> Findings:
+    @before
+    def known_owner(self, event: _Owned) -> Findings:
         """Owners were added before."""
-        owner = getattr(event, "owner", "")
-        if owner not in self.replay.owners:
-            yield MALFORMED, f"{type(event).__name__} names {owner!r}: no owner"
+        if event.owner not in self.replay.owners:
+            yield MALFORMED, f"{type(event).__name__} names {event.owner!r}: no owner"
 
+    @before
     def known_parent(self, event: t.OwnerAdded) -> Findings:
         """An owner's parent was added before, and stays its parent while it is here."""
         if event.parent is not None and event.parent not in self.replay.owners:
@@ -102,6 +90,7 @@ class Naming(InvariantJudge):
             if was != event.parent:
                 yield MALFORMED, f"{event.owner} moves from {was} to {event.parent}"
 
+    @before
     def below_a_composite(self, event: t.ResourceAdded) -> Findings:
         """A resource is added once, below one that nobody has."""
         if event.name in self.replay.leaves or self.replay.children.get(event.name):
@@ -110,11 +99,13 @@ class Naming(InvariantJudge):
         if above is not None and (above.seats or above.queue):
             yield MALFORMED, f"{event.name} is added below {event.parent}: in use"
 
+    @before
     def was_there(self, event: t.ResourceRemoved) -> Findings:
         """Only what is known is removed."""
         if event.name not in self.replay.leaves:
             yield MALFORMED, f"{event.name!r} is removed: it was no leaf"
 
+    @before
     def known_state(self, event: t.StateChanged) -> Findings:
         """The active state is one of its set."""
         states = [
@@ -134,15 +125,13 @@ class TokenIssue(InvariantJudge):
 
     invariants = ("I-12",)
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at epochs and at new tokens."""
-        return (before(t.Opened, self.higher_epoch), before(t.Granted, self.newer))
-
+    @before
     def higher_epoch(self, event: t.Opened) -> Findings:
         """A restart raises the epoch."""
         if event.epoch <= self.replay.epoch:
             yield "I-12", f"epoch {event.epoch} begins after epoch {self.replay.epoch}"
 
+    @before
     def newer(self, event: t.Granted) -> Findings:
         """A token that is not known yet is later than all others."""
         if event.token in self.replay.tokens:
@@ -157,6 +146,7 @@ _DEMANDS = (NoticeKind.DEMANDED, NoticeKind.YIELD_BY, NoticeKind.KEEP_ON)
 _OF_WHAT_IT_HAS = (*_DEMANDS, NoticeKind.LIMITED, NoticeKind.UNLIMITED)
 
 
+@dataclass(eq=False)
 class Notices(InvariantJudge):
     """Who is asked holds what is asked for, and answers at once.
 
@@ -165,22 +155,9 @@ class Notices(InvariantJudge):
 
     invariants = (MALFORMED,)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin with nobody being asked."""
-        super().__init__(replay)
-        self._asked: list[tuple[object, ...]] = []
+    _asked: list[tuple[object, ...]] = field(default_factory=list)
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at demands, answers, and what is free again."""
-        return (
-            before(t.Notified, self.about_a_token),
-            before(t.Notified, self.by_who_asks),
-            after(t.Notified, self.note_demand),
-            before(t.Answered, self.was_asked),
-            before(t.StateRefused, self.kept_by_holders),
-            before(t.Settled, self.settled),
-        )
-
+    @before
     def about_a_token(self, event: t.Notified) -> Findings:
         """The token is the owner's, and covers the leaves if it is to give them."""
         token = self.replay.tokens.get(event.token) if event.token else None
@@ -203,6 +180,7 @@ class Notices(InvariantJudge):
             if frozen or not event.leaves:
                 yield MALFORMED, f"{what} about what is not: {frozen}"
 
+    @before
     def by_who_asks(self, event: t.Notified) -> Findings:
         """The asker of a demand is the one who waits, or did until now."""
         if event.kind not in _DEMANDS:
@@ -217,12 +195,13 @@ class Notices(InvariantJudge):
         elif event.kind is not NoticeKind.DEMANDED:
             yield MALFORMED, f"{event.owner} promised, but to no request"
 
-    def note_demand(self, event: t.Notified) -> Findings:
+    @after
+    def note_demand(self, event: t.Notified) -> None:
         """Remember who is to answer."""
         if event.kind is NoticeKind.DEMANDED:
             self._asked.append((event.owner, event.token, event.request))
-        yield from ()
 
+    @before
     def was_asked(self, event: t.Answered) -> Findings:
         """An answer follows its demand."""
         demand = (event.owner, event.token, event.request)
@@ -231,6 +210,7 @@ class Notices(InvariantJudge):
         else:
             yield MALFORMED, f"{event.owner} answers what it was not asked"
 
+    @before
     def kept_by_holders(self, event: t.StateRefused) -> Findings:
         """A wish for a state is refused by those who need the active one."""
         active = self.replay.active.get(event.group)
@@ -242,9 +222,9 @@ class Notices(InvariantJudge):
         if event.wanted is not None and event.wanted not in states:
             yield MALFORMED, f"{event.wanted!r} is no state of {event.group!r}"
 
-    def settled(self, event: t.Settled) -> Findings:
+    @before
+    def settled(self, _: t.Settled) -> Findings:
         """After a call everybody has answered."""
-        del event
         for owner, token, request in self._asked:
             yield MALFORMED, f"{owner} gives no answer about {token} to {request}"
         self._asked.clear()

@@ -14,8 +14,6 @@ from controllers.arbitration import events as t
 from controllers.arbitration.invariants.trace_replay import (
     Findings,
     InvariantJudge,
-    JudgeRule,
-    TraceReplay,
     before,
 )
 from controllers.transmitter import events as s
@@ -144,41 +142,36 @@ _UNSTARTED = (EndReason.DELETED, EndReason.EXPIRED, EndReason.REJECTED)
 """Reasons that only a stream can have that never started."""
 
 
+@dataclass(eq=False)
 class Together(InvariantJudge):
     """Judges each event, and each group once the slot in which it changed is over."""
 
     invariants = ("I-23",)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin with no stream."""
-        super().__init__(replay)
-        self._records = StreamRecords()
-        self._touched: dict[GroupRecord, None] = {}
-        """Groups to look at when this slot is over."""
-        self._out: list[StreamRecord] = []
-        """Streams of which an item went out in this slot."""
-        self._tick = -1
-        self._on_bus: dict[tuple[str, GroupRecord], tuple[int, int]] = {}
-        """Bus and group to unit and stream of its last item in this slot."""
-        self._has_items = False
-        """Whether items are told."""
-
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at all that happens to streams, and at the passing of slots."""
-        return (
-            before(t.Event, self.slot_is_over),
-            before(s.StreamReceived, self.received_in_order),
-            before(s.GroupCompleted, self.complete_by_its_points),
-            before(s.GroupStarted, self.started_whole),
-            before(s.StreamStarted, self.started_once),
-            before(s.Sent, self.sent_in_order),
-            before(s.StreamPaused, self.paused),
-            before(s.StreamResumed, self.resumed),
-            before(s.StreamEnded, self.ended_once),
-        )
+    _records: StreamRecords = field(default_factory=StreamRecords)
+    _touched: dict[GroupRecord, None] = field(default_factory=dict)
+    """Groups to look at when this slot is over."""
+    _out: list[StreamRecord] = field(default_factory=list)
+    """Streams of which an item went out in this slot."""
+    _tick: int = -1
+    _on_bus: dict[tuple[str, GroupRecord], tuple[int, int]] = field(
+        default_factory=dict
+    )
+    """Bus and group to unit and stream of its last item in this slot."""
+    _has_items: bool = False
+    """Whether items are told."""
 
     # -- the beginning ----------------------------------------------------------------
 
+    @before
+    def slot_is_over(self, event: t.Event) -> Findings:
+        """When time has passed, look at the groups that had changed."""
+        if event.tick > self._tick:
+            if self._touched or self._out:
+                yield from self._look_back()
+            self._tick = event.tick
+
+    @before
     def received_in_order(self, event: s.StreamReceived) -> Findings:
         """Streams are numbered upwards; nobody joins a group that is complete."""
         if event.stream <= self._records.last:
@@ -192,6 +185,7 @@ class Together(InvariantJudge):
             if group.points > group.key[0]:
                 yield "I-23", f"{group.name} waits with {group.points} points"
 
+    @before
     def complete_by_its_points(self, event: s.GroupCompleted) -> Findings:
         """The points of its members sum to the preset."""
         group = self._records.groups.get((event.preset, event.group))
@@ -201,6 +195,7 @@ class Together(InvariantJudge):
         group.is_complete = True
         yield from _whole(group, event.streams, "complete")
 
+    @before
     def started_whole(self, event: s.GroupStarted) -> Findings:
         """It is complete, all its members start, and what they follow is done."""
         group = self._records.groups.get((event.preset, event.group))
@@ -217,6 +212,7 @@ class Together(InvariantJudge):
             if first is not None and not _is_done_before(first, event.tick):
                 yield "I-23", f"{member.name} starts before {first.name} is done"
 
+    @before
     def started_once(self, event: s.StreamStarted) -> Findings:
         """A stream of a group starts in the slot of the group."""
         record = self._records.streams.get(event.stream)
@@ -229,6 +225,7 @@ class Together(InvariantJudge):
 
     # -- items ------------------------------------------------------------------------
 
+    @before
     def sent_in_order(self, event: s.Sent) -> Findings:
         """One item of a stream a slot, in order; a group's in the order of units."""
         self._has_items = True
@@ -256,16 +253,19 @@ class Together(InvariantJudge):
                 yield "I-23", f"{record.name} is on bus {event.bus!r} after its place"
             self._on_bus[event.bus, record.group] = place
 
+    @before
     def paused(self, event: s.StreamPaused) -> Findings:
         """Note a pause; the group is judged when the slot is over."""
         yield from self._pause(event.stream, True)
 
+    @before
     def resumed(self, event: s.StreamResumed) -> Findings:
         """Note that it goes on."""
         yield from self._pause(event.stream, False)
 
     # -- the end ----------------------------------------------------------------------
 
+    @before
     def ended_once(self, event: s.StreamEnded) -> Findings:
         """A stream ends once; DONE when all its items went out."""
         record = self._records.streams.get(event.stream)
@@ -281,13 +281,6 @@ class Together(InvariantJudge):
             yield "I-23", f"{record.name} is {event.reason}, but had started"
         if record.group is not None:
             self._touched[record.group] = None
-
-    def slot_is_over(self, event: t.Event) -> Findings:
-        """When time has passed, look at the groups that had changed."""
-        if event.tick > self._tick:
-            if self._touched or self._out:
-                yield from self._look_back()
-            self._tick = event.tick
 
     def end(self) -> Findings:
         """Look at the last slot."""

@@ -10,14 +10,12 @@ left it. A robot of which nothing was ever seen is in no state. What follows an 
 motion, or another order, begins where that ended (I-23).
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from controllers.arbitration import events as t
 from controllers.arbitration.invariants.trace_replay import (
     Findings,
     InvariantJudge,
-    JudgeRule,
-    TraceReplay,
     before,
 )
 from controllers.arbitration.tokens import TokenId
@@ -39,31 +37,34 @@ _TICKS = 3
 be over for it, and that of the next, after which the start is told."""
 
 
+@dataclass(eq=False)
 class Passing(InvariantJudge):
     """Judges independent streams from their receipt to their start."""
 
     invariants = ("I-24",)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin with no stream."""
-        super().__init__(replay)
-        self._records = StreamRecords()
-        self._waiting: dict[int, int] = {}
-        """Independent stream that has not started to slots that have ended since."""
-        self._in_use: list[s.StreamReceived] = []
-        """Refused since a leaf is in use, by what has not started or ended so far."""
+    _records: StreamRecords = field(default_factory=StreamRecords)
+    _waiting: dict[int, int] = field(default_factory=dict)
+    """Independent stream that has not started to slots that have ended since."""
+    _in_use: list[s.StreamReceived] = field(default_factory=list)
+    """Refused since a leaf is in use, by what has not started or ended so far."""
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at streams and at the end of every slot."""
-        return (
-            before(t.Event, self.slot_is_over),
-            before(s.StreamReceived, self.received),
-            before(s.GroupStarted, self.of_one_preset),
-            before(s.StreamStarted, self.started),
-            before(s.StreamEnded, self.ended_rightly),
-            before(t.Ticked, self.none_is_overdue),
-        )
+    @before
+    def slot_is_over(self, event: t.Event) -> Findings:
+        """What used a leaf without having started has done so in this slot, or ended.
 
+        Between the items and the flush of a slot a group has begun, but nothing of it
+        has gone out.
+        """
+        if not self._in_use or event.tick <= self._in_use[0].tick:
+            return
+        for refused in self._in_use:
+            if not self._records.began(refused.leaves, refused.tick):
+                name = f"independent stream {refused.stream} ({refused.label!r})"
+                yield "I-24", f"{name} is refused; no group uses its leaves"
+        self._in_use.clear()
+
+    @before
     def received(self, event: s.StreamReceived) -> Findings:
         """It is refused only without a right, or where a started group is."""
         record = self._records.receive(event)
@@ -81,6 +82,7 @@ class Passing(InvariantJudge):
         elif event.refused is not NotReceived.UNDER_WAY:
             yield "I-24", f"{name} is refused with {event.refused}"
 
+    @before
     def of_one_preset(self, event: s.GroupStarted) -> Findings:
         """All members that start have the preset of their group."""
         group = self._records.groups.get((event.preset, event.group))
@@ -92,12 +94,13 @@ class Passing(InvariantJudge):
                 what = f"{record.name} of preset {record.asked.preset}"
                 yield "I-24", f"{what} counts towards {event.preset}"
 
-    def started(self, event: s.StreamStarted) -> Findings:
+    @before
+    def started(self, event: s.StreamStarted) -> None:
         """It has passed."""
         self._records.start(event)
         self._waiting.pop(event.stream, None)
-        yield from ()
 
+    @before
     def ended_rightly(self, event: s.StreamEnded) -> Findings:
         """One that has not started is dropped for a reason."""
         record = self._records.streams.get(event.stream)
@@ -116,28 +119,14 @@ class Passing(InvariantJudge):
         if not is_right:
             yield "I-24", f"{record.name} is dropped: {event.reason}"
 
-    def none_is_overdue(self, event: t.Ticked) -> Findings:
+    @before
+    def none_is_overdue(self, _: t.Ticked) -> Findings:
         """Whatever waits, it has started in the slot after its receipt."""
-        del event
         for number in tuple(self._waiting):
             self._waiting[number] += 1
             if self._waiting[number] == _TICKS:
                 name = self._records.streams[number].name
                 yield "I-24", f"{name} is independent, but still waits"
-
-    def slot_is_over(self, event: t.Event) -> Findings:
-        """What used a leaf without having started has done so in this slot, or ended.
-
-        Between the items and the flush of a slot a group has begun, but nothing of it
-        has gone out.
-        """
-        if not self._in_use or event.tick <= self._in_use[0].tick:
-            return
-        for refused in self._in_use:
-            if not self._records.began(refused.leaves, refused.tick):
-                name = f"independent stream {refused.stream} ({refused.label!r})"
-                yield "I-24", f"{name} is refused; no group uses its leaves"
-        self._in_use.clear()
 
     def _has_right(self, token: TokenId, leaves: tuple[str, ...]) -> bool:
         held = self.replay.tokens.get(token)
@@ -166,55 +155,42 @@ class Passing(InvariantJudge):
         )
 
 
+@dataclass(eq=False)
 class InState(InvariantJudge):
     """Judges the first motion of every order."""
 
     invariants = ("I-26",)
 
-    def __init__(self, replay: TraceReplay) -> None:
-        """Begin with no order, and in no state."""
-        super().__init__(replay)
-        self._orders: dict[int, OrderReceived] = {}
-        """Those of which no motion was converted yet, by number."""
-        self._begins: dict[int, str] = {}
-        """Motion that has not started to the state in which it begins."""
-        self._ends: dict[int, str] = {}
-        """Motion that has not ended to the state in which it does."""
-        self._known: dict[str, str] = {}
-        """Set of states to the last one that was known."""
+    _orders: dict[int, OrderReceived] = field(default_factory=dict)
+    """Those of which no motion was converted yet, by number."""
+    _begins: dict[int, str] = field(default_factory=dict)
+    """Motion that has not started to the state in which it begins."""
+    _ends: dict[int, str] = field(default_factory=dict)
+    """Motion that has not ended to the state in which it does."""
+    _known: dict[str, str] = field(default_factory=dict)
+    """Set of states to the last one that was known."""
 
-    def rules(self) -> tuple[JudgeRule, ...]:
-        """Look at orders, at their motions, and at states."""
-        return (
-            before(t.StateChanged, self.seen),
-            before(OrderReceived, self.ordered),
-            before(WayChosen, self.goes_otherwise),
-            before(Converted, self.converted),
-            before(OrderEnded, self.order_is_over),
-            before(s.StreamStarted, self.begins_in_its_state),
-            before(s.StreamEnded, self.ended),
-        )
-
-    def seen(self, event: t.StateChanged) -> Findings:
+    @before
+    def seen(self, event: t.StateChanged) -> None:
         """Note what is seen."""
         if event.active is not None:
             self._known[event.group] = event.active
-        yield from ()
 
-    def ordered(self, event: OrderReceived) -> Findings:
+    @before
+    def ordered(self, event: OrderReceived) -> None:
         """Note an order that moves."""
         if event.refused is None and Unit.MOTION in event.units:
             self._orders[event.order] = event
-        yield from ()
 
-    def goes_otherwise(self, event: WayChosen) -> Findings:
+    @before
+    def goes_otherwise(self, event: WayChosen) -> None:
         """Note where an order begins instead."""
         order = self._orders.get(event.order)
         if order is not None:
             self._orders[event.order] = replace(order, begins=event.begins)
-        yield from ()
 
-    def converted(self, event: Converted) -> Findings:
+    @before
+    def converted(self, event: Converted) -> None:
         """Note where the stream of an order begins and ends."""
         order = self._orders.get(event.order)
         if event.unit is Unit.MOTION and order is not None:
@@ -224,13 +200,13 @@ class InState(InvariantJudge):
                 self._orders[event.order] = replace(order, begins=None)
             elif order.ends is not None:
                 self._ends[event.stream] = order.ends
-        yield from ()
 
-    def order_is_over(self, event: OrderEnded) -> Findings:
+    @before
+    def order_is_over(self, event: OrderEnded) -> None:
         """Forget an order."""
         self._orders.pop(event.order, None)
-        yield from ()
 
+    @before
     def begins_in_its_state(self, event: s.StreamStarted) -> Findings:
         """The robot is where the motion begins."""
         state = self._begins.pop(event.stream, None)
@@ -243,14 +219,14 @@ class InState(InvariantJudge):
             name = f"motion {event.stream} ({event.label!r})"
             yield "I-26", f"{name} begins in {state}, the robot is {where}"
 
-    def ended(self, event: s.StreamEnded) -> Findings:
+    @before
+    def ended(self, event: s.StreamEnded) -> None:
         """Note where a whole motion has left the robot."""
         self._begins.pop(event.stream, None)
         state = self._ends.pop(event.stream, None)
         group = None if state is None else self._set_of(state)
         if state is not None and group is not None and event.reason is EndReason.DONE:
             self._known[group] = state
-        yield from ()
 
     def _set_of(self, state: str) -> str | None:
         for group, states in self.replay.children.items():
