@@ -1,265 +1,337 @@
-"""Traces written by hand, an event a line, true or false.
+"""Traces written as sentences, true or false: each step an event or two.
 
-A tale knows nothing of the rules: it says what it is told, with the plainest values for
-what is left open.
+`ann takes HeadYaw; bob asks HeadYaw limit=20.` A step is a subject, a verb, and what it
+is about: leaves are joined by commas, requests and tokens are numbers of the epoch, in
+the order of their coming. A full stop settles the call. A trace knows nothing of the
+rules: it says what it is told, with the plainest values for what is left open.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from controllers.arbitration import events as t
-from controllers.arbitration.invariants import Violation, check
+from controllers.arbitration.invariants import check
 from controllers.arbitration.policies import AnswerKind
 from controllers.arbitration.tokens import (
+    Loss,
     LossCause,
     NoticeKind,
+    OutcomeKind,
     Preemption,
     Refusal,
+    Right,
     TokenId,
+    Why,
 )
-from models.resources import DeviceKind
-from tests.controllers.arbitration.invariants.trace_words import (
-    ENDS,
-    EXCLUSIVE,
-    OWNERS,
-    TREE,
-    WHOLE,
-    names_of,
-    shares_of,
+from models.resources import DeviceKind, ResourceKind
+
+EXCLUSIVE, STATE = ResourceKind.EXCLUSIVE, ResourceKind.STATE
+TREE = (
+    ("root", None, None),
+    ("CPU", "root", ResourceKind.CUMULATIVE),
+    ("Head", "root", None),
+    ("HeadPitch", "Head", EXCLUSIVE),
+    ("HeadYaw", "Head", EXCLUSIVE),
+    ("LHand", "root", EXCLUSIVE),
+    ("State", "root", None),
+    ("Sit", "State", STATE),
+    ("Stand", "State", STATE),
 )
+OWNERS = {"ann": None, "bob": None, "cat": None, "kid": "ann", "sib": "ann"}
+ENDS = {
+    "busy": (OutcomeKind.DENIED, Why.BUSY),
+    "deadlock": (OutcomeKind.DENIED, Why.DEADLOCK),
+    "timeout": (OutcomeKind.TIMED_OUT, Why.TIMEOUT),
+    "frozen": (OutcomeKind.TIMED_OUT, Why.FROZEN),
+    "tried_frozen": (OutcomeKind.DENIED, Why.FROZEN),
+    "withdrawn": (OutcomeKind.CANCELLED, Why.WITHDRAWN),
+    "gone": (OutcomeKind.CANCELLED, Why.OWNER_GONE),
+}
 
 
-class Tale:
-    """A trace in the making; tokens are numbers of the epoch that was opened last."""
+class Case(NamedTuple):
+    """Two traces that differ in what breaks an invariant."""
 
-    def __init__(self, preemption: Preemption = Preemption.OFF) -> None:
+    invariant: str
+    name: str
+    right: list[str]
+    wrong: list[str]
+
+
+def read_cases() -> Iterator[Case]:
+    """Read traces.txt: `-` marks lines of the right trace alone, `+` of the wrong."""
+    path = Path(__file__).with_name("traces.txt")
+    for block in path.read_text(encoding="utf-8").split("\n\n"):
+        heading, *lines = block.splitlines()
+        _, invariant, name = heading.split(" ", 2)
+        right = [line[2:] for line in lines if line[0] in " -"]
+        wrong = [line[2:] for line in lines if line[0] in " +"]
+        yield Case(invariant, name, right, wrong)
+
+
+def broken(*lines: str) -> set[str]:
+    """Return the invariants that a trace breaks."""
+    return {violation.invariant for violation in check(Trace(*lines).events)}
+
+
+class Trace:
+    """A trace in the making."""
+
+    def __init__(self, *lines: str) -> None:
         self.events: list[t.Event] = []
-        self.tick = 0
-        self.epoch = 0
-        self.requests = 0
-        self.tokens = 0
-        self.open(1, preemption)
+        self.open("1", "by_priority")
+        self.tell(*lines)
 
-    def violations(self, *, is_over: bool = False) -> tuple[Violation, ...]:
-        return check(self.events, is_over=is_over)
+    def tell(self, *lines: str) -> None:
+        for line in lines:
+            for step in line.removesuffix(".").split(";"):
+                words = [word for word in step.split() if "=" not in word]
+                terms = dict(word.split("=") for word in step.split() if "=" in word)
+                if words and words[0] in ("at", "until", "open", "tokens", "again"):
+                    getattr(self, words[0])(*words[1:], **terms)
+                elif words:
+                    getattr(self, words[1])(words[0], *words[2:], **terms)
+            if line.endswith("."):
+                self.say(t.Settled)
 
     def say(self, event: type[t.Event], **fields: Any) -> None:
         self.events.append(event(tick=self.tick, **fields))
 
-    def id(self, token: int | None) -> TokenId | None:
-        return None if token is None else TokenId(self.epoch, token)
+    def id(self, token: str | None) -> TokenId | None:
+        return TokenId(self.epoch, int(token)) if token and token != "-" else None
 
     # -- the frame --------------------------------------------------------------------
 
-    def open(
-        self, epoch: int, preemption: Preemption = Preemption.OFF, overtake: int = 0
-    ) -> None:
-        self.epoch = epoch
-        self.tick = self.requests = 0
-        self.say(
-            t.Opened,
-            epoch=epoch,
-            preemption=preemption,
-            retry_ticks=50,
-            overtake_ticks=overtake,
-        )
+    def at(self, tick: str) -> None:
+        self.tick = int(tick)
+
+    def until(self, tick: str) -> None:
+        """Let all happen that is due up to a tick: nothing."""
+        self.at(tick)
+        self.say(t.Ticked)
+
+    def tokens(self, last: str) -> None:
+        self.last_token = int(last)
+
+    def again(self) -> None:
+        self.events.append(self.events[-1])
+
+    def open(self, epoch: str, preemption: str = "off", overtake: str = "0") -> None:
+        self.epoch, self.tick, self.last_token = int(epoch), 0, 0
+        self.requests: list[dict[str, int]] = []
+        self.holder: dict[str, str] = {}
+        self.say(t.Opened, epoch=self.epoch, **rules(preemption, overtake))
         for name, parent, kind in TREE:
             device = DeviceKind.MOTOR if kind is EXCLUSIVE else None
-            self.say(
-                t.ResourceAdded, name=name, parent=parent, kind=kind, device=device
-            )
-        for name, parent in OWNERS:
-            self.owner(name, parent)
+            node = {"name": name, "parent": parent, "kind": kind, "device": device}
+            self.say(t.ResourceAdded, **node)
+        for name, above in OWNERS.items():
+            self.joins(name, above)
+            self.say(t.Settled)
 
-    def reconfigure(
-        self, preemption: Preemption = Preemption.BY_PRIORITY, overtake: int = 0
-    ) -> None:
-        """Change the rules, in a call of its own."""
-        self.say(
-            t.Reconfigured,
-            preemption=preemption,
-            retry_ticks=50,
-            overtake_ticks=overtake,
-        )
-        self.settle()
+    def change(self, _: str, preemption: str = "", overtake: str = "0") -> None:
+        self.say(t.Reconfigured, **rules(preemption or "by_priority", overtake))
 
-    def owner(
-        self, name: str, parent: str | None = None, live: int | None = None
-    ) -> None:
-        self.say(t.OwnerAdded, owner=name, parent=parent, time_to_live_ticks=live)
-        self.settle()
+    def joins(self, who: str, parent: str | None = None, live: str = "") -> None:
+        limit = int(live) if live else None
+        self.say(t.OwnerAdded, owner=who, parent=parent, time_to_live_ticks=limit)
 
-    def settle(self) -> None:
-        self.say(t.Settled)
+    def crashes(self, who: str) -> None:
+        self.say(t.Crashed, owner=who)
 
-    def until(self, tick: int) -> None:
-        """Let all happen that is due up to a tick: nothing."""
-        self.tick = tick
-        self.say(t.Ticked)
+    def comes(self, name: str, parent: str, limits: str = "") -> None:
+        device = DeviceKind.STIFFNESS if limits else None
+        node = {"name": name, "parent": parent, "kind": EXCLUSIVE, "device": device}
+        self.say(t.ResourceAdded, limits=names_of(limits), **node)
+
+    def goes(self, name: str) -> None:
+        self.say(t.ResourceRemoved, name=name)
 
     # -- asking -----------------------------------------------------------------------
 
-    def ask(self, owner: str, leaves: str, **terms: Any) -> int:
-        """Let somebody ask, for up to 100 ticks; return the request's number."""
-        self.requests += 1
-        said: dict[str, Any] = {
-            "request": self.requests,
-            "optional": {},
-            "priority": 0,
-            "arrival": self.requests,
-            "timeout_ticks": 100,
-            "loss": WHOLE,
-            "wins_ties": False,
-            "keeps_ties": True,
-            "add_to": None,
-            "resumes": None,
-        }
-        self.say(t.Requested, owner=owner, shares=shares_of(leaves), **said | terms)
-        return self.requests
+    def asks(self, who: str, leaves: str, **terms: str) -> None:
+        """Let somebody ask, for up to 100 ticks."""
+        self.requests.append(shares_of(leaves))
+        number, limit = len(self.requests), terms.get("limit", "100")
+        units = [
+            unit.split(":") for unit in terms.get("optional", "").split("/") if unit
+        ]
+        self.say(
+            t.Requested,
+            request=number,
+            owner=who,
+            shares=self.requests[-1],
+            optional={name: names_of(below) for name, below in units},
+            priority=int(terms.get("priority", 0)),
+            arrival=int(terms.get("arrival", number)),
+            timeout_ticks=None if limit == "-" else int(limit),
+            loss=Loss(terms.get("loss", "whole")),
+            wins_ties=terms.get("wins") == "yes",
+            keeps_ties=terms.get("keeps") != "no",
+            add_to=self.id(terms.get("adds")),
+            resumes=self.id(terms.get("resumes")),
+        )
 
-    def grant(
+    def gets(
         self,
-        request: int,
-        owner: str,
-        leaves: str,
-        *,
-        token: int | None = None,
+        who: str,
+        request: str,
+        leaves: str = "",
+        token: str = "",
         missing: str = "",
-        inside: Mapping[str, int] | None = None,
-    ) -> int:
+        inside: str = "",
+    ) -> None:
         """Let a request have leaves, by a new token unless one is given."""
-        if token is None:
-            self.tokens += 1
-            token = self.tokens
+        shares = shares_of(leaves) if leaves else self.requests[int(request) - 1]
+        if not token:
+            self.last_token += 1
+            token = str(self.last_token)
+        self.holder[token] = who
         self.say(
             t.Granted,
-            request=request,
-            owner=owner,
+            request=int(request),
+            owner=who,
             token=self.id(token),
-            shares=shares_of(leaves),
+            shares=shares,
             missing=names_of(missing),
-            inside={leaf: self.id(outer) for leaf, outer in (inside or {}).items()},
+            inside=dict.fromkeys(shares, self.id(inside)) if inside else {},
         )
-        return token
 
-    def take(
-        self,
-        owner: str,
-        leaves: str,
-        inside: Mapping[str, int] | None = None,
-        **terms: Any,
-    ) -> int:
-        """Let somebody ask and have, in one call; return the token."""
-        token = self.grant(
-            self.ask(owner, leaves, **terms), owner, leaves, inside=inside
-        )
-        self.settle()
-        return token
+    def takes(self, who: str, leaves: str, inside: str = "", **terms: str) -> None:
+        self.asks(who, leaves, **terms)
+        self.gets(who, str(len(self.requests)), inside=inside)
 
-    def fail(self, request: int, owner: str, how: str) -> None:
+    def fails(self, who: str, request: str, how: str) -> None:
         kind, why = ENDS[how]
-        self.say(t.Failed, request=request, owner=owner, kind=kind, why=why)
+        self.say(t.Failed, request=int(request), owner=who, kind=kind, why=why)
 
-    def tell_outcome(self, request: int, owner: str) -> None:
-        self.notify(owner, NoticeKind.OUTCOME, request=request)
+    def hears(self, who: str, request: str) -> None:
+        """Tell an owner how its request ended."""
+        self.say(t.Notified, owner=who, kind=NoticeKind.OUTCOME, request=int(request))
 
-    def demand(
-        self, owner: str, token: int, leaves: str, by: str, request: int | None
+    def demands(self, who: str, token: str, leaves: str, request: str) -> None:
+        holder = self.holder[token]
+        self.is_told(holder, token, "demanded", leaves, by=who, request=request)
+
+    def answers(self, who: str, token: str, request: str, says: str) -> None:
+        asked = {"owner": who, "token": self.id(token), "request": number(request)}
+        self.say(t.Answered, answer=AnswerKind(says), **asked)
+
+    def is_told(
+        self, who: str, token: str, kind: str, leaves: str, **terms: str
     ) -> None:
-        self.notify(
-            owner,
-            NoticeKind.DEMANDED,
+        self.say(
+            t.Notified,
+            owner=who,
+            kind=NoticeKind(kind.replace("_", " ")),
             token=self.id(token),
             leaves=names_of(leaves),
-            by=by,
-            request=request,
+            by=terms.get("by", ""),
+            request=number(terms.get("request", "-")),
+            until_tick=number(terms.get("until", "-")),
         )
-
-    def answer(
-        self, owner: str, token: int, request: int | None, says: AnswerKind
-    ) -> None:
-        told = {"owner": owner, "token": self.id(token), "request": request}
-        self.say(t.Answered, answer=says, **told)
-
-    def notify(self, owner: str, kind: NoticeKind, **fields: Any) -> None:
-        self.say(t.Notified, owner=owner, kind=kind, **fields)
 
     # -- giving and losing ------------------------------------------------------------
 
-    def release(
-        self, token: int, owner: str, leaves: str, *, is_whole: bool = True
-    ) -> None:
-        self.say(
-            t.Released,
-            token=self.id(token),
-            owner=owner,
-            leaves=names_of(leaves),
-            is_whole=is_whole,
-        )
+    def drops(self, who: str, token: str, leaves: str, whole: str = "yes") -> None:
+        named, is_whole = tuple(leaves.split(",")), whole == "yes"
+        what = {"token": self.id(token), "owner": who, "leaves": named}
+        self.say(t.Released, is_whole=is_whole, **what)
 
-    def revoke(
-        self,
-        token: int,
-        owner: str,
-        lost: str,
-        *,
-        by: str,
-        why: LossCause,
-        freed: str = "",
-        request: int | None = None,
-        is_whole: bool = True,
-        is_told: bool = True,
-        resume: int | None = None,
-    ) -> None:
-        """Let somebody lose leaves, and tell so."""
-        what = {"token": self.id(token), "owner": owner, "by": by, "why": why}
-        gone = {"freed": names_of(freed)}
-        self.say(
-            t.Revoked,
-            lost=names_of(lost),
-            request=request,
-            is_whole=is_whole,
-            **what,
-            **gone,
-        )
-        if is_told:
-            leaves = names_of(lost)
-            self.say(
-                t.Notified,
-                kind=NoticeKind.LOST,
-                leaves=leaves,
-                request=resume,
-                **what,
-                **gone,
-            )
+    def revokes(self, by: str, token: str, lost: str, why: str, **terms: str) -> None:
+        """Let a holder lose leaves, and tell it so."""
+        what = {
+            "token": self.id(token),
+            "owner": self.holder[token],
+            "by": by,
+            "why": LossCause(why.replace("_", " ")),
+            "freed": names_of(terms.get("freed", "")),
+        }
+        cause = number(terms.get("request", "-"))
+        is_whole = terms.get("whole") != "no"
+        named = names_of(lost)
+        self.say(t.Revoked, lost=named, request=cause, is_whole=is_whole, **what)
+        if terms.get("told") != "no":
+            resume, kind = number(terms.get("resume", "-")), NoticeKind.LOST
+            self.say(t.Notified, kind=kind, leaves=named, request=resume, **what)
 
-    def expire(self, token: int, owner: str, leaves: str) -> None:
-        self.say(t.Expired, token=self.id(token), owner=owner, leaves=names_of(leaves))
+    def expires(self, who: str, token: str, leaves: str) -> None:
+        self.say(t.Expired, token=self.id(token), owner=who, leaves=names_of(leaves))
 
-    # -- body and gate ----------------------------------------------------------------
+    # -- body, rights and gate --------------------------------------------------------
 
-    def freeze(self, leaves: str, by: str = "hot", *, is_total: bool = True) -> None:
-        cap = None if is_total else 0.5
-        named = names_of(leaves)
-        self.say(t.Frozen, leaves=named, by=by, effort_cap=cap, is_total=is_total)
+    def freezes(self, by: str, leaves: str) -> None:
+        hold = {"by": by, "effort_cap": None, "is_total": True}
+        self.say(t.Frozen, leaves=names_of(leaves), **hold)
 
-    def thaw(self, leaves: str, by: str = "hot") -> None:
+    def caps(self, by: str, leaves: str) -> None:
+        hold = {"by": by, "effort_cap": 0.5, "is_total": False}
+        self.say(t.Frozen, leaves=names_of(leaves), **hold)
+
+    def thaws(self, by: str, leaves: str) -> None:
         self.say(t.Thawed, leaves=names_of(leaves), by=by)
 
-    def be(self, state: str | None) -> None:
-        self.say(t.StateChanged, group="State", active=state)
+    def shows(self, _: str, state: str) -> None:
+        self.say(t.StateChanged, group="State", active=None if state == "-" else state)
 
-    def command(
-        self, number: int, token: int | None, leaf: str, *, is_genuine: bool = True
-    ) -> None:
-        said = {"command": number, "token": self.id(token), "resource": leaf}
-        self.say(t.Commanded, is_genuine=is_genuine and token is not None, **said)
+    def keeps(self, holders: str, group: str, wanted: str) -> None:
+        named = names_of(holders)
+        self.say(t.StateRefused, group=group, wanted=wanted, holders=named)
 
-    def write(self, number: int, token: int, leaf: str) -> None:
-        self.say(t.Executed, command=number, token=self.id(token), resource=leaf)
+    def is_entrusted(self, who: str, yes: str) -> None:
+        self.say(t.Entrusted, owner=who, is_entrusted=yes == "yes")
 
-    def refuse(
-        self, number: int, token: int | None, leaf: str, reason: Refusal
-    ) -> None:
-        said = {"command": number, "token": self.id(token), "resource": leaf}
-        self.say(t.Rejected, reason=reason, **said)
+    def may(self, who: str, token: str, right: str, yes: str) -> None:
+        said = {"owner": who, "right": Right(right), "is_allowed": yes == "yes"}
+        self.say(t.Allowed, token=self.id(token), **said)
+
+    def receives(self, _: str, *command: str, **terms: str) -> None:
+        """Let the gate have a command: its number, token and leaf."""
+        is_genuine = terms.get("genuine") != "no" and command[1] != "-"
+        is_shift = terms.get("shift") == "yes"
+        said = self._command(*command)
+        self.say(t.Commanded, is_genuine=is_genuine, is_shift=is_shift, **said)
+
+    def writes(self, _: str, *command: str) -> None:
+        self.say(t.Executed, **self._command(*command))
+
+    def refuses(self, _: str, number: str, token: str, leaf: str, reason: str) -> None:
+        why = Refusal(reason)
+        self.say(t.Rejected, reason=why, **self._command(number, token, leaf))
+
+    def leaves_out(self, _: str, command: str, leaves: str) -> None:
+        self.say(t.LeftOut, command=int(command), leaves=names_of(leaves))
+
+    def makes_safe(self, _: str, leaves: str) -> None:
+        self.say(t.MadeSafe, leaves=names_of(leaves))
+
+    def unshifts(self, _: str, leaves: str) -> None:
+        self.say(t.Unshifted, leaves=names_of(leaves))
+
+    def _command(self, number: str, token: str, leaf: str) -> dict[str, Any]:
+        return {"command": int(number), "token": self.id(token), "resource": leaf}
+
+
+def rules(preemption: str, overtake: str) -> dict[str, Any]:
+    """Return the rules of a manager as its events tell them."""
+    kind = Preemption(preemption)
+    return {"preemption": kind, "retry_ticks": 50, "overtake_ticks": int(overtake)}
+
+
+def number(word: str) -> int | None:
+    return None if word == "-" else int(word)
+
+
+def names_of(leaves: str) -> tuple[str, ...]:
+    return tuple(sorted(name for name in leaves.split(",") if name))
+
+
+def shares_of(leaves: str) -> dict[str, int]:
+    """Read "HeadYaw,LHand,CPU:10": whole leaves, states, rates in percent."""
+    found = {}
+    for word in names_of(leaves):
+        name, _, percent = word.partition(":")
+        share = 0 if name in ("Sit", "Stand") else 10_000
+        found[name] = round(float(percent) * 100) if percent else share
+    return found
