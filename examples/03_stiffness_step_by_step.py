@@ -1,9 +1,9 @@
-"""Follow one tick of the stiffness controller through the document's steps.
+"""Follow one tick of the stiffness controller through the steps of ES2659053.
 
-The numbers in front are those of the document [ES2659053T3 fig. 6, 7, 9]. All of it
+The numbers in front are those of its figures 6, 7 and 9. All of it
 comes from the controller's report of its last step, which is there at every tick: how
 it found the vertical, what it believes to touch the ground, and why each joint got its
-limit. `controllers/stiffness/` has one file for each step.
+limit. `controllers/stiffness/` has a file for each few steps.
 """
 
 import numpy as np

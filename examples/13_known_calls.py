@@ -1,4 +1,4 @@
-"""Two programs that know only the document's calls meet on one robot.
+"""Two programs that know only the calls of ES2535273 meet on one robot.
 
 `Dance` and `Greet` were written by people who do not know each other, with the calls of
 the robot's resource manager: take by a name, be called when somebody else asks, give

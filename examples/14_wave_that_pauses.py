@@ -1,6 +1,6 @@
 """A wave is a timeline of frames; it pauses for somebody, and goes on where it was.
 
-The document's timelines show 15 frames a second and take the motors for granted. Here
+The timelines of ES2535273 show 15 frames a second and take the motors for granted. Here
 the wave reserves the right arm, and `PauseOnDemand` answers for it: `point` has the arm
 for a second at once, and when it is done the wave has its arm back, by a new token.
 
