@@ -120,7 +120,7 @@ class LedgerSnapshot:
 
 def take_snapshot(ledger: Ledger) -> LedgerSnapshot:
     """Return what is held and waited for now."""
-    tree, book = ledger.tree, ledger.book
+    tree, state = ledger.tree, ledger.state
     rows: list[ResourceRow] = []
     depths: dict[str | None, int] = {None: -1}
     for node in tree.root.walk():
@@ -129,13 +129,13 @@ def take_snapshot(ledger: Ledger) -> LedgerSnapshot:
         place = ResourceRow(
             name=node.name, parent=parent, depth=depths[node.name], kind=None
         )
-        leaf = book.leaves.get(node.name)
+        leaf = state.leaves.get(node.name)
         rows.append(place if leaf is None else _row(place, leaf))
     return LedgerSnapshot(
         epoch=ledger.epoch,
         tick=ledger.tick,
         resources=tuple(rows),
-        owners=_owners(book),
+        owners=_owners(state),
     )
 
 
@@ -180,8 +180,8 @@ def _wait(waiting: Waiting) -> WaitRow:
     )
 
 
-def _owners(book: ReservationState) -> tuple[OwnerRow, ...]:
-    return tuple(_owner(record) for record in book.owners.values())
+def _owners(state: ReservationState) -> tuple[OwnerRow, ...]:
+    return tuple(_owner(record) for record in state.owners.values())
 
 
 def _owner(record: OwnerRecord) -> OwnerRow:

@@ -14,13 +14,12 @@ from contextlib import AbstractContextManager
 from types import MappingProxyType
 
 from controllers.arbitration.events import Event, Notified, Settled, Ticked
+from controllers.arbitration.manager import holdings, queue
 from controllers.arbitration.manager.holdings import (
-    Holdings,
     Yielding,
     innermost_first,
     is_opposed,
 )
-from controllers.arbitration.manager.queue import WaitingList, latest_in_a_circle
 from controllers.arbitration.manager.records import (
     LATE,
     Key,
@@ -49,261 +48,267 @@ Answers = Mapping[Reservation, Answer]
 NO_ANSWERS: Answers = MappingProxyType({})
 
 
-class Granting:
-    """Decides by what stands in the book; changes it by the book's moves."""
+def try_now(
+    state: ReservationState,
+    waiting: Waiting,
+    answers: Answers = NO_ANSWERS,
+    *,
+    arrives: bool = False,
+) -> bool:
+    """Grant a request if nothing is in its way that does not give way."""
+    yielding = way_clear(state, waiting, answers, arrives=arrives)
+    if yielding is None:
+        return False
+    commit(state, waiting, yielding, answers, arrives=arrives)
+    return True
 
-    def __init__(
-        self, book: ReservationState, waiting_list: WaitingList, holdings: Holdings
-    ) -> None:
-        """Work on a book, by its moves."""
-        self._book = book
-        self._waiting_list = waiting_list
-        self._holdings = holdings
 
-    def try_now(
-        self, waiting: Waiting, answers: Answers = NO_ANSWERS, *, arrives: bool = False
-    ) -> bool:
-        """Grant a request if nothing is in its way that does not give way."""
-        yielding = self.way_clear(waiting, answers, arrives=arrives)
-        if yielding is None:
-            return False
-        self.commit(waiting, yielding, answers, arrives=arrives)
-        return True
+def way_clear(
+    state: ReservationState, waiting: Waiting, answers: Answers, *, arrives: bool
+) -> Yielding | None:
+    """Return who has to give way by their answers; None when that is not enough.
 
-    def way_clear(
-        self, waiting: Waiting, answers: Answers, *, arrives: bool
-    ) -> Yielding | None:
-        """Return who has to give way; None when that is not enough.
+    Only of a request that arrives, as a new one, can ties be won.
+    """
+    yielding: Yielding = {}
 
-        Args:
-            waiting: the request.
-            answers: what holders promised.
-            arrives: whether it is new: only then ties can be won (AR-21).
-        """
-        yielding: Yielding = {}
+    def is_willing(holder: Reservation) -> bool:
+        answer = answers.get(holder)
+        return (answer is not None and answer.kind is not AnswerKind.KEEP) or overrides(
+            state, waiting, holder, arrives=arrives
+        )
 
-        def is_willing(holder: Reservation) -> bool:
-            answer = answers.get(holder)
-            return (
-                answer is not None and answer.kind is not AnswerKind.KEEP
-            ) or self.overrides(waiting, holder, arrives=arrives)
-
-        add_to = waiting.add_to
-        owner, tick = waiting.owner, self._book.tick
-        for leaf, share in waiting.shares.items():
-            if (
-                not leaf.is_open()
-                or (add_to is not None and leaf in add_to.shares)
-                or (leaf.limits and is_opposed(leaf, waiting.shares, owner))
-            ):
-                return None
-            if leaf.waiters and leaf.first_competitor(waiting, tick) is not None:
-                return None
-            leaving = leaf.must_yield(owner, share, is_willing)
-            if leaving is None:
-                return None
-            if leaving and leaf.first_competitor(waiting, LATE) is not None:
-                return None  # only what is free is taken past somebody who waits
-            for holder in leaving:
-                yielding.setdefault(holder, []).append(leaf)
-        if not waiting.shares and not self._free_units(waiting)[0]:
+    add_to = waiting.add_to
+    owner, tick = waiting.owner, state.tick
+    for leaf, share in waiting.shares.items():
+        if (
+            not leaf.is_open()
+            or (add_to is not None and leaf in add_to.shares)
+            or (leaf.limits and is_opposed(leaf, waiting.shares, owner))
+        ):
             return None
-        return yielding
+        if leaf.waiters and leaf.first_competitor(waiting, tick) is not None:
+            return None
+        leaving = leaf.must_yield(owner, share, is_willing)
+        if leaving is None:
+            return None
+        if leaving and leaf.first_competitor(waiting, LATE) is not None:
+            return None  # only what is free is taken past somebody who waits
+        for holder in leaving:
+            yielding.setdefault(holder, []).append(leaf)
+    if not waiting.shares and not _free_units(state, waiting)[0]:
+        return None
+    return yielding
 
-    def overrides(
-        self, waiting: Waiting, holder: Reservation, *, arrives: bool
-    ) -> bool:
-        """Whether authority takes from a holder without asking (AR-14, AR-21)."""
-        if self._book.cfg.preemption is Preemption.OFF or waiting.resumes is not None:
-            return False  # who paused for a taker waits until it is done
-        if waiting.priority != holder.priority:
-            return waiting.priority > holder.priority
-        return arrives and waiting.terms.wins_ties and not holder.keeps_ties
 
-    def may_recall(self, waiting: Waiting, holder: Reservation) -> bool:
-        """Whether a holder gives back what it was lent; authority may keep it."""
-        is_off = self._book.cfg.preemption is Preemption.OFF
-        return is_off or waiting.priority >= holder.priority
+def overrides(
+    state: ReservationState, waiting: Waiting, holder: Reservation, *, arrives: bool
+) -> bool:
+    """Whether authority takes from a holder without asking (AR-14, AR-21)."""
+    if state.cfg.preemption is Preemption.OFF or waiting.resumes is not None:
+        return False  # who paused for a taker waits until it is done
+    if waiting.priority != holder.priority:
+        return waiting.priority > holder.priority
+    return arrives and waiting.terms.wins_ties and not holder.keeps_ties
 
-    def commit(
-        self, waiting: Waiting, yielding: Yielding, answers: Answers, *, arrives: bool
-    ) -> None:
-        """Let the holders give way and grant the request, in one step."""
-        self._waiting_list.dequeue(waiting)
-        paused: list[Waiting] = []
-        for holder, leaves in innermost_first(yielding).items() if yielding else ():
-            here = [leaf for leaf in leaves if leaf in holder.shares]
-            if not here:
-                continue  # it went with another one
-            is_overridden = self.overrides(waiting, holder, arrives=arrives)
-            answer = None if is_overridden else answers[holder]
-            resume = self.give_way(
-                holder, here, answer, waiting.owner.name, waiting.ticket.number
-            )
-            if resume is not None:
-                paused.append(resume)
-        self._seat(waiting)
-        for resume in paused:
-            self.wait_to_resume(resume)
 
-    def give_way(
-        self,
-        holder: Reservation,
-        leaves: list[Leaf],
-        answer: Answer | None,
-        by: str,
-        request: int | None,
-    ) -> Waiting | None:
-        """Take leaves from a holder that promised them, or is overridden.
+def may_recall(state: ReservationState, waiting: Waiting, holder: Reservation) -> bool:
+    """Whether a holder gives back what it was lent; authority may keep it."""
+    is_off = state.cfg.preemption is Preemption.OFF
+    return is_off or waiting.priority >= holder.priority
 
-        Returns:
-            The request with which it waits to resume, if it paused.
-        """
-        why, resume = LossCause.OVERRIDDEN, None
-        if answer is not None:
-            why = LossCause.YIELDED
-            if answer.kind is AnswerKind.PAUSE:
-                why = LossCause.PAUSED
-                resume = self._resumption(holder, leaves, answer)
-        self._holdings.take_away(
-            holder,
-            leaves,
-            why,
-            by,
-            request=request,
-            resume=resume.ticket.number if resume else None,
+
+def commit(
+    state: ReservationState,
+    waiting: Waiting,
+    yielding: Yielding,
+    answers: Answers,
+    *,
+    arrives: bool,
+) -> None:
+    """Let the holders give way and grant the request, in one step."""
+    queue.dequeue(state, waiting)
+    paused: list[Waiting] = []
+    for holder, leaves in innermost_first(yielding).items() if yielding else ():
+        here = [leaf for leaf in leaves if leaf in holder.shares]
+        if not here:
+            continue  # it went with another one
+        is_overridden = overrides(state, waiting, holder, arrives=arrives)
+        answer = None if is_overridden else answers[holder]
+        resume = give_way(
+            state, holder, here, answer, waiting.owner.name, waiting.ticket.number
         )
-        return resume
+        if resume is not None:
+            paused.append(resume)
+    _seat(state, waiting)
+    for resume in paused:
+        wait_to_resume(state, resume)
 
-    def wait_to_resume(self, waiting: Waiting) -> None:
-        """Let a paused holder wait: it asks nobody and overrides nobody (RM-37)."""
-        if waiting.add_to is not None and waiting.add_to.ended is not None:
-            waiting.add_to = None
-        self._waiting_list.announce(waiting)
-        self._waiting_list.enqueue(waiting)
-        waiting.has_waited = True
 
-    def settle(self) -> None:
-        """Grant all that can now be granted, in the order of the waiting (I-8)."""
-        book = self._book
-        if not book.changed:
-            return
-        heap: list[tuple[Key, Waiting, Leaf | None]] = []
-        seen: set[Waiting] = set()
-        heads: dict[Leaf, Iterator[Waiting]] = {}
+def give_way(
+    state: ReservationState,
+    holder: Reservation,
+    leaves: list[Leaf],
+    answer: Answer | None,
+    by: str,
+    request: int | None,
+) -> Waiting | None:
+    """Take leaves from a holder that promised them, or is overridden.
 
-        def push(waiters: Iterable[Waiting], leaf: Leaf | None) -> None:
-            """Let the first one that is not there be tried."""
-            for waiting in waiters:
-                if waiting not in seen:
-                    seen.add(waiting)
-                    heapq.heappush(heap, (waiting.key, waiting, leaf))
-                    return
+    Returns:
+        The request with which it waits to resume, if it paused.
+    """
+    why, resume = LossCause.OVERRIDDEN, None
+    if answer is not None:
+        why = LossCause.YIELDED
+        if answer.kind is AnswerKind.PAUSE:
+            why = LossCause.PAUSED
+            resume = _resumption(state, holder, leaves, answer)
+    holdings.take_away(
+        state,
+        holder,
+        leaves,
+        why,
+        by,
+        request=request,
+        resume=resume.ticket.number if resume else None,
+    )
+    return resume
 
-        while True:
-            for leaf in book.changed:
-                heads[leaf] = leaf.heads(book.tick)
-                push(heads[leaf], leaf)
-            for waiting in book.unqueued.values() if book.changed else ():
-                push((waiting,), None)
-            book.changed.clear()
-            if not heap:
+
+def wait_to_resume(state: ReservationState, waiting: Waiting) -> None:
+    """Let a paused holder wait: it asks nobody and overrides nobody (RM-37)."""
+    if waiting.add_to is not None and waiting.add_to.ended is not None:
+        waiting.add_to = None
+    queue.announce(state, waiting)
+    queue.enqueue(state, waiting)
+    waiting.has_waited = True
+
+
+def settle(state: ReservationState) -> None:
+    """Grant all that can now be granted, in the order of the waiting (I-8)."""
+    if not state.changed:
+        return
+    heap: list[tuple[Key, Waiting, Leaf | None]] = []
+    seen: set[Waiting] = set()
+    heads: dict[Leaf, Iterator[Waiting]] = {}
+
+    def push(waiters: Iterable[Waiting], leaf: Leaf | None) -> None:
+        """Let the first one that is not there be tried."""
+        for waiting in waiters:
+            if waiting not in seen:
+                seen.add(waiting)
+                heapq.heappush(heap, (waiting.key, waiting, leaf))
                 return
-            _, waiting, behind = heapq.heappop(heap)
-            seen.discard(waiting)
-            if waiting.is_waiting:
-                self.try_now(waiting)
-            if behind is not None and behind not in book.changed:
-                push(heads[behind], behind)
 
-    # -- inside -----------------------------------------------------------------------
-
-    def _seat(self, waiting: Waiting) -> None:
-        """Grant, with what is free of the optional names (RM-47, AR-16)."""
-        add_to = waiting.add_to
-        if add_to is not None and add_to.ended is not None:
-            self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)
+    while True:
+        for leaf in state.changed:
+            heads[leaf] = leaf.heads(state.tick)
+            push(heads[leaf], leaf)
+        for waiting in state.unqueued.values() if state.changed else ():
+            push((waiting,), None)
+        state.changed.clear()
+        if not heap:
             return
-        if not waiting.optional:
-            self._holdings.seat(waiting, waiting.shares, ())
-            return
-        units, missing = self._free_units(waiting)
-        shares = waiting.shares | units
-        shares = dict(sorted(shares.items(), key=lambda item: item[0].name))
-        self._holdings.seat(waiting, shares, missing)
+        _, waiting, behind = heapq.heappop(heap)
+        seen.discard(waiting)
+        if waiting.is_waiting:
+            try_now(state, waiting)
+        if behind is not None and behind not in state.changed:
+            push(heads[behind], behind)
 
-    def _free_units(self, waiting: Waiting) -> tuple[Shares, tuple[str, ...]]:
-        """Return the free leaves of optional names, and the names that are not free."""
-        units: Shares = {}
-        missing: list[str] = []
-        for name, unit in waiting.optional.items():
-            if all(
-                self._is_free(leaf, share, waiting)
-                and not (
-                    leaf.limits
-                    and is_opposed(leaf, {**waiting.shares, **unit}, waiting.owner)
-                )
-                for leaf, share in unit.items()
-            ):
-                units.update(unit)
-            else:
-                missing.append(name)
-        return units, tuple(missing)
 
-    def _is_free(self, leaf: Leaf, share: int, waiting: Waiting) -> bool:
-        add_to, tick = waiting.add_to, self._book.tick
-        return (
-            leaf.is_open()
-            and not leaf.blockers(waiting.owner, share)
-            and leaf.first_competitor(waiting, tick) is None
-            and (add_to is None or leaf not in add_to.shares)
-        )
+def _seat(state: ReservationState, waiting: Waiting) -> None:
+    """Grant, with what is free of the optional names (RM-47, AR-16)."""
+    add_to = waiting.add_to
+    if add_to is not None and add_to.ended is not None:
+        queue.fail(state, waiting, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)
+        return
+    if not waiting.optional:
+        holdings.seat(state, waiting, waiting.shares, ())
+        return
+    units, missing = _free_units(state, waiting)
+    shares = waiting.shares | units
+    shares = dict(sorted(shares.items(), key=lambda item: item[0].name))
+    holdings.seat(state, waiting, shares, missing)
 
-    def _resumption(
-        self, holder: Reservation, taken: list[Leaf], answer: Answer
-    ) -> Waiting:
-        """Return the request with which a paused holder will wait (RM-37)."""
-        whole = holder.loss is Loss.WHOLE
-        leaves = sorted(holder.shares if whole else taken, key=lambda leaf: leaf.name)
-        shares = {leaf: holder.shares[leaf] for leaf in leaves}
-        rated = ResourceKind.CUMULATIVE
-        request = Request(
-            owner=holder.owner.name,
-            resources=tuple(leaf.name for leaf in leaves if leaf.kind is not rated),
-            rates={
-                leaf.name: share / 100.0
-                for leaf, share in shares.items()
-                if leaf.kind is rated
-            },
-            priority=holder.priority,
-            timeout_s=answer.resume_timeout_s,
-            loss=holder.loss,
-            policy=holder.policy,
-        )
-        terms = Terms(
-            priority=holder.priority,
-            loss=holder.loss,
-            policy=holder.policy,
-            wins_ties=False,
-            keeps_ties=holder.keeps_ties,
-            timeout_s=answer.resume_timeout_s,
-        )
-        resume = Waiting(
-            Ticket(self._book.next_ticket(), request),
-            holder.owner,
-            terms,
-            shares,
-            {},
-            holder.arrival,
-            None if whole else holder,
-            holder.token,
-            self._book.tick,
-        )
-        resume.first = holder.first
-        if whole:
-            resume.lent = holder.lent
-        resume.implied = holder.implied
-        return resume
+
+def _free_units(
+    state: ReservationState, waiting: Waiting
+) -> tuple[Shares, tuple[str, ...]]:
+    """Return the free leaves of optional names, and the names that are not free."""
+    units: Shares = {}
+    missing: list[str] = []
+    for name, unit in waiting.optional.items():
+        if all(
+            _is_free(state, leaf, share, waiting)
+            and not (
+                leaf.limits
+                and is_opposed(leaf, {**waiting.shares, **unit}, waiting.owner)
+            )
+            for leaf, share in unit.items()
+        ):
+            units.update(unit)
+        else:
+            missing.append(name)
+    return units, tuple(missing)
+
+
+def _is_free(state: ReservationState, leaf: Leaf, share: int, waiting: Waiting) -> bool:
+    add_to, tick = waiting.add_to, state.tick
+    return (
+        leaf.is_open()
+        and not leaf.blockers(waiting.owner, share)
+        and leaf.first_competitor(waiting, tick) is None
+        and (add_to is None or leaf not in add_to.shares)
+    )
+
+
+def _resumption(
+    state: ReservationState, holder: Reservation, taken: list[Leaf], answer: Answer
+) -> Waiting:
+    """Return the request with which a paused holder will wait (RM-37)."""
+    whole = holder.loss is Loss.WHOLE
+    leaves = sorted(holder.shares if whole else taken, key=lambda leaf: leaf.name)
+    shares = {leaf: holder.shares[leaf] for leaf in leaves}
+    rated = ResourceKind.CUMULATIVE
+    request = Request(
+        owner=holder.owner.name,
+        resources=tuple(leaf.name for leaf in leaves if leaf.kind is not rated),
+        rates={
+            leaf.name: share / 100.0
+            for leaf, share in shares.items()
+            if leaf.kind is rated
+        },
+        priority=holder.priority,
+        timeout_s=answer.resume_timeout_s,
+        loss=holder.loss,
+        policy=holder.policy,
+    )
+    terms = Terms(
+        priority=holder.priority,
+        loss=holder.loss,
+        policy=holder.policy,
+        wins_ties=False,
+        keeps_ties=holder.keeps_ties,
+        timeout_s=answer.resume_timeout_s,
+    )
+    resume = Waiting(
+        Ticket(state.next_ticket(), request),
+        holder.owner,
+        terms,
+        shares,
+        {},
+        holder.arrival,
+        None if whole else holder,
+        holder.token,
+        state.tick,
+    )
+    resume.first = holder.first
+    if whole:
+        resume.lent = holder.lent
+    resume.implied = holder.implied
+    return resume
 
 
 DEEPEST_CALL = 20
@@ -319,13 +324,9 @@ class Calls(AbstractContextManager[None]):
     One object serves all calls, since entering one must cost little.
     """
 
-    def __init__(
-        self, book: ReservationState, waiting_list: WaitingList, granting: Granting
-    ) -> None:
+    def __init__(self, state: ReservationState) -> None:
         """Begin with no call made."""
-        self._book = book
-        self._waiting_list = waiting_list
-        self._granting = granting
+        self._state = state
         self._depth = 0
         self.asks: Waiting | None = None
         """Request of the present call, once that is done but for what follows."""
@@ -342,12 +343,12 @@ class Calls(AbstractContextManager[None]):
         if (
             type(tick) is not int
             or self._depth
-            or self._book.told_in_turn
-            or tick != self._book.tick
+            or self._state.told_in_turn
+            or tick != self._state.tick
         ):
             self._check(tick)
             self._run_timers(tick)
-            self._book.tick = tick
+            self._state.tick = tick
         return self
 
     def __enter__(self) -> None:
@@ -356,23 +357,23 @@ class Calls(AbstractContextManager[None]):
 
     def __exit__(self, *_: object) -> None:
         """End a change: grant what is free; at last, see that nobody is stuck."""
-        book = self._book
+        state = self._state
         self._depth -= 1
         self.made += 1
-        if book.changed:
-            self._granting.settle()
+        if state.changed:
+            settle(state)
         if self._depth:
             return
-        if book.suspects:
+        if state.suspects:
             self._free_the_stuck()
-        if book.eased:
-            tell_available(book)
+        if state.eased:
+            _tell_available(state)
         asks, self.asks = self.asks, None
         if asks is not None:
             asks.has_waited = True  # from now on its owner learns by notices
-        if book.listeners:
-            book.emit(Settled(tick=book.tick))
-            book.tell()
+        if state.listeners:
+            state.emit(Settled(tick=state.tick))
+            state.tell()
 
     def advance(self, tick: int) -> None:
         """Let happen all that is due up to and including a tick.
@@ -382,13 +383,13 @@ class Calls(AbstractContextManager[None]):
             Exception: what a listener raised since the last time; all is done by then.
         """
         self._check(tick)
-        if self._depth or self._book.told_in_turn:
+        if self._depth or self._state.told_in_turn:
             raise BadInput("a policy or listener cannot let time pass; return first.")
         self._run_timers(tick + 1)
-        self._book.tick = tick
-        if self._book.listeners:
+        self._state.tick = tick
+        if self._state.listeners:
             self.tell(Ticked(tick=tick))
-        fault, self._book.fault = self._book.fault, None
+        fault, self._state.fault = self._state.fault, None
         if fault is not None:
             raise fault
 
@@ -402,20 +403,20 @@ class Calls(AbstractContextManager[None]):
         """
         self._check(tick)
         self._run_timers(tick)
-        for call in self._book.timers.take(tick, Due.PROMISE):
-            self._book.tick = tick
+        for call in self._state.timers.take(tick, Due.PROMISE):
+            self._state.tick = tick
             with self:
                 call()
 
     def tell(self, event: Event) -> None:
         """Tell listeners what happened elsewhere; in a call, when it is done."""
-        self._book.emit(event)
+        self._state.emit(event)
         if not self._depth:
-            self._book.tell()
+            self._state.tell()
 
     def _check(self, tick: int) -> None:
         check_tick(tick)
-        now, turns = self._book.tick, self._book.told_in_turn
+        now, turns = self._state.tick, self._state.told_in_turn
         if max(self._depth, turns) >= DEEPEST_CALL:
             raise BadInput(
                 "policies or listeners call the ledger in answer to each other's calls "
@@ -429,37 +430,38 @@ class Calls(AbstractContextManager[None]):
 
     def _run_timers(self, before: int) -> None:
         """Make the calls that were due before a tick, each at its own."""
-        timers = self._book.timers
+        timers = self._state.timers
         while (due := timers.next_due()) is not None and due < before:
             call = timers.pop()
-            self._book.tick = due
+            self._state.tick = due
             with self:
                 call()
 
     def _free_the_stuck(self) -> None:
         """Deny the latest of those who wait in a circle, until none is left (RM-21)."""
-        book = self._book
-        while book.entangled and (stuck := latest_in_a_circle(book)) is not None:
-            self._waiting_list.fail(stuck, OutcomeKind.DENIED, Why.DEADLOCK)
-            self._granting.settle()
-        book.suspects.clear()
+        state = self._state
+        while (
+            state.entangled and (stuck := queue.latest_in_a_circle(state)) is not None
+        ):
+            queue.fail(state, stuck, OutcomeKind.DENIED, Why.DEADLOCK)
+            settle(state)
+        state.suspects.clear()
 
 
-def tell_available(book: "ReservationState") -> None:
+def _tell_available(state: ReservationState) -> None:
     """Tell, once, those who can now have again all that they lost with a token."""
-    eased = sorted(book.eased, key=lambda loser: (loser.token, names_of(loser.lost)))
-    book.eased.clear()
+    eased = sorted(state.eased, key=lambda loser: (loser.token, names_of(loser.lost)))
+    state.eased.clear()
     for loser in eased:
         if loser not in loser.owner.losers or not loser.can_have_all():
             continue
         loser.forget()
-        if book.listeners:
-            book.emit(
-                Notified(
-                    tick=book.tick,
-                    owner=loser.owner.name,
-                    kind=NoticeKind.AVAILABLE,
-                    token=loser.token,
-                    leaves=names_of(loser.lost),
-                )
+        state.emit(
+            Notified(
+                tick=state.tick,
+                owner=loser.owner.name,
+                kind=NoticeKind.AVAILABLE,
+                token=loser.token,
+                leaves=names_of(loser.lost),
             )
+        )

@@ -19,8 +19,8 @@ from controllers.arbitration.events import (
     Released,
     Revoked,
 )
+from controllers.arbitration.manager import queue
 from controllers.arbitration.manager.leaves import ExclusiveLeaf
-from controllers.arbitration.manager.queue import WaitingList
 from controllers.arbitration.manager.records import (
     AvailabilityWatch,
     Leaf,
@@ -46,94 +46,79 @@ from controllers.arbitration.tokens import (
 from models import BadInput
 
 
-class Rights:
-    """Notes consent, and tells holders who limits what they hold."""
+def entrust(state: ReservationState, owner: OwnerRecord, *, is_entrusted: bool) -> None:
+    """Let an owner shift and limit what no holder forbids, or end that."""
+    owner.is_entrusted = is_entrusted
+    for waiting in owner.waiting.values():
+        for leaf in waiting.shares:
+            if leaf.limits:
+                state.touch(leaf)
+    state.emit(Entrusted(tick=state.tick, owner=owner.name, is_entrusted=is_entrusted))
 
-    def __init__(self, book: ReservationState) -> None:
-        """Work on a book."""
-        self._book = book
 
-    def entrust(self, owner: OwnerRecord, *, is_entrusted: bool) -> None:
-        """Let an owner shift and limit what no holder forbids, or end that."""
-        owner.is_entrusted = is_entrusted
-        for waiting in owner.waiting.values():
-            for leaf in waiting.shares:
-                if leaf.limits:
-                    self._book.touch(leaf)
-        if self._book.listeners:
-            self._book.emit(
-                Entrusted(
-                    tick=self._book.tick, owner=owner.name, is_entrusted=is_entrusted
-                )
-            )
+def allow(
+    state: ReservationState,
+    holder: Reservation,
+    owner: OwnerRecord,
+    right: Right,
+    *,
+    is_allowed: bool,
+) -> None:
+    """Let an owner use a right on the motors of a token, or forbid it.
 
-    def allow(
-        self, holder: Reservation, owner: OwnerRecord, right: Right, *, is_allowed: bool
-    ) -> None:
-        """Let an owner use a right on the motors of a token, or forbid it.
-
-        Raises:
-            BadInput: the token covers no motor.
-        """
-        if not any(leaf.is_motor for leaf in holder.shares):
-            raise BadInput(
-                f"token {holder.token.id} of {holder.owner.name!r} covers no motor: "
-                f"there is nothing to {right}."
-            )
-        holder.allows = {**(holder.allows or {}), (owner, right): is_allowed}
-        for motor in holder.shares:
-            self._book.touch_limits(motor)
-        if self._book.listeners:
-            self._book.emit(
-                Allowed(
-                    tick=self._book.tick,
-                    token=holder.token.id,
-                    owner=owner.name,
-                    right=right,
-                    is_allowed=is_allowed,
-                )
-            )
-
-    def tell_seated(self, seated: Reservation, leaves: Iterable[Leaf]) -> None:
-        """Tell who is seated who limits that, and others that it limits theirs."""
-        limited: dict[tuple[Reservation, str], list[Leaf]] = {}
-        for leaf in leaves:
-            for by, freeze in leaf.freezes.items():
-                if freeze.effort_cap is not None and (leaf.is_motor or leaf.limits):
-                    limited.setdefault((seated, by), []).append(leaf)
-            for limit in leaf.limited:
-                for other in limit.seated()[:1]:
-                    if _limits_other(other, leaf):
-                        limited.setdefault((seated, other.owner.name), []).append(leaf)
-            for motor in leaf.limits:
-                for other in motor.seated()[:1]:
-                    if _limits_other(seated, motor):
-                        limited.setdefault((other, seated.owner.name), []).append(motor)
-        for (holder, by), theirs in limited.items():
-            self._tell(holder, NoticeKind.LIMITED, theirs, by)
-
-    def tell_capped(self, leaves: Iterable[Leaf], by: str, kind: NoticeKind) -> None:
-        """Tell holders that a virtual owner limits what they hold, or no more."""
-        limited: dict[Reservation, list[Leaf]] = {}
-        for leaf in leaves:
-            for holder in leaf.seated()[:1] if leaf.is_motor or leaf.limits else ():
-                limited.setdefault(holder, []).append(leaf)
-        for holder, theirs in limited.items():
-            self._tell(holder, kind, theirs, by)
-
-    def _tell(
-        self, holder: Reservation, kind: NoticeKind, leaves: Iterable[Leaf], by: str
-    ) -> None:
-        self._book.emit(
-            Notified(
-                tick=self._book.tick,
-                owner=holder.owner.name,
-                kind=kind,
-                token=holder.token.id,
-                leaves=names_of(leaves),
-                by=by,
-            )
+    Raises:
+        BadInput: the token covers no motor.
+    """
+    if not any(leaf.is_motor for leaf in holder.shares):
+        raise BadInput(
+            f"token {holder.token.id} of {holder.owner.name!r} covers no motor: "
+            f"there is nothing to {right}."
         )
+    holder.allows = {**(holder.allows or {}), (owner, right): is_allowed}
+    for motor in holder.shares:
+        state.touch_limits(motor)
+    state.emit(
+        Allowed(
+            tick=state.tick,
+            token=holder.token.id,
+            owner=owner.name,
+            right=right,
+            is_allowed=is_allowed,
+        )
+    )
+
+
+def tell_seated(
+    state: ReservationState, seated: Reservation, leaves: Iterable[Leaf]
+) -> None:
+    """Tell who is seated who limits that, and others that it limits theirs."""
+    limited: dict[tuple[Reservation, str], list[Leaf]] = {}
+    for leaf in leaves:
+        for by, freeze in leaf.freezes.items():
+            if freeze.effort_cap is not None and (leaf.is_motor or leaf.limits):
+                limited.setdefault((seated, by), []).append(leaf)
+        for limit in leaf.limited:
+            for other in limit.seated()[:1]:
+                if _limits_other(other, leaf):
+                    limited.setdefault((seated, other.owner.name), []).append(leaf)
+        for motor in leaf.limits:
+            for other in motor.seated()[:1]:
+                if _limits_other(seated, motor):
+                    limited.setdefault((other, seated.owner.name), []).append(motor)
+    for (holder, by), theirs in limited.items():
+        state.notify(holder, NoticeKind.LIMITED, theirs, by=by)
+
+
+def tell_capped(
+    state: ReservationState, leaves: Iterable[Leaf], by: str, kind: NoticeKind
+) -> None:
+    """Tell holders that a virtual owner limits what they hold, or no more."""
+    limited: dict[Reservation, list[Leaf]] = {}
+    for leaf in leaves:
+        for holder in leaf.seated()[:1] if leaf.is_motor or leaf.limits else ():
+            limited.setdefault(holder, []).append(leaf)
+    for holder, theirs in limited.items():
+        state.notify(holder, kind, theirs, by=by)
 
 
 def may_limit(limit: Leaf, by: Reservation) -> bool:
@@ -221,233 +206,230 @@ Yielding = dict[Reservation, list[Leaf]]
 """Who gives way, in order, and which leaves."""
 
 
-class Holdings:
-    """Gives leaves to reservations and takes them away."""
-
-    def __init__(
-        self, book: ReservationState, waiting_list: WaitingList, rights: Rights
-    ) -> None:
-        """Work on a book."""
-        self._book = book
-        self._rights = rights
-        self._waiting_list = waiting_list
-
-    def seat(self, waiting: Waiting, shares: Shares, missing: tuple[str, ...]) -> None:
-        """Grant a request these leaves: nothing stands in its way any more."""
-        reservation = waiting.add_to
-        if reservation is None:
-            token = self._book.mint.issue()
-            reservation = Reservation(token, waiting, self._book.tick)
-            self._book.reservations[token.sequence] = reservation
-            waiting.owner.reservations[reservation] = None
-            if waiting.owner.waiting:
-                self._book.entangled[waiting.owner] = None
-        if waiting.implied:
-            reservation.implied |= waiting.implied
-        if reservation.lent:
-            reservation.lent = reservation.lent.difference(shares)
-        inside = {}
-        for leaf, share in shares.items():
-            below = leaf.seat(reservation, share)
-            reservation.shares[leaf] = share
-            if below is not None:
-                inside[leaf.name] = below.token.id
-            if below is not None and leaf.limited:
-                self._book.touch_limits(leaf)
-            if leaf.losers:
-                end_watches(waiting.owner, leaf)
-            if leaf.waiters or leaf.losers:
-                self._book.touch(leaf)
-                self._book.suspects[waiting.owner] = None
-                if reservation.owner.children or not isinstance(leaf, ExclusiveLeaf):
-                    self._suspect_waiters(leaf)
-        waiting.ticket.outcome = Outcome(
-            kind=OutcomeKind.GRANTED,
-            tick=self._book.tick,
-            token=reservation.token,
-            obtained=tuple([leaf.name for leaf in shares]),
-            missing=missing,
+def seat(
+    state: ReservationState, waiting: Waiting, shares: Shares, missing: tuple[str, ...]
+) -> None:
+    """Grant a request these leaves: nothing stands in its way any more."""
+    reservation = waiting.add_to
+    if reservation is None:
+        token = state.mint.issue()
+        reservation = Reservation(token, waiting, state.tick)
+        state.reservations[token.sequence] = reservation
+        waiting.owner.reservations[reservation] = None
+        if waiting.owner.waiting:
+            state.entangled[waiting.owner] = None
+    if waiting.implied:
+        reservation.implied |= waiting.implied
+    if reservation.lent:
+        reservation.lent = reservation.lent.difference(shares)
+    inside = {}
+    for leaf, share in shares.items():
+        below = leaf.seat(reservation, share)
+        reservation.shares[leaf] = share
+        if below is not None:
+            inside[leaf.name] = below.token.id
+        if below is not None and leaf.limited:
+            state.touch_limits(leaf)
+        if leaf.losers:
+            end_watches(waiting.owner, leaf)
+        if leaf.waiters or leaf.losers:
+            state.touch(leaf)
+            state.suspects[waiting.owner] = None
+            if reservation.owner.children or not isinstance(leaf, ExclusiveLeaf):
+                _suspect_waiters(state, leaf)
+    waiting.ticket.outcome = Outcome(
+        kind=OutcomeKind.GRANTED,
+        tick=state.tick,
+        token=reservation.token,
+        obtained=tuple([leaf.name for leaf in shares]),
+        missing=missing,
+    )
+    if state.listeners:
+        state.emit(
+            Granted(
+                tick=state.tick,
+                request=waiting.ticket.number,
+                owner=waiting.owner.name,
+                token=reservation.token.id,
+                shares={leaf.name: share for leaf, share in shares.items()},
+                missing=missing,
+                inside=inside,
+            )
         )
-        if self._book.listeners:
-            self._book.emit(
-                Granted(
-                    tick=self._book.tick,
-                    request=waiting.ticket.number,
-                    owner=waiting.owner.name,
-                    token=reservation.token.id,
-                    shares={leaf.name: share for leaf, share in shares.items()},
-                    missing=missing,
-                    inside=inside,
-                )
+        queue.tell_outcome(state, waiting)
+        tell_seated(state, reservation, shares)
+
+
+def release(
+    state: ReservationState,
+    reservation: Reservation,
+    leaves: Sequence[Leaf],
+    *,
+    lends: bool = False,
+) -> None:
+    """Give back leaves for an owner, and first what is inside of them.
+
+    A token that lends all that it has stays alive.
+    """
+    _empty_inside(state, reservation, leaves)
+    _unseat(state, reservation, leaves)
+    is_whole = not reservation.shares and not lends
+    if state.listeners:
+        state.emit(
+            Released(
+                tick=state.tick,
+                token=reservation.token.id,
+                owner=reservation.owner.name,
+                leaves=names_of(leaves),
+                is_whole=is_whole,
             )
-            self._waiting_list.tell_outcome(waiting)
-            self._rights.tell_seated(reservation, shares)
+        )
+    if is_whole:
+        _end(state, reservation, Refusal.RELEASED)
 
-    def release(
-        self, reservation: Reservation, leaves: Sequence[Leaf], *, lends: bool = False
-    ) -> None:
-        """Give back leaves for an owner, and first what is inside of them.
 
-        A token that lends all that it has stays alive.
-        """
-        self._empty_inside(reservation, leaves)
-        self._unseat(reservation, leaves)
-        is_whole = not reservation.shares and not lends
-        if self._book.listeners:
-            self._book.emit(
-                Released(
-                    tick=self._book.tick,
-                    token=reservation.token.id,
-                    owner=reservation.owner.name,
-                    leaves=names_of(leaves),
-                    is_whole=is_whole,
-                )
+def expire(state: ReservationState, reservation: Reservation) -> None:
+    """End a reservation whose owner is gone."""
+    leaves = list(reservation.shares)
+    for leaf in leaves:
+        for inner in leaf.inside(reservation):
+            if inner.ended is None:
+                expire(state, inner)  # a descendant's, gone as well
+    _unseat(state, reservation, leaves)
+    state.emit(
+        Expired(
+            tick=state.tick,
+            token=reservation.token.id,
+            owner=reservation.owner.name,
+            leaves=names_of(leaves),
+        )
+    )
+    _end(state, reservation, Refusal.EXPIRED)
+
+
+def take_away(
+    state: ReservationState,
+    reservation: Reservation,
+    wanted: Iterable[Leaf],
+    why: LossCause,
+    by: str,
+    *,
+    request: int | None = None,
+    resume: int | None = None,
+) -> None:
+    """Take leaves from a holder, and all others too if its token loses whole.
+
+    Behind it is an owner, a virtual one or a state (`by`), perhaps by a `request`;
+    `resume` is the number of the ticket with which a paused holder waits.
+    """
+    lost = sorted(wanted, key=_name)
+    whole = reservation.loss is Loss.WHOLE
+    if why is LossCause.FROZEN and reservation.implied.issuperset(lost):
+        whole = False  # what it limits otherwise it may still limit
+    leaves = sorted(reservation.shares, key=_name) if whole else lost
+    _empty_inside(state, reservation, leaves, request)
+    shares = {leaf: reservation.shares[leaf] for leaf in lost}
+    _unseat(state, reservation, leaves)
+    if why is not LossCause.PAUSED:
+        AvailabilityWatch(reservation.owner, reservation.token.id, shares)
+    is_whole = not reservation.shares
+    if state.listeners:
+        freed = names_of([leaf for leaf in leaves if leaf not in shares])
+        state.emit(
+            Revoked(
+                tick=state.tick,
+                token=reservation.token.id,
+                owner=reservation.owner.name,
+                lost=names_of(lost),
+                freed=freed,
+                why=why,
+                by=by,
+                request=request,
+                is_whole=is_whole,
             )
-        if is_whole:
-            self._end(reservation, Refusal.RELEASED)
-
-    def expire(self, reservation: Reservation) -> None:
-        """End a reservation whose owner is gone."""
-        leaves = list(reservation.shares)
-        for leaf in leaves:
-            for inner in leaf.inside(reservation):
-                if inner.ended is None:
-                    self.expire(inner)  # a descendant's, gone as well
-        self._unseat(reservation, leaves)
-        if self._book.listeners:
-            self._book.emit(
-                Expired(
-                    tick=self._book.tick,
-                    token=reservation.token.id,
-                    owner=reservation.owner.name,
-                    leaves=names_of(leaves),
-                )
+        )
+        state.emit(
+            Notified(
+                tick=state.tick,
+                owner=reservation.owner.name,
+                kind=NoticeKind.LOST,
+                token=reservation.token.id,
+                leaves=names_of(lost),
+                freed=freed,
+                by=by,
+                why=why,
+                request=resume,
             )
-        self._end(reservation, Refusal.EXPIRED)
+        )
+    if is_whole:
+        _end(state, reservation, Refusal.REVOKED)
 
-    def take_away(
-        self,
-        reservation: Reservation,
-        wanted: Iterable[Leaf],
-        why: LossCause,
-        by: str,
-        *,
-        request: int | None = None,
-        resume: int | None = None,
-    ) -> None:
-        """Take leaves from a holder, and all others too if its token loses whole.
 
-        Args:
-            reservation: the holder's.
-            wanted: leaves of it that are taken for somebody else.
-            why: the cause.
-            by: name of the owner, virtual owner or state behind it.
-            request: number of the request behind it.
-            resume: number of the ticket with which a paused holder waits.
-        """
-        lost = sorted(wanted, key=_name)
-        whole = reservation.loss is Loss.WHOLE
-        if why is LossCause.FROZEN and reservation.implied.issuperset(lost):
-            whole = False  # what it limits otherwise it may still limit
-        leaves = sorted(reservation.shares, key=_name) if whole else lost
-        self._empty_inside(reservation, leaves, request)
-        shares = {leaf: reservation.shares[leaf] for leaf in lost}
-        self._unseat(reservation, leaves)
-        if why is not LossCause.PAUSED:
-            AvailabilityWatch(reservation.owner, reservation.token.id, shares)
-        is_whole = not reservation.shares
-        if self._book.listeners:
-            freed = names_of([leaf for leaf in leaves if leaf not in shares])
-            self._book.emit(
-                Revoked(
-                    tick=self._book.tick,
-                    token=reservation.token.id,
-                    owner=reservation.owner.name,
-                    lost=names_of(lost),
-                    freed=freed,
-                    why=why,
-                    by=by,
-                    request=request,
-                    is_whole=is_whole,
-                )
+def _empty_inside(
+    state: ReservationState,
+    reservation: Reservation,
+    leaves: Sequence[Leaf],
+    request: int | None = None,
+) -> None:
+    """Take leaves from all inside of a reservation that goes (RM-30).
+
+    What is inside never holds what it is inside of: it is a descendant's.
+    """
+    if not reservation.owner.children:
+        return
+    inside: dict[Reservation, list[Leaf]] = {}
+    for leaf in sorted(leaves, key=_name):  # an enlarged token has them otherwise
+        for inner in leaf.inside(reservation):
+            inside.setdefault(inner, []).append(leaf)
+    for inner, theirs in inside.items():
+        left = [leaf for leaf in theirs if leaf in inner.shares]
+        if left:  # it may have gone with another one
+            take_away(
+                state,
+                inner,
+                left,
+                LossCause.PARENT_RELEASED,
+                reservation.owner.name,
+                request=request,
             )
-            self._book.emit(
-                Notified(
-                    tick=self._book.tick,
-                    owner=reservation.owner.name,
-                    kind=NoticeKind.LOST,
-                    token=reservation.token.id,
-                    leaves=names_of(lost),
-                    freed=freed,
-                    by=by,
-                    why=why,
-                    request=resume,
-                )
-            )
-        if is_whole:
-            self._end(reservation, Refusal.REVOKED)
 
-    # -- inside -----------------------------------------------------------------------
 
-    def _empty_inside(
-        self,
-        reservation: Reservation,
-        leaves: Sequence[Leaf],
-        request: int | None = None,
-    ) -> None:
-        """Take leaves from all inside of a reservation that goes (RM-30).
+def _unseat(
+    state: ReservationState, reservation: Reservation, leaves: Sequence[Leaf]
+) -> None:
+    for leaf in leaves:
+        leaf.unseat(reservation)
+        del reservation.shares[leaf]
+        if leaf.limited and state.waiting:
+            state.touch_limits(leaf)
+        if leaf.waiters or leaf.losers or state.unqueued:
+            state.touch(leaf)
+            if reservation.owner.children:
+                _suspect_waiters(state, leaf)
 
-        What is inside never holds what it is inside of: it is a descendant's.
-        """
-        if not reservation.owner.children:
-            return
-        inside: dict[Reservation, list[Leaf]] = {}
-        for leaf in sorted(leaves, key=_name):  # an enlarged token has them otherwise
-            for inner in leaf.inside(reservation):
-                inside.setdefault(inner, []).append(leaf)
-        for inner, theirs in inside.items():
-            left = [leaf for leaf in theirs if leaf in inner.shares]
-            if left:  # it may have gone with another one
-                self.take_away(
-                    inner,
-                    left,
-                    LossCause.PARENT_RELEASED,
-                    reservation.owner.name,
-                    request=request,
-                )
 
-    def _unseat(self, reservation: Reservation, leaves: Sequence[Leaf]) -> None:
-        for leaf in leaves:
-            leaf.unseat(reservation)
-            del reservation.shares[leaf]
-            if leaf.limited and self._book.waiting:
-                self._book.touch_limits(leaf)
-            if leaf.waiters or leaf.losers or self._book.unqueued:
-                self._book.touch(leaf)
-                if reservation.owner.children:
-                    self._suspect_waiters(leaf)
+def _suspect_waiters(state: ReservationState, leaf: Leaf) -> None:
+    """Note that those who wait for a leaf may wait for others than before."""
+    for waiting in leaf.waiters:
+        state.suspects[waiting.owner] = None
 
-    def _suspect_waiters(self, leaf: Leaf) -> None:
-        """Note that those who wait for a leaf may wait for others than before."""
-        for waiting in leaf.waiters:
-            self._book.suspects[waiting.owner] = None
 
-    def _end(self, reservation: Reservation, ended: Refusal) -> None:
-        """Kill the token; its record stays for a while."""
-        book, token = self._book, reservation.token
-        reservation.ended = ended
-        owner = reservation.owner
-        del owner.reservations[reservation]
-        if not owner.reservations:
-            book.entangled.pop(owner, None)
-        del book.reservations[token.sequence]
-        book.ended[token.sequence] = (token.secret, ended)
-        book.ended_order.append(token.sequence)
-        if len(book.ended_order) > book.cfg.dead_tokens_kept:
-            del book.ended[book.ended_order.popleft()]
-        if reservation.enlarged_by:
-            for waiting in list(reservation.enlarged_by.values()):
-                self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)
+def _end(state: ReservationState, reservation: Reservation, ended: Refusal) -> None:
+    """Kill the token; its record stays for a while."""
+    token = reservation.token
+    reservation.ended = ended
+    owner = reservation.owner
+    del owner.reservations[reservation]
+    if not owner.reservations:
+        state.entangled.pop(owner, None)
+    del state.reservations[token.sequence]
+    state.ended[token.sequence] = (token.secret, ended)
+    state.ended_order.append(token.sequence)
+    if len(state.ended_order) > state.cfg.dead_tokens_kept:
+        del state.ended[state.ended_order.popleft()]
+    if reservation.enlarged_by:
+        for waiting in list(reservation.enlarged_by.values()):
+            queue.fail(state, waiting, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)
 
 
 def _name(leaf: Leaf) -> str:

@@ -23,16 +23,15 @@ from controllers.arbitration.events import (
     Opened,
     Reconfigured,
 )
-from controllers.arbitration.manager.granting import Calls, Granting
-from controllers.arbitration.manager.holdings import (
-    Holdings,
-    Rights,
-    may_limit,
-    may_shift,
+from controllers.arbitration.manager import (
+    granting,
+    holdings,
+    inventory,
+    negotiation,
+    queue,
 )
-from controllers.arbitration.manager.inventory import Liveness, ResourceList
-from controllers.arbitration.manager.negotiation import BodyStates, Demands, words_of
-from controllers.arbitration.manager.queue import WaitingList
+from controllers.arbitration.manager.granting import Calls
+from controllers.arbitration.manager.negotiation import words_of
 from controllers.arbitration.manager.records import (
     Freeze,
     Leaf,
@@ -108,43 +107,35 @@ class Ledger:
                 "one of the two."
             )
         self.cfg = cfg or LedgerCfg()
-        self._book = book = ReservationState(self.cfg, mint)
-        book.listeners.extend(listeners)
-        self._waiting_list = waiting_list = WaitingList(book)
-        self._rights = rights = Rights(book)
-        self._holdings = holdings = Holdings(book, waiting_list, rights)
-        self._granting = Granting(book, waiting_list, holdings)
-        self._demands = Demands(book, waiting_list, self._granting)
-        self._lives = Liveness(book, waiting_list, holdings, rights)
-        self._body = BodyStates(book, holdings, self._demands, rights)
+        self._state = state = ReservationState(self.cfg, mint, tree)
+        state.listeners.extend(listeners)
+        self._calls = Calls(state)
         self._hear_for_hooks: Listener = self._call_hooks
         self._claimed: list[object] = []
         self._commands = 0
-        self._calls = Calls(book, waiting_list, self._granting)
-        if book.listeners:
-            book.emit(
-                Opened(
-                    tick=0,
-                    epoch=self.epoch,
-                    preemption=self.cfg.preemption,
-                    retry_ticks=self.cfg.retry_ticks,
-                    overtake_ticks=self.cfg.overtake_ticks,
-                )
+        state.emit(
+            Opened(
+                tick=0,
+                epoch=self.epoch,
+                preemption=self.cfg.preemption,
+                retry_ticks=self.cfg.retry_ticks,
+                overtake_ticks=self.cfg.overtake_ticks,
             )
-        self._resources = ResourceList(book, tree)
-        book.tell()
+        )
+        inventory.make_leaves(state)
+        state.tell()
 
     # -- looking ----------------------------------------------------------------------
 
     @property
     def tick(self) -> int:
         """Tick of the last call."""
-        return self._book.tick
+        return self._state.tick
 
     @property
     def epoch(self) -> int:
         """Count of restarts that its tokens carry."""
-        return self._book.mint.epoch
+        return self._state.mint.epoch
 
     @property
     def changes(self) -> int:
@@ -157,26 +148,26 @@ class Ledger:
     @property
     def tree(self) -> ResourceTree:
         """The resources, as they are now."""
-        return self._resources.tree
+        return self._state.tree
 
     @property
-    def book(self) -> ReservationState:
-        """The records, for `snapshot`; nobody else looks into them."""
-        return self._book
+    def state(self) -> ReservationState:
+        """The records, for `take_snapshot`; nobody else looks into them."""
+        return self._state
 
     @property
     def listeners(self) -> list[Listener]:
         """Those that are told every event."""
-        return self._book.listeners
+        return self._state.listeners
 
     @property
     def waiting(self) -> tuple[int, ...]:
         """Numbers of the requests that wait, in the order of their arrival."""
-        return tuple(self._book.waiting)
+        return tuple(self._state.waiting)
 
     def quiet(self) -> AbstractContextManager[None]:
         """Return what surrounds blocks in which no listener is told, then all are."""
-        return Quiet(self._book)
+        return Quiet(self._state)
 
     def hear_at_once(self, listener: Listener) -> None:
         """Add a listener of this project, told at once by a shared ledger too.
@@ -184,8 +175,8 @@ class Ledger:
         It is quick, calls no code of others, and so keeps what it says in step with the
         ledger: a wallet, an inbox.
         """
-        self._book.prompt[id(listener)] = listener
-        self._book.listeners.append(listener)
+        self._state.prompt[id(listener)] = listener
+        self._state.listeners.append(listener)
 
     def hand_over(
         self,
@@ -201,13 +192,13 @@ class Ledger:
         Returns:
             What a listener has raised, and nobody heard of yet.
         """
-        self._book.ask, self._book.post = ask, post
-        fault, self._book.fault = self._book.fault, None
+        self._state.ask, self._state.post = ask, post
+        fault, self._state.fault = self._state.fault, None
         return fault
 
     def next_due(self) -> int | None:
         """Return the tick by which `advance` should be called, None if no matter."""
-        return self._book.timers.next_due()
+        return self._state.timers.next_due()
 
     def authorise(self, token: Token | None, leaf: str) -> Refusal | None:
         """Answer the gate: may a command with this token act on a leaf (I-15)?
@@ -223,10 +214,10 @@ class Ledger:
             UnknownName: there is no such leaf.
             BadInput: it is a composite, or the token is none.
         """
-        resource = self._resources.leaf(leaf)
+        resource = inventory.find_leaf(self._state, leaf)
         if token is None:
             return Refusal.NO_TOKEN
-        reservation = self._book.find(token)
+        reservation = self._state.find(token)
         if isinstance(reservation, Refusal):
             return reservation
         if resource.is_frozen:
@@ -259,8 +250,8 @@ class Ledger:
         reason = self.authorise(token, motor)
         if reason is not Refusal.NOT_COVERED or token is None:
             return reason
-        by, resource = self._book.live(token), self._resources.leaf(motor)
-        return None if may_shift(resource, by) else reason
+        by, resource = self._state.live(token), inventory.find_leaf(self._state, motor)
+        return None if holdings.may_shift(resource, by) else reason
 
     def left_out(self, token: Token, limit: str) -> tuple[str, ...]:
         """Return the motors whose torque limit a valid token leaves as it is (I-22).
@@ -271,9 +262,9 @@ class Ledger:
             UnknownName: there is no such leaf.
             BadInput: it is a composite, or the token is none.
         """
-        motors = self._resources.leaf(limit).limits
+        motors = inventory.find_leaf(self._state, limit).limits
         frozen = tuple([motor.name for motor in motors if motor.is_frozen])
-        if not frozen or self._book.live(token).owner.is_entrusted:
+        if not frozen or self._state.live(token).owner.is_entrusted:
             return ()
         return frozen
 
@@ -284,7 +275,10 @@ class Ledger:
             UnknownName: there is no such leaf.
             BadInput: it is a composite, or the token is none.
         """
-        resource, found = self._resources.leaf(leaf), self._book.find(token)
+        resource, found = (
+            inventory.find_leaf(self._state, leaf),
+            self._state.find(token),
+        )
         return not isinstance(found, Refusal) and resource in found.shares
 
     def ticket(self, number: int) -> Ticket:
@@ -296,7 +290,7 @@ class Ledger:
         Raises:
             UnknownName: no request of this number waits.
         """
-        return self._book.ticket(number)
+        return self._state.ticket(number)
 
     def follow(self, owner: str, token: Token) -> Token | Ticket | None:
         """Return what an owner has now in the place of a token that it was granted.
@@ -314,12 +308,12 @@ class Ledger:
         if type(token) is not Token:
             kind = type(token).__name__  # its value may be a secret
             raise BadInput(f"a token is of type {kind}; give the Token of a grant.")
-        return self._book.follow(self._book.owner(owner), token)
+        return self._state.follow(self._state.owner(owner), token)
 
     def is_genuine(self, token: Token | None) -> bool:
         """Whether this manager issued a token, and still remembers it."""
         unknown = (Refusal.UNKNOWN, Refusal.WRONG_EPOCH)
-        return token is not None and self._book.find(token) not in unknown
+        return token is not None and self._state.find(token) not in unknown
 
     def effort_cap(self, leaf: str) -> float:
         """Return the largest stiffness that virtual owners allow, in [0, 1].
@@ -328,7 +322,7 @@ class Ledger:
             UnknownName: there is no such leaf.
             BadInput: it is a composite.
         """
-        return self._resources.leaf(leaf).effort_cap()
+        return inventory.find_leaf(self._state, leaf).effort_cap()
 
     def active_state(self, group: str) -> str | None:
         """Return the active state of a set, None if none is.
@@ -336,7 +330,7 @@ class Ledger:
         Raises:
             UnknownName: there is no such set of states.
         """
-        active = self._book.group(group).active
+        active = self._state.group(group).active
         return active.name if active else None
 
     def reconfigure(
@@ -368,16 +362,16 @@ class Ledger:
         with self._calls.at(tick):
             if cfg == self.cfg:
                 return
-            book = self._book
+            state = self._state
             if cfg.preemption is not self.cfg.preemption:
-                for waiting in book.waiting.values():
+                for waiting in state.waiting.values():
                     for leaf in waiting.shares:
-                        book.touch(leaf)
-            self.cfg = book.cfg = cfg
-            if book.listeners:
-                book.emit(
+                        state.touch(leaf)
+            self.cfg = state.cfg = cfg
+            if state.listeners:
+                state.emit(
                     Reconfigured(
-                        tick=book.tick,
+                        tick=state.tick,
                         preemption=cfg.preemption,
                         retry_ticks=cfg.retry_ticks,
                         overtake_ticks=cfg.overtake_ticks,
@@ -405,7 +399,7 @@ class Ledger:
         If it is of a later tick, what was due before happens first: no trace goes back
         in time.
         """
-        if event.tick > self._book.tick:
+        if event.tick > self._state.tick:
             self._calls.at(event.tick)
         self._calls.tell(event)
 
@@ -428,10 +422,10 @@ class Ledger:
             raise BadInput(f"an owner is {short(owner)}; give an Owner.")
         has_hook = owner.on_stop is not None or owner.on_lost is not None
         hear = self._hear_for_hooks
-        if has_hook and not any(hear is one for one in self._book.listeners):
+        if has_hook and not any(hear is one for one in self._state.listeners):
             self.hear_at_once(hear)
         with self._calls.at(tick):
-            self._lives.add(owner)
+            inventory.add_owner(self._state, owner)
 
     def knows(self, owner: str) -> bool:
         """Whether there is an owner of this name.
@@ -439,7 +433,7 @@ class Ledger:
         Raises:
             BadInput: it is no name.
         """
-        return check_name(owner, "an owner") in self._book.owners
+        return check_name(owner, "an owner") in self._state.owners
 
     def check_free(self, owner: str) -> None:
         """Refuse a name, known or not, by which somebody else acts.
@@ -447,7 +441,7 @@ class Ledger:
         Raises:
             BadInput: its owner, or a part of it, has something, waits, or starts.
         """
-        self._lives.check_free(check_name(owner, "an owner"))
+        inventory.check_free(self._state, check_name(owner, "an owner"))
 
     def start(self, owner: str) -> int:
         """Note that a behaviour begins to act by an owner's name.
@@ -460,16 +454,16 @@ class Ledger:
         Raises:
             UnknownName: the owner is not known.
         """
-        return self._lives.start(self._book.owner(owner))
+        return inventory.start(self._state, self._state.owner(owner))
 
     def end_start(self, owner: str, number: int) -> None:
         """Note that a behaviour has asked for all that it needs to begin."""
         if self.has_started(owner, number):
-            self._book.owner(owner).is_starting = False
+            self._state.owner(owner).is_starting = False
 
     def has_started(self, owner: str, number: int) -> bool:
         """Whether the behaviour of a start still is the one that acts by a name."""
-        record = self._book.owners.get(owner)
+        record = self._state.owners.get(owner)
         return record is not None and record.started == number
 
     def stop(self, starts: Mapping[str, int], tick: int) -> None:
@@ -483,7 +477,7 @@ class Ledger:
         mine = [name for name, n in starts.items() if self.has_started(name, n)]
         self.give_up(mine, tick)
         for name in mine:
-            record = self._book.owner(name)
+            record = self._state.owner(name)
             record.started, record.is_starting = None, False
 
     def renew(self, owner: str, tick: int) -> None:
@@ -493,7 +487,7 @@ class Ledger:
             UnknownName: it is not known.
         """
         with self._calls.at(tick):
-            self._lives.renew(self._book.owner(owner))
+            inventory.renew(self._state, self._state.owner(owner))
 
     def drop(self, owner: str, tick: int) -> None:
         """End all that an owner and its descendants hold and wait for: it is gone.
@@ -504,7 +498,7 @@ class Ledger:
             UnknownName: it is not known.
         """
         with self._calls.at(tick):
-            self._lives.drop(self._book.owner(owner))
+            inventory.drop(self._state, self._state.owner(owner))
 
     def give_up(self, owners: Iterable[str], tick: int) -> None:
         """Withdraw all that owners wait for and release all they hold, in one step.
@@ -521,7 +515,7 @@ class Ledger:
         """
         names = check_names(owners, "owners")
         with self._calls.at(tick):
-            self._lives.give_up([self._book.owner(name) for name in names])
+            inventory.give_up(self._state, [self._state.owner(name) for name in names])
 
     def forget_owner(self, owner: str, tick: int) -> None:
         """Drop an owner, and know it no more.
@@ -531,7 +525,7 @@ class Ledger:
             BadInput: others are a part of it.
         """
         with self._calls.at(tick):
-            self._lives.forget(self._book.owner(owner))
+            inventory.forget_owner(self._state, self._state.owner(owner))
 
     # -- what holders allow -----------------------------------------------------------
 
@@ -546,7 +540,9 @@ class Ledger:
             UnknownName: the owner is not known.
         """
         with self._calls.at(tick):
-            self._rights.entrust(self._book.owner(owner), is_entrusted=is_entrusted)
+            holdings.entrust(
+                self._state, self._state.owner(owner), is_entrusted=is_entrusted
+            )
 
     def allow_shift(
         self, token: Token, owner: str, tick: int, *, is_allowed: bool = True
@@ -585,13 +581,13 @@ class Ledger:
             BadInput: the request cannot be granted by anybody.
             StaleToken: the token to be enlarged is dead.
         """
-        book = self._book
+        state = self._state
         if not isinstance(request, Request):
             raise BadInput(f"a request is {short(request)}; give a Request.")
         with self._calls.at(tick):
-            owner = book.owner(request.owner)
-            add_to = None if request.add_to is None else book.live(request.add_to)
-            waiting = resolve(request, self.tree, book, owner, add_to)
+            owner = state.owner(request.owner)
+            add_to = None if request.add_to is None else state.live(request.add_to)
+            waiting = resolve(request, self.tree, state, owner, add_to)
             self._arrive(waiting)
             self._calls.asks = waiting
         waiting.has_waited = True
@@ -600,16 +596,16 @@ class Ledger:
     def demand_again(self, ticket: int, tick: int) -> None:
         """Ask once more, before its retry, those in the way of a request that waits."""
         with self._calls.at(tick):
-            waiting = self._book.request(ticket)
+            waiting = self._state.request(ticket)
             if waiting is not None and waiting.resumes is None:
-                self._demands.demand_unless_promised(waiting)
+                negotiation.demand_unless_promised(self._state, waiting)
 
     def withdraw(self, ticket: int, tick: int, why: Why = Why.WITHDRAWN) -> bool:
         """Cancel a request that waits; return whether it did."""
         with self._calls.at(tick):
-            waiting = self._book.request(ticket)
+            waiting = self._state.request(ticket)
             if waiting is not None:
-                self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, why)
+                queue.fail(self._state, waiting, OutcomeKind.CANCELLED, why)
         return waiting is not None
 
     def release(
@@ -624,14 +620,14 @@ class Ledger:
         """
         names = None if names is None else check_names(names, "names")
         with self._calls.at(tick):
-            reservation = self._book.live(token)
+            reservation = self._state.live(token)
             leaves = (
                 list(reservation.shares)
                 if names is None
                 else covered_leaves(reservation, names, self.tree)
             )
-            self._lives.see(reservation.owner)
-            self._holdings.release(reservation, leaves)
+            inventory.see(self._state, reservation.owner)
+            holdings.release(self._state, reservation, leaves)
 
     def lend(self, token: Token, tick: int, names: Iterable[str]) -> None:
         """Let others have some resources of a token until it recalls them (SY-27).
@@ -646,22 +642,22 @@ class Ledger:
         """
         names = check_names(names, "names")
         with self._calls.at(tick):
-            book = self._book
-            reservation = book.live(token)
+            state = self._state
+            reservation = state.live(token)
             leaves = covered_leaves(reservation, names, self.tree)
-            self._lives.see(reservation.owner)
-            if book.listeners:
+            inventory.see(self._state, reservation.owner)
+            if state.listeners:
                 owner = reservation.owner.name
                 lent = names_of(leaves)
-                book.emit(
-                    Lent(tick=book.tick, token=token.id, owner=owner, leaves=lent)
+                state.emit(
+                    Lent(tick=state.tick, token=token.id, owner=owner, leaves=lent)
                 )
             reservation.lent |= frozenset(leaves)
-            self._holdings.release(reservation, leaves, lends=True)
+            holdings.release(self._state, reservation, leaves, lends=True)
 
     def lent(self, token: Token) -> tuple[str, ...]:
         """Return the leaves that a token has lent, sorted; none if it is dead."""
-        reservation = self._book.find(token)
+        reservation = self._state.find(token)
         if isinstance(reservation, Refusal):
             return ()
         return names_of(reservation.lent)
@@ -687,17 +683,17 @@ class Ledger:
             BadInput: one text is given for several names.
         """
         names = None if names is None else check_names(names, "names")
-        if not _lent_of(self._book.live(token), names):
+        if not _lent_of(self._state.live(token), names):
             return None
         with self._calls.at(tick):
-            reservation = self._book.live(token)
+            reservation = self._state.live(token)
             lent = _lent_of(reservation, names)
             if not lent:  # given up by what was due before
                 return None
             owner = reservation.owner
             request = Request(owner=owner.name, resources=names_of(lent), add_to=token)
             waiting = resolve(
-                request, self.tree, self._book, owner, reservation, recalls=True
+                request, self.tree, self._state, owner, reservation, recalls=True
             )
             reservation.lent -= lent
             self._arrive(waiting)
@@ -706,22 +702,22 @@ class Ledger:
 
     def _arrive(self, waiting: Waiting) -> None:
         """Grant a new request, or let it wait and ask those in its way."""
-        self._lives.see(waiting.owner)
-        if self._book.listeners:
-            self._waiting_list.announce(waiting)
-        if self._granting.try_now(waiting, arrives=True):
+        inventory.see(self._state, waiting.owner)
+        if self._state.listeners:
+            queue.announce(self._state, waiting)
+        if granting.try_now(self._state, waiting, arrives=True):
             return
-        self._waiting_list.enqueue(waiting)
+        queue.enqueue(self._state, waiting)
         if waiting.deadline is not None:
-            self._demands.repeat(waiting)
+            negotiation.repeat(self._state, waiting)
         try:
-            self._demands.demand(waiting, arrives=True)
+            negotiation.demand(self._state, waiting, arrives=True)
         except BaseException:  # a policy that ends the program
             if waiting.is_waiting:
-                self._waiting_list.fail(waiting, OutcomeKind.CANCELLED, Why.WITHDRAWN)
+                queue.fail(self._state, waiting, OutcomeKind.CANCELLED, Why.WITHDRAWN)
             raise
         if waiting.is_waiting and waiting.deadline is None:
-            self._waiting_list.fail(waiting, OutcomeKind.DENIED, Why.BUSY)
+            queue.fail(self._state, waiting, OutcomeKind.DENIED, Why.BUSY)
 
     # -- the body ---------------------------------------------------------------------
 
@@ -754,8 +750,8 @@ class Ledger:
         if type(is_total) is not bool:
             raise BadInput(f"is_total is {short(is_total)}; give true or false.")
         with self._calls.at(tick):
-            leaves = self._resources.leaves_of(names)
-            self._body.freeze(leaves, by, Freeze(is_total, effort_cap))
+            leaves = inventory.leaves_of(self._state, names)
+            negotiation.freeze(self._state, leaves, by, Freeze(is_total, effort_cap))
 
     def add_virtual_owner(self, name: str, tick: int) -> None:
         """Keep a name for a virtual owner, so that no real one takes it.
@@ -764,7 +760,9 @@ class Ledger:
             BadInput: a real owner has it.
         """
         with self._calls.at(tick):
-            self._body.add_virtual_owner(check_name(name, "a virtual owner"))
+            negotiation.add_virtual_owner(
+                self._state, check_name(name, "a virtual owner")
+            )
 
     def thaw(self, by: str, tick: int, names: Iterable[str] | None = None) -> None:
         """Let a virtual owner give back leaves: its cause is over (RM-45).
@@ -781,8 +779,10 @@ class Ledger:
         by = check_name(by, "a virtual owner")
         with self._calls.at(tick):
             every = (self.tree.root.name,)
-            self._body.thaw(
-                self._resources.leaves_of(every if names is None else names), by
+            negotiation.thaw(
+                self._state,
+                inventory.leaves_of(self._state, every if names is None else names),
+                by,
             )
 
     def set_state(self, group: str, active: str | None, tick: int) -> None:
@@ -794,9 +794,9 @@ class Ledger:
             UnknownName: there is no such set, or no such state in it.
         """
         with self._calls.at(tick):
-            states = self._book.group(group)
-            leaf = None if active is None else self._book.state(group, active)
-            self._body.set_state(states, leaf)
+            states = self._state.group(group)
+            leaf = None if active is None else self._state.state(group, active)
+            negotiation.set_state(self._state, states, leaf)
 
     def ask_state(
         self, group: str, wanted: str | None, tick: int, by: str = ""
@@ -818,7 +818,7 @@ class Ledger:
         """
         by = check_name(by, "an asker") if by else ""
         with self._calls.at(tick):
-            return self._body.ask_state(group, wanted, by)
+            return negotiation.ask_state(self._state, group, wanted, by)
 
     # -- the list of resources --------------------------------------------------------
 
@@ -836,7 +836,7 @@ class Ledger:
             UnknownName: there is no such parent.
         """
         with self._calls.at(tick):
-            self._resources.add(name, parent, kind)
+            inventory.add_resource(self._state, name, parent, kind)
 
     def remove_resource(self, name: str, tick: int) -> None:
         """Forget a leaf; a composite that has no parts any more becomes one.
@@ -846,7 +846,7 @@ class Ledger:
             BadInput: it has parts, is in use, or commands a part of the robot.
         """
         with self._calls.at(tick):
-            self._resources.remove(name)
+            inventory.remove_resource(self._state, name)
 
     # -- time -------------------------------------------------------------------------
 
@@ -875,7 +875,7 @@ class Ledger:
     def _is_let(self, limit: Leaf, by: Reservation) -> bool:
         """Whether a token may limit motors now; asked again only after a change."""
         now = (self._calls.made, by)
-        if limit.let != now and may_limit(limit, by):
+        if limit.let != now and holdings.may_limit(limit, by):
             limit.let = now
         return limit.let == now
 
@@ -883,15 +883,15 @@ class Ledger:
         self, token: Token, owner: str, right: Right, tick: int, is_allowed: bool
     ) -> None:
         with self._calls.at(tick):
-            holder, other = self._book.live(token), self._book.owner(owner)
-            self._rights.allow(holder, other, right, is_allowed=is_allowed)
-            self._lives.renew(holder.owner)
+            holder, other = self._state.live(token), self._state.owner(owner)
+            holdings.allow(self._state, holder, other, right, is_allowed=is_allowed)
+            inventory.renew(self._state, holder.owner)
 
     def _call_hooks(self, event: Event) -> None:
         """Call the function that an owner gave for its losses, or for its stop."""
         if not isinstance(event, Notified | Expired):
             return
-        record = self._book.owners.get(event.owner)
+        record = self._state.owners.get(event.owner)
         if record is None:
             return
         hook: Callable[..., None] | None = None
@@ -899,8 +899,8 @@ class Ledger:
             hook = record.habits.on_lost
         elif event.kind is NoticeKind.YIELD_BY:
             hook = record.habits.on_stop
-        if hook is not None and self._book.post is not None:
-            self._book.post(hook, event)
+        if hook is not None and self._state.post is not None:
+            self._state.post(hook, event)
         elif hook is not None:
             try:
                 hook(event)
@@ -909,7 +909,7 @@ class Ledger:
 
     def is_hook(self, function: object, owner: str) -> bool:
         """Whether a function is what an owner gave for its losses, or for its stop."""
-        record = self._book.owners.get(owner)
+        record = self._state.owners.get(owner)
         if record is None:
             return False
         habits = record.habits
@@ -926,7 +926,7 @@ class Ledger:
         """Tell an owner what its own code raised, when it was told of something."""
         self._calls.tell(
             Notified(
-                tick=self._book.tick,
+                tick=self._state.tick,
                 owner=owner,
                 kind=NoticeKind.RAISED,
                 token=token,

@@ -13,20 +13,13 @@ from functools import partial
 from controllers.arbitration.events import (
     Answered,
     Frozen,
-    Notified,
     StateChanged,
     StateRefused,
     Thawed,
 )
-from controllers.arbitration.manager.granting import Granting
-from controllers.arbitration.manager.holdings import (
-    Holdings,
-    Rights,
-    Yielding,
-    innermost_first,
-)
+from controllers.arbitration.manager import granting, holdings, queue
+from controllers.arbitration.manager.holdings import Yielding, innermost_first
 from controllers.arbitration.manager.leaves import StateGroup, StateLeaf
-from controllers.arbitration.manager.queue import WaitingList
 from controllers.arbitration.manager.records import (
     Freeze,
     Leaf,
@@ -44,241 +37,210 @@ LONGEST_ERROR = 1000
 """Characters of an error that are told."""
 
 
-class Demands:
-    """Asks holders on behalf of those who wait."""
+def repeat(state: ReservationState, waiting: Waiting) -> None:
+    """Ask again every retry period while the request waits (RM-19)."""
+    state.timers.at(
+        state.tick + state.cfg.retry_ticks,
+        Due.RETRY,
+        partial(_again, state, waiting),
+        waiting=waiting,
+    )
 
-    def __init__(
-        self, book: ReservationState, waiting_list: WaitingList, granting: Granting
-    ) -> None:
-        """Work on a book, and grant what was promised."""
-        self._book = book
-        self._waiting_list = waiting_list
-        self._granting = granting
 
-    def repeat(self, waiting: Waiting) -> None:
-        """Ask again every retry period while the request waits (RM-19)."""
-        self._book.timers.at(
-            self._book.tick + self._book.cfg.retry_ticks,
-            Due.RETRY,
-            partial(self._again, waiting),
-            waiting=waiting,
-        )
+def demand(state: ReservationState, waiting: Waiting, *, arrives: bool) -> None:
+    """Ask all who are in the way, once; grant the request if they let it.
 
-    def demand(self, waiting: Waiting, *, arrives: bool) -> None:
-        """Ask all who are in the way, once; grant the request if they let it.
-
-        Policies may call the ledger meanwhile: all is looked at afresh after each.
-        """
-        answers: dict[Reservation, Answer] = {}
-        for holder, leaves in self._in_the_way(waiting).items():
-            if not _may_be_asked_for(waiting):
-                return
-            still = [leaf for leaf in leaves if leaf in holder.shares]
-            if still:
-                answers[holder] = self._ask(
-                    holder,
-                    still,
-                    waiting.owner.name,
-                    waiting.priority,
-                    waiting.ticket.number,
-                    is_due=waiting.recalls
-                    and self._granting.may_recall(waiting, holder),
-                )
+    Policies may call the ledger meanwhile: all is looked at afresh after each.
+    """
+    answers: dict[Reservation, Answer] = {}
+    for holder, leaves in _in_the_way(waiting).items():
         if not _may_be_asked_for(waiting):
             return
-        yielding = self._granting.way_clear(waiting, answers, arrives=arrives)
-        if yielding is None:
-            return
-        promised = [
-            holder
-            for holder in yielding
-            if not self._granting.overrides(waiting, holder, arrives=arrives)
-        ]
-        delay_s = max((answers[holder].after_s for holder in promised), default=0.0)
-        delay = self._book.cfg.ticks(delay_s)
-        if delay == 0:
-            self._granting.commit(waiting, yielding, answers, arrives=arrives)
-        elif waiting.deadline and self._book.tick + delay < waiting.deadline:
-            asked = {holder: yielding[holder] for holder in promised}
-            self._wait_for(waiting, asked, answers, self._book.tick + delay)
-
-    def demand_unless_promised(self, waiting: Waiting) -> None:
-        """Ask once more those in the way of a request, unless they promised."""
-        if waiting.promises is None:
-            self.demand(waiting, arrives=False)
-
-    def ask_holders(
-        self, left: StateLeaf, asker: str, is_wanted: Callable[[], bool]
-    ) -> bool:
-        """Ask those who need the active state whether it may be left (RM-53).
-
-        All are told; an answer that takes time is a refusal for now.
-
-        Args:
-            left: the state.
-            asker: who asks, for the notices.
-            is_wanted: whether it still is to be left, once they have answered.
-
-        Returns:
-            Whether all give way; they have lost it then.
-        """
-        answers: dict[Reservation, Answer] = {}
-        for holder in left.seated():
-            if left in holder.shares:
-                answers[holder] = self._ask(holder, [left], asker, 0, None)
-        still = [holder for holder in left.seated() if left in holder.shares]
-        if not is_wanted() or not all(
-            _gives_way_now(answers.get(holder)) for holder in still
-        ):
-            return False
-        paused = [
-            self._granting.give_way(holder, [left], answers[holder], asker, None)
-            for holder in still
-            if left in holder.shares
-        ]
-        for resume in paused:
-            if resume is not None:
-                self._granting.wait_to_resume(resume)
-        return True
-
-    # -- inside -----------------------------------------------------------------------
-
-    def _in_the_way(self, waiting: Waiting) -> dict[Reservation, list[Leaf]]:
-        """Return holder to its leaves that are in the way, in the order of asking."""
-        found: dict[Reservation, list[Leaf]] = {}
-        for leaf, share in waiting.shares.items():
-            here = _held_instead(leaf)
-            for holder in leaf.blockers(waiting.owner, share):
-                asked = found.setdefault(holder, [])
-                if here not in asked:  # two inactive states stand for the active one
-                    asked.append(here)
-        return found
-
-    def _ask(
-        self,
-        holder: Reservation,
-        leaves: Sequence[Leaf],
-        asker: str,
-        priority: int,
-        request: int | None,
-        *,
-        is_due: bool = False,
-    ) -> Answer:
-        """Tell a holder and return what its policy says.
-
-        Where the leaves were lent and are due, it gives way now whatever that is.
-        """
-        book = self._book
-        asked = names_of(leaves)
-        if book.listeners:
-            book.emit(
-                Notified(
-                    tick=book.tick,
-                    owner=holder.owner.name,
-                    kind=NoticeKind.DEMANDED,
-                    token=holder.token.id,
-                    leaves=asked,
-                    by=asker,
-                    request=request,
-                )
+        still = [leaf for leaf in leaves if leaf in holder.shares]
+        if still:
+            answers[holder] = _ask(
+                state,
+                holder,
+                still,
+                waiting.owner.name,
+                waiting.priority,
+                waiting.ticket.number,
+                is_due=waiting.recalls and granting.may_recall(state, waiting, holder),
             )
-        answer, error, end = KEEP, "", None
-        if not holder.is_being_asked:
-            holder.is_being_asked = True
-            try:
-                said = book.ask(
-                    holder.policy,
-                    Demand(
-                        holder=holder.owner.name,
-                        token=holder.token.id,
-                        resources=asked,
-                        asker=asker,
-                        asker_priority=priority,
-                        request=request,
-                        tick=book.tick,
-                    ),
-                )
-                if type(said) is not Answer:
-                    raise TypeError(f"{said!r} is no Answer; see policies.seam")
-                answer = said if said is KEEP else checked(said)
-            except Exception as fault:  # noqa: BLE001  a user's callback may raise anything
-                error = words_of(fault)
-            except BaseException as ends:  # noqa: BLE001  raised when it is told
-                error, end = words_of(ends), ends
-            finally:
-                holder.is_being_asked = False
-        if is_due and not _gives_way_now(answer):
-            answer = Answer(kind=AnswerKind.YIELD)
-        if book.listeners:
-            book.emit(
-                Answered(
-                    tick=book.tick,
-                    owner=holder.owner.name,
-                    token=holder.token.id,
-                    request=request,
-                    answer=answer.kind,
-                    error=error,
-                )
-            )
-            if error:
-                book.emit(
-                    Notified(
-                        tick=book.tick,
-                        owner=holder.owner.name,
-                        kind=NoticeKind.RAISED,
-                        token=holder.token.id,
-                        leaves=asked,
-                        by=asker,
-                        request=request,
-                        error=error,
-                    )
-                )
-        if end is not None:
-            raise end
-        return answer
+    if not _may_be_asked_for(waiting):
+        return
+    yielding = granting.way_clear(state, waiting, answers, arrives=arrives)
+    if yielding is None:
+        return
+    promised = [
+        holder
+        for holder in yielding
+        if not granting.overrides(state, waiting, holder, arrives=arrives)
+    ]
+    delay_s = max((answers[holder].after_s for holder in promised), default=0.0)
+    delay = state.cfg.ticks(delay_s)
+    if delay == 0:
+        granting.commit(state, waiting, yielding, answers, arrives=arrives)
+    elif waiting.deadline and state.tick + delay < waiting.deadline:
+        asked = {holder: yielding[holder] for holder in promised}
+        _wait_for(state, waiting, asked, answers, state.tick + delay)
 
-    def _wait_for(
-        self,
-        waiting: Waiting,
-        promised: Yielding,
-        answers: dict[Reservation, Answer],
-        tick: int,
-    ) -> None:
-        """Tell those who promised until when, and look again then."""
-        book = self._book
-        waiting.promises, waiting.promised = answers, promised
-        for holder, leaves in promised.items() if book.listeners else ():
-            book.emit(
-                Notified(
-                    tick=book.tick,
-                    owner=holder.owner.name,
-                    kind=NoticeKind.YIELD_BY,
-                    token=holder.token.id,
-                    leaves=names_of(leaves),
-                    by=waiting.owner.name,
-                    until_tick=tick,
-                    request=waiting.ticket.number,
-                )
-            )
-        call = partial(self._called_in, waiting)
-        book.timers.at(tick, Due.PROMISE, call, waiting=waiting)
 
-    def _called_in(self, waiting: Waiting) -> None:
-        answers, waiting.promises = waiting.promises, None
-        if waiting.is_waiting and answers is not None:
-            promised, waiting.promised = waiting.promised, None
-            self._granting.try_now(waiting, answers)
-            waiting.promised = promised
-            self._waiting_list.end_promise(waiting)
+def demand_unless_promised(state: ReservationState, waiting: Waiting) -> None:
+    """Ask once more those in the way of a request, unless they promised."""
+    if waiting.promises is None:
+        demand(state, waiting, arrives=False)
 
-    def _again(self, waiting: Waiting) -> None:
-        if not waiting.is_waiting:
-            return
+
+def ask_holders(
+    state: ReservationState, left: StateLeaf, asker: str, is_wanted: Callable[[], bool]
+) -> bool:
+    """Ask those who need the active state whether it may be left (RM-53).
+
+    All are told; an answer that takes time is a refusal for now. `is_wanted` says
+    whether it still is to be left, once they have answered.
+
+    Returns:
+        Whether all give way; they have lost it then.
+    """
+    answers: dict[Reservation, Answer] = {}
+    for holder in left.seated():
+        if left in holder.shares:
+            answers[holder] = _ask(state, holder, [left], asker, 0, None)
+    still = [holder for holder in left.seated() if left in holder.shares]
+    if not is_wanted() or not all(
+        _gives_way_now(answers.get(holder)) for holder in still
+    ):
+        return False
+    paused = [
+        granting.give_way(state, holder, [left], answers[holder], asker, None)
+        for holder in still
+        if left in holder.shares
+    ]
+    for resume in paused:
+        if resume is not None:
+            granting.wait_to_resume(state, resume)
+    return True
+
+
+def _in_the_way(waiting: Waiting) -> dict[Reservation, list[Leaf]]:
+    """Return holder to its leaves that are in the way, in the order of asking."""
+    found: dict[Reservation, list[Leaf]] = {}
+    for leaf, share in waiting.shares.items():
+        here = _held_instead(leaf)
+        for holder in leaf.blockers(waiting.owner, share):
+            asked = found.setdefault(holder, [])
+            if here not in asked:  # two inactive states stand for the active one
+                asked.append(here)
+    return found
+
+
+def _ask(
+    state: ReservationState,
+    holder: Reservation,
+    leaves: Sequence[Leaf],
+    asker: str,
+    priority: int,
+    request: int | None,
+    *,
+    is_due: bool = False,
+) -> Answer:
+    """Tell a holder and return what its policy says.
+
+    Where the leaves were lent and are due, it gives way now whatever that is.
+    """
+    asked = names_of(leaves)
+    state.notify(holder, NoticeKind.DEMANDED, leaves, by=asker, request=request)
+    answer, error, end = KEEP, "", None
+    if not holder.is_being_asked:
+        holder.is_being_asked = True
         try:
-            self.demand_unless_promised(waiting)
-        finally:  # whatever a policy ends, time goes on
-            if waiting.is_waiting:
-                self.repeat(waiting)
+            said = state.ask(
+                holder.policy,
+                Demand(
+                    holder=holder.owner.name,
+                    token=holder.token.id,
+                    resources=asked,
+                    asker=asker,
+                    asker_priority=priority,
+                    request=request,
+                    tick=state.tick,
+                ),
+            )
+            if type(said) is not Answer:
+                raise TypeError(f"{said!r} is no Answer; see ConflictPolicy")
+            answer = said if said is KEEP else checked(said)
+        except Exception as fault:  # noqa: BLE001  a user's callback may raise anything
+            error = words_of(fault)
+        except BaseException as ends:  # noqa: BLE001  raised when it is told
+            error, end = words_of(ends), ends
+        finally:
+            holder.is_being_asked = False
+    if is_due and not _gives_way_now(answer):
+        answer = Answer(kind=AnswerKind.YIELD)
+    state.emit(
+        Answered(
+            tick=state.tick,
+            owner=holder.owner.name,
+            token=holder.token.id,
+            request=request,
+            answer=answer.kind,
+            error=error,
+        )
+    )
+    if error:
+        state.notify(
+            holder,
+            NoticeKind.RAISED,
+            leaves,
+            by=asker,
+            request=request,
+            error=error,
+        )
+    if end is not None:
+        raise end
+    return answer
+
+
+def _wait_for(
+    state: ReservationState,
+    waiting: Waiting,
+    promised: Yielding,
+    answers: dict[Reservation, Answer],
+    tick: int,
+) -> None:
+    """Tell those who promised until when, and look again then."""
+    waiting.promises, waiting.promised = answers, promised
+    for holder, leaves in promised.items():
+        state.notify(
+            holder,
+            NoticeKind.YIELD_BY,
+            leaves,
+            by=waiting.owner.name,
+            until_tick=tick,
+            request=waiting.ticket.number,
+        )
+    call = partial(_called_in, state, waiting)
+    state.timers.at(tick, Due.PROMISE, call, waiting=waiting)
+
+
+def _called_in(state: ReservationState, waiting: Waiting) -> None:
+    answers, waiting.promises = waiting.promises, None
+    if waiting.is_waiting and answers is not None:
+        promised, waiting.promised = waiting.promised, None
+        granting.try_now(state, waiting, answers)
+        waiting.promised = promised
+        queue.end_promise(state, waiting)
+
+
+def _again(state: ReservationState, waiting: Waiting) -> None:
+    if not waiting.is_waiting:
+        return
+    try:
+        demand_unless_promised(state, waiting)
+    finally:  # whatever a policy ends, time goes on
+        if waiting.is_waiting:
+            repeat(state, waiting)
 
 
 def words_of(fault: BaseException) -> str:
@@ -317,152 +279,141 @@ MOST_TURNS = 20
 """Times that holders are asked, at most, as their answers make others active."""
 
 
-class BodyStates:
-    """Facts about the body, which nobody is asked about; and wishes, which all are."""
+def add_virtual_owner(state: ReservationState, name: str) -> None:
+    """Keep a name for a virtual owner, so that no real one takes it.
 
-    def __init__(
-        self,
-        book: ReservationState,
-        holdings: Holdings,
-        demands: Demands,
-        rights: Rights,
-    ) -> None:
-        """Work on a book, by its moves."""
-        self._book = book
-        self._rights = rights
-        self._holdings = holdings
-        self._demands = demands
+    Raises:
+        BadInput: a real owner has it.
+    """
+    if name in state.owners:
+        raise BadInput(f"{name!r} is a real owner; a virtual one needs its own name.")
+    state.virtual.add(name)
 
-    def add_virtual_owner(self, name: str) -> None:
-        """Keep a name for a virtual owner, so that no real one takes it.
 
-        Raises:
-            BadInput: a real owner has it.
-        """
-        if name in self._book.owners:
-            raise BadInput(
-                f"{name!r} is a real owner; a virtual one needs its own name."
-            )
-        self._book.virtual.add(name)
+def freeze(
+    state: ReservationState, leaves: Sequence[Leaf], by: str, what: Freeze
+) -> None:
+    """Let a virtual owner have leaves (RM-40).
 
-    def freeze(self, leaves: Sequence[Leaf], by: str, freeze: Freeze) -> None:
-        """Let a virtual owner have leaves (RM-40).
+    Raises:
+        BadInput: the cap is out of range, or a real owner has that name.
+    """
+    cap = what.effort_cap
+    if cap is not None and not is_fraction(cap):
+        raise BadInput(f"effort cap is {short(cap)}; give a fraction from 0 to 1.")
+    add_virtual_owner(state, by)
+    seated: Yielding = {}
+    for leaf in leaves if what.is_total else ():
+        for holder in leaf.seated():
+            seated.setdefault(holder, []).append(leaf)
+    for holder, theirs in innermost_first(seated).items():
+        left = [leaf for leaf in theirs if leaf in holder.shares]
+        if left:  # it may have gone with another one
+            holdings.take_away(state, holder, left, LossCause.FROZEN, by)
+    for leaf in leaves:
+        leaf.freezes[by] = what
+        _refresh(state, leaf)
+    state.emit(
+        Frozen(
+            tick=state.tick,
+            leaves=names_of(leaves),
+            by=by,
+            effort_cap=cap,
+            is_total=what.is_total,
+        )
+    )
+    if cap is not None:
+        holdings.tell_capped(state, leaves, by, NoticeKind.LIMITED)
 
-        Raises:
-            BadInput: the cap is out of range, or a real owner has that name.
-        """
-        cap = freeze.effort_cap
-        if cap is not None and not is_fraction(cap):
-            raise BadInput(f"effort cap is {short(cap)}; give a fraction from 0 to 1.")
-        self.add_virtual_owner(by)
-        seated: Yielding = {}
-        for leaf in leaves if freeze.is_total else ():
-            for holder in leaf.seated():
-                seated.setdefault(holder, []).append(leaf)
-        for holder, theirs in innermost_first(seated).items():
-            left = [leaf for leaf in theirs if leaf in holder.shares]
-            if left:  # it may have gone with another one
-                self._holdings.take_away(holder, left, LossCause.FROZEN, by)
-        for leaf in leaves:
-            leaf.freezes[by] = freeze
-            self._refresh(leaf)
-        if self._book.listeners:
-            self._book.emit(
-                Frozen(
-                    tick=self._book.tick,
-                    leaves=names_of(leaves),
-                    by=by,
-                    effort_cap=cap,
-                    is_total=freeze.is_total,
-                )
-            )
-            if cap is not None:
-                self._rights.tell_capped(leaves, by, NoticeKind.LIMITED)
 
-    def thaw(self, leaves: Sequence[Leaf], by: str) -> None:
-        """Let a virtual owner give back what it has of some leaves (RM-45)."""
-        theirs = [leaf for leaf in leaves if by in leaf.freezes]
-        capped = [leaf for leaf in theirs if leaf.freezes[by].effort_cap is not None]
-        for leaf in theirs:
-            del leaf.freezes[by]
-            self._refresh(leaf)
-        if self._book.listeners and theirs:
-            self._book.emit(
-                Thawed(tick=self._book.tick, leaves=names_of(theirs), by=by)
-            )
-            self._rights.tell_capped(capped, by, NoticeKind.UNLIMITED)
+def thaw(state: ReservationState, leaves: Sequence[Leaf], by: str) -> None:
+    """Let a virtual owner give back what it has of some leaves (RM-45)."""
+    theirs = [leaf for leaf in leaves if by in leaf.freezes]
+    capped = [leaf for leaf in theirs if leaf.freezes[by].effort_cap is not None]
+    for leaf in theirs:
+        del leaf.freezes[by]
+        _refresh(state, leaf)
+    if theirs:
+        state.emit(Thawed(tick=state.tick, leaves=names_of(theirs), by=by))
+        holdings.tell_capped(state, capped, by, NoticeKind.UNLIMITED)
 
-    def set_state(self, group: StateGroup, following: StateLeaf | None) -> None:
-        """Note as a fact which state is active; who needs the one left loses it."""
-        left = group.active
-        if left is following:
-            return
-        by = following.name if following else group.name
-        for holder in left.seated() if left else ():
-            if left in holder.shares:
-                self._holdings.take_away(holder, [left], LossCause.STATE_LEFT, by)
-        group.active = following
-        for leaf in group.leaves.values():
-            self._book.touch(leaf)
-        if self._book.listeners:
-            self._book.emit(
-                StateChanged(
-                    tick=self._book.tick,
-                    group=group.name,
-                    active=following.name if following else None,
-                )
-            )
 
-    def ask_state(self, group: str, wanted: str | None, by: str) -> bool:
-        """Ask those who need the active state; change it if all give way (RM-53).
+def set_state(
+    state: ReservationState, group: StateGroup, following: StateLeaf | None
+) -> None:
+    """Note as a fact which state is active; who needs the one left loses it."""
+    left = group.active
+    if left is following:
+        return
+    by = following.name if following else group.name
+    for holder in left.seated() if left else ():
+        if left in holder.shares:
+            holdings.take_away(state, holder, [left], LossCause.STATE_LEFT, by)
+    group.active = following
+    for leaf in group.leaves.values():
+        state.touch(leaf)
+    state.emit(
+        StateChanged(
+            tick=state.tick,
+            group=group.name,
+            active=following.name if following else None,
+        )
+    )
 
-        Their policies may change the states, and the list of these: then those are
-        asked who need what is active now.
 
-        Raises:
-            UnknownName: there is no such set, or no such state in it, at the end.
-        """
-        for _ in range(MOST_TURNS):
-            states, following = self._find(group, wanted)
-            left = states.active
-            if left is None or left is following:
-                break
-            asked = states, following, left
+def ask_state(state: ReservationState, group: str, wanted: str | None, by: str) -> bool:
+    """Ask those who need the active state; change it if all give way (RM-53).
 
-            def is_wanted(asked: object = asked) -> bool:
-                states, following = self._find(group, wanted)
-                return (states, following, states.active) == asked
+    Their policies may change the states, and the list of these: then those are
+    asked who need what is active now.
 
-            gives_way = self._demands.ask_holders(left, by, is_wanted)
-            if gives_way:
-                break
-            if is_wanted():
-                self._refuse(left, following)
-                return False
-        else:
+    Raises:
+        UnknownName: there is no such set, or no such state in it, at the end.
+    """
+    for _ in range(MOST_TURNS):
+        states, following = _find(state, group, wanted)
+        left = states.active
+        if left is None or left is following:
+            break
+        asked = states, following, left
+
+        def is_wanted(asked: object = asked) -> bool:
+            states, following = _find(state, group, wanted)
+            return (states, following, states.active) == asked
+
+        gives_way = ask_holders(state, left, by, is_wanted)
+        if gives_way:
+            break
+        if is_wanted():
+            _refuse(state, left, following)
             return False
-        self.set_state(states, following)
-        return True
+    else:
+        return False
+    set_state(state, states, following)
+    return True
 
-    def _find(
-        self, group: str, wanted: str | None
-    ) -> tuple[StateGroup, StateLeaf | None]:
-        states = self._book.group(group)
-        return states, None if wanted is None else self._book.state(group, wanted)
 
-    def _refuse(self, kept: StateLeaf, wanted: StateLeaf | None) -> None:
-        if self._book.listeners:
-            holders = dict.fromkeys(r.owner.name for r in kept.seated())
-            self._book.emit(
-                StateRefused(
-                    tick=self._book.tick,
-                    group=kept.group.name,
-                    wanted=wanted.name if wanted else None,
-                    holders=tuple(sorted(holders)),
-                )
+def _find(
+    state: ReservationState, group: str, wanted: str | None
+) -> tuple[StateGroup, StateLeaf | None]:
+    states = state.group(group)
+    return states, None if wanted is None else state.state(group, wanted)
+
+
+def _refuse(state: ReservationState, kept: StateLeaf, wanted: StateLeaf | None) -> None:
+    if state.listeners:
+        holders = dict.fromkeys(r.owner.name for r in kept.seated())
+        state.emit(
+            StateRefused(
+                tick=state.tick,
+                group=kept.group.name,
+                wanted=wanted.name if wanted else None,
+                holders=tuple(sorted(holders)),
             )
+        )
 
-    def _refresh(self, leaf: Leaf) -> None:
-        leaf.is_frozen = any(freeze.is_total for freeze in leaf.freezes.values())
-        if not leaf.is_frozen:
-            self._book.touch(leaf)
+
+def _refresh(state: ReservationState, leaf: Leaf) -> None:
+    leaf.is_frozen = any(freeze.is_total for freeze in leaf.freezes.values())
+    if not leaf.is_frozen:
+        state.touch(leaf)

@@ -6,7 +6,7 @@ ever go on, so the latest request of it is denied (Tarjan's strongly connected
 components).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from controllers.arbitration.events import Failed, Notified, Requested
@@ -30,177 +30,171 @@ _IN_THE_WAY = (Why.BUSY, Why.TIMEOUT)
 """Reasons of those that could not be granted."""
 
 
-class WaitingList:
-    """Puts requests into the book and takes them out."""
+def announce(state: ReservationState, waiting: Waiting) -> None:
+    """Tell that a request has come."""
+    if not state.listeners:
+        return
+    terms = waiting.terms
+    timeout_s = terms.timeout_s
+    state.emit(
+        Requested(
+            tick=state.tick,
+            request=waiting.ticket.number,
+            owner=waiting.owner.name,
+            shares={leaf.name: share for leaf, share in waiting.shares.items()},
+            optional={name: names_of(unit) for name, unit in waiting.optional.items()},
+            priority=waiting.priority,
+            arrival=waiting.arrival,
+            timeout_ticks=None if timeout_s is None else state.cfg.ticks(timeout_s),
+            loss=terms.loss,
+            implied=names_of(waiting.implied) if waiting.implied else (),
+            wins_ties=terms.wins_ties,
+            keeps_ties=terms.keeps_ties,
+            add_to=waiting.add_to.token.id if waiting.add_to else None,
+            resumes=waiting.resumes.id if waiting.resumes else None,
+            recalls=waiting.recalls,
+        )
+    )
 
-    def __init__(self, book: ReservationState) -> None:
-        """Work on a book."""
-        self._book = book
 
-    def announce(self, waiting: Waiting) -> None:
-        """Tell that a request has come."""
-        if not self._book.listeners:
-            return
-        terms = waiting.terms
-        timeout_s = terms.timeout_s
-        self._book.emit(
-            Requested(
-                tick=self._book.tick,
+def enqueue(state: ReservationState, waiting: Waiting) -> None:
+    """Let a request wait, within its time limit."""
+    number, owner = waiting.ticket.number, waiting.owner
+    if waiting.resumes is None and not waiting.recalls:
+        waiting.firm_at += state.cfg.overtake_ticks
+    timeout_s = waiting.terms.timeout_s
+    if timeout_s:
+        waiting.deadline = state.tick + state.cfg.ticks(timeout_s)
+        state.timers.at(
+            waiting.deadline,
+            Due.TIMEOUT,
+            partial(_timed_out, state, waiting),
+            waiting=waiting,
+        )
+    state.waiting[number] = owner.waiting[number] = waiting
+    if waiting.add_to is not None:
+        enlarged_by = waiting.add_to.enlarged_by or {}
+        enlarged_by[number] = waiting
+        waiting.add_to.enlarged_by = enlarged_by
+    if owner.reservations:
+        state.entangled[owner] = None
+    for leaf in waiting.shares:
+        leaf.join(waiting)
+        if leaf.waiters[-1] is not waiting:  # those behind wait for it
+            state.suspects[owner] = None
+    if any(leaf.waiters for held in owner.reservations for leaf in held.shares):
+        state.suspects[owner] = None  # somebody may wait for what it holds
+    if not waiting.shares:
+        state.unqueued[number] = waiting
+
+
+def dequeue(state: ReservationState, waiting: Waiting) -> None:
+    """Let a request wait no more; those behind it may be next."""
+    waiting.is_waiting = False
+    number, owner = waiting.ticket.number, waiting.owner
+    if state.waiting.pop(number, None) is None:
+        return  # granted in its call, it never waited
+    del owner.waiting[number]
+    if not owner.waiting:
+        state.entangled.pop(owner, None)
+    if waiting.add_to is not None and waiting.add_to.enlarged_by:
+        waiting.add_to.enlarged_by.pop(number, None)
+    for leaf in waiting.shares:
+        leaf.leave(waiting)
+        state.touch(leaf)
+    state.unqueued.pop(number, None)
+    if waiting.deadline is not None:
+        state.timers.ended()
+
+
+def fail(
+    state: ReservationState, waiting: Waiting, kind: OutcomeKind, why: Why
+) -> None:
+    """End a request without a grant; nothing else changes.
+
+    Where a virtual owner is in the way, that is the reason, not the holders.
+    """
+    wanted = waiting.shares or _hoped_for(waiting)
+    if why in _IN_THE_WAY and any(leaf.is_frozen for leaf in wanted):
+        why = Why.FROZEN
+    blockers = _blockers(state, waiting)
+    dequeue(state, waiting)
+    if waiting.recalls and waiting.add_to is not None:
+        waiting.add_to.lent |= waiting.shares.keys()
+    waiting.ticket.outcome = Outcome(
+        kind=kind,
+        tick=state.tick,
+        missing=() if waiting.shares else tuple(waiting.optional),
+        why=why,
+        blockers=blockers,
+    )
+    if state.listeners:
+        state.emit(
+            Failed(
+                tick=state.tick,
                 request=waiting.ticket.number,
                 owner=waiting.owner.name,
-                shares={leaf.name: share for leaf, share in waiting.shares.items()},
-                optional={
-                    name: names_of(unit) for name, unit in waiting.optional.items()
-                },
-                priority=waiting.priority,
-                arrival=waiting.arrival,
-                timeout_ticks=(
-                    None if timeout_s is None else self._book.cfg.ticks(timeout_s)
-                ),
-                loss=terms.loss,
-                implied=names_of(waiting.implied) if waiting.implied else (),
-                wins_ties=terms.wins_ties,
-                keeps_ties=terms.keeps_ties,
-                add_to=waiting.add_to.token.id if waiting.add_to else None,
-                resumes=waiting.resumes.id if waiting.resumes else None,
-                recalls=waiting.recalls,
+                kind=kind,
+                why=why,
             )
         )
+    tell_outcome(state, waiting)
 
-    def enqueue(self, waiting: Waiting) -> None:
-        """Let a request wait, within its time limit."""
-        number, owner = waiting.ticket.number, waiting.owner
-        if waiting.resumes is None and not waiting.recalls:
-            waiting.firm_at += self._book.cfg.overtake_ticks
-        timeout_s = waiting.terms.timeout_s
-        if timeout_s:
-            waiting.deadline = self._book.tick + self._book.cfg.ticks(timeout_s)
-            self._book.timers.at(
-                waiting.deadline,
-                Due.TIMEOUT,
-                partial(self._timed_out, waiting),
-                waiting=waiting,
+
+def _timed_out(state: ReservationState, waiting: Waiting) -> None:
+    if waiting.is_waiting:
+        fail(state, waiting, OutcomeKind.TIMED_OUT, Why.TIMEOUT)
+
+
+def tell_outcome(state: ReservationState, waiting: Waiting) -> None:
+    """Send the outcome to an owner whose call has returned long ago."""
+    outcome = waiting.ticket.outcome
+    if state.listeners and waiting.has_waited and outcome is not None:
+        state.emit(
+            Notified(
+                tick=state.tick,
+                owner=waiting.owner.name,
+                kind=NoticeKind.OUTCOME,
+                token=outcome.token.id if outcome.token else None,
+                leaves=outcome.obtained,
+                request=waiting.ticket.number,
+                outcome=outcome,
             )
-        self._book.waiting[number] = owner.waiting[number] = waiting
-        if waiting.add_to is not None:
-            enlarged_by = waiting.add_to.enlarged_by or {}
-            enlarged_by[number] = waiting
-            waiting.add_to.enlarged_by = enlarged_by
-        if owner.reservations:
-            self._book.entangled[owner] = None
-        for leaf in waiting.shares:
-            leaf.join(waiting)
-            if leaf.waiters[-1] is not waiting:  # those behind wait for it
-                self._book.suspects[owner] = None
-        if any(leaf.waiters for held in owner.reservations for leaf in held.shares):
-            self._book.suspects[owner] = None  # somebody may wait for what it holds
-        if not waiting.shares:
-            self._book.unqueued[number] = waiting
-
-    def dequeue(self, waiting: Waiting) -> None:
-        """Let a request wait no more; those behind it may be next."""
-        waiting.is_waiting = False
-        number, owner = waiting.ticket.number, waiting.owner
-        if self._book.waiting.pop(number, None) is None:
-            return  # granted in its call, it never waited
-        del owner.waiting[number]
-        if not owner.waiting:
-            self._book.entangled.pop(owner, None)
-        if waiting.add_to is not None and waiting.add_to.enlarged_by:
-            waiting.add_to.enlarged_by.pop(number, None)
-        for leaf in waiting.shares:
-            leaf.leave(waiting)
-            self._book.touch(leaf)
-        self._book.unqueued.pop(number, None)
-        if waiting.deadline is not None:
-            self._book.timers.ended()
-
-    def fail(self, waiting: Waiting, kind: OutcomeKind, why: Why) -> None:
-        """End a request without a grant; nothing else changes (I-16).
-
-        Where a virtual owner is in the way, that is the reason, not the holders.
-        """
-        wanted = waiting.shares or _hoped_for(waiting)
-        if why in _IN_THE_WAY and any(leaf.is_frozen for leaf in wanted):
-            why = Why.FROZEN
-        blockers = self.blockers(waiting)
-        self.dequeue(waiting)
-        if waiting.recalls and waiting.add_to is not None:
-            waiting.add_to.lent |= waiting.shares.keys()
-        waiting.ticket.outcome = Outcome(
-            kind=kind,
-            tick=self._book.tick,
-            missing=() if waiting.shares else tuple(waiting.optional),
-            why=why,
-            blockers=blockers,
         )
-        if self._book.listeners:
-            self._book.emit(
-                Failed(
-                    tick=self._book.tick,
-                    request=waiting.ticket.number,
-                    owner=waiting.owner.name,
-                    kind=kind,
-                    why=why,
-                )
+    end_promise(state, waiting)
+
+
+def end_promise(state: ReservationState, waiting: Waiting) -> None:
+    """Tell those who promised to give way, and still hold, that they need not."""
+    promised, waiting.promised = waiting.promised, None
+    for holder, leaves in promised.items() if promised else ():
+        kept = [leaf for leaf in leaves if leaf in holder.shares]
+        if kept:
+            state.notify(
+                holder,
+                NoticeKind.KEEP_ON,
+                kept,
+                by=waiting.owner.name,
+                request=waiting.ticket.number,
             )
-        self.tell_outcome(waiting)
 
-    def _timed_out(self, waiting: Waiting) -> None:
-        if waiting.is_waiting:
-            self.fail(waiting, OutcomeKind.TIMED_OUT, Why.TIMEOUT)
 
-    def tell_outcome(self, waiting: Waiting) -> None:
-        """Send the outcome to an owner whose call has returned long ago."""
-        outcome = waiting.ticket.outcome
-        if self._book.listeners and waiting.has_waited and outcome is not None:
-            self._book.emit(
-                Notified(
-                    tick=self._book.tick,
-                    owner=waiting.owner.name,
-                    kind=NoticeKind.OUTCOME,
-                    token=outcome.token.id if outcome.token else None,
-                    leaves=outcome.obtained,
-                    request=waiting.ticket.number,
-                    outcome=outcome,
-                )
-            )
-        self.end_promise(waiting)
+def _blockers(state: ReservationState, waiting: Waiting) -> tuple[Blocker, ...]:
+    """Return who is in the way of a request, leaf by leaf.
 
-    def end_promise(self, waiting: Waiting) -> None:
-        """Tell those who promised to give way, and still hold, that they need not."""
-        promised, waiting.promised = waiting.promised, None
-        for holder, leaves in promised.items() if promised else ():
-            kept = names_of(leaf for leaf in leaves if leaf in holder.shares)
-            if kept and self._book.listeners:
-                self._book.emit(
-                    Notified(
-                        tick=self._book.tick,
-                        owner=holder.owner.name,
-                        kind=NoticeKind.KEEP_ON,
-                        token=holder.token.id,
-                        leaves=kept,
-                        by=waiting.owner.name,
-                        request=waiting.ticket.number,
-                    )
-                )
-
-    def blockers(self, waiting: Waiting) -> tuple[Blocker, ...]:
-        """Return who is in the way of a request, leaf by leaf.
-
-        Of one that has optional names alone: who has these.
-        """
-        found = []
-        for leaf, share in (waiting.shares or _hoped_for(waiting)).items():
-            holders = leaf.blockers(waiting.owner, share)
-            first = leaf.first_competitor(waiting, LATE if holders else self._book.tick)
-            names = [by for by, freeze in leaf.freezes.items() if freeze.is_total]
-            names += [r.owner.name for r in holders]
-            names += [first.owner.name] if first else []
-            if names or not leaf.is_open():
-                owners = tuple(dict.fromkeys(names))
-                found.append(Blocker(resource=leaf.name, owners=owners))
-        return tuple(found)
+    Of one that has optional names alone: who has these.
+    """
+    found = []
+    for leaf, share in (waiting.shares or _hoped_for(waiting)).items():
+        holders = leaf.blockers(waiting.owner, share)
+        first = leaf.first_competitor(waiting, LATE if holders else state.tick)
+        names = [by for by, freeze in leaf.freezes.items() if freeze.is_total]
+        names += [r.owner.name for r in holders]
+        names += [first.owner.name] if first else []
+        if names or not leaf.is_open():
+            owners = tuple(dict.fromkeys(names))
+            found.append(Blocker(resource=leaf.name, owners=owners))
+    return tuple(found)
 
 
 def _hoped_for(waiting: Waiting) -> Shares:
@@ -213,16 +207,14 @@ def _hoped_for(waiting: Waiting) -> Shares:
 _Node = OwnerRecord | Waiting
 
 
-def latest_in_a_circle(book: ReservationState) -> Waiting | None:
+def latest_in_a_circle(state: ReservationState) -> Waiting | None:
     """Return the last of the waiting, in their order, that waits for itself.
 
     A new circle passes through somebody that began to wait, or that others began to
     wait for: only what can be reached from these is looked at.
     """
-    circles = _Circles()
-    for owner in book.suspects:
-        circles.visit(owner)
-    requests = [node for node in circles.found if isinstance(node, Waiting)]
+    nodes = _in_circles(state.suspects)
+    requests = [node for node in nodes if isinstance(node, Waiting)]
     return max(requests, key=lambda waiting: waiting.key, default=None)
 
 
@@ -240,49 +232,44 @@ def _waits_for(node: _Node) -> Iterator[_Node]:
             yield holder.owner
 
 
-class _Circles:
-    """Tarjan's strongly connected components, without recursion."""
+def _in_circles(roots: Iterable[_Node]) -> set[_Node]:
+    """Return all that wait for themselves, of what can be reached from some nodes.
 
-    def __init__(self) -> None:
-        self.found: set[_Node] = set()
-        """All nodes in components of more than one."""
-        self._index: dict[_Node, int] = {}
-        self._low: dict[_Node, int] = {}
-        self._open: list[_Node] = []
-        self._is_open: set[_Node] = set()
-
-    def visit(self, root: _Node) -> None:
-        """Look at all that can be reached from a node."""
-        if root in self._index:
-            return
-        path = [(root, self._enter(root))]
-        while path:
+    Tarjan's strongly connected components of more than one node, without recursion.
+    """
+    found: set[_Node] = set()
+    index: dict[_Node, int] = {}
+    low: dict[_Node, int] = {}
+    stack: list[_Node] = []
+    on_stack: set[_Node] = set()
+    for root in roots:
+        path: list[tuple[_Node, Iterator[_Node]]] = []
+        following: _Node | None = None if root in index else root
+        while following is not None or path:
+            if following is not None:
+                index[following] = low[following] = len(index)
+                stack.append(following)
+                on_stack.add(following)
+                path.append((following, _waits_for(following)))
             node, ahead = path[-1]
-            for following in ahead:
-                if following not in self._index:
-                    path.append((following, self._enter(following)))
+            following = None
+            for other in ahead:
+                if other not in index:
+                    following = other
                     break
-                if following in self._is_open:
-                    self._low[node] = min(self._low[node], self._index[following])
-            else:
-                path.pop()
-                if path:
-                    above = path[-1][0]
-                    self._low[above] = min(self._low[above], self._low[node])
-                self._close(node)
-
-    def _enter(self, node: _Node) -> Iterator[_Node]:
-        self._index[node] = self._low[node] = len(self._index)
-        self._open.append(node)
-        self._is_open.add(node)
-        return _waits_for(node)
-
-    def _close(self, node: _Node) -> None:
-        if self._low[node] != self._index[node]:
-            return
-        component: list[_Node] = []
-        while not component or component[-1] is not node:
-            component.append(self._open.pop())
-        self._is_open.difference_update(component)
-        if len(component) > 1:
-            self.found.update(component)
+                if other in on_stack:
+                    low[node] = min(low[node], index[other])
+            if following is not None:
+                continue
+            path.pop()
+            if path:
+                above = path[-1][0]
+                low[above] = min(low[above], low[node])
+            if low[node] == index[node]:
+                component: list[_Node] = []
+                while not component or component[-1] is not node:
+                    component.append(stack.pop())
+                on_stack.difference_update(component)
+                if len(component) > 1:
+                    found.update(component)
+    return found

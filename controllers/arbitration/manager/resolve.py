@@ -23,7 +23,7 @@ from models.resources import ResourceKind
 def resolve(
     request: Request,
     tree: ResourceTree,
-    book: ReservationState,
+    state: ReservationState,
     owner: OwnerRecord,
     add_to: Reservation | None,
     *,
@@ -44,7 +44,7 @@ def resolve(
         or wanted.habits is not habits
         or wanted.tree is not tree
     ):
-        wanted = owner.wanted = _read(request, habits, tree, book)
+        wanted = owner.wanted = _read(request, habits, tree, state)
     terms = wanted.terms
     if add_to is not None:
         _check_new(wanted, add_to)
@@ -62,7 +62,7 @@ def resolve(
             name: _in_order(_left({**unit, **motors_besides(unit, owner)}, shares))
             for name, unit in optional.items()
         }
-    number = book.next_ticket()
+    number = state.next_ticket()
     waiting = Waiting(
         Ticket(number, request),
         owner,
@@ -72,7 +72,7 @@ def resolve(
         0 if recalls else number,
         add_to,
         None,
-        book.tick,
+        state.tick,
     )
     if recalls:
         waiting.recalls = True
@@ -112,12 +112,12 @@ def covered_leaves(
 
 
 def _read(
-    request: Request, habits: Owner, tree: ResourceTree, book: ReservationState
+    request: Request, habits: Owner, tree: ResourceTree, state: ReservationState
 ) -> ResolvedRequest:
-    shares = _essential(request, tree, book)
+    shares = _essential(request, tree, state)
     optional = {}
     for name in sorted(request.optional) if request.optional else ():
-        optional[name] = _unit(name, tree, book, shares)
+        optional[name] = _unit(name, tree, state, shares)
     asker, holder = request.asker_tie, request.holder_tie
     priority, timeout_s = request.priority, request.timeout_s
     if priority is not None and priority > habits.max_priority:
@@ -140,8 +140,8 @@ def _read(
     return ResolvedRequest(request, habits, tree, terms, shares, optional, has_limits)
 
 
-def _essential(request: Request, tree: ResourceTree, book: ReservationState) -> Shares:
-    leaves = book.leaves
+def _essential(request: Request, tree: ResourceTree, state: ReservationState) -> Shares:
+    leaves = state.leaves
     if len(request.resources) == 1 and not request.rates:
         name = request.resources[0]
         leaf = leaves.get(name)
@@ -177,11 +177,11 @@ def _exclusive_or_state(name: str, tree: ResourceTree) -> dict[str, int]:
 
 
 def _unit(
-    name: str, tree: ResourceTree, book: ReservationState, essential: Shares
+    name: str, tree: ResourceTree, state: ReservationState, essential: Shares
 ) -> Shares:
     """Return what an optional name adds to the essential leaves."""
     found = _exclusive_or_state(name, tree)
-    unit = {book.leaves[leaf]: share for leaf, share in sorted(found.items())}
+    unit = {state.leaves[leaf]: share for leaf, share in sorted(found.items())}
     return _left(unit, essential)
 
 

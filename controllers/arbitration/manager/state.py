@@ -7,13 +7,13 @@ ticks; what is due at one is called in one order (`Due`).
 
 import heapq
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import IntEnum
 from math import ceil
 
-from controllers.arbitration.events import Event
+from controllers.arbitration.events import Event, Notified
 from controllers.arbitration.manager.leaves import StateGroup, StateLeaf
 from controllers.arbitration.manager.records import (
     AvailabilityWatch,
@@ -21,11 +21,19 @@ from controllers.arbitration.manager.records import (
     OwnerRecord,
     Reservation,
     Waiting,
+    names_of,
 )
 from controllers.arbitration.policies import ConflictPolicy, Demand
 from controllers.arbitration.requests import StaleToken, Ticket
-from controllers.arbitration.resource_tree import find_name
-from controllers.arbitration.tokens import Preemption, Refusal, Token, TokenMint, word
+from controllers.arbitration.resource_tree import ResourceTree, find_name
+from controllers.arbitration.tokens import (
+    NoticeKind,
+    Preemption,
+    Refusal,
+    Token,
+    TokenMint,
+    word,
+)
 from models import BadInput, UnknownName
 from models.values import as_number, short
 
@@ -200,10 +208,12 @@ Listener = Callable[[Event], None]
 class ReservationState:
     """What is held, waited for, due and known."""
 
-    def __init__(self, cfg: LedgerCfg, mint: TokenMint) -> None:
+    def __init__(self, cfg: LedgerCfg, mint: TokenMint, tree: ResourceTree) -> None:
         """Begin empty."""
         self.cfg = cfg
         self.mint = mint
+        self.tree = tree
+        """The resources, as they are now."""
         self.tick = 0
         self.timers = Timers()
         self.leaves: dict[str, Leaf] = {}
@@ -235,10 +245,6 @@ class ReservationState:
         self.fault: Exception | None = None
         """What a listener raised first; the next `advance` raises it."""
         self._untold: deque[Event] = deque()
-        self.emit: Callable[[Event], None] = self._untold.append
-        """Notes for the listeners what happened; callers look whether there are any.
-        They are told when the call is done: what one of them does then meets a change
-        that is made whole."""
         self.prompt: dict[int, Listener] = {}
         """Listeners of this project, quick and silent, that no `post` takes over, by
         id: others may say that they equal them."""
@@ -247,8 +253,50 @@ class ReservationState:
         self.ask: Callable[[ConflictPolicy, Demand], object] = _ask_policy
         """Gets a policy's answer."""
         self.eased: dict[AvailabilityWatch, None] = {}
-        """Losers whose leaves changed."""
-        self._tickets = 0
+        """Watches whose leaves changed."""
+        self.tickets = 0
+        """Count of tickets given; the last one's number."""
+        self.owners_added = 0
+        """Count of owners that came to be known; the last one's place."""
+        self.starts = 0
+        """Count of starts of behaviours; the last one's number."""
+
+    def emit(self, event: Event) -> None:
+        """Note what happened for the listeners, if there are any.
+
+        They are told when the call is done: what one of them does then meets a change
+        that is made whole. Where requests come and go, callers look for listeners
+        first: an event that nobody hears is not made.
+        """
+        if self.listeners:
+            self._untold.append(event)
+
+    def notify(
+        self,
+        holder: Reservation,
+        kind: NoticeKind,
+        leaves: Iterable[Leaf],
+        *,
+        by: str = "",
+        request: int | None = None,
+        until_tick: int | None = None,
+        error: str = "",
+    ) -> None:
+        """Tell the owner of a reservation something about leaves."""
+        if self.listeners:
+            self._untold.append(
+                Notified(
+                    tick=self.tick,
+                    owner=holder.owner.name,
+                    kind=kind,
+                    token=holder.token.id,
+                    leaves=names_of(leaves),
+                    by=by,
+                    request=request,
+                    until_tick=until_tick,
+                    error=error,
+                )
+            )
 
     def tell(self) -> None:
         """Tell all listeners what they have not heard; what they call comes after it.
@@ -292,8 +340,8 @@ class ReservationState:
 
     def next_ticket(self) -> int:
         """Return the number of a new ticket."""
-        self._tickets += 1
-        return self._tickets
+        self.tickets += 1
+        return self.tickets
 
     # -- finding ----------------------------------------------------------------------
 
@@ -409,19 +457,19 @@ class Quiet(AbstractContextManager[None]):
     in answer finds them made whole. One object serves all blocks.
     """
 
-    def __init__(self, book: ReservationState) -> None:
-        """Work on a book."""
-        self._book = book
+    def __init__(self, state: ReservationState) -> None:
+        """Work on a state."""
+        self._state = state
 
     def __enter__(self) -> None:
         """Begin a block, perhaps inside another."""
-        self._book.n_quiet += 1
+        self._state.n_quiet += 1
 
     def __exit__(self, *_: object) -> None:
         """End it, and tell what has been noted."""
-        self._book.n_quiet -= 1
-        if self._book.listeners:
-            self._book.tell()
+        self._state.n_quiet -= 1
+        if self._state.listeners:
+            self._state.tell()
 
 
 def _no_token(given: object) -> BadInput:

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from controllers.arbitration.events import Granted, ResourceRemoved
-from controllers.arbitration.manager.granting import Granting
+from controllers.arbitration.manager import granting
 from controllers.arbitration.manager.records import Waiting
+from controllers.arbitration.manager.state import ReservationState
 from controllers.arbitration.tokens import Why
 from models import BadInput, UnknownName
 from tests.controllers.arbitration.ledger_setup import (
@@ -274,13 +275,13 @@ def test_a_hand_over_tries_nobody_whom_it_cannot_serve(
     stage.owners(*crowd, timeout_s=60.0)
     tickets = [stage.ask(name, "TTS") for name in crowd]
     tried: list[Waiting] = []
-    try_now = Granting.try_now
+    try_now = granting.try_now
 
-    def noted(granting: Granting, waiting: Waiting, **terms: Any) -> bool:
+    def noted(state: ReservationState, waiting: Waiting, **terms: Any) -> bool:
         tried.append(waiting)
-        return try_now(granting, waiting, **terms)
+        return try_now(state, waiting, **terms)
 
-    monkeypatch.setattr(Granting, "try_now", noted)
+    monkeypatch.setattr(granting, "try_now", noted)
     stage.release(held)
     assert end_of(tickets[0]) == (GRANTED, 0.0)
     assert [waiting.ticket.number for waiting in tried] == [tickets[0].number]
