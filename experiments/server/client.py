@@ -18,7 +18,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from types import TracebackType
 
 import httpx
 
@@ -150,128 +149,11 @@ class ServerRestarted(TestbedError):
     """The server began a new epoch; all earlier tokens are refused."""
 
 
-class OwnerLink(ServerLink):
-    """A link on which one owner speaks; `Client` adds what it says and when."""
-
-    def __init__(
-        self,
-        url: str,
-        data: OwnerData,
-        secret: str | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Open no connection yet.
-
-        Args:
-            url: of the server.
-            data: the owner.
-            secret: what the server asks of everyone, if it does.
-            clock: seconds, never going back.
-        """
-        super().__init__(url, secret)
-        self.key: str | None = None
-        """What the server knows it by, while it is registered; keep it secret."""
-        self.why_lost: TestbedError | None = None
-        """Why it may trust no token any more; None while all is well."""
-        self._data = data
-        self._clock = clock
-        self._trusted = TrustedTokens(clock, data.time_to_live_s)
-        self._closing = threading.Event()
-        self._epoch: int | None = None
-        """In which it registered."""
-
-    @property
-    def name(self) -> str:
-        """Name of the owner."""
-        return self._data.name
-
-    @property
-    def _call_s(self) -> float:
-        """Longest time for a call: a sign of life more than once in a time to live."""
-        return min(CALL_S, self._data.time_to_live_s / 2.0)
-
-    def renew(self) -> None:
-        """Send a sign of life now.
-
-        Raises:
-            ServerUnreachable: no answer; tokens are trusted until the time is over.
-            ServerRestarted: it began a new epoch.
-            NotRegistered: it thinks that this owner is gone.
-        """
-        sent = self._trusted.sending()
-        alive = self.read(Alive, self._own("POST", "/owner/alive"))
-        self._trusted.answered(sent, alive.tokens)
-        self.why_lost = None
-
-    # -- inside ------------------------------------------------------------------------
-
-    def _register(self) -> Registered:
-        sent = self._trusted.sending()
-        answer = self.call("POST", "/owners", self._data, timeout_s=self._call_s)
-        registered = self.read(Registered, answer)
-        self._trusted.lose_all()
-        self._trusted.answered(sent, ())
-        self.key, self._epoch = registered.key, registered.epoch
-        self.why_lost = None
-        return registered
-
-    def _own(
-        self,
-        method: str,
-        path: str,
-        data: RequestData | None = None,
-        wait_s: float = 0.0,
-    ) -> httpx.Response:
-        """Make a call of this owner; note when the server does not know it."""
-        key = self.key
-        try:
-            return self.call(
-                method,
-                path,
-                data,
-                headers={"Owner-Key": key} if key else {},
-                params={"wait_s": wait_s} if wait_s and data is None else None,
-                timeout_s=wait_s + self._call_s,
-            )
-        except NotRegistered as error:
-            why = self._why_unknown(error)
-            if self.key == key:  # not registered again meanwhile
-                self.key = None
-                self._trusted.lose_all()
-                self.why_lost = why
-            raise why from error
-
-    def _why_unknown(self, error: NotRegistered) -> TestbedError:
-        if self.epoch == self._epoch:
-            return error
-        return ServerRestarted(
-            f"the server at {self.url} was restarted: its epoch is {self.epoch}, not "
-            f"{self._epoch} any more. All earlier tokens are refused; ask anew."
-        )
-
-    def _insist(
-        self,
-        method: str,
-        path: str,
-        data: RequestData | None = None,
-        wait_s: float = 0.0,
-    ) -> TicketData:
-        """Call until there is an answer, for a time to live at most."""
-        give_up_s = self._clock() + self._data.time_to_live_s
-        wait_s = data.wait_s if data else wait_s
-        while True:
-            try:
-                return self.read(TicketData, self._own(method, path, data, wait_s))
-            except ServerUnreachable:
-                if self._clock() >= give_up_s or self._closing.wait(AGAIN_S):
-                    raise
-
-
 SIGNS = 3
 """Signs of life in one time to live: two may be lost."""
 
 
-class Client(OwnerLink):
+class Client(ServerLink):
     """One owner at one server; a context manager, safe for threads.
 
     A thread sends signs of life until `close`; another one reads notices. What the
@@ -328,10 +210,30 @@ class Client(OwnerLink):
             asker_tie=asker_tie,
             holder_tie=holder_tie,
         )
-        super().__init__(url, data, secret, clock)
+        super().__init__(url, secret)
+        self.key: str | None = None
+        """What the server knows it by, while it is registered; keep it secret."""
+        self.why_lost: TestbedError | None = None
+        """Why it may trust no token any more; None while all is well."""
+        self._data: OwnerData = data
+        self._clock = clock
+        self._trusted = TrustedTokens(clock, data.time_to_live_s)
+        self._closing = threading.Event()
+        self._epoch: int | None = None
+        """In which it registered."""
         self._registering = threading.Lock()
-        self._heart: threading.Thread | None = None
+        self._renewer: threading.Thread | None = None
         self._reader = NoticeReader(self, self._trusted.learn, on_notice)
+
+    @property
+    def name(self) -> str:
+        """Name of the owner."""
+        return self._data.name
+
+    @property
+    def _call_s(self) -> float:
+        """Longest time for a call: a sign of life more than once in a time to live."""
+        return min(CALL_S, self._data.time_to_live_s / 2.0)
 
     # -- life --------------------------------------------------------------------------
 
@@ -344,15 +246,6 @@ class Client(OwnerLink):
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Leave: all that it holds is free at once."""
-        self.close()
-
     def open(self) -> None:
         """Register, and send signs of life from now on.
 
@@ -360,27 +253,43 @@ class Client(OwnerLink):
             ServerUnreachable: nobody answers.
             Refused: the name is taken, the secret wrong, the server full.
         """
-        self._begin()
-        if self._heart is None:
-            self._heart = threading.Thread(
-                target=self._beat, name=f"alive-{self.name}", daemon=True
+        self._register()
+        if self._renewer is None:
+            self._renewer = threading.Thread(
+                target=self._renew_until_closed, name=f"alive-{self.name}", daemon=True
             )
-            self._heart.start()
+            self._renewer.start()
             self._reader.start()
 
     def close(self) -> None:
-        """Leave the server, if it can be reached, and end the threads."""
+        """Leave the server, if it can be reached, and end the threads.
+
+        All that it holds is free at once; leaving `with` closes it.
+        """
         self._closing.set()
         self._reader.stop()
-        if self._heart is not None:
-            self._heart.join()
-            self._heart = None
+        if self._renewer is not None:
+            self._renewer.join()
+            self._renewer = None
         if self.key is not None:
             with suppress(TestbedError):  # it will notice our silence
                 self._own("DELETE", "/owner")
             self.key = None
         self._trusted.lose_all()
         super().close()
+
+    def renew(self) -> None:
+        """Send a sign of life now.
+
+        Raises:
+            ServerUnreachable: no answer; tokens are trusted until the time is over.
+            ServerRestarted: it began a new epoch.
+            NotRegistered: it thinks that this owner is gone.
+        """
+        sent = self._trusted.sending()
+        alive = self.read(Alive, self._own("POST", "/owner/alive"))
+        self._trusted.answered(sent, alive.tokens)
+        self.why_lost = None
 
     # -- asking ------------------------------------------------------------------------
 
@@ -416,7 +325,7 @@ class Client(OwnerLink):
         """
         with self._registering:  # another thread may have done it meanwhile
             if self.key is None:
-                self._begin()
+                self._register()
         data = checked(
             RequestData,
             resources=resources,
@@ -463,9 +372,66 @@ class Client(OwnerLink):
 
     # -- inside ------------------------------------------------------------------------
 
-    def _begin(self) -> None:
-        registered = self._register()
+    def _register(self) -> None:
+        sent = self._trusted.sending()
+        answer = self.call("POST", "/owners", self._data, timeout_s=self._call_s)
+        registered = self.read(Registered, answer)
+        self._trusted.lose_all()
+        self._trusted.answered(sent, ())
+        self.key, self._epoch = registered.key, registered.epoch
+        self.why_lost = None
         self._reader.begin(registered.key, registered.last_notice)
+
+    def _own(
+        self,
+        method: str,
+        path: str,
+        data: RequestData | None = None,
+        wait_s: float = 0.0,
+    ) -> httpx.Response:
+        """Make a call of this owner; note when the server does not know it."""
+        key = self.key
+        try:
+            return self.call(
+                method,
+                path,
+                data,
+                headers={"Owner-Key": key} if key else {},
+                params={"wait_s": wait_s} if wait_s and data is None else None,
+                timeout_s=wait_s + self._call_s,
+            )
+        except NotRegistered as error:
+            why = self._why_unknown(error)
+            if self.key == key:  # not registered again meanwhile
+                self.key = None
+                self._trusted.lose_all()
+                self.why_lost = why
+            raise why from error
+
+    def _why_unknown(self, error: NotRegistered) -> TestbedError:
+        if self.epoch == self._epoch:
+            return error
+        return ServerRestarted(
+            f"the server at {self.url} was restarted: its epoch is {self.epoch}, not "
+            f"{self._epoch} any more. All earlier tokens are refused; ask anew."
+        )
+
+    def _insist(
+        self,
+        method: str,
+        path: str,
+        data: RequestData | None = None,
+        wait_s: float = 0.0,
+    ) -> TicketData:
+        """Call until there is an answer, for a time to live at most."""
+        give_up_s = self._clock() + self._data.time_to_live_s
+        wait_s = data.wait_s if data else wait_s
+        while True:
+            try:
+                return self.read(TicketData, self._own(method, path, data, wait_s))
+            except ServerUnreachable:
+                if self._clock() >= give_up_s or self._closing.wait(AGAIN_S):
+                    raise
 
     def _take_back(self, data: RequestData) -> None:
         """Leave no request behind that nobody waits for; best effort.
@@ -482,7 +448,7 @@ class Client(OwnerLink):
             if outcome is not None and outcome.token is not None:
                 self.release(Token.from_text(outcome.token))
 
-    def _beat(self) -> None:
+    def _renew_until_closed(self) -> None:
         """Send signs of life; what goes wrong shows in `holds` and `why_lost`."""
         period_s = self._data.time_to_live_s / SIGNS
         while not self._closing.wait(period_s):

@@ -6,8 +6,10 @@ to stdout, the rest to stderr. What needs the extra `server` is imported when us
 
 import importlib.util
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +23,9 @@ from experiments.common.options import (
     write_json,
 )
 from models import BadInput
+
+if TYPE_CHECKING:
+    from experiments.server.link import ServerLink
 
 NEEDED = ("fastapi", "httpx", "uvicorn")
 SECRET_VARIABLE = "NAO_TESTBED_SECRET"  # its name, not its value
@@ -85,21 +90,17 @@ def serve(
 ) -> None:
     """Manage resources for others, until Ctrl-C; shows a page."""
     _check_installed()
-    from experiments.server.server import ServeCommandCfg, run_server  # noqa: PLC0415  # heavy
+    from experiments.server.server import ServerCfg, run_server  # noqa: PLC0415  # heavy
 
+    secret = _secret(secret_file)
     run_server(
-        ServeCommandCfg(
-            host=host,
-            port=port,
-            secret=_secret(secret_file),
-            robot=robot,
-            body=body,
-            resources=resources,
-            objects=tuple(objects or ()),
-            preemption=preemption,
-            max_priority=max_priority,
-            state=state,
-        )
+        ServerCfg(host=host, port=port, secret=secret, max_priority=max_priority),
+        robot=robot,
+        body=body,
+        resources=resources,
+        objects=tuple(objects or ()),
+        preemption=preemption,
+        state=state,
     )
 
 
@@ -113,16 +114,13 @@ def list_resources(
     secret_file: SecretOption = None,
 ) -> None:
     """Show the tree of resources with owners and waiters."""
-    _check_installed()
-    from experiments.server.link import ServerLink  # noqa: PLC0415  # heavy
-    from experiments.server.run_take import list_lines  # noqa: PLC0415  # heavy
-
-    check_json_file(json_file)
-    with ServerLink(url, _secret(secret_file)) as link:
+    with _server(url, secret_file, json_file) as link:
         snapshot = link.snapshot()
     write_json(json_file, snapshot.model_dump_json(indent=2))
     if json_file == STDOUT:
         return
+    from experiments.server.run_take import list_lines  # noqa: PLC0415  # heavy
+
     for line in list_lines(snapshot, only_busy=busy):
         print(line)
 
@@ -197,13 +195,10 @@ def release(
     secret_file: SecretOption = None,
 ) -> None:
     """Give back what a token holds, or a part of it."""
-    _check_installed()
     from controllers.arbitration.tokens import Token  # noqa: PLC0415  # heavy
-    from experiments.server.link import ServerLink  # noqa: PLC0415  # heavy
 
-    check_json_file(json_file)
-    whole = Token.from_text(token)
-    with ServerLink(url, _secret(secret_file)) as link:
+    with _server(url, secret_file, json_file) as link:
+        whole = Token.from_text(token)
         link.release(whole, tuple(names) if names else None)
     _tell(json_file, "release", token=str(whole.id), resources=names or None)
 
@@ -217,11 +212,7 @@ def add(
     secret_file: SecretOption = None,
 ) -> None:
     """Add a resource to a running server."""
-    _check_installed()
-    from experiments.server.link import ServerLink  # noqa: PLC0415  # heavy
-
-    check_json_file(json_file)
-    with ServerLink(url, _secret(secret_file)) as link:
+    with _server(url, secret_file, json_file) as link:
         link.add_resource(name, parent)
     _tell(json_file, "add", resource=name, parent=parent)
 
@@ -236,14 +227,10 @@ def upload(
     secret_file: SecretOption = None,
 ) -> None:
     """Send rules and behaviours to a server, whole or not at all."""
-    _check_installed()
-    from experiments.server.link import ServerLink  # noqa: PLC0415  # heavy
     from models.files.tables import read_text_of  # noqa: PLC0415  # heavy
 
-    check_json_file(json_file)
-    text = read_text_of(file)
-    with ServerLink(url, _secret(secret_file)) as link:
-        installed = link.install(text, file.name)
+    with _server(url, secret_file, json_file) as link:
+        installed = link.install(read_text_of(file), file.name)
     _tell(json_file, "upload", **installed.model_dump(mode="json"))
     if json_file == STDOUT:
         return
@@ -261,11 +248,7 @@ def show(
     secret_file: SecretOption = None,
 ) -> None:
     """Print an uploaded behaviour as sections of a scenario file."""
-    _check_installed()
-    from experiments.server.link import ServerLink  # noqa: PLC0415  # heavy
-
-    check_json_file(json_file)
-    with ServerLink(url, _secret(secret_file)) as link:
+    with _server(url, secret_file, json_file) as link:
         found = link.definition(name).as_scenario()
     _tell(json_file, "show", **found)
     if json_file != STDOUT:
@@ -280,11 +263,7 @@ def start(
     secret_file: SecretOption = None,
 ) -> None:
     """Start an uploaded behaviour; it runs on until `stop`."""
-    _check_installed()
-    from experiments.server.link import ServerLink  # noqa: PLC0415  # heavy
-
-    check_json_file(json_file)
-    with ServerLink(url, _secret(secret_file)) as link:
+    with _server(url, secret_file, json_file) as link:
         started = link.start(name)
     said = {"experiment": "resources start", **started.model_dump(mode="json")}
     write_json(json_file, json_text(said), holds_token=True)
@@ -306,11 +285,7 @@ def stop(
     secret_file: SecretOption = None,
 ) -> None:
     """Stop an uploaded behaviour: all that it holds is free."""
-    _check_installed()
-    from experiments.server.link import ServerLink  # noqa: PLC0415  # heavy
-
-    check_json_file(json_file)
-    with ServerLink(url, _secret(secret_file)) as link:
+    with _server(url, secret_file, json_file) as link:
         link.stop(name)
     _tell(json_file, "stop", name=name)
 
@@ -327,11 +302,7 @@ def revoke(
     secret_file: SecretOption = None,
 ) -> None:
     """Take resources away from whoever has them, until `give-back`."""
-    _check_installed()
-    from experiments.server.link import ServerLink  # noqa: PLC0415  # heavy
-
-    check_json_file(json_file)
-    with ServerLink(url, _secret(secret_file)) as link:
+    with _server(url, secret_file, json_file) as link:
         link.take_away(*names, priority=priority)
     _tell(json_file, "revoke", resources=names, priority=priority)
 
@@ -346,13 +317,22 @@ def give_back(
     secret_file: SecretOption = None,
 ) -> None:
     """Let resources that `revoke` took away be had again."""
+    with _server(url, secret_file, json_file) as link:
+        link.give_back(*names or ())
+    _tell(json_file, "give-back", resources=names or None)
+
+
+@contextmanager
+def _server(
+    url: str, secret_file: Path | None, json_file: str | None
+) -> Iterator["ServerLink"]:
+    """Yield the way to a server, when all that the command needs is there."""
     _check_installed()
     from experiments.server.link import ServerLink  # noqa: PLC0415  # heavy
 
     check_json_file(json_file)
     with ServerLink(url, _secret(secret_file)) as link:
-        link.give_back(*names or ())
-    _tell(json_file, "give-back", resources=names or None)
+        yield link
 
 
 def _tell(json_file: str | None, command: str, **what: object) -> None:

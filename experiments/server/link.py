@@ -14,9 +14,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -157,12 +155,7 @@ class ServerLink:
         """Return the link itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the connections."""
         self.close()
 
@@ -180,19 +173,17 @@ class ServerLink:
         self, name: str, parent: str, kind: ResourceKind = ResourceKind.EXCLUSIVE
     ) -> None:
         """Add a resource, such as a ball (RM-60)."""
-        data = checked(ResourceData, name=name, parent=parent, kind=kind)
-        self.call("POST", "/resources", data)
+        self._post("/resources", ResourceData, name=name, parent=parent, kind=kind)
 
     def release(self, token: Token, names: tuple[str, ...] | None = None) -> None:
         """Give back all of a token, or these names."""
-        data = checked(ReleaseData, token=text_of(token), names=names)
-        self.call("POST", "/release", data)
+        self._post("/release", ReleaseData, token=text_of(token), names=names)
 
     def authorise(self, token: Token | None, resource: str) -> Refusal | None:
         """Ask, as a device, why a command may not pass; None: it may (AR-10)."""
         text = None if token is None else text_of(token)
-        data = checked(CommandData, token=text, resource=resource)
-        return self.read(AuthoriseAnswer, self.call("POST", "/authorise", data)).reason
+        answer = self._post("/authorise", CommandData, token=text, resource=resource)
+        return self.read(AuthoriseAnswer, answer).reason
 
     # -- what a station does -----------------------------------------------------------
 
@@ -202,8 +193,7 @@ class ServerLink:
         Raises:
             BadInput: all that is wrong in it, a line each.
         """
-        data = checked(RulesData, name=name, text=text)
-        answer = self.call("POST", "/rules", data, timeout_s=INSTALL_S)
+        answer = self._post("/rules", RulesData, INSTALL_S, name=name, text=text)
         return self.read(InstalledData, answer)
 
     def installed(self) -> InstalledData:
@@ -217,13 +207,12 @@ class ServerLink:
 
     def start(self, behaviour: str) -> StartedData:
         """Start a behaviour by its name; wait as long as it waits for its resources."""
-        data = checked(NameData, name=behaviour)
-        answer = self.call("POST", "/start", data, timeout_s=START_S)
+        answer = self._post("/start", NameData, START_S, name=behaviour)
         return self.read(StartedData, answer)
 
     def stop(self, behaviour: str) -> None:
         """Stop a behaviour; one that does not run stays as it is."""
-        self.call("POST", "/stop", checked(NameData, name=behaviour))
+        self._post("/stop", NameData, name=behaviour)
 
     def take_away(self, *names: str, priority: int | None = None) -> None:
         """Take resources from whoever has them, until `give_back`.
@@ -232,13 +221,11 @@ class ServerLink:
             names: leaves and composites.
             priority: takes only from lower ones, or nothing; None: from all.
         """
-        data = checked(TakenData, names=names, priority=priority)
-        self.call("POST", "/take-away", data)
+        self._post("/take-away", TakenData, names=names, priority=priority)
 
     def give_back(self, *names: str) -> None:
         """Let resources that were taken away be had again; without a name all."""
-        data = checked(GivenData, names=names or None)
-        self.call("POST", "/give-back", data)
+        self._post("/give-back", GivenData, names=names or None)
 
     # -- calls -------------------------------------------------------------------------
 
@@ -279,6 +266,15 @@ class ServerLink:
         if answer.status_code >= 400:
             raise _refusal(answer)
         return answer
+
+    def _post(
+        self,
+        path: str,
+        model: type[BaseModel],
+        timeout_s: float = CALL_S,
+        **values: Any,
+    ) -> httpx.Response:
+        return self.call("POST", path, checked(model, **values), timeout_s=timeout_s)
 
     def note_epoch(self, answer: httpx.Response) -> None:
         """Remember the epoch that an answer tells."""
@@ -385,14 +381,6 @@ KEPT = 10_000
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Event:
-    """One server-sent event."""
-
-    name: str
-    data: str
-
-
 class NoticeReader:
     """A thread that reads one owner's stream of notices."""
 
@@ -486,9 +474,9 @@ class NoticeReader:
                 stream = answer.extensions["network_stream"]
                 self._socket = stream.get_extra_info("socket")
             try:
-                for event in _events(answer.iter_lines()):
+                for name, data in _events(answer.iter_lines()):
                     n_lines += 1
-                    self._take(event)
+                    self._take(name, data)
             finally:
                 self._socket = None
         return n_lines
@@ -504,12 +492,12 @@ class NoticeReader:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
-    def _take(self, event: _Event) -> None:
-        if event.name == "missed":
-            self.n_missed += int(json.loads(event.data)["n_missed"])
-        if event.name != "notice":
+    def _take(self, name: str, data: str) -> None:
+        if name == "missed":
+            self.n_missed += int(json.loads(data)["n_missed"])
+        if name != "notice":
             return
-        notice = NoticeData.model_validate_json(event.data)
+        notice = NoticeData.model_validate_json(data)
         self._last = notice.number
         self._learn(notice)
         if self._queue is not None:
@@ -524,8 +512,8 @@ class NoticeReader:
                 _log.error(said, traceback_of(fault))
 
 
-def _events(lines: Iterator[str]) -> Iterator[_Event]:
-    """Yield the events of a stream; an event ends with an empty line."""
+def _events(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+    """Yield name and data of the events of a stream; an empty line ends each."""
     name, data = "", []
     for line in lines:
         if line.startswith("event:"):
@@ -533,5 +521,5 @@ def _events(lines: Iterator[str]) -> Iterator[_Event]:
         elif line.startswith("data:"):
             data.append(line[5:].strip())
         elif not line:
-            yield _Event(name=name, data="\n".join(data))
+            yield name, "\n".join(data)
             name, data = "", []

@@ -6,11 +6,12 @@ tells the list of resources (`SnapshotData`) and notices to owners (`NoticeData`
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
+    AliasChoices,
+    AliasPath,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -19,7 +20,6 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from controllers.arbitration.behaviours import RunningBehaviour
 from controllers.arbitration.events import Notified, Released
 from controllers.arbitration.manager.front import (
     HoldingRow,
@@ -50,6 +50,10 @@ MAX_NAMES = 1000
 """Names in one request."""
 MAX_WAIT_S = 25.0
 """Longest time that the server keeps one call waiting; the client then asks again."""
+EPOCH_HEADER = "reservation-epoch"
+"""Header of every answer."""
+KEEP_ALIVE_S = 5.0
+"""Silence after which a comment is sent: it finds out whether the reader is there."""
 
 
 def printable(text: str) -> str:
@@ -92,8 +96,25 @@ TimeToLive = Annotated[
 ]
 
 
+def _text_of(token: object) -> object:
+    return token.as_text() if isinstance(token, Token) else token
+
+
+WholeToken = Annotated[str | None, BeforeValidator(_text_of)]
+"""For its owner alone."""
+PublicToken = Annotated[
+    str, BeforeValidator(lambda token: str(token) if token else token)
+]
+"""`epoch.sequence`."""
+_NAMED = AliasChoices("name", AliasPath("behaviour", "name"))
+
+
 class _Data(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    """Said in JSON, or read from the ledger's own records by the names of fields."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, from_attributes=True, validate_by_name=True
+    )
 
 
 class PolicyData(_Data):
@@ -111,15 +132,12 @@ class PolicyData(_Data):
         """
         cls = policy_classes().get(self.name)
         if cls is not None:
-            known = [name for name in _fields(cls) if name.endswith("_s")]
+            fields = getattr(cls, "__dataclass_fields__", {})
+            known = [name for name in fields if name.endswith("_s")]
             for name in self.settings:
                 if name not in known:
                     raise UnknownName("Setting", name, known, f"policy {self.name!r}")
         return make_policy(self.name, **self.settings)
-
-
-def _fields(cls: type[ConflictPolicy]) -> list[str]:
-    return list(getattr(cls, "__dataclass_fields__", {}))
 
 
 class OwnerData(_Data):
@@ -144,15 +162,10 @@ class OwnerData(_Data):
             BadInput: its priority is higher than it may be.
         """
         return Owner(
-            name=self.name,
+            **self.model_dump(exclude={"parent_key", "policy"}),
             parent=parent,
             policy=self.policy.make(),
-            priority=self.priority,
             max_priority=max_priority,
-            timeout_s=self.timeout_s,
-            time_to_live_s=self.time_to_live_s,
-            asker_tie=self.asker_tie,
-            holder_tie=self.holder_tie,
         )
 
 
@@ -191,18 +204,12 @@ class RequestData(_Data):
 
     def as_request(self, owner: str) -> Request:
         """Return the request of an owner."""
+        text, habits = self.add_to, {"policy", "add_to", "mode", "mark", "wait_s"}
         return Request(
+            **self.model_dump(exclude=habits),
             owner=owner,
-            resources=self.resources,
-            optional=self.optional,
-            rates=dict(self.rates),
-            priority=self.priority,
-            timeout_s=self.timeout_s,
-            loss=self.loss,
             policy=self.policy.make() if self.policy else None,
-            asker_tie=self.asker_tie,
-            holder_tie=self.holder_tie,
-            add_to=Token.from_text(self.add_to) if self.add_to else None,
+            add_to=Token.from_text(text) if text else None,
         )
 
 
@@ -218,41 +225,21 @@ class OutcomeData(_Data):
 
     kind: OutcomeKind
     tick: int
-    token: str | None = None
+    token: WholeToken = None
     obtained: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     why: Why | None = None
     blockers: tuple[BlockerData, ...] = ()
 
-    @classmethod
-    def of(cls, outcome: Outcome) -> "OutcomeData":
-        """Write an outcome."""
-        return cls(
-            kind=outcome.kind,
-            tick=outcome.tick,
-            token=outcome.token.as_text() if outcome.token else None,
-            obtained=outcome.obtained,
-            missing=outcome.missing,
-            why=outcome.why,
-            blockers=tuple(
-                BlockerData(resource=b.resource, owners=b.owners)
-                for b in outcome.blockers
-            ),
-        )
-
     def as_outcome(self) -> Outcome:
         """Read an outcome."""
-        return Outcome(
-            kind=self.kind,
-            tick=self.tick,
-            token=Token.from_text(self.token) if self.token else None,
-            obtained=self.obtained,
-            missing=self.missing,
-            why=self.why,
-            blockers=tuple(
-                Blocker(resource=b.resource, owners=b.owners) for b in self.blockers
-            ),
-        )
+        blockers = (Blocker(**dict(blocker)) for blocker in self.blockers)
+        told = {
+            **dict(self),
+            "token": Token.from_text(self.token) if self.token else None,
+            "blockers": tuple(blockers),
+        }
+        return Outcome(**told)
 
 
 class TicketData(_Data):
@@ -351,25 +338,13 @@ class InstalledData(_Data):
 class StartedData(_Data):
     """What came of starting a behaviour, from the whole down."""
 
-    name: str
+    name: Annotated[str, Field(validation_alias=_NAMED)]
     runs: bool
-    token: str | None = None
-    """Whole: goes with its commands."""
+    token: WholeToken = None
+    """Goes with its commands."""
     has: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     parts: "tuple[StartedData, ...]" = ()
-
-    @classmethod
-    def of(cls, running: RunningBehaviour) -> "StartedData":
-        """Write it."""
-        return cls(
-            name=running.behaviour.name,
-            runs=running.runs,
-            token=running.token.as_text() if running.token else None,
-            has=running.has,
-            missing=running.missing,
-            parts=tuple(cls.of(part) for part in running.parts),
-        )
 
 
 class TakenData(_Data):
@@ -387,15 +362,14 @@ class GivenData(_Data):
 
 
 class _View(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True)
 
 
 class HoldingData(_View):
     """An owner's hold on a resource; of a composite: on all of its exclusive leaves."""
 
     owner: str
-    token: str
-    """Its public part, `epoch.sequence`."""
+    token: PublicToken
     is_lent: bool = False
     """Whether descendants have it meanwhile, in its place: all of a composite."""
     priority: int
@@ -484,7 +458,7 @@ class SnapshotData(_View):
                 for row in snapshot.resources
             ),
             owners=tuple(
-                OwnerRowData.model_validate(asdict(owner)) for owner in snapshot.owners
+                OwnerRowData.model_validate(owner) for owner in snapshot.owners
             ),
         )
 
@@ -496,8 +470,8 @@ class NoticeData(_View):
     """From 1, in order; a reader that reconnects says the last one that it has."""
     kind: NoticeKind | Literal["released", "expired"]
     tick: int
-    token: str | None = None
-    """Public part of the token concerned."""
+    token: PublicToken | None = None
+    """Of the token concerned."""
     leaves: tuple[str, ...] = ()
     freed: tuple[str, ...] = ()
     by: str = ""
@@ -511,33 +485,17 @@ class NoticeData(_View):
     """What the owner's own code raised."""
 
     @classmethod
-    def of(cls, letter: Notice) -> "NoticeData":
-        """Write a notice."""
-        told = letter.told
-        if isinstance(told, Notified):
-            return cls(
-                number=letter.number,
-                kind=told.kind,
-                tick=told.tick,
-                token=str(told.token) if told.token else None,
-                leaves=told.leaves,
-                freed=told.freed,
-                by=told.by,
-                why=told.why,
-                until_tick=told.until_tick,
-                request=told.request,
-                outcome=OutcomeData.of(told.outcome) if told.outcome else None,
-                has_ended=letter.has_ended,
-                error=told.error,
-            )
-        return cls(
-            number=letter.number,
-            kind="released" if isinstance(told, Released) else "expired",
-            tick=told.tick,
-            token=str(told.token),
-            leaves=told.leaves,
-            has_ended=letter.has_ended,
-        )
+    def of(cls, notice: Notice) -> "NoticeData":
+        """Write a notice; of an end it says when, which token, and which leaves."""
+        told, number = notice.told, notice.number
+        names = set(getattr(type(told), "__dataclass_fields__", ())) & {
+            *cls.model_fields
+        }
+        said = {name: getattr(told, name) for name in names}
+        if not isinstance(told, Notified):
+            is_given = isinstance(told, Released)
+            said["kind"] = "released" if is_given else "expired"
+        return cls(number=number, has_ended=notice.has_ended, **said)
 
 
 def _parts(rows: Sequence[ResourceRow]) -> Mapping[str, list[ResourceRow]]:
@@ -620,14 +578,8 @@ def _virtual(row: ResourceRow, whole: list[ResourceRow]) -> tuple[VirtualData, .
         holds = [
             v for v in whole[0].virtual if all(v in leaf.virtual for leaf in whole)
         ]
-    return tuple(VirtualData.model_validate(asdict(hold)) for hold in holds)
+    return tuple(VirtualData.model_validate(hold) for hold in holds)
 
 
 def _seconds(ticks: int, tick_s: float) -> float:
     return round(ticks * tick_s, 6)
-
-
-EPOCH_HEADER = "reservation-epoch"
-
-
-KEEP_ALIVE_S = 5.0

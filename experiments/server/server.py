@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 
 import uvicorn
 
@@ -118,30 +118,6 @@ def _write(path: Path, epoch: int) -> None:
 
 OBJECTS = "Objects"
 """The composite of what is outside of all robots: a ball (RM-60)."""
-
-
-def robot_of(folder: Path | None, body: str | None) -> Robot:
-    """Return a robot with one of its bodies.
-
-    Args:
-        folder: of the robot; None is NAO.
-        body: name of a body that lacks parts; None is the whole robot.
-
-    Raises:
-        BadInput: the folder, or its robot's body, cannot be had.
-    """
-    robot = load_robot(folder or default_robot_folder())
-    return robot if body is None else robot.with_body(body)
-
-
-def with_objects(root: ResourceNode, names: tuple[str, ...]) -> ResourceNode:
-    """Return a tree with outside objects, each an exclusive leaf, beside the rest."""
-    if not names:
-        return root
-    objects = ResourceNode(
-        name=OBJECTS, children=tuple(ResourceNode(name=name) for name in names)
-    )
-    return ResourceNode(name=root.name, children=(*root.children, objects))
 
 
 def read_resources(path: Path) -> ResourceNode:
@@ -345,12 +321,7 @@ class ReservationServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """End the thread."""
         self.stop()
         if self._thread is not None:
@@ -433,67 +404,62 @@ def listen(cfg: ServerCfg) -> socket.socket:
     return listener
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServeCommandCfg:
-    """What the command line says."""
+def run_server(
+    cfg: ServerCfg,
+    *,
+    robot: Path | None,
+    body: str | None,
+    resources: Path | None,
+    objects: tuple[str, ...],
+    preemption: str,
+    state: Path | None,
+) -> None:
+    """Serve a ledger of its own until SIGINT or SIGTERM.
 
-    host: str
-    port: int
-    secret: str | None
-    robot: Path | None
-    body: str | None
-    resources: Path | None
-    objects: tuple[str, ...]
-    preemption: str
-    max_priority: int
-    state: Path | None
-
-
-def run_server(cfg: ServeCommandCfg) -> None:
-    """Serve until SIGINT or SIGTERM.
+    Args:
+        cfg: where, and to whom.
+        robot: folder of the robot whose resources; None is NAO.
+        body: name of one of its bodies that lacks parts; None is the whole robot.
+        resources: file of the form of a robot's `resources.yaml`, for no robot at all.
+        objects: outside objects, such as a ball.
+        preemption: a word of `Preemption`.
+        state: file with the count of restarts; None is in the user's folder.
 
     Raises:
         BadInput: an option makes no sense, a file cannot be read, the port is taken.
     """
-    server_cfg = ServerCfg(
-        host=cfg.host,
-        port=cfg.port,
-        secret=cfg.secret,
-        max_priority=cfg.max_priority,
-    )
     kinds = [kind.value for kind in Preemption]
-    if cfg.preemption not in kinds:
-        raise UnknownName("Preemption", cfg.preemption, kinds, "this manager")
-    if cfg.resources is not None and (cfg.robot is not None or cfg.body is not None):
+    if preemption not in kinds:
+        raise UnknownName("Preemption", preemption, kinds, "this manager")
+    if resources is not None and (robot is not None or body is not None):
         raise BadInput("--resources is for no robot; leave out --robot and --body.")
-    robot = None
-    if cfg.resources is not None:
-        root = read_resources(cfg.resources)
+    served = None
+    if resources is not None:
+        root = read_resources(resources)
     else:
-        robot = robot_of(cfg.robot, cfg.body)
-        root = robot.resources
-    tree = ResourceTree(with_objects(root, cfg.objects))
-    ledger_cfg = LedgerCfg(preemption=Preemption(cfg.preemption))
-    with closing(listen(server_cfg)) as listener:
-        epoch = next_epoch(cfg.state or default_epoch_file())
+        served = load_robot(robot or default_robot_folder())
+        served = served if body is None else served.with_body(body)
+        root = served.resources
+    if objects:
+        leaves = tuple(ResourceNode(name=name) for name in objects)
+        outside = ResourceNode(name=OBJECTS, children=leaves)
+        root = ResourceNode(name=root.name, children=(*root.children, outside))
+    tree = ResourceTree(root)
+    with closing(listen(cfg)) as listener:
+        epoch = next_epoch(state or default_epoch_file())
+        ledger_cfg = LedgerCfg(preemption=Preemption(preemption))
         ledger = Ledger(tree, ledger_cfg, epoch=epoch)
         for name in (ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM):
             ledger.add_virtual_owner(name, ledger.tick)
-        if robot is not None:
-            freeze_absent(ledger, robot, ledger.tick)
-        _serve(ledger, server_cfg, listener, robot)
-
-
-def _serve(
-    ledger: Ledger, cfg: ServerCfg, listener: socket.socket, robot: Robot | None
-) -> None:
-    with SharedLedger(ledger) as front:
-        server = ReservationServer(front, cfg, listener, robot=robot)
-        print(server.url, flush=True)
-        print(
-            f"epoch {ledger.epoch}, {len(ledger.tree.all_leaves)} resources; the page "
-            "is at that address, Ctrl-C ends",
-            file=sys.stderr,
-            flush=True,
-        )
-        server.run()
+        if served is not None:
+            freeze_absent(ledger, served, ledger.tick)
+        with SharedLedger(ledger) as front:
+            server = ReservationServer(front, cfg, listener, robot=served)
+            print(server.url, flush=True)
+            print(
+                f"epoch {epoch}, {len(ledger.tree.all_leaves)} resources; the page is "
+                "at that address, Ctrl-C ends",
+                file=sys.stderr,
+                flush=True,
+            )
+            server.run()

@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
-from types import TracebackType
 
 from controllers.arbitration.events import (
     Event,
@@ -49,7 +48,7 @@ from models import BadInput, TestbedError
 from models.values import short
 
 KEPT = 1000
-"""Notices that an inbox keeps."""
+"""Notices that an owner's queue keeps."""
 Told = Notified | Released | Expired
 """What an owner learns: notices, and that a token of its ended in another way."""
 
@@ -71,7 +70,7 @@ class Notice:
 class NoticeBatch:
     """What a reader gets."""
 
-    letters: tuple[Notice, ...]
+    notices: tuple[Notice, ...]
     n_missed: int
     """Notices after the reader's last one that are not kept any more."""
 
@@ -80,7 +79,7 @@ class _NoticeQueue:
     """The notices of one owner."""
 
     def __init__(self) -> None:
-        self.letters: deque[Notice] = deque(maxlen=KEPT)
+        self.notices: deque[Notice] = deque(maxlen=KEPT)
         self.last = 0
         self.tokens: set[TokenId] = set()
         self.readers: list[Reader] = []
@@ -88,17 +87,17 @@ class _NoticeQueue:
     def put(self, told: Told) -> None:
         self.last += 1
         has_ended = told.token is not None and told.token not in self.tokens
-        letter = Notice(number=self.last, told=told, has_ended=has_ended)
-        self.letters.append(letter)
+        notice = Notice(number=self.last, told=told, has_ended=has_ended)
+        self.notices.append(notice)
 
     def after(self, number: int) -> NoticeBatch:
-        first = self.letters[0].number if self.letters else self.last + 1
-        letters = tuple(letter for letter in self.letters if letter.number > number)
-        return NoticeBatch(letters=letters, n_missed=max(0, first - 1 - number))
+        first = self.notices[0].number if self.notices else self.last + 1
+        notices = tuple(notice for notice in self.notices if notice.number > number)
+        return NoticeBatch(notices=notices, n_missed=max(0, first - 1 - number))
 
 
 class NoticeQueues:
-    """The inboxes of all owners, filled by a ledger's events."""
+    """The queues of all owners, filled by a ledger's events."""
 
     def __init__(
         self, lock: RLock, wake: Callable[[Reader], None] = lambda reader: reader()
@@ -111,7 +110,7 @@ class NoticeQueues:
         """
         self._lock = lock
         self._wake = wake
-        self._boxes: dict[str, _NoticeQueue] = {}
+        self._queues: dict[str, _NoticeQueue] = {}
         self._woken: list[Reader] = []
 
     def hear(self, event: Event) -> None:
@@ -119,16 +118,16 @@ class NoticeQueues:
         if isinstance(event, Notified):
             self._put(event)
         elif isinstance(event, Granted):
-            self._box(event.owner).tokens.add(event.token)
+            self._queue(event.owner).tokens.add(event.token)
         elif isinstance(event, Expired):
-            self._box(event.owner).tokens.discard(event.token)
+            self._queue(event.owner).tokens.discard(event.token)
             self._put(event)
         elif isinstance(event, Released):
             if event.is_whole:
-                self._box(event.owner).tokens.discard(event.token)
+                self._queue(event.owner).tokens.discard(event.token)
             self._put(event)
         elif isinstance(event, Revoked) and event.is_whole:
-            self._box(event.owner).tokens.discard(event.token)
+            self._queue(event.owner).tokens.discard(event.token)
 
     def wake(self) -> None:
         """Tell the readers of inboxes that got something."""
@@ -139,44 +138,44 @@ class NoticeQueues:
     def tokens(self, owner: str) -> tuple[TokenId, ...]:
         """Return the valid tokens of an owner, in order of issue."""
         with self._lock:
-            return tuple(sorted(self._box(owner).tokens))
+            return tuple(sorted(self._queue(owner).tokens))
 
     def last(self, owner: str) -> int:
         """Return the number of an owner's newest notice; 0: none."""
         with self._lock:
-            return self._box(owner).last
+            return self._queue(owner).last
 
     def after(self, owner: str, number: int) -> NoticeBatch:
         """Return what an owner was told after a notice."""
         with self._lock:
-            return self._box(owner).after(number)
+            return self._queue(owner).after(number)
 
     def add_reader(self, owner: str, reader: Reader) -> None:
         """Call a function soon after something has arrived."""
         with self._lock:
-            self._box(owner).readers.append(reader)
+            self._queue(owner).readers.append(reader)
 
     def remove_reader(self, owner: str, reader: Reader) -> None:
         """Forget such a function."""
         with self._lock:
-            box = self._boxes.get(owner)  # none: its owner is forgotten
-            if box is not None and reader in box.readers:
-                box.readers.remove(reader)
+            queue = self._queues.get(owner)  # none: its owner is forgotten
+            if queue is not None and reader in queue.readers:
+                queue.readers.remove(reader)
 
     def forget(self, owner: str) -> None:
-        """Throw away an owner's inbox; its readers are woken to find nothing."""
+        """Throw away an owner's queue; its readers are woken to find nothing."""
         with self._lock:
-            box = self._boxes.pop(owner, None)
-            for reader in box.readers if box else ():
+            queue = self._queues.pop(owner, None)
+            for reader in queue.readers if queue else ():
                 self._wake(reader)
 
     def _put(self, told: Told) -> None:
-        box = self._box(told.owner)
-        box.put(told)
-        self._woken += box.readers
+        queue = self._queue(told.owner)
+        queue.put(told)
+        self._woken += queue.readers
 
-    def _box(self, owner: str) -> _NoticeQueue:
-        return self._boxes.setdefault(owner, _NoticeQueue())
+    def _queue(self, owner: str) -> _NoticeQueue:
+        return self._queues.setdefault(owner, _NoticeQueue())
 
 
 _LOG = logging.getLogger(__name__)
@@ -225,13 +224,13 @@ class SharedLedger:
         """Calls and timers so far that changed who holds or waits."""
         self.on_change: list[Callable[[], None]] = []
         """Called soon after such a change, and at least once after the last."""
-        self.inboxes = NoticeQueues(self._lock, self._outside.signal)
+        self.notices = NoticeQueues(self._lock, self._outside.signal)
         """What each owner was told, and its valid tokens."""
         self._callbacks = PolicyCalls(clock, self._demand_again)
         fault = ledger.hand_over(self._callbacks.answer, self._outside.call)
         if fault is not None:
             _LOG.error(_RAISED, "listened to", traceback_of(fault))
-        ledger.hear_at_once(self.inboxes.hear)
+        ledger.hear_at_once(self.notices.hear)
         ledger.hear_at_once(self._hear)
         self._timer = threading.Thread(
             target=self._keep_time, name="reservations-timer", daemon=True
@@ -242,12 +241,7 @@ class SharedLedger:
         """Return the front itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close it."""
         self.close()
 
@@ -432,7 +426,7 @@ class SharedLedger:
                 taker.set()
             for ticket, when_done in self._watchers.pop(number, ()):
                 self._outside.call(when_done, ticket)
-        self.inboxes.wake()
+        self.notices.wake()
         if self._has_changed:
             self._has_changed = False
             self.n_changes += 1

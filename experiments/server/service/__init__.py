@@ -17,19 +17,12 @@ from controllers.arbitration.tokens import Token
 from experiments.server.messages import (
     Alive,
     AuthoriseAnswer,
-    BehaviourData,
     CommandData,
-    DefinitionData,
-    InstalledData,
-    NameData,
     OwnerData,
     Registered,
-    ReleaseData,
     RequestData,
     ResourceData,
-    RulesData,
     SnapshotData,
-    StartedData,
 )
 from experiments.server.service.station import Station
 from experiments.server.shared_ledger import SharedLedger
@@ -111,17 +104,17 @@ class RegisteredClients:
     ) -> tuple[RegisteredClient, str]:
         """Register an owner; return it with its new key."""
         key = secrets.token_urlsafe(16)
-        guest = RegisteredClient(name, _digest(key), parent)
-        self._by_name[name] = self._by_digest[guest.digest] = guest
-        return guest, key
+        client = RegisteredClient(name, _digest(key), parent)
+        self._by_name[name] = self._by_digest[client.digest] = client
+        return client, key
 
     def end(self, name: str) -> list[str]:
         """Forget an owner and its parts; return their names, parts first."""
-        guest = self._by_name.pop(name, None)
-        if guest is None:
+        client = self._by_name.pop(name, None)
+        if client is None:
             return []
-        del self._by_digest[guest.digest]
-        parts = [g.name for g in self._by_name.values() if g.parent is guest]
+        del self._by_digest[client.digest]
+        parts = [g.name for g in self._by_name.values() if g.parent is client]
         return [*(n for part in parts for n in self.end(part)), name]
 
 
@@ -168,7 +161,7 @@ class Service:
         """
         self._max_priority = max_priority
         self.front = front
-        self._guests = RegisteredClients()
+        self._clients = RegisteredClients()
         self.station = Station(front, max_priority, robot)
         self._gone: list[str] = []
         with front.step() as (ledger, _):
@@ -193,33 +186,33 @@ class Service:
         """
         with self.front.step() as (ledger, _):
             self._let_time_pass()
-            guest = self._guests.named(data.name)
-            if guest is not None and guest is not self._guests.with_key(key):
+            client = self._clients.named(data.name)
+            if client is not None and client is not self._clients.with_key(key):
                 raise NameTaken(
                     f"owner {data.name!r} is registered by somebody else. Choose "
                     "another name, or wait until that one is gone: at most "
-                    f"{guest.time_to_live_s:g} s after its last sign of life."
+                    f"{client.time_to_live_s:g} s after its last sign of life."
                 )
             is_sent = self.station.has_behaviour(data.name)
-            if guest is None and (ledger.knows(data.name) or is_sent):
+            if client is None and (ledger.knows(data.name) or is_sent):
                 raise NameTaken(
                     f"owner {data.name!r} is one of this robot's own behaviours; "
                     "choose another name."
                 )
-            if guest is None and len(self._guests) >= MAX_OWNERS:
+            if client is None and len(self._clients) >= MAX_OWNERS:
                 raise TooMany(f"this server keeps {MAX_OWNERS} owners, and has them.")
-            parent = None if data.parent_key is None else self._guest(data.parent_key)
+            parent = None if data.parent_key is None else self._client(data.parent_key)
             said = data.as_owner(parent.name if parent else None, self._max_priority)
             self.front.add_owner(self.station.habits(said))
-            if guest is None or key is None:
-                guest, key = self._guests.add(data.name, parent)
-            guest.said = said
-            guest.time_to_live_s = data.time_to_live_s
+            if client is None or key is None:
+                client, key = self._clients.add(data.name, parent)
+            client.said = said
+            client.time_to_live_s = data.time_to_live_s
             return Registered(
                 owner=data.name,
                 key=key,
                 epoch=self.epoch,
-                last_notice=self.front.inboxes.last(data.name),
+                last_notice=self.front.notices.last(data.name),
             )
 
     def owner(self, key: str | None) -> str:
@@ -229,72 +222,21 @@ class Service:
             OwnerGone: there is none.
         """
         with self.front.step():
-            return self._guest(key).name
+            return self._client(key).name
 
     def renew(self, key: str | None) -> Alive:
         """Take a sign of life of the owner with this key."""
         with self.front.step():
-            owner = self._guest(key).name
+            owner = self._client(key).name
             self.front.renew(owner)
-            tokens = self.front.inboxes.tokens(owner)
+            tokens = self.front.notices.tokens(owner)
         return Alive(epoch=self.epoch, tokens=tuple(str(token) for token in tokens))
 
     def leave(self, key: str | None) -> None:
         """End all that an owner and its parts hold and wait for, and forget them."""
         with self.front.step():
-            self.front.drop(self._guest(key).name)
+            self.front.drop(self._client(key).name)
             self._let_time_pass()
-
-    # -- the station -------------------------------------------------------------------
-
-    def install(self, data: RulesData) -> InstalledData:
-        """Take over what a station sends, whole or not at all (RM-64).
-
-        Raises:
-            FileErrors: all that is wrong in it.
-            BadInput: an owner that is registered asks for more than its rule allows.
-            Busy: a behaviour that it would end is being started.
-        """
-        self.station.install(data.text, data.name, self._said)
-        return self.installed()
-
-    def installed(self) -> InstalledData:
-        """Return what the station's behaviours are, and which of them run."""
-        with self.front.step() as (ledger, _):
-            cfg = ledger.cfg
-        return InstalledData(
-            preemption=cfg.preemption,
-            retry_s=cfg.retry_s,
-            overtake_s=cfg.overtake_s,
-            owners=self.station.ruled(),
-            behaviours=tuple(
-                BehaviourData(
-                    name=one.behaviour.name,
-                    runs=one.runs,
-                    has=one.has,
-                    parts=tuple(part.name for part in one.behaviour.parts),
-                )
-                for one in self.station.installed()
-            ),
-        )
-
-    def definition(self, name: str) -> DefinitionData:
-        """Return a behaviour that a station sent, for who plays it.
-
-        Raises:
-            UnknownName: there is none of this name.
-        """
-        found = self.station.definition(name)
-        return DefinitionData(behaviour=found.behaviour, library=found.library)
-
-    def start(self, data: NameData) -> StartedData:
-        """Start a behaviour that a station sent; this may wait.
-
-        Raises:
-            UnknownName: there is none of this name.
-            Busy: it runs, or is being started.
-        """
-        return StartedData.of(self.station.start(data.name))
 
     # -- requests ----------------------------------------------------------------------
 
@@ -308,17 +250,17 @@ class Service:
             StaleToken: the token to be enlarged is dead.
         """
         with self.front.step():
-            guest = self._guest(key)
-            asked = guest.asked(data.mark)
+            client = self._client(key)
+            asked = client.asked(data.mark)
             if asked is not None:
                 return asked
-            if guest.n_waiting >= MAX_WAITING:
+            if client.n_waiting >= MAX_WAITING:
                 raise TooMany(
-                    f"{guest.name!r} has {guest.n_waiting} requests that wait; "
+                    f"{client.name!r} has {client.n_waiting} requests that wait; "
                     "withdraw some first."
                 )
-            ticket = self.front.ask(data.as_request(guest.name))
-            guest.keep(ticket, data.mark)
+            ticket = self.front.ask(data.as_request(client.name))
+            client.keep(ticket, data.mark)
             return ticket
 
     def ticket(self, key: str | None, number: int) -> Ticket:
@@ -328,12 +270,12 @@ class Service:
             UnknownName: it has no such ticket.
         """
         with self.front.step():
-            guest = self._guest(key)
-            if number not in guest.tickets:
-                known = [str(n) for n in guest.tickets]
-                place = f"the requests of {guest.name!r}"
+            client = self._client(key)
+            if number not in client.tickets:
+                known = [str(n) for n in client.tickets]
+                place = f"the requests of {client.name!r}"
                 raise UnknownName("Ticket", str(number), known, place)
-            return guest.tickets[number]
+            return client.tickets[number]
 
     def withdraw(self, key: str | None, number: int) -> Ticket:
         """End a waiting request; one that has ended stays as it is."""
@@ -342,16 +284,7 @@ class Service:
             self.front.withdraw(number)
             return ticket
 
-    # -- tokens, resources -------------------------------------------------------------
-
-    def release(self, data: ReleaseData) -> None:
-        """Give back a token; knowing it is proof enough.
-
-        Raises:
-            BadInput: it is malformed, or does not cover a name.
-            StaleToken: it is dead.
-        """
-        self.front.release(Token.from_text(data.token), data.names)
+    # -- devices, resources ------------------------------------------------------------
 
     def authorise(self, data: CommandData) -> AuthoriseAnswer:
         """Answer a device (AR-10, AR-11).
@@ -381,21 +314,21 @@ class Service:
 
     # -- inside ------------------------------------------------------------------------
 
-    def _said(self) -> dict[str, Owner]:
-        """Return the owners that are registered, as they said."""
+    def said(self) -> dict[str, Owner]:
+        """Return the owners that are registered, without a station's rules."""
         self._let_time_pass()
-        return {guest.name: guest.said for guest in self._guests.all()}
+        return {client.name: client.said for client in self._clients.all()}
 
-    def _guest(self, key: str | None) -> RegisteredClient:
+    def _client(self, key: str | None) -> RegisteredClient:
         self._let_time_pass()
-        guest = self._guests.with_key(key)
-        if guest is None:
+        client = self._clients.with_key(key)
+        if client is None:
             raise OwnerGone(
                 "no owner is registered with this key: it left, fell silent for longer "
                 f"than its time to live, or the server was restarted (its epoch is "
                 f"{self.epoch}). Register again; old tokens stay dead."
             )
-        return guest
+        return client
 
     def _let_time_pass(self) -> None:
         """Let happen what is due, and forget those who are gone."""
@@ -404,9 +337,9 @@ class Service:
             gone, self._gone = self._gone, []
             for name in gone:
                 ledger.forget_owner(name, tick)
-                self.front.inboxes.forget(name)
+                self.front.notices.forget(name)
 
     def _hear(self, event: Event) -> None:
         """Note that an owner is gone, its parts before it."""
         if isinstance(event, Crashed):
-            self._gone += self._guests.end(event.owner)
+            self._gone += self._clients.end(event.owner)

@@ -203,36 +203,33 @@ def _full(most: int) -> bytes:
     return head.encode() + body
 
 
-"""Silence after which a comment is sent: it finds out whether the reader is there."""
-
-
 class WakeSignal:
-    """Rung from any thread, heard by one coroutine."""
+    """Set from any thread, waited for by one coroutine."""
 
     def __init__(self) -> None:
         """Bind to the running loop."""
         self._loop = asyncio.get_running_loop()
-        self._rung = asyncio.Event()
+        self._is_set = asyncio.Event()
 
-    def ring(self) -> None:
+    def set(self) -> None:
         """Wake the coroutine; before it listens, it will not have to wait."""
         with suppress(RuntimeError):  # its loop has ended meanwhile
-            self._loop.call_soon_threadsafe(self._rung.set)
+            self._loop.call_soon_threadsafe(self._is_set.set)
 
-    async def heard(self, within_s: float) -> bool:
-        """Wait for the next ring; return whether there was one in time."""
+    async def wait(self, within_s: float) -> bool:
+        """Wait until it is set; return whether it was in time."""
         try:
             async with asyncio.timeout(within_s):
-                await self._rung.wait()
+                await self._is_set.wait()
         except TimeoutError:
             return False
-        self._rung.clear()
+        self._is_set.clear()
         return True
 
-    async def quiet(self, for_s: float) -> None:
-        """Let rings pass for a while; what they tell will be told all the same."""
+    async def settle(self, for_s: float) -> None:
+        """Let it be set again for a while; what that tells is told all the same."""
         await asyncio.sleep(for_s)
-        self._rung.clear()
+        self._is_set.clear()
 
 
 def as_event(name: str, data: str, number: int | None = None) -> str:

@@ -33,6 +33,7 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
 from controllers.arbitration.requests import StaleToken, Ticket
+from controllers.arbitration.tokens import Token
 from experiments.server.messages import (
     KEEP_ALIVE_S,
     MAX_WAIT_S,
@@ -44,7 +45,6 @@ from experiments.server.messages import (
     InstalledData,
     NameData,
     NoticeData,
-    OutcomeData,
     OwnerData,
     Registered,
     ReleaseData,
@@ -145,7 +145,7 @@ def _explain(error: RequestValidationError) -> str:
 MAX_BODY = 256 * 1024
 """Largest body of a request in bytes; more is refused unread."""
 PAGE_PERIOD_S = 0.1
-"""Shortest time between two pictures sent to one page."""
+"""Shortest time between two snapshots sent to one page."""
 
 _NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,
@@ -160,17 +160,17 @@ Wait = Annotated[float, Query(ge=0.0, le=MAX_WAIT_S, allow_inf_nan=False)]
 
 
 class Routes:
-    """All routes of one desk; `app` is the ASGI application."""
+    """All routes of one service; `app` is the ASGI application."""
 
-    def __init__(self, desk: Service) -> None:
+    def __init__(self, service: Service) -> None:
         """Open the routes."""
-        self._desk = desk
-        self._bells: set[WakeSignal] = set()
+        self._service = service
+        self._signals: set[WakeSignal] = set()
         self._is_closing = False
         self._page = (
             files("experiments.server.service").joinpath("page.html").read_text("utf-8")
         )
-        self._picture = ("", 0.0, 0)
+        self._snapshot = ("", 0.0, 0)
         self.app = FastAPI(
             title="Reservations of a robot",
             docs_url=None,  # its pages load scripts from outside
@@ -187,13 +187,13 @@ class Routes:
     def close(self) -> None:
         """End the streams and those who wait, so that the server can end."""
         self._is_closing = True
-        for bell in list(self._bells):
-            bell.ring()
+        for signal in list(self._signals):
+            signal.set()
 
     # -- routes ------------------------------------------------------------------------
 
     def _add_looking(self) -> None:
-        app, desk = self.app, self._desk
+        app, service = self.app, self._service
 
         @app.get("/", response_class=HTMLResponse)
         async def page() -> HTMLResponse:
@@ -210,166 +210,168 @@ class Routes:
 
         @app.get("/resources")
         async def resources() -> SnapshotData:
-            return desk.snapshot()
+            return service.snapshot()
 
         @app.post("/resources", status_code=201)
         async def add_resource(data: ResourceData) -> ResourceData:
-            desk.add_resource(data)
+            service.add_resource(data)
             return data
 
         @app.get("/events", response_model=None)
         async def events() -> EventStream:
-            bell = self._bell()
-            desk.front.on_change.append(bell.ring)
+            signal = self._signal()
+            service.front.on_change.append(signal.set)
 
             def end() -> None:
-                desk.front.on_change.remove(bell.ring)
-                self._bells.discard(bell)
+                service.front.on_change.remove(signal.set)
+                self._signals.discard(signal)
 
-            return EventStream(self._pictures(bell), end)
+            return EventStream(self._snapshots(signal), end)
 
         @app.post("/release", status_code=204, response_class=Response)
         async def release(data: ReleaseData) -> None:
-            desk.release(data)
+            service.front.release(Token.from_text(data.token), data.names)
 
         @app.post("/authorise")
         async def authorise(data: CommandData) -> AuthoriseAnswer:
-            return desk.authorise(data)
+            return service.authorise(data)
 
     def _add_owners(self) -> None:
-        app, desk = self.app, self._desk
+        app, service = self.app, self._service
 
         @app.post("/owners", status_code=201)
         async def register(data: OwnerData, key: OwnerKey = None) -> Registered:
-            return desk.register(data, key)
+            return service.register(data, key)
 
         @app.post("/owner/alive")
         async def alive(key: OwnerKey = None) -> Alive:
-            return desk.renew(key)
+            return service.renew(key)
 
         @app.delete("/owner", status_code=204, response_class=Response)
         async def leave(key: OwnerKey = None) -> None:
-            desk.leave(key)
+            service.leave(key)
 
         @app.get("/owner/notices", response_model=None)
         async def notices(
             key: OwnerKey = None,
             last: Annotated[int, Header(alias="Last-Event-ID", ge=0)] = 0,
         ) -> EventStream:
-            owner = desk.owner(key)
-            bell = self._bell()
-            desk.front.inboxes.add_reader(owner, bell.ring)
+            owner = service.owner(key)
+            signal = self._signal()
+            service.front.notices.add_reader(owner, signal.set)
 
             def end() -> None:
-                desk.front.inboxes.remove_reader(owner, bell.ring)
-                self._bells.discard(bell)
+                service.front.notices.remove_reader(owner, signal.set)
+                self._signals.discard(signal)
 
-            return EventStream(self._letters(owner, key, last, bell), end)
+            return EventStream(self._notices(owner, key, last, signal), end)
 
     def _add_requests(self) -> None:
-        app, desk = self.app, self._desk
+        app, service = self.app, self._service
 
         @app.post("/owner/requests")
         async def ask(data: RequestData, key: OwnerKey = None) -> TicketData:
-            return await self._wait_for(desk.ask(key, data), data.wait_s)
+            return await self._wait_for(service.ask(key, data), data.wait_s)
 
         @app.get("/owner/requests/{number}")
         async def look(
             number: int, key: OwnerKey = None, wait_s: Wait = 0.0
         ) -> TicketData:
-            return await self._wait_for(desk.ticket(key, number), wait_s)
+            return await self._wait_for(service.ticket(key, number), wait_s)
 
         @app.delete("/owner/requests/{number}")
         async def withdraw(number: int, key: OwnerKey = None) -> TicketData:
-            return await self._wait_for(desk.withdraw(key, number), 0.0)
+            return await self._wait_for(service.withdraw(key, number), 0.0)
 
     def _add_station(self) -> None:
-        app, desk = self.app, self._desk
+        app, service = self.app, self._service
 
         @app.get("/rules")
         async def installed() -> InstalledData:
-            return desk.installed()
+            return service.station.installed()
 
         @app.post("/rules")
         def install(data: RulesData) -> InstalledData:  # reading takes a while
-            return desk.install(data)
+            service.station.install(data.text, data.name, service.said)
+            return service.station.installed()
 
         @app.get("/behaviours/{name:path}")
         async def definition(name: str) -> DefinitionData:
-            return desk.definition(name)
+            return service.station.definition(name)
 
         @app.post("/start")
         def start(data: NameData) -> StartedData:  # it may wait
-            return desk.start(data)
+            return StartedData.model_validate(service.station.start(data.name))
 
         @app.post("/stop", status_code=204, response_class=Response)
         async def stop(data: NameData) -> None:
-            desk.station.stop(data.name)
+            service.station.stop(data.name)
 
         @app.post("/take-away", status_code=204, response_class=Response)
         async def take_away(data: TakenData) -> None:
-            desk.station.take_away(data.names, data.priority)
+            service.station.take_away(data.names, data.priority)
 
         @app.post("/give-back", status_code=204, response_class=Response)
         async def give_back(data: GivenData) -> None:
-            desk.station.give_back(data.names)
+            service.station.give_back(data.names)
 
     # -- waiting and streams -----------------------------------------------------------
 
-    def _bell(self) -> WakeSignal:
-        bell = WakeSignal()
-        self._bells.add(bell)
-        return bell
+    def _signal(self) -> WakeSignal:
+        signal = WakeSignal()
+        self._signals.add(signal)
+        return signal
 
     async def _wait_for(self, ticket: Ticket, wait_s: float) -> TicketData:
         if ticket.outcome is None and wait_s > 0.0 and not self._is_closing:
-            bell = self._bell()
+            signal = self._signal()
 
             def done(_: Ticket) -> None:
-                bell.ring()
+                signal.set()
 
-            self._desk.front.watch(ticket, done)
+            self._service.front.watch(ticket, done)
             try:
-                await bell.heard(wait_s)
+                await signal.wait(wait_s)
             finally:
-                self._desk.front.unwatch(ticket, done)
-                self._bells.discard(bell)
-        outcome = None if ticket.outcome is None else OutcomeData.of(ticket.outcome)
-        return TicketData(ticket=ticket.number, outcome=outcome)
+                self._service.front.unwatch(ticket, done)
+                self._signals.discard(signal)
+        return TicketData.model_validate(
+            {"ticket": ticket.number, "outcome": ticket.outcome}
+        )
 
-    async def _pictures(self, bell: WakeSignal) -> AsyncIterator[str]:
+    async def _snapshots(self, signal: WakeSignal) -> AsyncIterator[str]:
         changed = True
         while not self._is_closing:
-            yield as_event("snapshot", self._fresh_picture()) if changed else ":\n\n"
-            changed = await bell.heard(KEEP_ALIVE_S)
+            yield as_event("snapshot", self._fresh_snapshot()) if changed else ":\n\n"
+            changed = await signal.wait(KEEP_ALIVE_S)
             if changed and not self._is_closing:
-                await bell.quiet(PAGE_PERIOD_S)
+                await signal.settle(PAGE_PERIOD_S)
 
-    def _fresh_picture(self) -> str:
+    def _fresh_snapshot(self) -> str:
         """Return the list as JSON; made once for all pages that want it now."""
-        text, made_s, of = self._picture
-        n = self._desk.front.n_changes  # first: a change meanwhile makes it old
+        text, made_s, of = self._snapshot
+        n = self._service.front.n_changes  # first: a change meanwhile makes it old
         if not text or of != n or time.monotonic() > made_s + PAGE_PERIOD_S:
             made_s = time.monotonic()
-            text = self._desk.snapshot().model_dump_json()
-            self._picture = (text, made_s, n)
+            text = self._service.snapshot().model_dump_json()
+            self._snapshot = (text, made_s, n)
         return text
 
-    async def _letters(
-        self, owner: str, key: str | None, last: int, bell: WakeSignal
+    async def _notices(
+        self, owner: str, key: str | None, last: int, signal: WakeSignal
     ) -> AsyncIterator[str]:
         yield ":\n\n"  # the reader sees at once that it is connected
         while not self._is_closing:
             try:
-                self._desk.owner(key)
+                self._service.owner(key)
             except OwnerGone:
                 return
-            post = self._desk.front.inboxes.after(owner, last)
-            if post.n_missed:
-                yield as_event("missed", json.dumps({"n_missed": post.n_missed}))
-            for letter in post.letters:
-                notice = NoticeData.of(letter).model_dump_json()
-                yield as_event("notice", notice, letter.number)
-                last = letter.number
-            if not await bell.heard(KEEP_ALIVE_S):
+            batch = self._service.front.notices.after(owner, last)
+            if batch.n_missed:
+                yield as_event("missed", json.dumps({"n_missed": batch.n_missed}))
+            for notice in batch.notices:
+                data = NoticeData.of(notice).model_dump_json()
+                yield as_event("notice", data, notice.number)
+                last = notice.number
+            if not await signal.wait(KEEP_ALIVE_S):
                 yield ":\n\n"

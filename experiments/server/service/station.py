@@ -7,7 +7,6 @@ caller is a station.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from controllers.arbitration.behaviours import (
     Behaviour,
@@ -18,9 +17,9 @@ from controllers.arbitration.behaviours import (
 from controllers.arbitration.manager.front import take_snapshot
 from controllers.arbitration.requests import Owner
 from controllers.arbitration.resource_tree import ResourceTree
+from experiments.server.messages import BehaviourData, DefinitionData, InstalledData
 from experiments.server.service.station_file import (
     SETTLING,
-    Definition,
     StationRules,
     read_station,
 )
@@ -37,16 +36,6 @@ TRIES = 3
 
 class Busy(TestbedError):
     """Somebody stands in the way of a station; nothing has changed. Worth a retry."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Installed:
-    """One behaviour that a station sent."""
-
-    behaviour: Behaviour
-    runs: bool
-    has: tuple[str, ...] = ()
-    """Leaves that it had at its start, if it runs."""
 
 
 class Station:
@@ -81,10 +70,6 @@ class Station:
             BadInput: a value of its own does not go with its rule.
         """
         return self._rules.of(owner)
-
-    def ruled(self) -> tuple[str, ...]:
-        """Return the names of owners that have a rule."""
-        return tuple(self._rules.rules)
 
     def has_behaviour(self, name: str) -> bool:
         """Whether a name is a behaviour's or a part's of it."""
@@ -160,18 +145,23 @@ class Station:
 
     # -- behaviours --------------------------------------------------------------------
 
-    def installed(self) -> tuple[Installed, ...]:
-        """Return all behaviours of the top level, in the order of the file."""
+    def installed(self) -> InstalledData:
+        """Return how conflicts are settled, who has a rule, and all behaviours."""
         with self._front.step() as (ledger, _):
             found = []
             for name, behaviour in self._rules.behaviours.items():
                 running = self._running.get(name)
                 runs = running is not None and not running.is_over(ledger)
                 has = running.has if running is not None and runs else ()
-                found.append(Installed(behaviour=behaviour, runs=runs, has=has))
-        return tuple(found)
+                parts = tuple(part.name for part in behaviour.parts)
+                found.append(BehaviourData(name=name, runs=runs, has=has, parts=parts))
+            return InstalledData(
+                **{name: getattr(ledger.cfg, name) for name in SETTLING},
+                owners=tuple(self._rules.rules),
+                behaviours=tuple(found),
+            )
 
-    def definition(self, name: str) -> Definition:
+    def definition(self, name: str) -> DefinitionData:
         """Return what was sent of a behaviour, or of a part of one.
 
         Raises:

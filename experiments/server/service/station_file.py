@@ -22,7 +22,7 @@ changes nothing.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -54,7 +54,7 @@ from experiments.scenarios.reading.behaviours import (
 )
 from experiments.scenarios.reading.behaviours import BehaviourForm as ScenarioBehaviour
 from experiments.scenarios.vocabulary.lookup import Lookup
-from experiments.server.messages import MAX_NAMES, Name
+from experiments.server.messages import MAX_NAMES, DefinitionData, Name
 from models import Robot
 from models.files.yaml_forms import FileErrors, Place, ReadFile, read_file
 from models.load.library_files import KnownNames, build_library, library_problems
@@ -157,14 +157,10 @@ NO_ROBOT = (
 
 @dataclass(frozen=True, kw_only=True)
 class OwnerRule:
-    """What a station says of an owner; None: what the owner says."""
+    """What a station says of an owner; what it leaves to the owner is not there."""
 
-    priority: int | None = None
-    max_priority: int | None = None
-    policy: ConflictPolicy | None = None
-    timeout_s: float | None = None
-    asker_tie: AskerTie | None = None
-    holder_tie: HolderTie | None = None
+    said: Mapping[str, Any]
+    """Fields of `Owner`."""
 
     def of(self, owner: Owner) -> Owner:
         """Return an owner's habits under this rule.
@@ -172,19 +168,7 @@ class OwnerRule:
         Raises:
             BadInput: its own priority is higher than the rule lets it be.
         """
-        said = {f.name: getattr(self, f.name) for f in fields(self)}
-        given: Any = {name: value for name, value in said.items() if value is not None}
-        return replace(owner, **given)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Definition:
-    """A behaviour as data, for who plays it."""
-
-    behaviour: Mapping[str, Any]
-    """In a scenario's words, with the needs that follow from its schema."""
-    library: Mapping[str, Any] = field(default_factory=dict)
-    """Sections of entries that came in its file; of a behaviour with a schema."""
+        return replace(owner, **self.said)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +182,7 @@ class StationRules:
     """By owner."""
     behaviours: dict[str, Behaviour]
     """By name; those of the top level."""
-    definitions: dict[str, Definition]
+    definitions: dict[str, DefinitionData]
     """By name, with all parts: what the file says of each."""
 
     def of(self, owner: Owner) -> Owner:
@@ -276,7 +260,7 @@ class _StationReader:
         self._robot = robot
         sections = [name for name in LibraryForm.model_fields if name in read.tree]
         self._library = {name: plain(read.tree[name]) for name in sections}
-        self._definitions: dict[str, Definition] = {}
+        self._definitions: dict[str, DefinitionData] = {}
         self._notes = notes
         self._tree = tree
         self._taken = taken
@@ -331,14 +315,11 @@ class _StationReader:
         self._name(form.name, place)
         for key in ("priority", "max_priority"):
             self._priority(getattr(form, key), (*place, key))
-        rule = OwnerRule(
-            priority=form.priority,
-            max_priority=form.max_priority,
-            policy=self._policy(form.policy, place),
-            timeout_s=form.timeout_s,
-            asker_tie=form.asker_tie,
-            holder_tie=form.holder_tie,
-        )
+        said = form.model_dump(exclude={"name", "policy"}, exclude_none=True)
+        policy = self._policy(form.policy, place)
+        if policy is not None:
+            said["policy"] = policy
+        rule = OwnerRule(said=said)
         self._notes.attempt(place, rule.of, Owner(name=form.name))
         return rule
 
@@ -455,11 +436,11 @@ class _StationReader:
         asks = {"needs": asked.needs, "optional": asked.optional, "rates": asked.rates}
         behaviour = plain({**said, **asks})
         if form.schema_ is None:
-            self._definitions[form.name] = Definition(behaviour=behaviour)
+            self._definitions[form.name] = DefinitionData(behaviour=behaviour)
             return
         fields = ScenarioBehaviour.model_fields.items()
         keys = [field.alias or name for name, field in fields]
-        self._definitions[form.name] = Definition(
+        self._definitions[form.name] = DefinitionData(
             behaviour={key: behaviour[key] for key in keys if key in behaviour},
             library=self._library,
         )

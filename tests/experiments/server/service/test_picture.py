@@ -19,9 +19,9 @@ def test_a_change_while_a_picture_is_made_is_in_the_next_one(
 ) -> None:
     """A page that asks again at once must not get the one from before."""
     front.add_owner(Owner(name="walk"))
-    desk = Service(front)
-    routes = Routes(desk)
-    made = desk.snapshot
+    service = Service(front)
+    routes = Routes(service)
+    made = service.snapshot
 
     def changed_meanwhile() -> SnapshotData:
         monkeypatch.undo()
@@ -32,10 +32,10 @@ def test_a_change_while_a_picture_is_made_is_in_the_next_one(
         other.join()
         return picture
 
-    monkeypatch.setattr(desk, "snapshot", changed_meanwhile)
+    monkeypatch.setattr(service, "snapshot", changed_meanwhile)
     held = '"owner":"walk"'
-    assert held not in routes._fresh_picture()
-    assert held in routes._fresh_picture()
+    assert held not in routes._fresh_snapshot()
+    assert held in routes._fresh_snapshot()
 
 
 def test_a_page_that_leaves_takes_no_news_from_another(front: SharedLedger) -> None:

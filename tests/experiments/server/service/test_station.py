@@ -361,6 +361,6 @@ def test_a_file_is_taken_over_in_one_step_while_time_passes() -> None:
         station.install(RULES, "rules.yaml", dict)
         assert station.start("juggle").runs
         station.install("behaviours: [{name: look, needs: [Head]}]", "w.yaml", dict)
-        assert [one.behaviour.name for one in station.installed()] == ["look"]
+        assert [one.name for one in station.installed().behaviours] == ["look"]
         with front.step():
             assert not any(map(ledger.knows, ("juggle", "nod", "one hand")))

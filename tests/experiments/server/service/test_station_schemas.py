@@ -19,7 +19,6 @@ from experiments.server.link import ServerLink
 from experiments.server.messages import InstalledData
 from experiments.server.server import (
     ReservationServer,
-    ServeCommandCfg,
     ServerCfg,
     run_server,
 )
@@ -161,18 +160,13 @@ def test_the_robot_that_is_served_is_the_one_that_schemas_are_for(
 
     monkeypatch.setattr(ReservationServer, "run", run)
     run_server(
-        ServeCommandCfg(
-            host="127.0.0.1",
-            port=0,
-            secret=None,
-            robot=None,
-            body="T14",
-            resources=None,
-            objects=("ball",),
-            preemption="off",
-            max_priority=9,
-            state=tmp_path / "epoch",
-        )
+        ServerCfg(port=0),
+        robot=None,
+        body="T14",
+        resources=None,
+        objects=("ball",),
+        preemption="off",
+        state=tmp_path / "epoch",
     )
     assert [one.name for one in installed[0].behaviours][:2] == ["nod", "talk"]
 

@@ -43,8 +43,8 @@ def raising(*_: object) -> None:
 
 
 def told(front: SharedLedger, owner: str, kind: NoticeKind) -> list[Notified]:
-    letters = front.inboxes.after(owner, 0).letters
-    notices = [x.told for x in letters if isinstance(x.told, Notified)]
+    kept = front.notices.after(owner, 0).notices
+    notices = [x.told for x in kept if isinstance(x.told, Notified)]
     return [notice for notice in notices if notice.kind is kind]
 
 
@@ -59,7 +59,7 @@ def test_time_goes_on_whatever_raises(front: SharedLedger, how: str) -> None:
     if how == "on_change":
         front.on_change.append(raising)
     elif how == "reader":
-        front.inboxes.add_reader("b", raising)
+        front.notices.add_reader("b", raising)
     elif how == "listener":
         with front.step() as (ledger, _):
             ledger.listeners.append(raising)
@@ -139,7 +139,7 @@ def test_code_that_hangs_stops_nobody(
     if how == "on_change":
         front.on_change.append(hangs)
     elif how == "reader":
-        front.inboxes.add_reader("b", hangs)
+        front.notices.add_reader("b", hangs)
     elif how == "listener":
         with front.step() as (ledger, _):
             ledger.listeners.append(hangs)

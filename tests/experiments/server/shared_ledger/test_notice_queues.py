@@ -6,14 +6,14 @@ from experiments.server.shared_ledger import NoticeQueues
 
 
 def test_a_reader_that_leaves_late_brings_no_inbox_back() -> None:
-    inboxes = NoticeQueues(RLock())
+    queues = NoticeQueues(RLock())
     woken: list[str] = []
 
     def reader() -> None:
         woken.append("a")
 
-    inboxes.add_reader("a", reader)
-    inboxes.forget("a")
+    queues.add_reader("a", reader)
+    queues.forget("a")
     assert woken == ["a"]  # to find that it is gone
-    inboxes.remove_reader("a", reader)
-    assert not inboxes._boxes  # of every owner that ever was, it would fill up
+    queues.remove_reader("a", reader)
+    assert not queues._queues  # of every owner that ever was, it would fill up

@@ -306,7 +306,7 @@ def test_a_callback_is_asked_again_after_each_retry_period(
     front.withdraw(ticket.number)
 
 
-# -- inboxes ---------------------------------------------------------------------------
+# -- queues ---------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("RM-33", "AR-18")
@@ -314,11 +314,11 @@ def test_notices_wait_in_the_inbox_of_their_owner(front: SharedLedger) -> None:
     add(front, "a", "b")
     front.take(Request(owner="a", resources=("ball",)))
     front.take(Request(owner="b", resources=("ball",), timeout_s=0.0))
-    post = front.inboxes.after("a", 0)
-    kinds = [x.told.kind for x in post.letters if isinstance(x.told, Notified)]
+    batch = front.notices.after("a", 0)
+    kinds = [x.told.kind for x in batch.notices if isinstance(x.told, Notified)]
     assert kinds == [NoticeKind.DEMANDED]
-    assert front.inboxes.after("a", post.letters[-1].number).letters == ()
-    assert front.inboxes.after("b", 0).letters == ()
+    assert front.notices.after("a", batch.notices[-1].number).notices == ()
+    assert front.notices.after("b", 0).notices == ()
 
 
 def test_a_full_inbox_says_how_many_notices_were_missed(
@@ -330,9 +330,9 @@ def test_a_full_inbox_says_how_many_notices_were_missed(
     front.take(Request(owner="a", resources=("ball",)))
     for _ in range(5):
         front.take(Request(owner="b", resources=("ball",), timeout_s=0.0))
-    post = front.inboxes.after("a", 1)
-    assert [letter.number for letter in post.letters] == [3, 4, 5]
-    assert post.n_missed == 1
+    batch = front.notices.after("a", 1)
+    assert [letter.number for letter in batch.notices] == [3, 4, 5]
+    assert batch.n_missed == 1
 
 
 @pytest.mark.requirement("RM-35")
