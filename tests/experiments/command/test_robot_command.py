@@ -6,7 +6,6 @@ import pytest
 
 from experiments.closed_loop.robot_source import SimulatorSource, robot_source
 from experiments.scenarios.reading.load import load_scenario
-from experiments.server.server import robot_of
 from models import load_robot
 from tests.experiments.command.helpers import Run
 
@@ -25,7 +24,8 @@ def test_a_copy_is_a_robot_for_every_command(nao_testbed: Run, here: Path) -> No
     assert (copied.status, copied.out) == (0, "")
     assert "--robot mine" in copied.err
     assert "LAnklePitch" in nao_testbed("robot --robot mine").out
-    assert robot_of(Path("mine"), "T14").folder == (here / "mine").resolve()
+    lacking = load_robot(Path("mine")).with_body("T14")
+    assert lacking.folder == (here / "mine").resolve()
     assert robot_source("mine") == SimulatorSource(robot_folder=Path("mine"))
     stood = nao_testbed("heat --robot mine --minutes 0.005 --controllers fixed --out x")
     assert stood.status == 0, stood.err
