@@ -185,12 +185,12 @@ def _owners(state: ReservationState) -> tuple[OwnerRow, ...]:
 
 
 def _owner(record: OwnerRecord) -> OwnerRow:
-    habits = record.habits
+    defaults = record.defaults
     return OwnerRow(
         name=record.name,
-        parent=habits.parent,
-        policy=habits.policy.name,
-        priority=habits.priority,
+        parent=defaults.parent,
+        policy=defaults.policy.name,
+        priority=defaults.priority,
         is_gone=record.is_gone,
     )
 

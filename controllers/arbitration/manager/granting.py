@@ -293,8 +293,9 @@ def _resumption(
         keeps_ties=holder.keeps_ties,
         timeout_s=answer.resume_timeout_s,
     )
+    number = state.next_ticket()
     resume = Waiting(
-        Ticket(state.next_ticket(), request),
+        Ticket(number, request),
         holder.owner,
         terms,
         shares,
@@ -303,6 +304,9 @@ def _resumption(
         None if whole else holder,
         holder.token,
         state.tick,
+        state.tick,
+        holder.priority,
+        (-holder.priority, holder.arrival, number),
     )
     resume.first = holder.first
     if whole:
@@ -450,18 +454,18 @@ class Calls(AbstractContextManager[None]):
 
 def _tell_available(state: ReservationState) -> None:
     """Tell, once, those who can now have again all that they lost with a token."""
-    eased = sorted(state.eased, key=lambda loser: (loser.token, names_of(loser.lost)))
+    eased = sorted(state.eased, key=lambda watch: (watch.token, names_of(watch.lost)))
     state.eased.clear()
-    for loser in eased:
-        if loser not in loser.owner.losers or not loser.can_have_all():
+    for watch in eased:
+        if watch not in watch.owner.watches or not watch.can_have_all():
             continue
-        loser.forget()
+        watch.forget()
         state.emit(
             Notified(
                 tick=state.tick,
-                owner=loser.owner.name,
+                owner=watch.owner.name,
                 kind=NoticeKind.AVAILABLE,
-                token=loser.token,
-                leaves=names_of(loser.lost),
+                token=watch.token,
+                leaves=names_of(watch.lost),
             )
         )

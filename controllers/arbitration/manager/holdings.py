@@ -213,7 +213,20 @@ def seat(
     reservation = waiting.add_to
     if reservation is None:
         token = state.mint.issue()
-        reservation = Reservation(token, waiting, state.tick)
+        terms = waiting.terms
+        reservation = Reservation(
+            token,
+            waiting.first or token,
+            waiting.owner,
+            {},
+            terms.priority,
+            terms.loss,
+            terms.policy,
+            terms.keeps_ties,
+            waiting.arrival,
+            state.tick,
+            waiting.lent,
+        )
         state.reservations[token.sequence] = reservation
         waiting.owner.reservations[reservation] = None
         if waiting.owner.waiting:
@@ -230,9 +243,9 @@ def seat(
             inside[leaf.name] = below.token.id
         if below is not None and leaf.limited:
             state.touch_limits(leaf)
-        if leaf.losers:
+        if leaf.watches:
             end_watches(waiting.owner, leaf)
-        if leaf.waiters or leaf.losers:
+        if leaf.waiters or leaf.watches:
             state.touch(leaf)
             state.suspects[waiting.owner] = None
             if reservation.owner.children or not isinstance(leaf, ExclusiveLeaf):
@@ -402,7 +415,7 @@ def _unseat(
         del reservation.shares[leaf]
         if leaf.limited and state.waiting:
             state.touch_limits(leaf)
-        if leaf.waiters or leaf.losers or state.unqueued:
+        if leaf.waiters or leaf.watches or state.unqueued:
             state.touch(leaf)
             if reservation.owner.children:
                 _suspect_waiters(state, leaf)

@@ -66,7 +66,7 @@ def add_owner(state: ReservationState, owner: Owner) -> None:
         )
     elif record.is_starting or (record.started is not None and record.has_any()):
         raise _name_taken(record)
-    record.habits = owner
+    record.defaults = owner
     if state.listeners:
         live_s = owner.time_to_live_s
         state.emit(
@@ -106,13 +106,13 @@ def renew(state: ReservationState, record: OwnerRecord) -> None:
 
 def see(state: ReservationState, record: OwnerRecord) -> None:
     """Note a sign of life: the time to live begins anew."""
-    live_s = record.habits.time_to_live_s
+    live_s = record.defaults.time_to_live_s
     record.is_gone = False
     if live_s is None:
         record.dies = None
         return
     record.dies = state.tick + _ticks(state, live_s)
-    if record.watched is None or record.watched > record.dies:
+    if record.looked_at is None or record.looked_at > record.dies:
         _watch(state, record, record.dies)
 
 
@@ -166,8 +166,8 @@ def _end(state: ReservationState, record: OwnerRecord) -> None:
     for reservation in reversed(list(record.reservations)):
         if reservation.ended is None:
             holdings.expire(state, reservation)
-    for loser in list(record.losers):
-        loser.forget()
+    for watch in list(record.watches):
+        watch.forget()
     if record.is_entrusted:  # so is who comes back by this name, if somebody says so
         holdings.entrust(state, record, is_entrusted=False)
 
@@ -177,16 +177,16 @@ def _ticks(state: ReservationState, live_s: float) -> int:
 
 
 def _watch(state: ReservationState, record: OwnerRecord, tick: int) -> None:
-    record.watched = tick
+    record.looked_at = tick
     look = partial(_look, state, record)
     state.timers.at(tick, Due.TIME_TO_LIVE, look, place=record.place)
 
 
 def _look(state: ReservationState, record: OwnerRecord) -> None:
     """See whether an owner is silent for too long; if not, look again later."""
-    if record.watched != state.tick:
+    if record.looked_at != state.tick:
         return  # an earlier timer looks
-    record.watched = None
+    record.looked_at = None
     if record.dies is None:
         return
     if record.dies > state.tick:
@@ -308,8 +308,8 @@ def _make_leaf(state: ReservationState, name: str) -> None:
 
 def _forget_leaf(state: ReservationState, leaf: Leaf) -> None:
     del state.leaves[leaf.name]
-    for loser in list(leaf.losers):
-        loser.forget()
+    for watch in list(leaf.watches):
+        watch.forget()
     if isinstance(leaf, StateLeaf):
         del leaf.group.leaves[leaf.name]
         if not leaf.group.leaves:

@@ -896,9 +896,9 @@ class Ledger:
             return
         hook: Callable[..., None] | None = None
         if isinstance(event, Expired) or event.kind is NoticeKind.LOST:
-            hook = record.habits.on_lost
+            hook = record.defaults.on_lost
         elif event.kind is NoticeKind.YIELD_BY:
-            hook = record.habits.on_stop
+            hook = record.defaults.on_stop
         if hook is not None and self._state.post is not None:
             self._state.post(hook, event)
         elif hook is not None:
@@ -912,8 +912,8 @@ class Ledger:
         record = self._state.owners.get(owner)
         if record is None:
             return False
-        habits = record.habits
-        return function is habits.on_lost or function is habits.on_stop
+        defaults = record.defaults
+        return function is defaults.on_lost or function is defaults.on_stop
 
     def tell_raised(
         self,

@@ -178,16 +178,17 @@ def _ask(
             holder.is_being_asked = False
     if is_due and not _gives_way_now(answer):
         answer = Answer(kind=AnswerKind.YIELD)
-    state.emit(
-        Answered(
-            tick=state.tick,
-            owner=holder.owner.name,
-            token=holder.token.id,
-            request=request,
-            answer=answer.kind,
-            error=error,
+    if state.listeners:
+        state.emit(
+            Answered(
+                tick=state.tick,
+                owner=holder.owner.name,
+                token=holder.token.id,
+                request=request,
+                answer=answer.kind,
+                error=error,
+            )
         )
-    )
     if error:
         state.notify(
             holder,

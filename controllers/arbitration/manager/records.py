@@ -9,18 +9,15 @@ again (`AvailabilityWatch`).
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from controllers.arbitration.policies import Answer, ConflictPolicy
 from controllers.arbitration.requests import Owner, Request, Ticket
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.arbitration.tokens import Loss, Refusal, Right, Token, TokenId
 from models.resources import ResourceKind
-
-if TYPE_CHECKING:
-    pass
-
 
 Shares = dict["Leaf", int]
 """Leaf to share in 1/100 %, in the order of the names."""
@@ -30,7 +27,7 @@ Key = tuple[int, int, int]
 
 
 class Terms(NamedTuple):
-    """On what terms leaves are asked for and held; the owner's habits filled in."""
+    """On what terms leaves are asked for and held; the owner's defaults filled in."""
 
     priority: int
     loss: Loss
@@ -47,7 +44,7 @@ class ResolvedRequest(NamedTuple):
     """What a request comes to; kept, as owners ask again and again for the same."""
 
     request: Request
-    habits: Owner
+    defaults: Owner
     tree: ResourceTree
     terms: Terms
     shares: Shares
@@ -58,69 +55,49 @@ class ResolvedRequest(NamedTuple):
     """Whether one of these limits the torque of motors."""
 
 
+@dataclass(slots=True, eq=False)
 class OwnerRecord:
     """An owner with all that it holds and waits for."""
 
-    __slots__ = (
-        "children",
-        "depth",
-        "dies",
-        "habits",
-        "is_entrusted",
-        "is_gone",
-        "is_starting",
-        "line",
-        "losers",
-        "parent",
-        "place",
-        "reservations",
-        "started",
-        "waiting",
-        "wanted",
-        "watched",
-    )
+    defaults: Owner
+    """What it was declared as."""
+    parent: "OwnerRecord | None"
+    place: int
+    """In the order in which owners came to be known."""
+    depth: int = field(init=False)
+    line: frozenset["OwnerRecord"] = field(init=False)
+    """Itself and its ancestors."""
+    children: dict["OwnerRecord", None] = field(default_factory=dict)
+    reservations: dict["Reservation", None] = field(default_factory=dict)
+    """In the order of their grants."""
+    waiting: dict[int, "Waiting"] = field(default_factory=dict)
+    """By ticket number."""
+    resolved: ResolvedRequest | None = None
+    """What it asked for last."""
+    watches: dict["AvailabilityWatch", None] = field(default_factory=dict)
+    """What it lost and may want to have again."""
+    dies: int | None = None
+    """Tick at which it counts as gone if it stays silent."""
+    looked_at: int | None = None
+    """Tick of the timer that looks whether it does."""
+    is_gone: bool = False
+    is_entrusted: bool = False
+    """Whether it may shift and limit motors whose holders do not forbid it."""
+    started: int | None = None
+    """Number of the behaviour that acts by its name."""
+    is_starting: bool = False
+    """Whether that one still asks for what it needs at its start."""
 
-    def __init__(self, habits: Owner, parent: "OwnerRecord | None", place: int) -> None:
-        """Begin with nothing.
-
-        Args:
-            habits: what it was declared as.
-            parent: the owner that it is a part of.
-            place: in the order in which owners came to be known.
-        """
-        self.habits = habits
-        self.parent = parent
-        self.place = place
-        self.children: dict[OwnerRecord, None] = {}
-        self.depth: int = parent.depth + 1 if parent else 0
-        self.line: frozenset[OwnerRecord] = frozenset({self}) | (
-            parent.line if parent else frozenset()
-        )
-        """Itself and its ancestors."""
-        self.reservations: dict[Reservation, None] = {}
-        """In the order of their grants."""
-        self.waiting: dict[int, Waiting] = {}
-        """By ticket number."""
-        self.wanted: ResolvedRequest | None = None
-        """What it asked for last."""
-        self.losers: dict[AvailabilityWatch, None] = {}
-        """What it lost and may want to have again."""
-        self.dies: int | None = None
-        """Tick at which it counts as gone if it stays silent."""
-        self.watched: int | None = None
-        """Tick of the timer that looks."""
-        self.is_gone = False
-        self.is_entrusted = False
-        """Whether it may shift and limit motors whose holders do not forbid it."""
-        self.started: int | None = None
-        """Number of the behaviour that acts by its name."""
-        self.is_starting = False
-        """Whether that one still asks for what it needs at its start."""
+    def __post_init__(self) -> None:
+        """Find its place in the tree of owners."""
+        above = self.parent
+        self.depth = above.depth + 1 if above else 0
+        self.line = frozenset({self}) | (above.line if above else frozenset())
 
     @property
     def name(self) -> str:
         """Its name."""
-        return self.habits.name
+        return self.defaults.name
 
     def has_any(self) -> bool:
         """Whether it or a descendant of it holds something, or waits for it."""
@@ -129,142 +106,80 @@ class OwnerRecord:
         )
 
 
+@dataclass(slots=True, eq=False)
 class Reservation:
-    """Who holds which leaves, by which token."""
+    """Who holds which leaves, by which token; these are seated one by one."""
 
-    __slots__ = (
-        "allows",
-        "arrival",
-        "ended",
-        "enlarged_by",
-        "first",
-        "implied",
-        "is_being_asked",
-        "keeps_ties",
-        "lent",
-        "loss",
-        "owner",
-        "policy",
-        "priority",
-        "shares",
-        "since",
-        "token",
-    )
-
-    def __init__(self, token: Token, waiting: "Waiting", tick: int) -> None:
-        """Take over what the request said; the leaves are seated one by one."""
-        terms = waiting.terms
-        self.token = token
-        self.first = waiting.first or token
-        """Its token before any pause; else its own."""
-        self.owner = waiting.owner
-        self.shares: Shares = {}
-        self.priority = terms.priority
-        self.loss = terms.loss
-        self.policy = terms.policy
-        self.keeps_ties = terms.keeps_ties
-        self.arrival = waiting.arrival
-        self.since = tick
-        self.ended: Refusal | None = None
-        """Why its token is dead; None while it is valid."""
-        self.is_being_asked = False
-        self.allows: dict[tuple[OwnerRecord, Right], bool] | None = None
-        """What it lets others do with its motors, or forbids them."""
-        self.implied = NO_LEAVES
-        """Motors that it has only because it limits their torque."""
-        self.enlarged_by: dict[int, Waiting] | None = None
-        """Waiting requests that would add to it, by ticket number."""
-        self.lent = waiting.lent
-        """Leaves that others may have until it recalls them."""
+    token: Token
+    first: Token
+    """Its token before any pause; else its own."""
+    owner: OwnerRecord
+    shares: Shares
+    priority: int
+    loss: Loss
+    policy: ConflictPolicy
+    keeps_ties: bool
+    arrival: int
+    since: int
+    """Tick of the grant."""
+    lent: frozenset["Leaf"]
+    """Leaves that others may have until it recalls them."""
+    ended: Refusal | None = None
+    """Why its token is dead; None while it is valid."""
+    is_being_asked: bool = False
+    allows: dict[tuple[OwnerRecord, Right], bool] | None = None
+    """What it lets others do with its motors, or forbids them."""
+    implied: frozenset["Leaf"] = NO_LEAVES
+    """Motors that it has only because it limits their torque."""
+    enlarged_by: "dict[int, Waiting] | None" = None
+    """Waiting requests that would add to it, by ticket number."""
 
     def is_open_to(self, owner: OwnerRecord) -> bool:
-        """Whether an owner has what it needs inside of it: a descendant's (RM-26)."""
+        """Whether an owner has what it needs inside of it: a descendant's."""
         return self.owner is not owner and self.owner in owner.line
 
 
+@dataclass(slots=True, eq=False)
 class Waiting:
     """A request, from its call to its outcome."""
 
-    __slots__ = (
-        "add_to",
-        "arrival",
-        "deadline",
-        "firm_at",
-        "first",
-        "has_waited",
-        "implied",
-        "is_waiting",
-        "key",
-        "lent",
-        "optional",
-        "owner",
-        "priority",
-        "promised",
-        "promises",
-        "recalls",
-        "resumes",
-        "shares",
-        "since",
-        "terms",
-        "ticket",
-    )
-
-    def __init__(
-        self,
-        ticket: Ticket,
-        owner: OwnerRecord,
-        terms: Terms,
-        shares: Shares,
-        optional: dict[str, Shares],
-        arrival: int,
-        add_to: Reservation | None,
-        resumes: Token | None,
-        tick: int,
-    ) -> None:
-        """Begin to wait.
-
-        Args:
-            ticket: what its owner sees of it.
-            owner: who asks.
-            terms: on what terms.
-            shares: essential leaves.
-            optional: optional name to the leaves that it adds.
-            arrival: place among equals.
-            add_to: the reservation that it would enlarge.
-            resumes: the token that was paused.
-            tick: now.
-        """
-        self.ticket = ticket
-        self.owner = owner
-        self.terms = terms
-        self.shares = shares
-        self.optional = optional
-        self.priority = terms.priority
-        self.arrival = arrival
-        self.key: Key = (-terms.priority, arrival, ticket.number)
-        self.add_to = add_to
-        self.resumes = resumes
-        self.first: Token | None = None
-        """Of one that resumes: the token before any pause."""
-        self.since = tick
-        self.firm_at = tick
-        """Tick from which no equal passes it."""
-        self.deadline: int | None = None
-        """Tick at which it times out."""
-        self.lent: frozenset[Leaf] = NO_LEAVES
-        """Of one that resumes: what it had lent when it paused, and still has."""
-        self.recalls = False
-        """Whether it takes back what `add_to` has lent."""
-        self.is_waiting = True
-        self.implied = NO_LEAVES
-        """Motors that it wants only because it limits their torque."""
-        self.has_waited = False
-        """Whether its call has returned: then its owner learns by a notice."""
-        self.promises: dict[Reservation, Answer] | None = None
-        """Answers that come due together at a later tick."""
-        self.promised: dict[Reservation, list[Leaf]] | None = None
-        """Who was told to give way by then, and which leaves."""
-
+    ticket: Ticket
+    """What its owner sees of it."""
+    owner: OwnerRecord
+    terms: Terms
+    shares: Shares
+    """Essential leaves."""
+    optional: dict[str, Shares]
+    """Optional name to the leaves that it adds."""
+    arrival: int
+    """Place among equals."""
+    add_to: Reservation | None
+    """The reservation that it would enlarge."""
+    resumes: Token | None
+    """The token that was paused."""
+    since: int
+    """Tick of its call."""
+    firm_at: int
+    """Tick from which no equal passes it."""
+    priority: int
+    key: Key
+    first: Token | None = None
+    """Of one that resumes: the token before any pause."""
+    deadline: int | None = None
+    """Tick at which it times out."""
+    lent: frozenset["Leaf"] = NO_LEAVES
+    """Of one that resumes: what it had lent when it paused, and still has."""
+    recalls: bool = False
+    """Whether it takes back what `add_to` has lent."""
+    is_waiting: bool = True
+    implied: frozenset["Leaf"] = NO_LEAVES
+    """Motors that it wants only because it limits their torque."""
+    has_waited: bool = False
+    """Whether its call has returned: then its owner learns by a notice."""
+    promises: dict[Reservation, Answer] | None = None
+    """Answers that come due together at a later tick."""
+    promised: dict[Reservation, list["Leaf"]] | None = None
+    """Who was told to give way by then, and which leaves."""
 
 _KEY = attrgetter("key")
 Willing = Callable[[Reservation], bool]
@@ -292,9 +207,9 @@ class Leaf(ABC):
         "let",
         "limited",
         "limits",
-        "losers",
         "name",
         "waiters",
+        "watches",
     )
     kind: ClassVar[ResourceKind]
     competes: ClassVar[bool] = True
@@ -318,7 +233,7 @@ class Leaf(ABC):
         """Who was last found to be let limit them, and the ledger's changes then."""
         self.limited: tuple[Leaf, ...] = ()
         """Of a motor: the leaves that limit its torque."""
-        self.losers: dict[AvailabilityWatch, None] = {}
+        self.watches: dict[AvailabilityWatch, None] = {}
         """Those that want to know when it is free again."""
 
     # -- seats ------------------------------------------------------------------------
@@ -460,25 +375,25 @@ def names_of(leaves: Iterable[Leaf]) -> tuple[str, ...]:
     return tuple(sorted(leaf.name for leaf in leaves))
 
 
+@dataclass(slots=True, eq=False)
 class AvailabilityWatch:
     """An owner, the token that it lost by, and the leaves taken for somebody else."""
 
-    __slots__ = ("lost", "owner", "token")
+    owner: OwnerRecord
+    token: TokenId
+    lost: Shares
 
-    def __init__(self, owner: OwnerRecord, token: TokenId, lost: Shares) -> None:
+    def __post_init__(self) -> None:
         """Put a mark on the owner and on each leaf."""
-        self.owner = owner
-        self.token = token
-        self.lost = lost
-        owner.losers[self] = None
-        for leaf in lost:
-            leaf.losers[self] = None
+        self.owner.watches[self] = None
+        for leaf in self.lost:
+            leaf.watches[self] = None
 
     def forget(self) -> None:
         """Take the marks off."""
-        self.owner.losers.pop(self, None)
+        self.owner.watches.pop(self, None)
         for leaf in self.lost:
-            leaf.losers.pop(self, None)
+            leaf.watches.pop(self, None)
 
     def can_have_all(self) -> bool:
         """Whether the owner could take back everything, before any who waits."""
@@ -490,5 +405,5 @@ class AvailabilityWatch:
 
 def end_watches(owner: OwnerRecord, leaf: Leaf) -> None:
     """Forget what an owner lost together with a leaf: it has that again."""
-    for loser in [loser for loser in leaf.losers if loser.owner is owner]:
-        loser.forget()
+    for watch in [watch for watch in leaf.watches if watch.owner is owner]:
+        watch.forget()

@@ -37,14 +37,14 @@ def resolve(
         UnknownName: a resource is not in the tree.
         BadInput: a name cannot be asked for in this way.
     """
-    wanted, habits = owner.wanted, owner.habits
+    wanted, defaults = owner.resolved, owner.defaults
     if (
         wanted is None
         or wanted.request is not request
-        or wanted.habits is not habits
+        or wanted.defaults is not defaults
         or wanted.tree is not tree
     ):
-        wanted = owner.wanted = _read(request, habits, tree, state)
+        wanted = owner.resolved = _read(request, defaults, tree, state)
     terms = wanted.terms
     if add_to is not None:
         _check_new(wanted, add_to)
@@ -62,17 +62,21 @@ def resolve(
             name: _in_order(_left({**unit, **motors_besides(unit, owner)}, shares))
             for name, unit in optional.items()
         }
-    number = state.next_ticket()
+    number, priority = state.next_ticket(), terms.priority
+    arrival = 0 if recalls else number
     waiting = Waiting(
         Ticket(number, request),
         owner,
         terms,
         shares,
         optional,
-        0 if recalls else number,
+        arrival,
         add_to,
         None,
         state.tick,
+        state.tick,
+        priority,
+        (-priority, arrival, number),
     )
     if recalls:
         waiting.recalls = True
@@ -112,7 +116,7 @@ def covered_leaves(
 
 
 def _read(
-    request: Request, habits: Owner, tree: ResourceTree, state: ReservationState
+    request: Request, defaults: Owner, tree: ResourceTree, state: ReservationState
 ) -> ResolvedRequest:
     shares = _essential(request, tree, state)
     optional = {}
@@ -120,24 +124,24 @@ def _read(
         optional[name] = _unit(name, tree, state, shares)
     asker, holder = request.asker_tie, request.holder_tie
     priority, timeout_s = request.priority, request.timeout_s
-    if priority is not None and priority > habits.max_priority:
+    if priority is not None and priority > defaults.max_priority:
         raise BadInput(
-            f"{habits.name!r} asks with priority {priority}; its highest is "
-            f"{habits.max_priority}."
+            f"{defaults.name!r} asks with priority {priority}; its highest is "
+            f"{defaults.max_priority}."
         )
     terms = Terms(
-        priority=habits.priority if priority is None else priority,
+        priority=defaults.priority if priority is None else priority,
         loss=request.loss,
-        policy=request.policy or habits.policy,
-        wins_ties=(asker or habits.asker_tie) is AskerTie.WINS,
-        keeps_ties=(holder or habits.holder_tie) is HolderTie.KEEPS,
-        timeout_s=habits.timeout_s if timeout_s is None else timeout_s,
+        policy=request.policy or defaults.policy,
+        wins_ties=(asker or defaults.asker_tie) is AskerTie.WINS,
+        keeps_ties=(holder or defaults.holder_tie) is HolderTie.KEEPS,
+        timeout_s=defaults.timeout_s if timeout_s is None else timeout_s,
     )
     has_limits = False
     for leaves in (shares, *optional.values()) if optional else (shares,):
         for leaf in leaves:
             has_limits = has_limits or bool(leaf.limits)
-    return ResolvedRequest(request, habits, tree, terms, shares, optional, has_limits)
+    return ResolvedRequest(request, defaults, tree, terms, shares, optional, has_limits)
 
 
 def _essential(request: Request, tree: ResourceTree, state: ReservationState) -> Shares:
@@ -194,7 +198,7 @@ def _left(unit: Shares, essential: Shares) -> Shares:
 
 
 def _check_new(wanted: ResolvedRequest, add_to: Reservation) -> None:
-    owner = wanted.habits.name
+    owner = wanted.defaults.name
     if add_to.owner.name != owner:
         raise BadInput(
             f"token {add_to.token.id} is {add_to.owner.name!r}'s; {owner!r} can only "

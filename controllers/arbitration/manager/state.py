@@ -329,8 +329,8 @@ class ReservationState:
     def touch(self, leaf: Leaf) -> None:
         """Note that somebody may now be granted a leaf."""
         self.changed[leaf] = None
-        for loser in leaf.losers:
-            self.eased[loser] = None
+        for watch in leaf.watches:
+            self.eased[watch] = None
 
     def touch_limits(self, motor: Leaf) -> None:
         """Note that somebody may now be granted the torque limit of a motor."""
