@@ -181,6 +181,7 @@ class Waiting:
     promised: dict[Reservation, list["Leaf"]] | None = None
     """Who was told to give way by then, and which leaves."""
 
+
 _KEY = attrgetter("key")
 Willing = Callable[[Reservation], bool]
 LATE = 2**63
