@@ -1,22 +1,56 @@
-"""The two robots that the tests know, and copies of them to spoil."""
+"""Copies of robots to spoil, and libraries to fill."""
 
+import dataclasses
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-TWO_LEG = Path(__file__).parents[1] / "data" / "two_leg"
+from models import Robot
+from models.files.yaml_forms import FileErrors
+from models.library import Library
+from models.load.library_files import load_library
+
+DATA = Path(__file__).parents[1] / "data"
+Spoil = Callable[[str, str, str], Path]
+Load = Callable[..., Library]
 
 
 @pytest.fixture
-def spoil(tmp_path: Path) -> Callable[[str, str, str], Path]:
-    """Return a function that copies the walker and changes one text in one file."""
+def load(nao: Robot, tmp_path: Path) -> Load:
+    """Return a function that writes files into a NAO's library and reads it."""
+
+    def load(text: str, **others: str) -> Library:
+        folder = tmp_path / "library"
+        folder.mkdir(exist_ok=True)
+        for name, content in {"here": text, **others}.items():
+            (folder / f"{name}.yaml").write_text(content)
+        return load_library(dataclasses.replace(nao, folder=tmp_path))
+
+    return load
+
+
+def problems(load: Load, text: str, **others: str) -> list[str]:
+    """Return line and message of each problem, without the folder."""
+    with pytest.raises(FileErrors) as caught:
+        load(text, **others)
+    return [f"{e.path.name}:{e.line}: {e.problem}" for e in caught.value.errors]
+
+
+@pytest.fixture
+def spoil(tmp_path: Path) -> Spoil:
+    """Return a function that copies the two-legged robot and changes a text in a file.
+
+    It gets `resources.yaml` and `leds.csv`, which it has not, when they are named.
+    """
 
     def change(file: str, old: str, new: str) -> Path:
         folder = tmp_path / "robot"
         if not folder.exists():
-            shutil.copytree(TWO_LEG, folder)
+            shutil.copytree(DATA / "two_leg", folder)
+        if not (folder / file).exists():
+            shutil.copy(DATA / f"two_leg_{file}", folder / file)
         text = (folder / file).read_text()
         assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in {file}"
         (folder / file).write_text(text.replace(old, new))
