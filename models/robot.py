@@ -1,9 +1,10 @@
 """What a robot is: links, joints, motors, sensors and devices as frozen data.
 
-The same for every floor above. A robot is read from its folder by `models.load_robot`;
-nothing here reads files or moves. Joints keep one order everywhere, that of
-`joints.csv`; motors keep the order in which their leading joints appear. Two joints may
-share one motor (the two hip yaw-pitch joints of a NAO do).
+The same for every floor above. A robot is read from its folder by `models.load_robot`,
+whose files may give what the types of `models.values` allow; nothing here reads files
+or moves. Joints keep one order everywhere, that of `joints.csv`; motors keep the order
+in which their leading joints appear. Two joints may share one motor (the two hip
+yaw-pitch joints of a NAO do).
 """
 
 import dataclasses
@@ -11,16 +12,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict, Field
 
 from models.errors import BadInput, UnknownName
 from models.library import Library
 from models.resources import DeviceKind, ResourceNode
+from models.values import Name, NotNegative, Positive, Real
 
 Vector3 = tuple[float, float, float]
+
+
+class StrictPart:
+    """What `robot.yaml` says as it stands: a key that it has not is refused."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,36 +44,42 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Joint:
-    """One revolute degree of freedom, with what its servo needs."""
+class JointNumbers:
+    """What `joints.csv` says of a joint: its limits, and what its servo needs."""
 
-    name: str
+    name: Name
+    motor: Name
+    """Name of the motor that drives it."""
+    lower: Real
+    """Lower mechanical stop in rad."""
+    upper: Real
+    """Upper mechanical stop in rad."""
+    max_velocity: Positive
+    """Largest velocity in rad/s."""
+    effort_limit: Positive
+    """Torque in N·m that the joint may give at stiffness 1."""
+    kp: Positive
+    """Position gain of the servo in N·m/rad."""
+    kd: NotNegative
+    """Velocity gain of the servo in N·m·s/rad."""
+    friction: NotNegative
+    """Coulomb friction of gear and brushes, joint side, in N·m."""
+    presliding_stiffness: Positive
+    """Stiffness of the stuck gear in N·m/rad: friction rises over friction / this."""
+    servo_step: NotNegative
+    """Angle step in rad that the servo sees (motor-side encoder over the gear)."""
+    encoder_step: NotNegative
+    """Angle step in rad of the joint-side encoder, as the observation shows it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joint(JointNumbers):
+    """One revolute degree of freedom."""
+
     parent: str
     """Link that the joint hangs on."""
     link: str
     """Link that the joint moves."""
-    lower: float
-    """Lower mechanical stop in rad."""
-    upper: float
-    """Upper mechanical stop in rad."""
-    max_velocity: float
-    """Largest velocity in rad/s."""
-    effort_limit: float
-    """Torque in N·m that the joint may give at stiffness 1 (ST-3)."""
-    motor: str
-    """Name of the motor that drives it."""
-    kp: float
-    """Position gain of the servo in N·m/rad."""
-    kd: float
-    """Velocity gain of the servo in N·m·s/rad."""
-    friction: float
-    """Coulomb friction of gear and brushes, joint side, in N·m."""
-    presliding_stiffness: float
-    """Stiffness of the stuck gear in N·m/rad: friction rises over friction / this."""
-    servo_step: float
-    """Angle step in rad that the servo sees (motor-side encoder over the gear)."""
-    encoder_step: float
-    """Angle step in rad of the joint-side encoder, as the observation shows it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,15 +100,15 @@ class ContactPoint:
 class OneNodeHeating:
     """C dT/dt = R i² - λ (T - Tₑ), i = τ / K, identified on the joint side."""
 
-    torque_constant: float
+    torque_constant: Positive
     """K, joint torque over current, in N·m/A."""
-    resistance: float
+    resistance: Positive
     """R in Ω, at the ambient temperature of the identification."""
-    conductance: float
+    conductance: Positive
     """λ to the ambient, in W/K."""
-    heat_capacity: float
+    heat_capacity: Positive
     """C in J/K."""
-    ambient_degc: float
+    ambient_degc: Real
     """Tₑ in °C."""
 
 
@@ -101,42 +116,48 @@ class OneNodeHeating:
 class TwoNodeHeating:
     """Winding in a housing in still air; P = k τm² at 25 °C on the motor shaft."""
 
-    joule_constant: float
+    joule_constant: Positive
     """k = R / Kt² in W/(N·m)², on the motor shaft."""
-    resistance_winding_housing: float
+    resistance_winding_housing: Positive
     """Thermal resistance winding to housing in K/W."""
-    resistance_housing_ambient: float
+    resistance_housing_ambient: Positive
     """Thermal resistance housing to ambient in K/W."""
-    time_constant_winding: float
+    time_constant_winding: Positive
     """Winding heat capacity times its resistance to the housing, in s."""
-    time_constant_housing: float
+    time_constant_housing: Positive
     """Housing heat capacity times its resistance to the ambient, in s."""
-    max_winding_degc: float
+    max_winding_degc: Positive
     """Largest winding temperature in °C."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Motor:
+class MotorType:
+    """What `motor_types.csv` says of a catalogue motor."""
+
+    type: Name
+    """Maker's designation."""
+    stall_torque: Positive
+    """On the motor shaft at nominal voltage, in N·m."""
+    no_load_speed: Positive
+    """On the motor shaft at nominal voltage, in rad/s."""
+    torque_constant: Positive
+    """Kt on the motor shaft, in N·m/A."""
+    terminal_resistance: Positive
+    """R at 25 °C, in Ω."""
+    rotor_inertia: Positive
+    """J of the rotor, in kg·m²."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motor(MotorType):
     """One electric motor with its gear; drives one joint, or several coupled ones."""
 
-    name: str
+    name: Name
     """Name of its leading joint."""
-    type: str
-    """Maker's designation."""
     joints: tuple[str, ...]
     """The joints that it drives, leading joint first."""
-    gear_ratio: float
+    gear_ratio: Positive
     """Motor turns for one joint turn."""
-    stall_torque: float
-    """On the motor shaft at nominal voltage, in N·m."""
-    no_load_speed: float
-    """On the motor shaft at nominal voltage, in rad/s."""
-    torque_constant: float
-    """Kt on the motor shaft, in N·m/A."""
-    terminal_resistance: float
-    """R at 25 °C, in Ω."""
-    rotor_inertia: float
-    """J of the rotor, in kg·m²."""
     one_node: OneNodeHeating
     two_node: TwoNodeHeating
 
@@ -163,38 +184,38 @@ class ForceSensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Imu:
+class Imu(StrictPart):
     """Gyroscope and accelerometer on one link; accelerometer axes parallel to it."""
 
-    link: str
-    position: Vector3
+    link: Name
+    position: tuple[Real, Real, Real]
     """In the link frame, in m."""
-    accelerometer_range: float
+    accelerometer_range: Positive
     """In m/s²."""
-    accelerometer_noise: float
+    accelerometer_noise: NotNegative
     """Standard deviation in m/s²."""
-    accelerometer_gain_error: float
+    accelerometer_gain_error: NotNegative
     """Largest relative gain error (the data sheet's precision)."""
-    gyro_range: float
+    gyro_range: Positive
     """In rad/s."""
-    gyro_noise: float
+    gyro_noise: NotNegative
     """Standard deviation in rad/s."""
-    gyro_gain_error: float
+    gyro_gain_error: NotNegative
     """Largest relative gain error."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SensorRates:
+class SensorRates(StrictPart):
     """How often each kind of sensor is read anew, in s, and small noises."""
 
-    encoder_period: float
-    current_period: float
-    imu_period: float
-    fsr_period: float
-    temperature_period: float
-    current_noise: float
+    encoder_period: Positive
+    current_period: Positive
+    imu_period: Positive
+    fsr_period: Positive
+    temperature_period: Positive
+    current_noise: NotNegative
     """Standard deviation in A."""
-    temperature_step: float
+    temperature_step: NotNegative
     """Resolution in K."""
 
 
@@ -219,22 +240,22 @@ class LedGroup:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Speaker:
+class Speaker(StrictPart):
     """A loudspeaker."""
 
-    name: str
-    link: str
-    sample_rates_hz: tuple[int, ...]
+    name: Name
+    link: Name
+    sample_rates_hz: tuple[Annotated[int, Field(gt=0)], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Battery:
+class Battery(StrictPart):
     """The supply that bounds motor speed."""
 
-    nominal_volt: float
-    max_volt: float
-    max_discharge_ampere: float
-    capacity_watt_hour: float
+    nominal_volt: Positive
+    max_volt: Positive
+    max_discharge_ampere: Positive
+    capacity_watt_hour: Positive
 
 
 _T = TypeVar("_T", bound=np.generic)

@@ -1,18 +1,19 @@
 """CSV tables as validated rows, each knowing its file and line; JSON by its form."""
 
 import csv
+import dataclasses
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from models import files
 from models.errors import BadInput, RobotDataError
 
-RowT = TypeVar("RowT", bound=BaseModel)
+RowT = TypeVar("RowT")
 FormT = TypeVar("FormT")
 
 
@@ -107,7 +108,7 @@ def read_table(path: Path, row_type: type[RowT], key: str, kind: str) -> Table[R
     for line, cells in read_cells(path):
         check_columns(path, set(cells), row_type)
         try:
-            row = row_type.model_validate(cells)
+            row = TypeAdapter(row_type).validate_python(cells)
         except ValidationError as error:
             first = error.errors()[0]
             column = str(first["loc"][0])
@@ -122,15 +123,18 @@ def read_table(path: Path, row_type: type[RowT], key: str, kind: str) -> Table[R
     return Table(path=path, kind=kind, rows=rows, lines=lines)
 
 
-def check_columns(path: Path, found: set[str], row_type: type[BaseModel]) -> None:
+def check_columns(path: Path, found: set[str], row_type: type[Any]) -> None:
     """Refuse a header with columns too many or too few."""
-    fields = row_type.model_fields
-    needed = {name for name, field in fields.items() if field.is_required()}
+    if dataclasses.is_dataclass(row_type):
+        known = {f.name: f.default is MISSING for f in dataclasses.fields(row_type)}
+    else:
+        known = {name: f.is_required() for name, f in row_type.model_fields.items()}
+    needed = {name for name, is_needed in known.items() if is_needed}
     if missing := sorted(needed - found):
         raise RobotDataError(path, 1, f"columns are missing: {', '.join(missing)}.")
-    if extra := sorted(found - set(fields)):
-        known = ", ".join(fields)
-        problem = f"unknown columns: {', '.join(extra)}. Accepted: {known}."
+    if extra := sorted(found - set(known)):
+        accepted = ", ".join(known)
+        problem = f"unknown columns: {', '.join(extra)}. Accepted: {accepted}."
         raise RobotDataError(path, 1, problem)
 
 

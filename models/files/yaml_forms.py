@@ -210,14 +210,18 @@ def read_file(
     )
 
 
+_UNKNOWN_KEY = {"extra_forbidden", "unexpected_keyword_argument"}
+"""Of models, and of dataclasses."""
+
+
 def _first_problem(error: ValidationError) -> tuple[tuple[str | int, ...], str]:
     """Return place and words; unknown keys first, they explain the missing ones."""
     problems = error.errors()
     missing = [str(p["loc"][-1]) for p in problems if p["type"] == "missing"]
-    first = min(problems, key=lambda p: p["type"] != "extra_forbidden")
+    first = min(problems, key=lambda p: p["type"] not in _UNKNOWN_KEY)
     place = tuple(first["loc"])
     where = ".".join(str(part) for part in place)
-    if first["type"] == "extra_forbidden":
+    if first["type"] in _UNKNOWN_KEY:
         close = get_close_matches(str(place[-1]), missing, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else " Remove it."
         return place, f"unknown key {where!r}.{hint}"

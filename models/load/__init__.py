@@ -20,7 +20,7 @@ from models.errors import BadInput, UnknownName
 from models.files.tables import Table, read_table
 from models.files.yaml_forms import YamlFile, read_yaml
 from models.library import LibraryOnDemand
-from models.load.forms import JointRow, RobotFile
+from models.load.forms import JointRow, RobotFile, part_of
 from models.load.library_files import has_library, load_library
 from models.load.parts import (
     check_devices,
@@ -34,7 +34,7 @@ from models.load.parts import (
 from models.load.resource_tree import check_resource_names, load_resources
 from models.load.urdf import UrdfTree, read_urdf
 from models.load.write_urdf import check_urdf, name_urdf, urdf_path
-from models.robot import Battery, Imu, Joint, Robot, SensorRates, Speaker
+from models.robot import Joint, Robot
 
 ROBOT_FILE = "robot.yaml"
 ATOL_MASS = 1e-3  # kg; a stated total is rounded to the gram
@@ -80,19 +80,22 @@ def load_robot(folder: Path | str | None = None) -> Robot:
         urdf=urdf.path,
         base_link=settings.base_link,
         links=urdf.links,
-        joints=tuple(_joint(row, urdf) for row in joints),
+        joints=tuple(
+            part_of(Joint, row, parent=moved.parent, link=moved.child)
+            for row, moved in ((row, urdf.joints[row.name]) for row in joints)
+        ),
         motors=motors,
         contact_points=contacts,
         feet=settings.feet,
         contact_threshold=settings.contact_threshold,
         force_sensors=sensors,
-        imu=Imu(**settings.imu.model_dump()),
-        sensor_rates=SensorRates(**settings.sensor_rates.model_dump()),
+        imu=settings.imu,
+        sensor_rates=settings.sensor_rates,
         groups=load_groups(file, joints),
         postures=postures,
         leds=load_leds(folder, urdf),
-        speakers=tuple(Speaker(**item.model_dump()) for item in settings.speakers),
-        battery=Battery(**settings.battery.model_dump()),
+        speakers=settings.speakers,
+        battery=settings.battery,
         bodies=settings.bodies,
     )
     robot = replace(robot, resources=load_resources(robot))
@@ -164,12 +167,6 @@ def _check_coupling(table: Table[JointRow], row: JointRow, mimics: str | None) -
             + (f"that it follows {mimics!r}" if mimics else "that it moves on its own")
             + f", so its motor must be {expected!r}.",
         )
-
-
-def _joint(row: JointRow, urdf: UrdfTree) -> Joint:
-    joint = urdf.joints[row.name]
-    numbers = row.model_dump(exclude={"source", "status", "servo_status", "note"})
-    return Joint(parent=joint.parent, link=joint.child, **numbers)
 
 
 def copy_robot(source: Path, folder: Path) -> Path:

@@ -7,11 +7,23 @@ so the file stays flat however deep the tree is; the motors of the robot are lea
 themselves.
 """
 
-from typing import Annotated, Literal
+from dataclasses import dataclass, fields
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from models.resources import ResourceKind
+from models.robot import (
+    Battery,
+    Imu,
+    JointNumbers,
+    MotorType,
+    OneNodeHeating,
+    SensorRates,
+    Speaker,
+    TwoNodeHeating,
+    Vector3,
+)
 from models.values import (
     Name,
     NoneIfEmpty,
@@ -96,21 +108,19 @@ class MaterialRow(Row):
     blue: NotNegative
 
 
-class JointRow(SourcedRow):
-    """`joints.csv`: limits, and what the servo needs (see `models.Joint`)."""
+@dataclass(frozen=True, kw_only=True)
+class Sourced:
+    """What a row of a part of the robot says of its numbers."""
 
-    name: Name
-    motor: Name
-    lower: Real
-    upper: Real
-    max_velocity: Positive
-    effort_limit: Positive
-    kp: Positive
-    kd: NotNegative
-    friction: NotNegative
-    presliding_stiffness: Positive
-    servo_step: NotNegative
-    encoder_step: NotNegative
+    source: str
+    status: Status
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointRow(Sourced, JointNumbers):
+    """`joints.csv`."""
+
     servo_status: Status
     """Of kp to servo_step; `status` is that of the limits."""
 
@@ -125,61 +135,51 @@ class MotorRow(SourcedRow):
     """Row of `heating_one_node.csv`."""
 
 
-class MotorTypeRow(SourcedRow):
-    """`motor_types.csv`: a catalogue motor (see `models.Motor`)."""
-
-    type: Name
-    stall_torque: Positive
-    no_load_speed: Positive
-    torque_constant: Positive
-    terminal_resistance: Positive
-    rotor_inertia: Positive
+@dataclass(frozen=True, kw_only=True)
+class MotorTypeRow(Sourced, MotorType):
+    """`motor_types.csv`."""
 
 
-class OneNodeRow(SourcedRow):
-    """`heating_one_node.csv` (see `models.OneNodeHeating`)."""
+@dataclass(frozen=True, kw_only=True)
+class OneNodeRow(Sourced, OneNodeHeating):
+    """`heating_one_node.csv`."""
 
     group: Name
-    torque_constant: Positive
-    resistance: Positive
-    conductance: Positive
-    heat_capacity: Positive
-    ambient_degc: Real
 
 
-class TwoNodeRow(SourcedRow):
-    """`heating_two_node.csv`, by motor type (see `models.TwoNodeHeating`)."""
+@dataclass(frozen=True, kw_only=True)
+class TwoNodeRow(Sourced, TwoNodeHeating):
+    """`heating_two_node.csv`."""
 
     type: Name
-    joule_constant: Positive
-    resistance_winding_housing: Positive
-    resistance_housing_ambient: Positive
-    time_constant_winding: Positive
-    time_constant_housing: Positive
-    max_winding_degc: Positive
 
 
-class ForceSensorRow(SourcedRow):
-    """`force_sensors.csv` (see `models.ForceSensor`)."""
+class PlacedRow(SourcedRow):
+    """A row of what is somewhere on a link."""
 
     name: Name
     link: Name
     x: Real
     y: Real
     z: Real
+
+    @property
+    def position(self) -> Vector3:
+        """In the link frame, in m."""
+        return (self.x, self.y, self.z)
+
+
+class ForceSensorRow(PlacedRow):
+    """`force_sensors.csv` (see `models.ForceSensor`)."""
+
     range_newton: Positive
     step_newton: NotNegative
     noise_newton: NotNegative
 
 
-class ContactRow(SourcedRow):
+class ContactRow(PlacedRow):
     """`contacts.csv` (see `models.ContactPoint`)."""
 
-    name: Name
-    link: Name
-    x: Real
-    y: Real
-    z: Real
     effector: Name
     fsr: Annotated[str | None, NoneIfEmpty]
 
@@ -198,6 +198,13 @@ class LedRow(SourcedRow):
     place_source: str = ""
     place_status: Annotated[Status | None, NoneIfEmpty] = None
     """Of x, y and z; `status` is that of the rest."""
+
+    @property
+    def place(self) -> Vector3 | None:
+        """In the link frame, in m."""
+        if self.x is None or self.y is None or self.z is None:
+            return None
+        return (self.x, self.y, self.z)
 
 
 Parts = Annotated[tuple[ResourceName, ...], Field(min_length=1)]
@@ -238,48 +245,6 @@ class ResourceFile(_Part):
     leaves: dict[ResourceName, LeafPart] = {}
 
 
-class ImuPart(_Part):
-    """Inertial unit (see `models.Imu`)."""
-
-    link: Name
-    position: tuple[Real, Real, Real]
-    accelerometer_range: Positive
-    accelerometer_noise: NotNegative
-    accelerometer_gain_error: NotNegative
-    gyro_range: Positive
-    gyro_noise: NotNegative
-    gyro_gain_error: NotNegative
-
-
-class RatesPart(_Part):
-    """Sensor periods in s (see `models.SensorRates`)."""
-
-    encoder_period: Positive
-    current_period: Positive
-    imu_period: Positive
-    fsr_period: Positive
-    temperature_period: Positive
-    current_noise: NotNegative
-    temperature_step: NotNegative
-
-
-class BatteryPart(_Part):
-    """Supply (see `models.Battery`)."""
-
-    nominal_volt: Positive
-    max_volt: Positive
-    max_discharge_ampere: Positive
-    capacity_watt_hour: Positive
-
-
-class SpeakerPart(_Part):
-    """A loudspeaker (see `models.Speaker`)."""
-
-    name: Name
-    link: Name
-    sample_rates_hz: tuple[Annotated[int, Field(gt=0)], ...]
-
-
 class TypicalPosturePart(_Part):
     """What carries the robot in a stored posture, and its stiffness offset."""
 
@@ -302,10 +267,19 @@ class RobotFile(_Part):
     feet: Annotated[tuple[Name, ...], Field(min_length=1)]
     groups: dict[Name, tuple[Name, ...]]
     """Members are joints, or groups named before."""
-    imu: ImuPart
-    sensor_rates: RatesPart
-    battery: BatteryPart
-    speakers: tuple[SpeakerPart, ...] = ()
+    imu: Imu
+    sensor_rates: SensorRates
+    battery: Battery
+    speakers: tuple[Speaker, ...] = ()
     typical_postures: dict[Name, TypicalPosturePart]
     bodies: dict[Name, tuple[ResourceName, ...]] = {}
     """Bodies that the robot is made with, and the resources that each lacks."""
+
+
+PartT = TypeVar("PartT")
+
+
+def part_of(kind: type[PartT], row: object, **more: object) -> PartT:
+    """Return a part of the robot from the row of the same names, and what it lacks."""
+    names = [field.name for field in fields(kind) if field.name not in more]  # type: ignore[arg-type]
+    return kind(**{name: getattr(row, name) for name in names}, **more)

@@ -23,6 +23,7 @@ from models.load.forms import (
     OneNodeRow,
     RobotFile,
     TwoNodeRow,
+    part_of,
 )
 from models.load.urdf import UrdfTree
 from models.robot import (
@@ -33,7 +34,6 @@ from models.robot import (
     OneNodeHeating,
     Posture,
     TwoNodeHeating,
-    Vector3,
 )
 
 
@@ -69,14 +69,16 @@ def load_motors(folder: Path, joints: Table[JointRow]) -> tuple[Motor, ...]:
                 unknown = UnknownName(kind, name, table.rows, table.path.name)
                 motors.fail(row.name, str(unknown))
     return tuple(
-        _motor_of_rows(
-            motors.rows[name],
-            driven[name],
-            types.rows[motors.rows[name].type],
-            one_node.rows[motors.rows[name].one_node],
-            two_node.rows[motors.rows[name].type],
+        part_of(
+            Motor,
+            types.rows[row.type],
+            name=row.name,
+            joints=joints,
+            gear_ratio=row.gear_ratio,
+            one_node=part_of(OneNodeHeating, one_node.rows[row.one_node]),
+            two_node=part_of(TwoNodeHeating, two_node.rows[row.type]),
         )
-        for name in driven
+        for row, joints in ((motors.rows[name], driven[name]) for name in driven)
     )
 
 
@@ -94,42 +96,13 @@ def _driven_joints(
     return {name: tuple(names) for name, names in driven.items()}
 
 
-def _motor_of_rows(
-    row: MotorRow,
-    joints: tuple[str, ...],
-    kind: MotorTypeRow,
-    one_node: OneNodeRow,
-    two_node: TwoNodeRow,
-) -> Motor:
-    leave = {"source", "status", "note", "type", "group"}
-    return Motor(
-        name=row.name,
-        type=row.type,
-        joints=joints,
-        gear_ratio=row.gear_ratio,
-        one_node=OneNodeHeating(**one_node.model_dump(exclude=leave)),
-        two_node=TwoNodeHeating(**two_node.model_dump(exclude=leave)),
-        **kind.model_dump(exclude=leave),
-    )
-
-
 def load_force_sensors(folder: Path, urdf: UrdfTree) -> tuple[ForceSensor, ...]:
     """Return the rows of `force_sensors.csv`."""
     path = folder / "force_sensors.csv"
     table = read_table(path, ForceSensorRow, "name", "force sensor")
     for row in table:
         _check_link(table, row.name, row.link, urdf)
-    return tuple(
-        ForceSensor(
-            name=row.name,
-            link=row.link,
-            position=(row.x, row.y, row.z),
-            range_newton=row.range_newton,
-            step_newton=row.step_newton,
-            noise_newton=row.noise_newton,
-        )
-        for row in table
-    )
+    return tuple(part_of(ForceSensor, row) for row in table)
 
 
 def load_contacts(
@@ -146,23 +119,14 @@ def load_contacts(
             unknown = UnknownName("Sensor", row.fsr, by_name, "force_sensors.csv")
             table.fail(row.name, str(unknown))
         sensor = by_name[row.fsr]
-        if (row.link, (row.x, row.y, row.z)) != (sensor.link, sensor.position):
+        if (row.link, row.position) != (sensor.link, sensor.position):
             table.fail(
                 row.name,
                 f"contact point {row.name!r} is at {row.x} {row.y} {row.z} on "
                 f"{row.link!r}; its sensor {sensor.name!r} is elsewhere. Give both "
                 "the same place.",
             )
-    return tuple(
-        ContactPoint(
-            name=row.name,
-            link=row.link,
-            position=(row.x, row.y, row.z),
-            effector=row.effector,
-            fsr=row.fsr,
-        )
-        for row in table
-    )
+    return tuple(part_of(ContactPoint, row) for row in table)
 
 
 def load_leds(folder: Path, urdf: UrdfTree) -> tuple[LedGroup, ...]:
@@ -174,23 +138,7 @@ def load_leds(folder: Path, urdf: UrdfTree) -> tuple[LedGroup, ...]:
     for row in table:
         _check_link(table, row.name, row.link, urdf)
         _check_led_place(table, row)
-    return tuple(
-        LedGroup(
-            name=row.name,
-            link=row.link,
-            count=row.count,
-            channels=row.channels,
-            levels=row.levels,
-            place=_led_place(row),
-        )
-        for row in table
-    )
-
-
-def _led_place(row: LedRow) -> Vector3 | None:
-    if row.x is None or row.y is None or row.z is None:
-        return None
-    return (row.x, row.y, row.z)
+    return tuple(part_of(LedGroup, row) for row in table)
 
 
 def _check_led_place(table: Table[LedRow], row: LedRow) -> None:
