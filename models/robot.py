@@ -8,7 +8,7 @@ yaw-pitch joints of a NAO do).
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -385,14 +385,17 @@ class Robot:
         """Sum of the link masses in kg."""
         return sum(link.mass for link in self.links)
 
+    def _need(self, kind: str, name: str, known: Collection[str]) -> None:
+        if name not in known:
+            raise UnknownName(kind, name, known, f"robot {self.name!r}")
+
     def joint_index(self, name: str) -> int:
         """Return the place of a joint in every joint array.
 
         Raises:
             UnknownName: no joint has this name.
         """
-        if name not in self.joint_names:
-            raise UnknownName("Joint", name, self.joint_names, f"robot {self.name!r}")
+        self._need("Joint", name, self.joint_names)
         return self.joint_names.index(name)
 
     def motor_index(self, name: str) -> int:
@@ -401,8 +404,7 @@ class Robot:
         Raises:
             UnknownName: no motor has this name.
         """
-        if name not in self.motor_names:
-            raise UnknownName("Motor", name, self.motor_names, f"robot {self.name!r}")
+        self._need("Motor", name, self.motor_names)
         return self.motor_names.index(name)
 
     def posture(self, name: str) -> Posture:
@@ -411,8 +413,7 @@ class Robot:
         Raises:
             UnknownName: no posture has this name.
         """
-        if name not in self.postures:
-            raise UnknownName("Posture", name, self.postures, f"robot {self.name!r}")
+        self._need("Posture", name, self.postures)
         return self.postures[name]
 
     def with_body(self, name: str) -> "Robot":
@@ -424,8 +425,7 @@ class Robot:
         Raises:
             UnknownName: it is not made with such a body.
         """
-        if name not in self.bodies:
-            raise UnknownName("Body", name, self.bodies, f"robot {self.name!r}")
+        self._need("Body", name, self.bodies)
         return dataclasses.replace(self, absent=self.bodies[name])
 
     def with_effort_limits(self, limits: Mapping[str, float]) -> "Robot":

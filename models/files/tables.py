@@ -3,7 +3,7 @@
 import csv
 import dataclasses
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
@@ -11,7 +11,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from models import files
-from models.errors import BadInput, RobotDataError
+from models.errors import BadInput, RobotDataError, UnknownName
 
 RowT = TypeVar("RowT")
 FormT = TypeVar("FormT")
@@ -34,6 +34,19 @@ class Table(Generic[RowT]):
     def fail(self, key: str, problem: str) -> NoReturn:
         """Raise an error at the line of a row."""
         raise RobotDataError(self.path, self.lines[key], problem)
+
+    def need(
+        self,
+        key: str,
+        kind: str,
+        name: str,
+        known: Collection[str],
+        where: str,
+        before: str = "",
+    ) -> None:
+        """Refuse a name in a row that `where` does not know, as `UnknownName`."""
+        if name not in known:
+            self.fail(key, f"{before}{UnknownName(kind, name, known, where)}")
 
 
 def read_text_of(path: Path) -> str:

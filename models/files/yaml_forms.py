@@ -8,7 +8,7 @@ A value of a wrong form is left out, so that the rest of the file is still check
 that the form accepts there (`accepted_keys`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, Generic, NoReturn, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml.comments import CommentedSeq
 
-from models.errors import BadInput, RobotDataError
+from models.errors import BadInput, RobotDataError, UnknownName
 from models.files.tables import message_of
 from models.files.yaml_tree import read_tree, tree_of, yaml_line
 
@@ -88,6 +88,19 @@ class YamlFile(Generic[FormT]):
     def fail(self, problem: str, *place: str | int) -> NoReturn:
         """Raise an error at the line of `place`."""
         raise RobotDataError(self.path, self.line(*place), problem)
+
+    def need(
+        self,
+        kind: str,
+        name: str,
+        known: Collection[str],
+        where: str,
+        *place: str | int,
+        before: str = "",
+    ) -> None:
+        """Refuse a name at `place` that `where` does not know, as `UnknownName`."""
+        if name not in known:
+            self.fail(f"{before}{UnknownName(kind, name, known, where)}", *place)
 
 
 def read_yaml(path: Path, model: type[FormT]) -> YamlFile[FormT]:

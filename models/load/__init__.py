@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from models.errors import BadInput, UnknownName
+from models.errors import BadInput
 from models.files.tables import Table, read_table
 from models.files.yaml_forms import YamlFile, read_yaml
 from models.library import LibraryOnDemand
@@ -127,9 +127,7 @@ def _load_joints(folder: Path, urdf: UrdfTree) -> Table[JointRow]:
     table = read_table(folder / "joints.csv", JointRow, "name", "joint")
     moving = urdf.moving
     for row in table:
-        if row.name not in moving:
-            unknown = UnknownName("Joint", row.name, moving, urdf.path.name)
-            table.fail(row.name, str(unknown))
+        table.need(row.name, "Joint", row.name, moving, urdf.path.name)
         if row.lower >= row.upper:
             table.fail(
                 row.name,

@@ -65,9 +65,7 @@ def load_motors(folder: Path, joints: Table[JointRow]) -> tuple[Motor, ...]:
             ("Motor type", row.type, two_node),
             ("Heating group", row.one_node, one_node),
         ):
-            if name not in table.rows:
-                unknown = UnknownName(kind, name, table.rows, table.path.name)
-                motors.fail(row.name, str(unknown))
+            motors.need(row.name, kind, name, table.rows, table.path.name)
     return tuple(
         part_of(
             Motor,
@@ -88,9 +86,8 @@ def _driven_joints(
     """Return the joints of each motor, leading joint first, in joint order."""
     driven = {row.name: [row.name] for row in joints if row.motor == row.name}
     for row in joints:
-        if row.motor not in motors.rows:
-            unknown = UnknownName("Motor", row.motor, motors.rows, motors.path.name)
-            joints.fail(row.name, f"joint {row.name!r}: {unknown}")
+        where, before = motors.path.name, f"joint {row.name!r}: "
+        joints.need(row.name, "Motor", row.motor, motors.rows, where, before)
         if row.motor != row.name:
             driven[row.motor].append(row.name)
     return {name: tuple(names) for name, names in driven.items()}
@@ -115,9 +112,7 @@ def load_contacts(
         _check_link(table, row.name, row.link, urdf)
         if row.fsr is None:
             continue
-        if row.fsr not in by_name:
-            unknown = UnknownName("Sensor", row.fsr, by_name, "force_sensors.csv")
-            table.fail(row.name, str(unknown))
+        table.need(row.name, "Sensor", row.fsr, by_name, "force_sensors.csv")
         sensor = by_name[row.fsr]
         if (row.link, row.position) != (sensor.link, sensor.position):
             table.fail(
@@ -169,10 +164,9 @@ def load_groups(
             file.fail(f"group {name!r} has the name of a joint.", "groups", name)
         found: list[str] = []
         for member in members:
-            if member not in joints.rows and member not in groups:
-                known = [*joints.rows, *groups]
-                unknown = UnknownName("Joint", member, known, "joints or groups above")
-                file.fail(f"group {name!r}: {unknown}", "groups", name)
+            known, where = [*joints.rows, *groups], "joints or groups above"
+            place, before = ("groups", name), f"group {name!r}: "
+            file.need("Joint", member, known, where, *place, before=before)
             found += groups.get(member, (member,))
         if len(set(found)) != len(found):
             file.fail(f"group {name!r} has a joint twice.", "groups", name)
@@ -185,24 +179,17 @@ def check_devices(
 ) -> None:
     """Refuse an IMU, loudspeaker or foot that is on nothing known."""
     links = [link.name for link in urdf.links]
-    settings = file.value
-    if settings.imu.link not in links:
-        unknown = UnknownName("Link", settings.imu.link, links, urdf.path.name)
-        file.fail(str(unknown), "imu", "link")
+    settings, where = file.value, urdf.path.name
+    file.need("Link", settings.imu.link, links, where, "imu", "link")
     for i, speaker in enumerate(settings.speakers):
-        if speaker.link not in links:
-            unknown = UnknownName("Link", speaker.link, links, urdf.path.name)
-            file.fail(str(unknown), "speakers", i, "link")
+        file.need("Link", speaker.link, links, where, "speakers", i, "link")
     for foot in settings.feet:
-        if foot not in effectors:
-            unknown = UnknownName("Effector", foot, effectors, "contacts.csv")
-            file.fail(str(unknown), "feet")
+        file.need("Effector", foot, effectors, "contacts.csv", "feet")
 
 
 def _check_link(table: Table[Any], key: str, link: str, urdf: UrdfTree) -> None:
     names = [item.name for item in urdf.links]
-    if link not in names:
-        table.fail(key, str(UnknownName("Link", link, names, urdf.path.name)))
+    table.need(key, "Link", link, names, urdf.path.name)
 
 
 TEXT_COLUMNS = ("name", "source", "status", "note")
@@ -249,12 +236,9 @@ def load_postures(
         )
     for name, typical in settings.items():
         place = ("typical_postures", name)
-        if name not in postures:
-            file.fail(str(UnknownName("Posture", name, postures, path.name)), *place)
+        file.need("Posture", name, postures, path.name, *place)
         for effector in typical.effectors:
-            if effector not in effectors:
-                unknown = UnknownName("Effector", effector, effectors, "contacts.csv")
-                file.fail(str(unknown), *place)
+            file.need("Effector", effector, effectors, "contacts.csv", *place)
     return postures
 
 

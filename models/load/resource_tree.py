@@ -18,17 +18,18 @@ both legs is a part of the legs, and of neither leg.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import chain
 
-from models.errors import RobotDataError, UnknownName
+from models.errors import RobotDataError
 from models.files.yaml_forms import YamlFile, read_yaml
 from models.load.forms import LeafPart, ResourceFile, RobotFile
 from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
 from models.robot import Robot
 
 ALL_MOTORS = "All motors"
+MOTOR, STIFFNESS = DeviceKind.MOTOR, DeviceKind.STIFFNESS
 Groups = dict[str, frozenset[str]]
 """Joints of each group of the tree."""
 
@@ -41,18 +42,21 @@ def default_resources(robot: Robot) -> ResourceNode:
     """
     groups = _nested_groups(robot)
     states = dict.fromkeys(x.state for x in robot.postures.values() if x.state)
-    branches = (
-        _composite("State", (_leaf(name, ResourceKind.STATE) for name in states)),
-        _composite("Leds", (_device_leaf(x.name, DeviceKind.LEDS) for x in robot.leds)),
-        _composite("Audio", _loudspeakers(robot)),
-        _composite(ALL_MOTORS, _parts(ALL_MOTORS, groups, robot)),
-        _composite("Stiffness", _stiffness_leaves(groups, robot)),
-        _composite(
-            "Computing",
-            (_leaf(name, ResourceKind.CUMULATIVE) for name in ("CPU", "Network")),
-        ),
-    )
-    root = _composite("root", (branch for branch in branches if branch.children))
+    names = [speaker.name for speaker in robot.speakers]
+    speakers = _device_leaf(robot, "Loudspeakers", DeviceKind.SPEAKER, names)
+    branches = {
+        "State": [ResourceNode(name=x, kind=ResourceKind.STATE) for x in states],
+        "Leds": [_device_leaf(robot, x.name, DeviceKind.LEDS) for x in robot.leds],
+        "Audio": [speakers] if names else [],
+        ALL_MOTORS: _parts(ALL_MOTORS, groups, robot),
+        "Stiffness": _stiffness_leaves(groups, robot),
+        "Computing": [
+            ResourceNode(name=x, kind=ResourceKind.CUMULATIVE)
+            for x in ("CPU", "Network")
+        ],
+    }
+    filled = [_composite(name, parts) for name, parts in branches.items() if parts]
+    root = _composite("root", filled)
     name, count = Counter(node.name for node in root.walk()).most_common(1)[0]
     if count > 1:
         raise RobotDataError(
@@ -65,27 +69,26 @@ def default_resources(robot: Robot) -> ResourceNode:
     return root
 
 
-def motor_leaf(name: str) -> ResourceNode:
-    """Return the leaf of a motor, which is called as the motor is."""
-    return _device_leaf(name, DeviceKind.MOTOR)
-
-
 def _composite(name: str, children: Iterable[ResourceNode]) -> ResourceNode:
     return ResourceNode(name=name, children=tuple(children))
 
 
-def _leaf(name: str, kind: ResourceKind) -> ResourceNode:
-    return ResourceNode(name=name, kind=kind)
+def _device_leaf(
+    robot: Robot, name: str, kind: DeviceKind, names: Iterable[str] = ()
+) -> ResourceNode:
+    """Return the leaf of some devices; of the one of its own name, if none is given."""
+    return ResourceNode(name=name, device=device_of(robot, kind, names or (name,)))
 
 
-def _device_leaf(name: str, kind: DeviceKind) -> ResourceNode:
-    return ResourceNode(name=name, device=Device(kind=kind, names=(name,)))
-
-
-def _loudspeakers(robot: Robot) -> tuple[ResourceNode, ...]:
-    names = tuple(speaker.name for speaker in robot.speakers)
-    device = Device(kind=DeviceKind.SPEAKER, names=names)
-    return (ResourceNode(name="Loudspeakers", device=device),) if names else ()
+def device_of(robot: Robot, kind: DeviceKind, names: Iterable[str]) -> Device:
+    """Return a device with the joints that it moves, or whose torque it limits."""
+    groups: Mapping[str, tuple[str, ...]] = {}
+    if kind is MOTOR:
+        groups = {motor.name: motor.joints for motor in robot.motors}
+    elif kind is STIFFNESS:
+        groups = {**{joint: (joint,) for joint in robot.joint_names}, **robot.groups}
+    joints = (joint for name in names for joint in groups.get(name, ()))
+    return Device(kind=kind, names=tuple(names), joints=tuple(joints))
 
 
 def _nested_groups(robot: Robot) -> Groups:
@@ -116,7 +119,10 @@ def _parts(name: str, groups: Groups, robot: Robot) -> list[ResourceNode]:
         and not any(joints < other < groups[name] for other in groups.values())
     }
     parts = [
-        (robot.joint_index(motor.name), motor_leaf(motor.name))
+        (
+            robot.joint_index(motor.name),
+            _device_leaf(robot, motor.name, MOTOR),
+        )
         for motor in robot.motors
         if _smallest_around(frozenset(motor.joints), groups) == name
     ]
@@ -145,10 +151,7 @@ def _stiffness_leaves(groups: Groups, robot: Robot) -> list[ResourceNode]:
     inside = {joint for name in outermost for joint in groups[name]}
     rest = [joint for joint in robot.joint_names if joint not in inside]
     return [
-        ResourceNode(
-            name=f"{name}-stiffness",
-            device=Device(kind=DeviceKind.STIFFNESS, names=(name,)),
-        )
+        _device_leaf(robot, f"{name}-stiffness", STIFFNESS, (name,))
         for name in (*outermost, *rest)
     ]
 
@@ -168,7 +171,7 @@ def leaf_devices(
         device = devices[name] = _device(file, robot, name, leaf)
         if device is None:
             continue
-        for unit in _units(device, robot):
+        for unit in device.joints or device.names:  # single joints, not groups
             first = taken.setdefault((device.kind, unit), name)
             if first != name:
                 file.fail(
@@ -179,47 +182,28 @@ def leaf_devices(
     return devices
 
 
-def with_joints(node: ResourceNode, robot: Robot) -> ResourceNode:
-    """Return a tree whose motors and torque limits say which joints are theirs."""
-    device = node.device
-    if device is not None and device.kind is DeviceKind.MOTOR:
-        motors = {motor.name: motor.joints for motor in robot.motors}
-        joints = [joint for name in device.names for joint in motors[name]]
-        return replace(node, device=replace(device, joints=tuple(joints)))
-    if device is not None and device.kind is DeviceKind.STIFFNESS:
-        joints = _units(device, robot)
-        return replace(node, device=replace(device, joints=tuple(joints)))
-    children = tuple(with_joints(child, robot) for child in node.children)
-    return replace(node, children=children)
-
-
 def _device(
     file: YamlFile[ResourceFile], robot: Robot, name: str, leaf: LeafPart
 ) -> Device | None:
-    devices = [
-        Device(kind=kind, names=names)
-        for kind, names in (
-            (DeviceKind.LEDS, leaf.leds),
-            (DeviceKind.SPEAKER, leaf.speakers),
-            (DeviceKind.STIFFNESS, leaf.stiffness),
-        )
-        if names
-    ]
-    if not devices:
+    devices = {
+        DeviceKind.LEDS: leaf.leds,
+        DeviceKind.SPEAKER: leaf.speakers,
+        DeviceKind.STIFFNESS: leaf.stiffness,
+    }
+    given = [kind for kind, names in devices.items() if names]
+    if not given:
         return None
-    if len(devices) > 1 or leaf.kind is not ResourceKind.EXCLUSIVE:
-        kinds = " and ".join(device.kind for device in devices)
+    if len(given) > 1 or leaf.kind is not ResourceKind.EXCLUSIVE:
         file.fail(
-            f"leaf {name!r} is {leaf.kind} and commands {kinds}; a leaf commands one "
-            "kind of device, and only an exclusive leaf does.",
+            f"leaf {name!r} is {leaf.kind} and commands {' and '.join(given)}; a leaf "
+            "commands one kind of device, and only an exclusive leaf does.",
             *("leaves", name),
         )
-    what, known = _known(devices[0].kind, robot)
-    for wanted in devices[0].names:
-        if wanted not in known:
-            unknown = UnknownName(what, wanted, known, f"robot {robot.name!r}")
-            file.fail(str(unknown), "leaves", name)
-    return devices[0]
+    what, known = _known(given[0], robot)
+    for wanted in devices[given[0]]:
+        where = f"robot {robot.name!r}"
+        file.need(what, wanted, known, where, "leaves", name)
+    return device_of(robot, given[0], devices[given[0]])
 
 
 def _known(kind: DeviceKind, robot: Robot) -> tuple[str, tuple[str, ...]]:
@@ -229,13 +213,6 @@ def _known(kind: DeviceKind, robot: Robot) -> tuple[str, tuple[str, ...]]:
     if kind is DeviceKind.SPEAKER:
         return "Speaker", tuple(speaker.name for speaker in robot.speakers)
     return "Joint group or joint", (*robot.groups, *robot.joint_names)
-
-
-def _units(device: Device, robot: Robot) -> list[str]:
-    """Return what no two leaves may command: single joints rather than groups."""
-    if device.kind is not DeviceKind.STIFFNESS:
-        return list(device.names)
-    return [j for name in device.names for j in robot.groups.get(name, (name,))]
 
 
 Place = tuple[str | int, ...]
@@ -255,14 +232,14 @@ def load_resources(robot: Robot) -> ResourceNode:
     """
     path = robot.folder / "resources.yaml"
     if not path.exists():
-        return with_joints(default_resources(robot), robot)
+        return default_resources(robot)
     reader = _Reader(read_yaml(path, ResourceFile), robot)
     reader.check_names()
     reader.find_places()
     reader.check_reach()
     reader.check_states()
     reader.devices = leaf_devices(reader.file, robot)
-    return with_joints(reader.build(reader.file.value.root), robot)
+    return reader.build(reader.file.value.root)
 
 
 def check_resource_names(file: YamlFile[RobotFile], robot: Robot) -> None:
@@ -274,15 +251,14 @@ def check_resource_names(file: YamlFile[RobotFile], robot: Robot) -> None:
     nodes = {node.name: node for node in robot.resources.walk()}
     for body, absent in robot.bodies.items():
         for name in absent:
-            if name not in nodes:
-                unknown = UnknownName("Resource", name, nodes, f"robot {robot.name!r}")
-                file.fail(str(unknown), "bodies", body)
+            where = f"robot {robot.name!r}"
+            file.need("Resource", name, nodes, where, "bodies", body)
     states = [n.name for n in nodes.values() if n.kind is ResourceKind.STATE]
     for posture in robot.postures.values():
-        if posture.state is not None and posture.state not in states:
+        if posture.state is not None:
             where = f"the resources of {robot.name!r}"
-            unknown = UnknownName("State", posture.state, states, where)
-            file.fail(str(unknown), "typical_postures", posture.name, "state")
+            place = ("typical_postures", posture.name, "state")
+            file.need("State", posture.state, states, where, *place)
 
 
 @dataclass
@@ -312,11 +288,8 @@ class _Reader:
                         *(section, name),
                     )
                 first[name] = what
-        if value.root not in value.composites:
-            unknown = UnknownName(
-                "Root", value.root, value.composites, "the composites"
-            )
-            self.file.fail(str(unknown), "root")
+        composites = value.composites
+        self.file.need("Root", value.root, composites, "the composites", "root")
 
     def find_places(self) -> None:
         """Give every part its one parent."""
@@ -328,10 +301,8 @@ class _Reader:
             *self.robot.motor_names,
         )
         for parent, part, place, origin in chain(self._listed(), self._from_classes()):
-            if part not in known:
-                where = f"the resources and motors of {self.robot.name!r}"
-                unknown = UnknownName("Resource", part, known, where)
-                self.file.fail(f"{origin}{unknown}", *place)
+            where = f"the resources and motors of {self.robot.name!r}"
+            self.file.need("Resource", part, known, where, *place, before=origin)
             if part == value.root:
                 self.file.fail(
                     f"{origin}cycle: {part!r} is the root and cannot be a part of "
@@ -357,9 +328,8 @@ class _Reader:
         classes = self.file.value.classes
         for parent, instance in self.file.value.instances.items():
             name = instance.class_name
-            if name not in classes:
-                unknown = UnknownName("Class", name, classes, "the classes")
-                self.file.fail(str(unknown), "instances", parent, "class")
+            place = ("instances", parent, "class")
+            self.file.need("Class", name, classes, "the classes", *place)
             for part in classes[name]:
                 origin = f"{part!r} of class {name!r} in {parent!r}: "
                 yield parent, instance.prefix + part, ("instances", parent), origin
@@ -426,4 +396,4 @@ class _Reader:
         if name in self.file.value.leaves:
             kind = self.file.value.leaves[name].kind
             return ResourceNode(name=name, kind=kind, device=self.devices[name])
-        return motor_leaf(name)
+        return _device_leaf(self.robot, name, MOTOR)

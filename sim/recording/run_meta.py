@@ -195,7 +195,7 @@ def _versions() -> dict[str, str]:
 
 
 def _commit() -> str | None:
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():  # installed: the repository around is not ours
         return None
     try:
