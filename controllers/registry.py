@@ -25,9 +25,15 @@ ENTRY_POINT_GROUP = "nao_testbed.controllers"
 ControllerFactory = Callable[[str | None], Controller]
 
 
-def _fixed(argument: str | None) -> Controller:
-    _no_argument("fixed", argument)
-    return FixedStiffness()
+def _plain(name: str, make: Callable[[], Controller]) -> ControllerFactory:
+    """Return a factory that takes no argument."""
+
+    def factory(argument: str | None) -> Controller:
+        if argument is not None:
+            raise BadInput(f"controller {name!r} takes no argument; got {argument!r}.")
+        return make()
+
+    return factory
 
 
 def _constant(argument: str | None) -> Controller:
@@ -41,53 +47,33 @@ def _constant(argument: str | None) -> Controller:
     return ConstantStiffness(value, name=f"constant:{argument}")
 
 
-def _smart(argument: str | None) -> Controller:
-    _no_argument("smart", argument)
-    return SmartStiffness()
+def _smart_full() -> Controller:
+    cfg = SmartStiffnessCfg(name="smart-full", model="full", add_friction=True)
+    return SmartStiffness(cfg)
 
 
-def _smart_full(argument: str | None) -> Controller:
-    _no_argument("smart-full", argument)
-    return SmartStiffness(
-        SmartStiffnessCfg(name="smart-full", model="full", add_friction=True)
-    )
+def _smart_product() -> Controller:
+    cfg = SmartStiffnessCfg(name="smart-product", policy=ProductPolicy())
+    return SmartStiffness(cfg)
 
 
-def _smart_product(argument: str | None) -> Controller:
-    _no_argument("smart-product", argument)
-    return SmartStiffness(
-        SmartStiffnessCfg(name="smart-product", policy=ProductPolicy())
-    )
-
-
-def _minheat(argument: str | None) -> Controller:
-    _no_argument("minheat", argument)
-    return MinHeat()
-
-
-def _minheat_no_gear(argument: str | None) -> Controller:
-    _no_argument("minheat-no-gear", argument)
+def _minheat_no_gear() -> Controller:
     shift = SetPointShiftCfg(gear_share=0.0)
     return MinHeat(MinHeatCfg(name="minheat-no-gear", shift=shift))
 
 
-def _nudge(argument: str | None) -> Controller:
-    _no_argument("nudge", argument)
-    return Nudge()
-
-
 BUILT_IN: Mapping[str, ControllerFactory] = {
-    "fixed": _fixed,
+    "fixed": _plain("fixed", FixedStiffness),
     "constant": _constant,
-    "smart": _smart,
-    "smart-full": _smart_full,
-    "smart-product": _smart_product,
-    "nudge": _nudge,
-    "minheat": _minheat,
-    "minheat-no-gear": _minheat_no_gear,
+    "smart": _plain("smart", SmartStiffness),
+    "smart-full": _plain("smart-full", _smart_full),
+    "smart-product": _plain("smart-product", _smart_product),
+    "nudge": _plain("nudge", Nudge),
+    "minheat": _plain("minheat", MinHeat),
+    "minheat-no-gear": _plain("minheat-no-gear", _minheat_no_gear),
 }
-"""Our controllers: no limit but the motor's; one value; the document's simplified and
-full models; the simplified model under the product's rules; the nudges of teams;
+"""Our controllers: no limit but the motor's; one value; the simplified and full models
+of ES2659053; the simplified model under the product's rules; the nudges of teams;
 set-points shifted to the least heat, with and without the help of stuck gears."""
 
 
@@ -144,8 +130,3 @@ def check_controllers(names: Sequence[str]) -> None:
         )
     for name in names:
         make_controller(name)
-
-
-def _no_argument(name: str, argument: str | None) -> None:
-    if argument is not None:
-        raise BadInput(f"controller {name!r} takes no argument; got {argument!r}.")

@@ -1,7 +1,7 @@
 """What a robot wants to do next [CN1396856, fig. 5 to 8].
 
 `automaton` proposes and learns from praise and scolding, `switch` takes, and emotions
-and drives (`Levels`) hear what came of it; `behaviour_models` reads all from data.
+and drives (`Strengths`) hear what came of it; `behaviour_models` reads all from data.
 `arbitration_by` makes it the choice among the children of a schema.
 """
 
@@ -19,9 +19,9 @@ from controllers.action_selection.behaviour_models import actions_of, read_model
 from controllers.action_selection.switch import (
     DRIVES,
     EMOTIONS,
-    Effects,
-    Levels,
+    Changes,
     Proposal,
+    Strengths,
     Switch,
     arbitration_by,
 )
@@ -32,13 +32,13 @@ __all__ = [
     "Arc",
     "Automaton",
     "BehaviourModel",
+    "Changes",
     "Condition",
-    "Effects",
     "Lesson",
-    "Levels",
     "Proposal",
     "Row",
     "Stimulus",
+    "Strengths",
     "Switch",
     "actions_of",
     "arbitration_by",

@@ -162,9 +162,9 @@ class Lesson(StrEnum):
     """What a person says to what was done."""
 
     PRAISE = "praise"
-    """The document's stroking."""
+    """CN1396856's stroking."""
     SCOLDING = "scolding"
-    """The document's hitting."""
+    """CN1396856's hitting."""
 
 
 def reinforce(row: Row, arc: int, lesson: Lesson, rate: float = 0.1) -> Row:

@@ -1,16 +1,13 @@
-"""A parent whose children are chosen by motivation [CN1396856, fig. 5] (SY-26)."""
+"""A parent whose children are chosen by motivation [CN1396856, fig. 5]."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from controllers.action_selection import (
-    DRIVES,
-    EMOTIONS,
-    Effects,
     Lesson,
-    Levels,
     Stimulus,
+    Strengths,
     Switch,
     actions_of,
     arbitration_by,
@@ -27,25 +24,6 @@ from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.waking import Waking
 from models import BadInput, Robot, UnknownName
 from models.values import LONGEST_S
-
-STRENGTHS = (*EMOTIONS, *DRIVES)
-
-
-def levels_of(
-    names: Sequence[str],
-    start: Mapping[str, float],
-    gains: Mapping[str, float],
-) -> Levels:
-    """Return strengths of some names, with the starts and gains that are theirs.
-
-    Raises:
-        BadInput: a strength is out of range, or a gain is not finite.
-    """
-    return Levels(
-        names,
-        start={n: start[n] for n in names if n in start},
-        gains={n: gains[n] for n in names if n in gains},
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,17 +72,13 @@ class MotivatedParameters:
                     "Effect of", child, actions, "what the models propose"
                 )
         changes = (self.per_s, *self.effects.values(), *self.reactions.values())
-        for names in (self.start, self.gains, *changes):
-            for name in names:
-                if name not in STRENGTHS:
-                    raise UnknownName("Emotion or drive", name, STRENGTHS, "the two")
         for change in changes:
-            levels_of(STRENGTHS, {}, {}).update(change)
+            Strengths().update(change)
         for name, rate in (("rate of", self.rate), ("practice in", self.practice)):
             if not 0.0 <= rate <= 1.0:
                 raise BadInput(f"{name} learning is {rate}; give one from 0 to 1.")
         check_between("quiet_s", self.quiet_s, 0.0, LONGEST_S, "s")
-        levels_of(STRENGTHS, self.start, self.gains)
+        Strengths(start=self.start, gains=self.gains)
 
 
 class Motivated(ActuationSchema[MotivatedParameters]):
@@ -163,10 +137,9 @@ class Motivated(ActuationSchema[MotivatedParameters]):
         if self._switch is None:
             self._switch = Switch(
                 read_models(now.models),
-                levels_of(EMOTIONS, now.start, now.gains),
-                levels_of(DRIVES, now.start, now.gains),
-                effects={name: _effects(now.effects[name]) for name in now.effects},
-                reactions={n: _effects(now.reactions[n]) for n in now.reactions},
+                Strengths(start=now.start, gains=now.gains),
+                effects=now.effects,
+                reactions=now.reactions,
                 rate=now.rate,
                 practice=now.practice,
             )
@@ -190,16 +163,13 @@ class Motivated(ActuationSchema[MotivatedParameters]):
         switch = self._switch
         if switch is None:
             return
-        per_s, period_s = self.parameters.per_s, self.period_s
-        for levels, names in ((switch.emotions, EMOTIONS), (switch.drives, DRIVES)):
-            levels.update({n: per_s[n] * period_s for n in names if n in per_s})
+        per_s = self.parameters.per_s
+        switch.strengths.update({n: per_s[n] * self.period_s for n in per_s})
         for child in self.children_given:
             if self.child(child.name).is_done:
                 switch.complete(child.name)
                 self.wake_child(child)
-        self.write(
-            "strengths", {**switch.emotions.as_mapping(), **switch.drives.as_mapping()}
-        )
+        self.write("strengths", switch.strengths.as_mapping())
 
     def arbitrate(self, ready: Sequence[str], present: str | None) -> str | None:
         """Choose what the switch takes."""
@@ -223,10 +193,3 @@ class Motivated(ActuationSchema[MotivatedParameters]):
     def _take_heard(self) -> Stimulus | None:
         heard, self._heard = self._heard, None
         return heard
-
-
-def _effects(changes: Mapping[str, float]) -> Effects:
-    return Effects(
-        emotions={n: value for n, value in changes.items() if n in EMOTIONS},
-        drives={n: value for n, value in changes.items() if n in DRIVES},
-    )

@@ -13,8 +13,8 @@ how much, is preset too: what is recognised, what was done, time. The result is 
 to 0 to 100, as CN1396856 has it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
@@ -29,19 +29,18 @@ from controllers.schemas.declaration import Arbitration
 from models import BadInput, UnknownName
 
 EMOTIONS = ("joy", "sadness", "anger", "surprise", "disgust", "fear")
-"""The six of the document."""
+"""The six of CN1396856."""
 DRIVES = ("exercise", "affection", "appetite", "curiosity")
-"""Those that the document names; it says that there are five. Equation (2) is not for
+"""Those that CN1396856 names; it says that there are five. Equation (2) is not for
 appetite, which follows the charge of the battery: `set` it."""
 LOWEST, HIGHEST = 0.0, 100.0
 
 
-class Levels:
-    """Some strengths by name, each in [0, 100]."""
+class Strengths:
+    """Emotions and drives by name, each in [0, 100]."""
 
     def __init__(
         self,
-        names: Iterable[str],
         *,
         gains: Mapping[str, float] | None = None,
         start: Mapping[str, float] | None = None,
@@ -49,7 +48,6 @@ class Levels:
         """Begin with all at 0 but those that are given.
 
         Args:
-            names: such as `EMOTIONS`.
             gains: `ke` or `ki` of each; 1 where none is given.
             start: strengths at the beginning.
 
@@ -57,7 +55,7 @@ class Levels:
             UnknownName: a gain or a start is of none of them.
             BadInput: a number is not finite, or a strength out of range.
         """
-        self._values = dict.fromkeys(names, LOWEST)
+        self._values = dict.fromkeys((*EMOTIONS, *DRIVES), LOWEST)
         self._gains = dict.fromkeys(self._values, 1.0)
         for name, gain in (gains or {}).items():
             self._gains[self._known(name)] = _finite(f"gain of {name!r}", gain)
@@ -112,7 +110,7 @@ class Levels:
 
     def _known(self, name: str) -> str:
         if name not in self._values:
-            raise UnknownName("Strength", name, self._values, "this model")
+            raise UnknownName("Emotion or drive", name, self._values, "the two")
         return name
 
 
@@ -133,12 +131,8 @@ class Proposal:
     arc: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Effects:
-    """How a done action, or what is recognised, changes the strengths: ΔE and ΔI."""
-
-    emotions: Mapping[str, float] = field(default_factory=dict)
-    drives: Mapping[str, float] = field(default_factory=dict)
+Changes = Mapping[str, float]
+"""Emotion or drive to how what is done, or recognised, changes it: ΔE or ΔI."""
 
 
 class Switch:
@@ -151,11 +145,10 @@ class Switch:
     def __init__(
         self,
         models: Sequence[BehaviourModel],
-        emotions: Levels,
-        drives: Levels,
+        strengths: Strengths,
         *,
-        effects: Mapping[str, Effects] | None = None,
-        reactions: Mapping[str, Effects] | None = None,
+        effects: Mapping[str, Changes] | None = None,
+        reactions: Mapping[str, Changes] | None = None,
         rate: float = 0.1,
         practice: float = 0.0,
     ) -> None:
@@ -163,13 +156,12 @@ class Switch:
 
         Args:
             models: of all conditions.
-            emotions: their strengths.
-            drives: theirs; no name is in both.
+            strengths: of emotions and drives.
             effects: action to what it changes when it is done.
             reactions: event to what it changes when it is recognised.
             rate: of learning from praise and scolding, in [0, 1].
             practice: of learning from completion alone, in [0, 1]: what is done comes
-                that much nearer to 100 %. The document says that learning changes the
+                that much nearer to 100 %. CN1396856 says that learning changes the
                 probabilities by it, and not which way or by how much; 0: it does not.
 
         Raises:
@@ -182,8 +174,7 @@ class Switch:
                     f"models {above.name!r} and {below.name!r} both have priority "
                     f"{above.priority}; give each its own."
                 )
-        self.emotions = emotions
-        self.drives = drives
+        self.strengths = strengths
         self._effects = dict(effects or {})
         self._reactions = dict(reactions or {})
         self._rate = rate
@@ -201,8 +192,8 @@ class Switch:
     ) -> Proposal | None:
         """Let the models propose, and take the proposal of highest priority.
 
-        A model goes on to its next node only when its proposal is taken; of this the
-        document says nothing.
+        A model goes on to its next node only when its proposal is taken; of this
+        CN1396856 says nothing.
 
         Args:
             stimulus: what was recognised; None: nothing was for some time.
@@ -213,7 +204,7 @@ class Switch:
         Returns:
             None: nobody proposes anything.
         """
-        strengths = {**self.emotions.as_mapping(), **self.drives.as_mapping()}
+        strengths = self.strengths.as_mapping()
         for model in self._models:
             if above is not None and model.priority <= above:
                 break
@@ -228,22 +219,17 @@ class Switch:
 
     def recognise(self, stimulus: Stimulus) -> None:
         """Note what was recognised: it changes emotions and drives."""
-        self._feel(self._reactions.get(stimulus.event))
+        self.strengths.update(self._reactions.get(stimulus.event, {}))
 
     def complete(self, action: str) -> None:
         """Note that an action is done: emotions, drives and learning hear of it."""
-        self._feel(self._effects.get(action))
+        self.strengths.update(self._effects.get(action, {}))
         if self.present is not None and self.present.action == action:
             self._learn(Lesson.PRAISE, self._practice)
 
     def teach(self, lesson: Lesson) -> None:
         """Let what was taken last become more likely, or less; if anything was."""
         self._learn(lesson, self._rate)
-
-    def _feel(self, effects: Effects | None) -> None:
-        if effects is not None:
-            self.emotions.update(effects.emotions)
-            self.drives.update(effects.drives)
 
     def _learn(self, lesson: Lesson, rate: float) -> None:
         taken = self.present

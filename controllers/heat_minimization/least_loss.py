@@ -100,10 +100,10 @@ def _solve_nonnegative(A: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(strength, dtype=np.float64)
 
 
-HEAVY = 300.0
+BALANCE_WEIGHT = 300.0
 """W in √W/N and √W/(N·m): the multipliers of B f = h are some 0.1 W/N, so that it is
 held to 1e-5 N."""
-EVEN = 1e-4
+REGULARISATION = 1e-4
 """ε in √W/N: 50 N spread evenly cost 3e-6 W."""
 BALANCED_NM = 1e-2
 """Largest residual of B f = h, in N and N·m, of a robot in balance."""
@@ -125,20 +125,28 @@ class LeastLoss:
     """Whether B f = h holds; else no forces of these contacts carry the robot."""
 
 
-def solve_least_loss(problem: StandingProblem) -> LeastLoss:
-    """Solve for the forces of least loss; never raises on finite input."""
+def _loss_rows(problem: StandingProblem) -> tuple[FloatArray, FloatArray]:
+    """Return √c S C and √c S g of the motors whose heat counts."""
     counts = problem.loss > 0.0
     root = np.sqrt(problem.loss[counts])
     SC = problem.sharing[counts] @ problem.contact_map
     Sg = problem.motor_effort(problem.gravity)[counts]
+    return root[:, None] * SC, root * Sg
+
+
+def solve_least_loss(problem: StandingProblem) -> LeastLoss:
+    """Solve for the forces of least loss; never raises on finite input."""
+    loss_map, loss_at_rest = _loss_rows(problem)
     n = problem.n_points
-    A = np.vstack((root[:, None] * SC, HEAVY * problem.base_map, EVEN * np.eye(3 * n)))
-    b = np.concatenate((root * Sg, HEAVY * problem.weight, np.zeros(3 * n)))
+    A = np.vstack(
+        (loss_map, BALANCE_WEIGHT * problem.base_map, REGULARISATION * np.eye(3 * n))
+    )
+    b = np.concatenate((loss_at_rest, BALANCE_WEIGHT * problem.weight, np.zeros(3 * n)))
     forces = solve_in_cones(A, b, problem.friction)
-    return finish(problem, forces)
+    return evaluate_forces(problem, forces)
 
 
-def finish(problem: StandingProblem, forces: FloatArray) -> LeastLoss:
+def evaluate_forces(problem: StandingProblem, forces: FloatArray) -> LeastLoss:
     """Return what (n, 3) forces cost."""
     effort = problem.effort(forces)
     T = problem.motor_effort(effort)
@@ -172,11 +180,9 @@ def least_power_with_gears(problem: StandingProblem, gear: FloatArray) -> float 
         gear: (n_motors,) largest friction torque in N·m; inf where a joint leans on its
             stop, so that its motor need not bear anything.
     """
+    loss_map, loss_at_rest = _loss_rows(problem)
     counts = problem.loss > 0.0
-    root = np.sqrt(problem.loss[counts])
-    SC = problem.sharing[counts] @ problem.contact_map
-    Sg = problem.motor_effort(problem.gravity)[counts]
-    n, m = problem.n_points, int(counts.sum())
+    n, m = problem.n_points, len(loss_map)
     rays = friction_rays(problem.friction)
 
     def on_rays(rows: FloatArray) -> FloatArray:
@@ -184,17 +190,19 @@ def least_power_with_gears(problem: StandingProblem, gear: FloatArray) -> float 
 
     A = np.block(
         [
-            [on_rays(root[:, None] * SC), np.diag(root)],
-            [on_rays(HEAVY * problem.base_map), np.zeros((6, m))],
-            [EVEN * np.eye(n * RAYS), np.zeros((n * RAYS, m))],
+            [on_rays(loss_map), np.diag(np.sqrt(problem.loss[counts]))],
+            [on_rays(BALANCE_WEIGHT * problem.base_map), np.zeros((6, m))],
+            [REGULARISATION * np.eye(n * RAYS), np.zeros((n * RAYS, m))],
         ]
     )
-    b = np.concatenate((root * Sg, HEAVY * problem.weight, np.zeros(n * RAYS)))
+    b = np.concatenate(
+        (loss_at_rest, BALANCE_WEIGHT * problem.weight, np.zeros(n * RAYS))
+    )
     bound = np.maximum(gear[counts], 1e-12)  # the solver wants some room
     low = np.concatenate((np.zeros(n * RAYS), -bound))
     high = np.concatenate((np.full(n * RAYS, np.inf), bound))
     x = lsq_linear(A, b, bounds=(low, high), tol=GEAR_TOLERANCE, max_iter=400).x
-    residual = (A @ x - b)[m : m + 6] / HEAVY
+    residual = (A @ x - b)[m : m + 6] / BALANCE_WEIGHT
     if np.abs(residual).max() > BALANCED_NM:
         return None
     left_over = (A @ x - b)[:m]
@@ -207,7 +215,13 @@ def solve_least_loss_reference(problem: StandingProblem) -> LeastLoss:
     Raises:
         BadInput: no forces in the cones balance the robot; or cvxpy is not there.
     """
-    cp = _cvxpy()
+    try:  # takes 2 s; star imports hide its names from type checkers
+        cp: Any = import_module("cvxpy")
+    except ModuleNotFoundError as error:
+        raise BadInput(
+            "the cone programme of the least loss needs cvxpy; install it: pip install "
+            "'nao-testbed[reference]'. `solve_least_loss` solves the same without it."
+        ) from error
     n, S = problem.n_points, problem.sharing
     f = cp.Variable((n, 3))
     flat = cp.reshape(f, (3 * n,), order="C")
@@ -221,7 +235,7 @@ def solve_least_loss_reference(problem: StandingProblem) -> LeastLoss:
     programme = cp.Problem(cp.Minimize(cost), [balance, *cones])
     with warnings.catch_warnings():
         # "May be inaccurate": forces that cost the same have no best among them. What
-        # they carry is looked at in `finish`.
+        # they carry is looked at in `evaluate_forces`.
         warnings.simplefilter("ignore", UserWarning)
         programme.solve(solver=cp.CLARABEL)
     if programme.status not in ("optimal", "optimal_inaccurate") or f.value is None:
@@ -229,15 +243,4 @@ def solve_least_loss_reference(problem: StandingProblem) -> LeastLoss:
             f"no contact forces balance the robot ({programme.status}): its centre of "
             "mass lies outside the support, or friction is too small."
         )
-    return finish(problem, np.asarray(f.value))
-
-
-def _cvxpy() -> Any:
-    """Import cvxpy, which takes 2 s; star imports hide its names from type checkers."""
-    try:
-        return import_module("cvxpy")
-    except ModuleNotFoundError as error:
-        raise BadInput(
-            "the cone programme of the least loss needs cvxpy; install it: pip install "
-            "'nao-testbed[reference]'. `solve_least_loss` solves the same without it."
-        ) from error
+    return evaluate_forces(problem, np.asarray(f.value))

@@ -53,7 +53,7 @@ class TemperatureWeightsCfg(Checked):
     """Numbers of the weights."""
 
     limit_degc: float = 80.0
-    """T_max: where the document's robot is shut down [ES2659053T3]."""
+    """T_max: where the robot of [ES2659053T3] is shut down."""
     reference_degc: float = 40.0
     """T_0: up to here all motors count alike. The legs of a NAO that stands coolly stay
     below it."""
@@ -84,7 +84,7 @@ TORQUE_SIGMA = 0.05
 BASE_SIGMA = np.array((1.0, 1.0, 0.5, 0.3, 0.3, 0.3))
 """σ_B in N and N·m: 2 % of the weight along the level axes and 1 % upward; moments as
 of a centre of mass that is 6 mm off."""
-EVEN_PRESENT = 1e-3
+PRESENT_REGULARISATION = 1e-3
 """In 1/N: which of the forces at the corners of a sole that explain the same."""
 
 
@@ -116,7 +116,7 @@ def find_present_forces(
         (
             SC / TORQUE_SIGMA,
             problem.base_map / BASE_SIGMA[:, None],
-            EVEN_PRESENT * np.eye(3 * n),
+            PRESENT_REGULARISATION * np.eye(3 * n),
         )
     )
     b = np.concatenate(
@@ -179,7 +179,7 @@ class LegRelief:
         self.weight = self._dynamics.mass * GRAVITY
         """Of the whole robot, in N."""
 
-    def find(
+    def solve(
         self,
         q: FloatArray,
         effort: FloatArray,

@@ -85,7 +85,7 @@ class MinHeatState:
 
 
 class MinHeat:
-    """Shifts set-points towards the least joule loss, under the document's limit.
+    """Shifts set-points towards the least joule loss, under the limit of ES2659053.
 
     `reset(robot)` once, then `step(observation)` every 20 ms. `limits` is the safety
     net, with switches of its own; `enabled` switches both. Switched off it goes on
@@ -100,7 +100,7 @@ class MinHeat:
         self.cfg = cfg or MinHeatCfg()
         self.name = self.cfg.name
         self.limits = SmartStiffness(self.cfg.limits)
-        """The document's controller, which sets the limits."""
+        """The controller of ES2659053, which sets the limits."""
         self._is_enabled = True
         self._robot: Robot | None = None
         self._forget()
@@ -237,7 +237,7 @@ class MinHeat:
         if plane is None:
             return
         pressed = self._stillness.is_pressed
-        relief = self._relief.find(
+        relief = self._relief.solve(
             observation.q,
             self._effort.value,
             is_pressed=pressed,

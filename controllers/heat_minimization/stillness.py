@@ -123,9 +123,9 @@ class Stillness:
         ):
             self._moved_at = now
         self.calm_s = now - self._moved_at
-        self._feel_feet(observation.fsr)
+        self._update_foot_loads(observation.fsr)
 
-    def _feel_feet(self, fsr: FloatArray) -> None:
+    def _update_foot_loads(self, fsr: FloatArray) -> None:
         self.foot_loads = self._sensors @ fsr
         bound = np.where(
             self.is_pressed, self._cfg.lifted_newton, self._cfg.pressed_newton

@@ -6,7 +6,7 @@ a slot of sound (`SoundChunk`). `check_command` refuses what does not fit a robo
 any of it is obeyed. Ground truth (the engine's state) is no part of the interface.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, pi
 from typing import Protocol
@@ -40,7 +40,7 @@ class LedSetting:
                 f"colours of LEDs have shape {colours.shape}; give (channels,) for all "
                 "LEDs of a group, or (count, channels)."
             )
-        _check_within("colour of an LED", colours, 0.0)
+        _check_within("colour of an LED", colours, 0.0, 1.0)
         fade_s = as_number(self.fade_s)
         if fade_s is None or not 0.0 <= fade_s < inf:  # false for NaN
             given = short(self.fade_s) if fade_s is None else fade_s
@@ -77,7 +77,7 @@ class SoundChunk:
                 f"samples of a sound have shape {samples.shape}; give (n,), at least "
                 "one."
             )
-        _check_within("sample of a sound", samples, -1.0)
+        _check_within("sample of a sound", samples, -1.0, 1.0)
         rate = as_number(self.sample_rate_hz)
         if rate is None or not 1.0 <= rate < inf or rate % 1.0:  # true for NaN
             given = short(self.sample_rate_hz) if rate is None else f"{rate:g}"
@@ -107,11 +107,27 @@ def _read_only_copy(what: str, values: FloatArray) -> FloatArray:
     return copy
 
 
-def _check_within(what: str, values: FloatArray, lower: float) -> None:
-    inside = (values >= lower) & (values <= 1.0)  # false for NaN
-    if not inside.all():
-        bad = values.flat[int(np.argmin(inside))]
-        raise BadInput(f"{what} is {bad:g}; accepted: {lower:g} to 1.")
+def _check_within(
+    what: str,
+    values: FloatArray,
+    lower: FloatArray | float,
+    upper: FloatArray | float,
+    unit: str = "",
+    names: Sequence[str] = (),
+) -> None:
+    """Name the first of `values` outside its range, and whose it is."""
+    inside = (values >= lower) & (values <= upper)  # false for NaN
+    if inside.all():
+        return
+    k = int(np.argmin(inside))
+    low, high = (
+        np.broadcast_to(limit, values.shape).flat[k] for limit in (lower, upper)
+    )
+    whose = f" of {names[k]}" if names else ""
+    raise BadInput(
+        f"{what}{whose} is {values.flat[k]:g}{unit}; "
+        f"accepted: {low:g} to {high:g}{unit}."
+    )
 
 
 DEVICE_SLOT_S = 0.01
@@ -289,13 +305,5 @@ def _check_joint_values(
         raise BadInput(f"{what} is {short(values)}; give ({n},) numbers, one a joint.")
     if numbers.shape != (n,):
         raise BadInput(f"{what} has shape {numbers.shape}; give ({n},), one a joint.")
-    inside = (numbers >= lower) & (numbers <= upper)  # false for NaN
-    if inside.all():
-        return numbers
-    j = int(np.argmin(inside))
-    low = np.broadcast_to(lower, (n,))[j]
-    high = np.broadcast_to(upper, (n,))[j]
-    raise BadInput(
-        f"{what} of {robot.joint_names[j]} is {numbers[j]:g}{unit}; "
-        f"accepted: {low:g} to {high:g}{unit}."
-    )
+    _check_within(what, numbers, lower, upper, unit, robot.joint_names)
+    return numbers

@@ -8,7 +8,7 @@ tangential parts are zero [ES2659053T3 ¶660]. For the normal forces Y = (f_1 ..
 Other vertical forces (a load in a hand, an updraught) enter B with their lever, seen
 from the centre of mass: B = [m g - Σ u_j; -Σ u_j (x_j - x_G); -Σ u_j (y_j - y_G)].
 
-Three contacts with det A ≠ 0 have one solution (930). More have many, and the document
+Three contacts with det A ≠ 0 have one solution (930). More have many, and ES2659053
 takes the one that makes
 
     ½ ‖A Y - B‖²_Q + ½ ‖Y‖²_R,    Y >= 0,
@@ -198,19 +198,9 @@ def balance(
     regularisation: float,
     tolerance: float,
 ) -> tuple[IndexArray, FloatArray, int, bool]:
-    """Build and solve A Y = B for the allowed points.
+    """Build and solve A Y = B for the allowed ones of (n_points, 3) positions.
 
-    Args:
-        position: (n_points, 3) candidates in the base frame, in m.
-        allowed: (n_candidates,) which of them are contacts.
-        com: as of `build_contact_problem`, like the next four.
-        up: (3,).
-        weight: in N.
-        load_points: (k, 3).
-        load_forces: (k,).
-        Q: (3,) diagonal of Q.
-        regularisation: R of every force.
-        tolerance: `ContactForceCfg.tolerance_m`.
+    The arguments are those of `build_contact_problem`, with R the same for every force.
 
     Returns:
         (n,) the contacts, their forces, flags and whether they are the answer, as of

@@ -1,6 +1,6 @@
 """Rigid-body terms of the robot in the frame of its base (steps 620, 640, 670).
 
-The equation of the document [ES2659053T3 ¶fig.6] in its own letters is
+The equation of [ES2659053T3 ¶fig.6] in its own letters is
 
     M̃(q) (Ṫ - G) + N(q, q̇) T = L τ + Cᵗ(q) W,      M̃(q) = Cᵗ(q) M C(q),
 
@@ -125,19 +125,24 @@ class BaseMotion:
     """(3,) in rad/s²."""
 
 
+def build_model(robot: Robot) -> pin.Model:
+    """Return Pinocchio's model on a free base; coupled joints stay separate."""
+    return pin.buildModelFromUrdf(
+        str(robot.urdf), pin.JointModelFreeFlyer(), mimic=False
+    )
+
+
 class Dynamics:
     """Rigid-body terms of one robot at one configuration.
 
     Built once per robot. `update(q)` sets the configuration; the other methods then
     answer for it. Coupled joints (the two hip yaw-pitch joints of a NAO) stay separate
-    degrees of freedom: what one motor makes of them is decided in `stiffness.py`.
+    degrees of freedom: what one motor makes of them is decided in `stiffness_law.py`.
     """
 
     def __init__(self, robot: Robot, points: Sequence[BodyPoint] = ()) -> None:
         """Read the URDF of `robot`; `points` are those whose positions are wanted."""
-        self._model = pin.buildModelFromUrdf(
-            str(robot.urdf), pin.JointModelFreeFlyer(), mimic=False
-        )
+        self._model = build_model(robot)
         self._data = self._model.createData()
         joints = [self._joint_id(name, robot) for name in robot.joint_names]
         self._iq: IndexArray = np.array([self._model.idx_qs[j] for j in joints])
@@ -248,7 +253,7 @@ class Dynamics:
     def inverse_dynamics(
         self, v: FloatArray, a: FloatArray, base: BaseMotion
     ) -> tuple[FloatArray, FloatArray]:
-        """Return M̃(q) (Ṫ - G) + N(q, q̇) T, the left side of the full model (ST-5).
+        """Return M̃(q) (Ṫ - G) + N(q, q̇) T, the left side of the full model.
 
         Gravity needs no separate term: an accelerometer measures Ṫ - G of its place.
 

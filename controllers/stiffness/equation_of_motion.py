@@ -21,17 +21,17 @@ an acceleration of 1 m/s²; so the reading is divided by the gain that the same 
 shows on average, and its low-passed difference to g along the vertical in use is taken
 for the acceleration.
 
-**Loads.** The document lets B hold the vertical component of external disturbances
+**Loads.** ES2659053 lets B hold the vertical component of external disturbances
 [ES2659053T3 claim 7], and lets them be neglected [claim 8], which is the default here:
 no sensor of the robot tells them. A user who knows one, such as a tray in a hand, can
 state it.
 
-**Torques (670, 680, 690).** The document's simplified model, with L = [0; I] and W the
+**Torques (670, 680, 690).** ES2659053's simplified model, with L = [0; I] and W the
 forces of the ground **on** the robot, reads in its joint rows
 
     -M̃(q) G = L τ + Cᵗ(q) W    =>    τ = [-M̃(q) G]_joints - [Cᵗ(q) W]_joints.
 
-Where the document speaks of the *sum* of steps 640 and 680 it counts the forces of the
+Where it speaks of the *sum* of steps 640 and 680 it counts the forces of the
 robot on the ground; with the forces on the robot the sum is this difference. τ is what
 the motors must give: positive where it pushes the joint towards larger angles.
 """

@@ -44,8 +44,8 @@ from controllers.stiffness.ground_plane import (
     GravityFilter,
     GroundPlane,
     GroundPlaneCfg,
-    GroundPlaneJudge,
-    find_sole_plane,
+    VerticalSelector,
+    fit_sole_plane,
 )
 from controllers.stiffness.kernels import BoolArray, IndexArray
 from controllers.stiffness.offset import OffsetLaw, PostureOffset
@@ -56,13 +56,13 @@ from models.values import FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class SmartStiffnessCfg(Checked):
-    """Choices of both logics; the defaults are the document's."""
+    """Choices of both logics; the defaults are those of ES2659053."""
 
     name: str = "smart"
     """Name of the controller in tables and run folders."""
     model: Literal["simplified", "full"] = "simplified"
-    """`simplified`: gravity and contacts (ST-6). `full`: accelerations, Coriolis and
-    centrifugal terms too (ST-5)."""
+    """`simplified`: gravity and contacts. `full`: accelerations, Coriolis and
+    centrifugal terms too."""
     add_friction: bool = False
     """Add the joint's Coulomb friction to |τ|: the motor must overcome it to move;
     else the offset stands for it."""
@@ -138,7 +138,7 @@ class EquilibriumLogic:
         self._candidates = slice(0, n_candidates)  # places among the dynamics' points
         self._sensors = slice(n_candidates, n_candidates + n_sensors)
         self._vertical = GravityFilter(cfg.ground.filter)
-        self._judge = GroundPlaneJudge(cfg.ground)
+        self._selector = VerticalSelector(cfg.ground)
         self._detector = ContactDetector(robot, cfg.contacts)
         self._matcher = PostureMatcher(robot, cfg.postures)
         self._motion = (
@@ -155,7 +155,7 @@ class EquilibriumLogic:
         self._compile()
 
     def set_loads(self, loads: Sequence[ExternalLoad]) -> None:
-        """Take vertical forces of the world into account (ST-16).
+        """Take vertical forces of the world into account.
 
         Raises:
             UnknownName: the robot has no such link.
@@ -172,7 +172,7 @@ class EquilibriumLogic:
     def reset(self) -> None:
         """Forget what filters and sensor states remember."""
         self._vertical.reset()
-        self._judge.reset()
+        self._selector.reset()
         self._detector.reset()
         if self._motion is not None:
             self._motion.reset()
@@ -214,13 +214,13 @@ class EquilibriumLogic:
         up = self._vertical.step(time_s, values.gyro, values.accelerometer)
         if self._imu_turned:
             up = dynamics.link_rotation(self._robot.imu.link) @ up
-        sole_up = find_sole_plane(
+        sole_up = fit_sole_plane(
             dynamics.point_positions[self._sensors],
-            values.fsr,
             dynamics.com,
             self._cfg.ground,
+            values.fsr,
         )
-        return self._judge.judge(up, self._vertical.is_trusted, sole_up)
+        return self._selector.select(up, self._vertical.is_trusted, sole_up)
 
     def _left_side(self, observation: Observation, up: FloatArray) -> LeftSide:
         """Step 640: what contacts and motors must provide together."""

@@ -26,7 +26,7 @@ class StiffnessFlag(IntFlag):
     """The contacts that the closest typical posture lists are none, or cannot balance
     the robot as the unfiltered ones can: its list was not applied."""
     DISABLED = 512
-    """Switched off: the user's stiffness is in force (ST-20)."""
+    """Switched off: the user's stiffness is in force."""
     JOINT_MOVING = 1024
     """The product's rule: a joint moves, so the user's stiffness is in force."""
     CONTACTS_WIDENED = 4096

@@ -176,7 +176,10 @@ class GroundPlane:
 
 
 def fit_sole_plane(
-    pressed: FloatArray, com: FloatArray, cfg: GroundPlaneCfg
+    points: FloatArray,
+    com: FloatArray,
+    cfg: GroundPlaneCfg,
+    force: FloatArray | None = None,
 ) -> FloatArray | None:
     """Return the normal of the plane through pressed sole points, towards the body.
 
@@ -184,28 +187,17 @@ def fit_sole_plane(
     points' covariance.
 
     Args:
-        pressed: (n, 3) positions in the base frame, in m.
+        points: (n, 3) positions in the base frame, in m.
         com: (3,) centre of mass of the robot, in m: the normal points to its side.
         cfg: how far the points must spread, and how flat they must lie.
+        force: (n,) on each point, in N; None: all are pressed.
 
     Returns:
         (3,) unit vector, or None where the points show no plane.
     """
-    force = np.full(len(pressed), cfg.pressed_newton)
-    return find_sole_plane(pressed.copy(), force, com.copy(), cfg)
-
-
-def find_sole_plane(
-    points: FloatArray, force: FloatArray, com: FloatArray, cfg: GroundPlaneCfg
-) -> FloatArray | None:
-    """Return what `fit_sole_plane` returns of the pressed ones among `points`.
-
-    Args:
-        points: (n, 3) positions in the base frame, in m.
-        force: (n,) on each point, in N.
-        com: (3,) centre of mass of the robot, in m.
-        cfg: see `fit_sole_plane`.
-    """
+    if force is None:
+        force = np.full(len(points), cfg.pressed_newton)
+        points, com = points.copy(), com.copy()  # rows of tables need no kernel more
     is_plane, normal = _fit_pressed_points(
         points, force, com, cfg.pressed_newton, cfg.narrowest_m, cfg.roughest_m
     )
@@ -246,7 +238,7 @@ def _fit_pressed_points(
     return True, normal if side > 0.0 else -normal
 
 
-class GroundPlaneJudge:
+class VerticalSelector:
     """Chooses between the two verticals; remembers only whether it doubts."""
 
     def __init__(self, cfg: GroundPlaneCfg) -> None:
@@ -258,7 +250,7 @@ class GroundPlaneJudge:
         """Forget the doubt."""
         self._in_doubt = False
 
-    def judge(
+    def select(
         self, imu_up: FloatArray, imu_trusted: bool, sole_up: FloatArray | None
     ) -> GroundPlane:
         """Return the plane to use.

@@ -1,6 +1,6 @@
-"""The offset of step 320: a constant, a table by posture, or a law (ST-19).
+"""The offset of step 320: a constant, a table by posture, or a law.
 
-It stands for what the model leaves out. The document found 0.25 good for an upright
+It stands for what the model leaves out. ES2659053 found 0.25 good for an upright
 robot and suggests 0.1 when no foot is on the ground [ES2659053T3 ¶320]; it allows a
 constant, values tabulated by posture or context of use, or a variable with an
 evolution law. Laws nest: `ApproachOffset(inner=PostureOffset(...))` moves from one
@@ -78,7 +78,7 @@ class ConstantOffset(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class FootOffset(Checked):
-    """The two values of the document: with a foot on the ground, and without."""
+    """The two values of ES2659053: with a foot on the ground, and without."""
 
     on_ground: Fraction = 0.25
     """[ES2659053T3 ¶320]"""

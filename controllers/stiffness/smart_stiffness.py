@@ -73,7 +73,7 @@ class SmartStiffness:
         self.cfg = cfg or SmartStiffnessCfg()
         self.name = self.cfg.name
         self.enabled = True
-        """Switch (ST-20): off, the user's stiffness is in force."""
+        """Switch: off, the user's stiffness is in force."""
         self._last: _Step | None = None
         self._report: StiffnessReport | None = None
         self._tunings: dict[str, PostureTuning] = {}
@@ -121,7 +121,7 @@ class SmartStiffness:
         self._user = value.copy()
 
     def tune(self, posture: str, tuning: PostureTuning | None) -> None:
-        """Change the stiffness in one posture; None takes the change back (ST-20).
+        """Change the stiffness in one posture; None takes the change back.
 
         Raises:
             UnknownName: the robot has no such posture.
@@ -134,7 +134,7 @@ class SmartStiffness:
             self._tunings[posture] = tuning
 
     def set_loads(self, *loads: ExternalLoad) -> None:
-        """Take vertical forces of the world into account (ST-16); none: neglect them.
+        """Take vertical forces of the world into account; none: neglect them.
 
         Raises:
             UnknownName: the robot has no such link.

@@ -22,6 +22,7 @@ from pydantic import Field
 from controllers.heat_minimization.set_point_shift import DEGREE
 from controllers.heat_minimization.standing_problem import FRICTION
 from controllers.interface.checked import Checked
+from controllers.stiffness.dynamics import build_model
 from controllers.stiffness.kernels import BoolArray
 from models import BadInput, Robot
 from models.values import FloatArray, NotNegative, Positive
@@ -140,9 +141,7 @@ def is_symmetric(pair: MirrorPair, angles: FloatArray) -> bool:
 
 def _joint_axes(robot: Robot) -> tuple[FloatArray, FloatArray]:
     """Return (n_joints, 3) places in m and unit axes, in the base frame, angles 0."""
-    model = pin.buildModelFromUrdf(
-        str(robot.urdf), pin.JointModelFreeFlyer(), mimic=False
-    )
+    model = build_model(robot)
     data = model.createData()
     pin.computeJointJacobians(model, data, pin.neutral(model))
     places, axes = [], []

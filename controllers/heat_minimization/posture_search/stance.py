@@ -18,7 +18,7 @@ import pinocchio as pin
 from scipy.spatial import ConvexHull
 
 from controllers.heat_minimization.standing_problem import sole_points
-from controllers.stiffness.dynamics import Dynamics
+from controllers.stiffness.dynamics import Dynamics, build_model
 from controllers.stiffness.kernels import IndexArray
 from models import BadInput, Robot
 from models.values import FloatArray
@@ -179,9 +179,7 @@ class Clearance:
 
     def __init__(self, robot: Robot, wanted: FloatArray) -> None:
         """Choose the pairs that are apart, and near, at the `wanted` angles."""
-        self._model = pin.buildModelFromUrdf(
-            str(robot.urdf), pin.JointModelFreeFlyer(), mimic=False
-        )
+        self._model = build_model(robot)
         self._data = self._model.createData()
         self._iq = np.array(
             [self._model.idx_qs[self._model.getJointId(n)] for n in robot.joint_names]

@@ -1,4 +1,4 @@
-"""Motivation as data, and a parent whose children it chooses (SY-26)."""
+"""Motivation as data, and a parent whose children it chooses."""
 
 from typing import Any
 

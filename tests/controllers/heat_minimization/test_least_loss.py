@@ -66,7 +66,7 @@ def test_postures_of_the_table_agree(posture: str) -> None:
     assert_allclose(ours.motor_effort, reference.motor_effort, atol=2e-3)
 
 
-def test_the_least_of_the_documents_posture() -> None:
+def test_the_least_of_the_posture_of_es2659053() -> None:
     """PyBullet's robot with set-points shifted by hand stood at 0.66 N²m²."""
     least = solve_least_loss(standing_problem(NAO))
     legs = joule_loss(NAO) > 0.0

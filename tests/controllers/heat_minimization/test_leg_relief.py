@@ -20,7 +20,7 @@ def test_normal_forces_are_those_of_the_slope(slope_deg: float) -> None:
     slope = np.deg2rad(slope_deg)
     up = np.array((np.sin(slope), 0.0, np.cos(slope)))
     relief = LegRelief(NAO, friction=0.5)
-    found = relief.find(
+    found = relief.solve(
         NAO.posture("PoseInit").angles,
         solve_least_loss(standing_problem(NAO, up=up)).motor_effort,
         is_pressed=np.ones(len(NAO.feet), dtype=np.bool_),

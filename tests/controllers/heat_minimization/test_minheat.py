@@ -213,7 +213,7 @@ def test_switched_off_the_shift_goes_back_and_the_user_decides() -> None:
     assert run.shift.any()
 
 
-def test_its_limits_are_those_of_the_document() -> None:
+def test_its_limits_are_those_of_es2659053() -> None:
     from controllers import SmartStiffness
 
     smart = SmartStiffness()

@@ -1,4 +1,4 @@
-"""Contact candidates, the posture filter, and the document's worked postures."""
+"""Contact candidates, the posture filter, and the worked postures of ES2659053."""
 
 import functools
 from collections.abc import Sequence
@@ -91,7 +91,7 @@ def test_heights_start_at_the_lowest_and_forget_the_origin(
 
 
 @pytest.mark.requirement("ST-11")
-def test_a_robot_offers_the_candidates_that_the_document_names(nao: Robot) -> None:
+def test_a_robot_offers_the_candidates_that_es2659053_names(nao: Robot) -> None:
     parts = {point.effector for point in nao.contact_points}
     named = "LFoot RFoot LButtock RButtock Back Head LHand RHand LForeArm RForeArm"
     assert set(f"{named} LElbow RElbow".split()) <= parts
@@ -259,7 +259,7 @@ def balance(
         ("Gorilla", (-0.95, 0.0, -0.3), {"LFoot", "RFoot", "LElbow", "RElbow"}),
     ],
 )
-def test_worked_postures_give_the_effectors_of_the_document(
+def test_worked_postures_give_the_effectors_of_es2659053(
     nao: Robot,
     observe: Observe,
     posture: str,

@@ -13,7 +13,7 @@ from controllers import flag_names
 from controllers.stiffness import GravityFilterCfg, GroundPlaneCfg, StiffnessFlag
 from controllers.stiffness.ground_plane import (
     GravityFilter,
-    GroundPlaneJudge,
+    VerticalSelector,
     VerticalSource,
     fit_sole_plane,
 )
@@ -272,12 +272,12 @@ def test_the_user_may_prefer_the_imu_and_still_sees_the_flag(
 @pytest.mark.requirement("ST-7")
 def test_doubt_has_hysteresis() -> None:
     cfg = GroundPlaneCfg(doubt_rad=np.radians(10.0), doubt_ends=0.8)
-    judge = GroundPlaneJudge(cfg)
+    selector = VerticalSelector(cfg)
     seen = [
-        judge.judge(tilted(deg), True, UP).source is VerticalSource.KINEMATICS
+        selector.select(tilted(deg), True, UP).source is VerticalSource.KINEMATICS
         for deg in (9.0, 11.0, 9.0, 7.0, 9.0)
     ]
     assert seen == [False, True, True, False, False]
-    judge.judge(tilted(11.0), True, UP)
-    judge.reset()
-    assert judge.judge(tilted(9.0), True, UP).source is VerticalSource.IMU
+    selector.select(tilted(11.0), True, UP)
+    selector.reset()
+    assert selector.select(tilted(9.0), True, UP).source is VerticalSource.IMU

@@ -15,7 +15,7 @@ from controllers.stiffness.contact_forces import (
     build_contact_problem,
     solve_contact_problem,
 )
-from controllers.stiffness.ground_plane import find_sole_plane, fit_sole_plane
+from controllers.stiffness.ground_plane import fit_sole_plane
 from controllers.stiffness.kernels import least_direction, solve_three
 from models import Robot
 
@@ -66,7 +66,7 @@ def test_plane_of_all_sensors_is_that_of_the_pressed_ones(seed: int) -> None:
     points = rng.uniform(-0.1, 0.1, (8, 3)) * (1.0, 1.0, 0.02)
     force = rng.uniform(0.0, 2.0, 8)
     com = np.array((0.0, 0.0, 0.3))
-    found = find_sole_plane(points, force, com, cfg)
+    found = fit_sole_plane(points, com, cfg, force)
     expected = fit_sole_plane(points[force >= cfg.pressed_newton], com, cfg)
     assert (found is None) == (expected is None)
     if found is not None and expected is not None:

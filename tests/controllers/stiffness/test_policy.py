@@ -75,8 +75,8 @@ def test_tuning_refuses_unknown_postures(nao: Robot) -> None:
 def test_product_the_users_value_caps_the_computed_one(
     nao: Robot, observe: Observe
 ) -> None:
-    document, product = smart(nao), smart(nao, policy=ProductPolicy())
-    computed = document.step(observe(nao)).stiffness
+    plain, product = smart(nao), smart(nao, policy=ProductPolicy())
+    computed = plain.step(observe(nao)).stiffness
     product.user_stiffness = 0.3
     applied = product.step(observe(nao)).stiffness
     np.testing.assert_array_equal(applied, np.minimum(computed, 0.3))
@@ -143,7 +143,9 @@ def test_product_a_joint_that_yields_to_its_limit_does_not_move(
     np.testing.assert_allclose(yielding, still)
 
 
-def test_the_document_policy_works_in_motion_too(nao: Robot, observe: Observe) -> None:
+def test_the_policy_of_es2659053_works_in_motion_too(
+    nao: Robot, observe: Observe
+) -> None:
     controller = smart(nao)
     moving = observe(nao, v=np.full(26, 1.0))
     still = dataclasses.replace(moving, v=np.zeros(26))

@@ -83,11 +83,11 @@ def test_joints_of_one_motor_share_its_limit(
 
 
 @pytest.mark.requirement("ST-3", "ST-18")
-def test_the_documents_limit_for_the_legs_enters_as_data(nao: Robot) -> None:
-    document = nao.with_effort_limits({"LKneePitch": 3.2})
+def test_the_limit_of_es2659053_for_the_legs_enters_as_data(nao: Robot) -> None:
+    weak = nao.with_effort_limits({"LKneePitch": 3.2})
     tau = np.zeros(26)
     tau[nao.joint_index("LKneePitch")] = -1.6
-    share = StiffnessLaw(document).share_of_limit(tau)
+    share = StiffnessLaw(weak).share_of_limit(tau)
     assert share[nao.joint_index("LKneePitch")] == pytest.approx(0.5)
 
 
