@@ -73,11 +73,6 @@ class Row:
     arcs: tuple[Arc, ...]
 
     def __post_init__(self) -> None:
-        """Refuse what is no distribution.
-
-        Raises:
-            BadInput: a probability is negative, or they do not sum to 100 %.
-        """
         total = sum(arc.percent for arc in self.arcs)
         lowest = min((arc.percent for arc in self.arcs), default=0.0)
         if lowest < 0.0 or not abs(total - WHOLE_PERCENT) <= SUM_TOLERANCE:
@@ -133,11 +128,7 @@ class Automaton:
         return None
 
     def row(self, node: str, number: int) -> Row:
-        """Return a row as it is now.
-
-        Raises:
-            UnknownName: there is no such node.
-        """
+        """Return a row as it is now."""
         return self._tables[self._known(node)][number]
 
     def replace(self, node: str, number: int, row: Row) -> None:
@@ -145,11 +136,7 @@ class Automaton:
         self._tables[self._known(node)][number] = row
 
     def go(self, node: str) -> None:
-        """Be in another node from now on.
-
-        Raises:
-            UnknownName: there is none of this name.
-        """
+        """Be in another node from now on."""
         self.node = self._known(node)
 
     def _known(self, node: str) -> str:

@@ -56,13 +56,12 @@ def _model(name: str, data: Any) -> BehaviourModel:
     tables = {
         node: tuple(
             _row(f"row {number} of node {node!r} of {where}", row)
-            for number, row in enumerate(_list(f"node {node!r} of {where}", rows), 1)
+            for number, row in enumerate(_rows(f"node {node!r} of {where}", rows), 1)
         )
         for node, rows in nodes.items()
     }
     priority = data.get("priority", 0)
-    if type(priority) is not int:
-        raise BadInput(f"priority of {where} is {priority!r}; give a whole number.")
+    _expect(f"priority of {where}", priority, int, "a whole number")
     start = data.get("start", next(iter(tables)))
     return BehaviourModel(
         name=name, priority=priority, automaton=Automaton(tables, start)
@@ -75,8 +74,8 @@ def _row(where: str, data: Any) -> Row:
     if not isinstance(to, Mapping):
         raise BadInput(f"{where} leads nowhere; give `to`: node to [percent, action].")
     condition = Condition(
-        event=_text(where, "event", data),
-        quantity=_text(where, "quantity", data),
+        event=_name(f"event of {where}", data.get("event")),
+        quantity=_name(f"quantity of {where}", data.get("quantity")),
         low=_number(f"low of {where}", data.get("low", 0.0)),
         high=_number(f"high of {where}", data.get("high", 100.0)),
     )
@@ -85,37 +84,36 @@ def _row(where: str, data: Any) -> Row:
 
 
 def _arc(where: str, node: str, data: Any) -> Arc:
-    given = _list(where, data)
+    given = _rows(where, data)
     if len(given) not in {1, 2}:
         raise BadInput(f"{where} is {data!r}; give [percent] or [percent, action].")
-    action = given[1] if len(given) == 2 else None
-    if action is not None and not isinstance(action, str):
-        raise BadInput(f"action of {where} is {action!r}; give a name.")
-    return Arc(to=node, percent=_number(f"percent of {where}", given[0]), action=action)
+    return Arc(
+        to=node,
+        percent=_number(f"percent of {where}", given[0]),
+        action=_name(f"action of {where}", given[1] if len(given) == 2 else None),
+    )
 
 
 def _check_keys(where: str, data: Any, known: Sequence[str]) -> None:
-    if not isinstance(data, Mapping):
-        raise BadInput(f"{where} is {data!r}; give {', '.join(known)}.")
+    _expect(where, data, Mapping, ", ".join(known))
     for key in data:
         if key not in known:
             raise UnknownName("Key", str(key), known, where)
 
 
-def _list(where: str, data: Any) -> Sequence[Any]:
-    if isinstance(data, str) or not isinstance(data, Sequence):
-        raise BadInput(f"{where} is {data!r}; give a list.")
-    return data
-
-
-def _text(where: str, key: str, data: Mapping[str, Any]) -> str | None:
-    value = data.get(key)
-    if value is not None and not isinstance(value, str):
-        raise BadInput(f"{key} of {where} is {value!r}; give a name.")
+def _expect(where: str, value: Any, kind: Any, words: str) -> Any:
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise BadInput(f"{where} is {value!r}; give {words}.")
     return value
 
 
+def _rows(where: str, value: Any) -> Any:
+    return _expect(where, value, list | tuple, "a list")
+
+
+def _name(where: str, value: Any) -> Any:
+    return _expect(where, value, str | None, "a name")
+
+
 def _number(where: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadInput(f"{where} is {value!r}; give a number.")
-    return float(value)
+    return float(_expect(where, value, int | float, "a number"))

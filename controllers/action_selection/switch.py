@@ -63,11 +63,7 @@ class Strengths:
             self.set(name, value)
 
     def __getitem__(self, name: str) -> float:
-        """Return one strength.
-
-        Raises:
-            UnknownName: there is none of this name.
-        """
+        """Return one strength."""
         return self._values[self._known(name)]
 
     def as_mapping(self) -> dict[str, float]:
@@ -75,12 +71,7 @@ class Strengths:
         return dict(self._values)
 
     def set(self, name: str, value: float) -> None:
-        """Give one a strength, such as appetite by the charge that is missing.
-
-        Raises:
-            UnknownName: there is none of this name.
-            BadInput: the strength is out of range.
-        """
+        """Give one a strength, such as appetite by the charge that is missing."""
         if not LOWEST <= value <= HIGHEST:
             raise BadInput(f"{name!r} is {value}; give a number from 0 to 100.")
         self._values[self._known(name)] = float(value)
@@ -88,24 +79,16 @@ class Strengths:
     def update(self, changes: Mapping[str, float]) -> None:
         """Go one period on: add gain times change, bounded to [0, 100].
 
-        Args:
-            changes: name to ΔE or ΔI; 0 for those that are not named.
-
         Raises:
             UnknownName: there is none of a name.
             BadInput: a change is not finite. Nothing has changed then.
         """
-        new = {
-            name: min(
-                HIGHEST,
-                max(
-                    LOWEST,
-                    self[name]
-                    + self._gains[name] * _finite(f"change of {name!r}", change),
-                ),
+        new = {}
+        for name, change in changes.items():
+            step = self._gains[self._known(name)] * _finite(
+                f"change of {name!r}", change
             )
-            for name, change in changes.items()
-        }
+            new[name] = min(HIGHEST, max(LOWEST, self._values[name] + step))
         self._values.update(new)
 
     def _known(self, name: str) -> str:

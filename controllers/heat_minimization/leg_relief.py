@@ -61,7 +61,6 @@ class TemperatureWeightsCfg(Checked):
     """w_max, reached 4 K below the limit; 1 leaves temperatures out."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
         super().__post_init__()
         if not self.reference_degc < self.limit_degc < np.inf:
             raise BadInput(
@@ -145,16 +144,6 @@ def _corrected(
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Relief:
-    """How the legs bear the robot, and how they could."""
-
-    present: PresentForces
-    """As the motors tell it."""
-    target: LeastLoss
-    """With the least loss of weighted motors."""
-
-
 class LegRelief:
     """Finds the relief of one robot; keeps its model, and nothing of the past."""
 
@@ -187,7 +176,7 @@ class LegRelief:
         is_pressed: BoolArray,
         up: FloatArray,
         weights: FloatArray,
-    ) -> Relief:
+    ) -> tuple[PresentForces, LeastLoss]:
         """Solve at one moment.
 
         Args:
@@ -196,6 +185,10 @@ class LegRelief:
             is_pressed: (n_feet,) the feet that carry.
             up: (3,) unit vector against gravity, in the base frame.
             weights: (n_motors,) as of `temperature_weights`.
+
+        Returns:
+            How the legs bear the robot, as the motors tell it, and how they could with
+            the least loss of weighted motors.
         """
         self._dynamics.update(q)
         (points,) = np.nonzero(is_pressed[self._foot_of_point])
@@ -211,4 +204,4 @@ class LegRelief:
         )
         present = find_present_forces(model, effort)
         weighted = replace(present.problem, loss=self._loss * weights)
-        return Relief(present=present, target=solve_least_loss(weighted))
+        return present, solve_least_loss(weighted)

@@ -34,6 +34,7 @@ from controllers.interface.checked import Checked, Fraction
 from controllers.interface.controller import Limits, require_finite, require_robot
 from controllers.interface.robot_interface import Observation
 from controllers.stiffness import SmartStiffness, SmartStiffnessCfg
+from controllers.stiffness.kernels import BoolArray
 from models import Robot
 from models.values import FloatArray, NotNegative, Positive
 
@@ -96,7 +97,6 @@ class MinHeat:
     """What `signals` holds, for recorders."""
 
     def __init__(self, cfg: MinHeatCfg | None = None) -> None:
-        """Keep the configuration; nothing is known of a robot yet."""
         self.cfg = cfg or MinHeatCfg()
         self.name = self.cfg.name
         self.limits = SmartStiffness(self.cfg.limits)
@@ -108,8 +108,7 @@ class MinHeat:
     def _forget(self) -> None:
         """Nothing has been seen yet."""
         self._next = -np.inf
-        self._present: PresentForces | None = None
-        self._seen: tuple[float, FloatArray, tuple[str, ...]] | None = None
+        self._seen: tuple[PresentForces, float, FloatArray, BoolArray] | None = None
         self._state: MinHeatState | None = None
         self._counts: Counter[str] = Counter()
 
@@ -163,16 +162,17 @@ class MinHeat:
 
         It is computed when first asked for.
         """
-        if self._state is None and self._present is not None and self._seen is not None:
-            problem = self._present.problem
-            T = problem.motor_effort(problem.effort(self._present.forces))
-            time_s, shift, feet = self._seen
+        if self._state is None and self._seen is not None:
+            present, time_s, shift, pressed = self._seen
+            problem = present.problem
+            T = problem.motor_effort(problem.effort(present.forces))
+            feet = require_robot(self._robot).feet
             self._state = MinHeatState(
                 time_s=time_s,
                 loss_w=float(problem.loss @ (T * T)),
                 least_w=solve_least_loss(problem).loss_w,
                 shift=shift,
-                feet=feet,
+                feet=tuple(f for f, on in zip(feet, pressed, strict=True) if on),
             )
         return self._state
 
@@ -200,9 +200,9 @@ class MinHeat:
             self._shift.go_back(dt)
         if observation.time_s >= self._next - 1e-9:
             self._next = observation.time_s + self.cfg.period_s
-            why_not = self._why_not()
+            why_not = self._reason_not_to_shift()
             if why_not is None:
-                self._look(observation)
+                self._solve(observation)
             else:
                 self._shift.renew_gear()
                 self._counts[why_not] += 1
@@ -220,7 +220,7 @@ class MinHeat:
             return shift
         return np.where(beyond, np.clip(wanted, low, high) - request, shift)
 
-    def _why_not(self) -> str | None:
+    def _reason_not_to_shift(self) -> str | None:
         """Return why the shift is left as it is; None: it may go on."""
         still = self._stillness
         if still.calm_s < self.cfg.calm_s:
@@ -230,14 +230,13 @@ class MinHeat:
             return "not on its feet"
         return None
 
-    def _look(self, observation: Observation) -> None:
+    def _solve(self, observation: Observation) -> None:
         """Solve for the least loss, and let the shift follow unless switched off."""
-        robot = require_robot(self._robot)
         plane = self.limits.plane
         if plane is None:
             return
         pressed = self._stillness.is_pressed
-        relief = self._relief.solve(
+        present, target = self._relief.solve(
             observation.q,
             self._effort.value,
             is_pressed=pressed,
@@ -245,10 +244,9 @@ class MinHeat:
             weights=temperature_weights(observation.temperature, self.cfg.weights),
         )
         if self._is_enabled:
-            self._follow(relief.target)
-        self._present, self._state = relief.present, None
-        feet = tuple(f for f, on in zip(robot.feet, pressed, strict=True) if on)
-        self._seen = observation.time_s, self._shift.value, feet
+            self._follow(target)
+        self._seen = present, observation.time_s, self._shift.value, pressed
+        self._state = None
 
     def _follow(self, least: LeastLoss) -> None:
         """Move the shift towards the torques of `least`, in the legs alone."""

@@ -67,7 +67,6 @@ class NudgeCfg(Checked):
     """From when on the robot moves, or is lifted."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
         super().__post_init__()
         if not self.threshold_a <= self.high_threshold_a:
             raise BadInput(
@@ -93,7 +92,6 @@ class Nudge:
     """
 
     def __init__(self, cfg: NudgeCfg | None = None) -> None:
-        """Keep the configuration; nothing is known of a robot yet."""
         self.cfg = cfg or NudgeCfg()
         self.name = self.cfg.name
         self.enabled = True

@@ -71,7 +71,6 @@ class StillnessCfg(Checked):
     """A lifted foot that carries more is on the ground again, in N."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
         super().__post_init__()
         if not self.lifted_newton <= self.pressed_newton:
             raise BadInput(

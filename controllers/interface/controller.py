@@ -60,7 +60,6 @@ class SensorError(TestbedError):
     """An observation holds a value that no sensor can mean; the run must stop."""
 
     def __init__(self, field: str, index: int, value: float, time_s: float) -> None:
-        """Name the `field` of the observation, the place in it and the value."""
         self.field = field
         self.index = index
         self.value = value
@@ -83,14 +82,10 @@ def require_robot(robot: Robot | None) -> Robot:
 
 
 def require_finite(observation: Observation, fields: Iterable[str]) -> None:
-    """Look for values that are not finite.
-
-    Args:
-        observation: to look through.
-        fields: names of its arrays, in the order in which they are looked at.
+    """Refuse values that are not finite.
 
     Raises:
-        SensorError: there is one; it names the first.
+        SensorError: one of the `fields` has one; it names the first.
     """
     for name in fields:
         value = getattr(observation, name)
@@ -101,11 +96,7 @@ def require_finite(observation: Observation, fields: Iterable[str]) -> None:
 
 
 def check_answer(controller: Controller, decided: object) -> None:
-    """Check that a controller answered at all.
-
-    Raises:
-        BadInput: with something else than limits.
-    """
+    """Refuse an answer of a controller that is no `Limits`."""
     if not isinstance(decided, Limits):
         raise BadInput(
             f"controller {controller.name!r} answered {short(decided)}; its `step` "
@@ -117,15 +108,7 @@ class ConstantStiffness:
     """The same stiffness for every joint, always."""
 
     def __init__(self, value: float, name: str = "constant") -> None:
-        """Keep the stiffness.
-
-        Args:
-            value: in [0, 1].
-            name: of the controller in tables and run folders.
-
-        Raises:
-            BadInput: the value is outside [0, 1].
-        """
+        """Keep the `value`, in [0, 1], and the `name` for tables and run folders."""
         if not 0.0 <= value <= 1.0:
             raise BadInput(f"constant stiffness {value}; give a number from 0 to 1.")
         self.name = name
@@ -147,5 +130,4 @@ class FixedStiffness(ConstantStiffness):
     """Stiffness 1: the robot without any stiffness control ("without", fig. 4a)."""
 
     def __init__(self) -> None:
-        """Set stiffness 1 and the name `fixed`."""
         super().__init__(1.0, name="fixed")

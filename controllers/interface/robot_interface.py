@@ -28,12 +28,6 @@ class LedSetting:
     """Time from the present colour to this one, in s; 0 is at once."""
 
     def __post_init__(self) -> None:
-        """Check the values.
-
-        Raises:
-            BadInput: a brightness is outside [0, 1], the array has no channel or too
-                many dimensions, or the fade is negative or endless.
-        """
         colours = _read_only_copy("colours of LEDs", self.colours)
         if colours.ndim not in {1, 2} or colours.size == 0:
             raise BadInput(
@@ -65,12 +59,6 @@ class SoundChunk:
     """Whether the sound ends with it; one that stops before was cut off."""
 
     def __post_init__(self) -> None:
-        """Check the values.
-
-        Raises:
-            BadInput: a sample is outside [-1, 1], there is none, the rate is not
-                positive, or the label is empty.
-        """
         samples = _read_only_copy("samples of a sound", self.samples)
         if samples.ndim != 1 or samples.size == 0:
             raise BadInput(
@@ -99,7 +87,6 @@ class SoundChunk:
 
 
 def _read_only_copy(what: str, values: FloatArray) -> FloatArray:
-    """Return a read-only copy."""
     copy = as_numbers(values)
     if copy is None:
         raise BadInput(f"{what} are {short(values)}; give an array of numbers.")
@@ -196,9 +183,8 @@ class RobotInterface(Protocol):
         LEDs begin to fade, and a sound begins to be heard, at once.
 
         Raises:
-            BadInput: a value is not finite, or a stiffness is outside [0, 1]; an LED
-                group is unknown or of another shape; a sound has a rate that the
-                loudspeakers do not play, or begins while the last one is being heard.
+            BadInput: as of `check_command`; or a sound begins while the last one is
+                being heard.
         """
 
     def step(self, ticks: int) -> None:
@@ -231,41 +217,24 @@ def check_command(command: Command, robot: Robot) -> None:
 
 
 def check_target(target: FloatArray, robot: Robot) -> FloatArray:
-    """Return set-points (n_joints,) in rad as a checked copy.
-
-    Raises:
-        BadInput: there is not one number for each joint, within its range.
-    """
+    """Return set-points (n_joints,) in rad, within their ranges, as a checked copy."""
     return _check_joint_values(
         "set-point", target, robot, " rad", robot.lower, robot.upper
     )
 
 
 def check_stiffness(stiffness: FloatArray, robot: Robot) -> FloatArray:
-    """Return a stiffness (n_joints,) as a checked copy.
-
-    Raises:
-        BadInput: there is not one number for each joint, from 0 to 1.
-    """
+    """Return a stiffness (n_joints,), from 0 to 1, as a checked copy."""
     return _check_joint_values("stiffness", stiffness, robot, "", 0.0, 1.0)
 
 
 def check_shift(shift: FloatArray, robot: Robot) -> FloatArray:
-    """Return a shift of the set-points (n_joints,) in rad as a checked copy.
-
-    Raises:
-        BadInput: there is not one value for each joint, or one is not finite or beyond
-            half a turn.
-    """
+    """Return a shift (n_joints,), half a turn at most, as a checked copy."""
     return _check_joint_values("shift of the set-point", shift, robot, " rad", -pi, pi)
 
 
 def check_leds(setting: LedSetting, group: LedGroup) -> None:
-    """Check that a setting has the channels, and perhaps the count, of a group.
-
-    Raises:
-        BadInput: it has others.
-    """
+    """Refuse a setting without the channels, or with another count, of a group."""
     n = group.n_channels
     if setting.colours.shape not in {(n,), (group.count, n)}:
         raise BadInput(
@@ -275,11 +244,7 @@ def check_leds(setting: LedSetting, group: LedGroup) -> None:
 
 
 def check_sound(sound: SoundChunk, speakers: Iterable[Speaker]) -> None:
-    """Check that every loudspeaker plays the rate of a sound, and that there is one.
-
-    Raises:
-        BadInput: one does not, or there is none.
-    """
+    """Refuse a sound whose rate a loudspeaker does not play, or without any."""
     rates = [set(speaker.sample_rates_hz) for speaker in speakers]
     if not rates:
         raise BadInput(f"sound {sound.label!r} on a robot without a loudspeaker.")

@@ -75,7 +75,6 @@ class ContactCfg(Checked):
     feet by 14 mm off the virtual plane."""
 
     def __post_init__(self) -> None:
-        """Refuse words and numbers without meaning."""
         super().__post_init__()
         if not self.off_newton <= self.on_newton:
             raise BadInput(
@@ -107,7 +106,6 @@ class ContactDetector:
     """Tells the touching candidates of one robot; keeps the on/off sensor states."""
 
     def __init__(self, robot: Robot, cfg: ContactCfg) -> None:
-        """Prepare the tables of `robot`."""
         self._cfg = cfg
         points, sensors = robot.contact_points, robot.force_sensors
         names = [sensor.name for sensor in sensors]
@@ -277,7 +275,6 @@ class PostureMatcher:
     """Finds the closest typical posture of one robot."""
 
     def __init__(self, robot: Robot, cfg: PostureCfg) -> None:
-        """Stack the postures that list effectors."""
         self._cfg = cfg
         typical = [p for p in robot.postures.values() if p.effectors]
         self._postures: tuple[Posture, ...] = tuple(typical)

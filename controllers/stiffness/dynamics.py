@@ -109,14 +109,18 @@ ROOT_JOINT = 1
 """Pinocchio's number of the joint between world and base; 0 is the world itself."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class BaseMotion:
-    """How the base moves, as an inertial unit measures it; base frame.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Motion:
+    """How joints and base move, the base as an inertial unit feels it; base frame.
 
     The equations of motion are the same for every observer in uniform motion, so the
     linear velocity of the base is not needed.
     """
 
+    v: FloatArray
+    """(n_joints,) in rad/s."""
+    a: FloatArray
+    """(n_joints,) in rad/s²."""
     proper_acceleration: FloatArray
     """(3,) acceleration minus gravity of the base origin, in m/s²; +g up at rest."""
     angular_velocity: FloatArray
@@ -210,8 +214,7 @@ class Dynamics:
         Returns:
             (n_joints,) in N·m.
         """
-        term: FloatArray = gravity_term(self._J_com, self._iv, self.mass, gravity)
-        return term
+        return gravity_term(self._J_com, self._iv, self.mass, gravity)
 
     def contact_matrix(self, points: IndexArray, along: FloatArray) -> FloatArray:
         """Return the columns of Cᵗ(q) for unit forces, step 670.
@@ -227,10 +230,9 @@ class Dynamics:
         Returns:
             (n_joints, n d) in m: joint torque per N, point after point.
         """
-        columns: FloatArray = contact_matrix(
+        return contact_matrix(
             self._J, self._iv, self._carries, self._position, points, along
         )
-        return columns
 
     def contact_term(
         self, points: IndexArray, up: FloatArray, forces: FloatArray
@@ -245,31 +247,23 @@ class Dynamics:
         Returns:
             (n_joints,) in N·m, the same as `contact_matrix` times them.
         """
-        term: FloatArray = contact_term(
+        return contact_term(
             self._J, self._iv, self._carries, self._position, points, up, forces
         )
-        return term
 
-    def inverse_dynamics(
-        self, v: FloatArray, a: FloatArray, base: BaseMotion
-    ) -> tuple[FloatArray, FloatArray]:
+    def inverse_dynamics(self, motion: Motion) -> tuple[FloatArray, FloatArray]:
         """Return M̃(q) (Ṫ - G) + N(q, q̇) T, the left side of the full model.
 
         Gravity needs no separate term: an accelerometer measures Ṫ - G of its place.
-
-        Args:
-            v: (n_joints,) joint velocities in rad/s.
-            a: (n_joints,) joint accelerations in rad/s².
-            base: motion of the base.
 
         Returns:
             (6,) the base rows [force; moment about the base origin] in N, N·m, and
             (n_joints,) the joint rows in N·m.
         """
         T, T_dot = np.zeros(self._model.nv), np.zeros(self._model.nv)
-        T[3:6], T[self._iv] = base.angular_velocity, v
-        T_dot[:3], T_dot[3:6] = base.proper_acceleration, base.angular_acceleration
-        T_dot[self._iv] = a
+        T[3:6], T[self._iv] = motion.angular_velocity, motion.v
+        T_dot[:3], T_dot[3:6] = motion.proper_acceleration, motion.angular_acceleration
+        T_dot[self._iv] = motion.a
         self._model.gravity.linear = np.zeros(3)
         left = pin.rnea(self._model, self._data, self._q, T, T_dot)
         return left[:6].copy(), np.asarray(left[self._iv])

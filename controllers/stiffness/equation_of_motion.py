@@ -44,7 +44,7 @@ import numpy as np
 
 from controllers.interface.checked import Checked
 from controllers.interface.robot_interface import Observation
-from controllers.stiffness.dynamics import GRAVITY, BaseMotion, Dynamics
+from controllers.stiffness.dynamics import GRAVITY, Dynamics, Motion
 from controllers.stiffness.kernels import cross
 from models import BadInput, Robot
 from models.values import FloatArray, Positive
@@ -63,7 +63,6 @@ class ExternalLoad:
     """The force on the robot in N, along the vertical; a carried weight is negative."""
 
     def __post_init__(self) -> None:
-        """Refuse a force or place that is not finite."""
         if not all(map(isfinite, (*self.position, self.upward_newton))):
             raise BadInput(
                 f"load {self.name!r}: force {self.upward_newton} N at {self.position}; "
@@ -82,17 +81,6 @@ class MotionCfg(Checked):
     """Time over which the accelerometer's gain is learnt."""
     longest_gap_s: float = 0.25
     """A longer time between two observations starts the filters anew."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Motion:
-    """Estimated motion of joints and base."""
-
-    v: FloatArray
-    """(n_joints,) in rad/s."""
-    a: FloatArray
-    """(n_joints,) in rad/s²."""
-    base: BaseMotion
 
 
 class MotionEstimator:
@@ -149,13 +137,11 @@ class MotionEstimator:
         return Motion(
             v=self._v,
             a=self._a,
-            base=BaseMotion(
-                proper_acceleration=at_imu
-                - cross(self._w_dot, self._lever)
-                - cross(self._w, cross(self._w, self._lever)),
-                angular_velocity=self._w,
-                angular_acceleration=self._w_dot,
-            ),
+            proper_acceleration=at_imu
+            - cross(self._w_dot, self._lever)
+            - cross(self._w, cross(self._w, self._lever)),
+            angular_velocity=self._w,
+            angular_acceleration=self._w_dot,
         )
 
 
@@ -195,7 +181,7 @@ def left_side_in_motion(
         candidates: (n, 3) points in m; the lowest is on the ground.
         up: (3,) unit vector in the base frame.
     """
-    base, joints = dynamics.inverse_dynamics(motion.v, motion.a, motion.base)
+    base, joints = dynamics.inverse_dynamics(motion)
     joints += armature * motion.a
     force, moment = base[:3], base[3:]
     weight = float(force @ up)

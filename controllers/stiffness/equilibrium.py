@@ -84,7 +84,6 @@ class SensorValues:
     """Views into one array; `take` fills it. They hold until the next `take`."""
 
     def __init__(self, robot: Robot) -> None:
-        """Lay out the sensors of `robot`."""
         n, motors, sensors = map(len, (robot.joints, robot.motors, robot.force_sensors))
         ends = np.cumsum((n, n, 3, 3, sensors, motors))
         self._all: FloatArray = np.zeros(ends[-1])

@@ -65,7 +65,6 @@ class GravityFilter:
     """
 
     def __init__(self, cfg: GravityFilterCfg) -> None:
-        """Start without a vertical."""
         self._cfg = cfg
         self.reset()
 
@@ -242,7 +241,6 @@ class VerticalSelector:
     """Chooses between the two verticals; remembers only whether it doubts."""
 
     def __init__(self, cfg: GroundPlaneCfg) -> None:
-        """Start without a doubt."""
         self._cfg = cfg
         self._in_doubt = False
 

@@ -57,7 +57,6 @@ class ConstantOffset(Checked):
     """Joints with an offset of their own."""
 
     def __post_init__(self) -> None:
-        """Refuse offsets outside [0, 1]."""
         super().__post_init__()
         _check_table(self.by_joint)
         self._offset: Offset = self.value
@@ -108,7 +107,6 @@ class PostureOffset:
     """For postures without a value, and where no typical posture is close."""
 
     def __post_init__(self) -> None:
-        """Refuse offsets outside [0, 1]."""
         _check_table(self.table)
 
     def reset(self, robot: Robot) -> None:
@@ -143,7 +141,6 @@ class ApproachOffset(Checked):
     """T in s."""
 
     def __post_init__(self) -> None:
-        """Refuse a time constant that is not positive."""
         super().__post_init__()
         self._value: Offset | None = None
 
@@ -177,7 +174,6 @@ class WarmJointOffset:
     """In °C; estimate: a NAO releases that reduction at 70 °C."""
 
     def __post_init__(self) -> None:
-        """Refuse a range that does not rise."""
         if not self.begin_degc < self.end_degc:
             raise BadInput(
                 f"begin_degc = {self.begin_degc} °C, end_degc = {self.end_degc} °C; "

@@ -69,7 +69,6 @@ class SmartStiffness:
     """
 
     def __init__(self, cfg: SmartStiffnessCfg | None = None) -> None:
-        """Keep the configuration; nothing is known of a robot yet."""
         self.cfg = cfg or SmartStiffnessCfg()
         self.name = self.cfg.name
         self.enabled = True

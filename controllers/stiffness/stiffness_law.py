@@ -38,7 +38,6 @@ class StiffnessLaw:
     """The law of step 320 for one robot."""
 
     def __init__(self, robot: Robot) -> None:
-        """Take the torque limits and the shared motors of `robot`."""
         self._tau_max: FloatArray = robot.effort_limit.copy()
         motor = robot.motor_of_joint
         # The next joint of the same motor, round and round; itself for most joints.
@@ -113,7 +112,6 @@ class PostureTuning(Checked):
     """Upper bound."""
 
     def __post_init__(self) -> None:
-        """Refuse bounds outside [0, 1] or in the wrong order."""
         super().__post_init__()
         if not self.minimum <= self.maximum:
             raise BadInput(

@@ -33,7 +33,6 @@ class NoPostureFound(TestbedError):
     """
 
     def __init__(self, posture: str, missed: tuple[str, ...]) -> None:
-        """Name the wanted posture and what cannot be kept."""
         self.posture = posture
         self.missed = missed
         super().__init__(

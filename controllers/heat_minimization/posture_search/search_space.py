@@ -63,7 +63,6 @@ class PostureSearchCfg(Checked):
     """Of the other starting points."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers without meaning."""
         super().__post_init__()
         if not 0.0 < self.within_rad <= pi / 2.0:
             raise BadInput(

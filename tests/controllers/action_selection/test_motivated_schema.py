@@ -157,6 +157,7 @@ def row(**changes: Any) -> dict[str, Any]:
         (row(to={"n": [100, "a", "b"]}), r"give \[percent\] or"),
         (row(event=3), "give a name"),
         (row(low="x"), "low of row 1"),
+        (row(high=True), "high of row 1 .* is True; give a number"),
         (row(evnt="ball"), "Did you mean 'event'"),
     ],
 )

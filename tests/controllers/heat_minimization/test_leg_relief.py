@@ -20,14 +20,14 @@ def test_normal_forces_are_those_of_the_slope(slope_deg: float) -> None:
     slope = np.deg2rad(slope_deg)
     up = np.array((np.sin(slope), 0.0, np.cos(slope)))
     relief = LegRelief(NAO, friction=0.5)
-    found = relief.solve(
+    _, least = relief.solve(
         NAO.posture("PoseInit").angles,
         solve_least_loss(standing_problem(NAO, up=up)).motor_effort,
         is_pressed=np.ones(len(NAO.feet), dtype=np.bool_),
         up=up,
         weights=np.ones(len(NAO.motors)),
     )
-    along, across, normal = found.target.forces.sum(axis=0)
+    along, across, normal = least.forces.sum(axis=0)
     assert_allclose(normal, relief.weight * np.cos(slope), atol=ATOL_N)
     level = relief.weight * abs(np.sin(slope))
     assert_allclose(np.hypot(along, across), level, atol=ATOL_N)

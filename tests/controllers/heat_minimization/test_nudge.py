@@ -188,18 +188,6 @@ def test_switched_off_it_goes_back_and_switched_on_it_goes_on(stand: Stand) -> N
     assert stand.run(3.0).any()
 
 
-def test_reset_forgets(stand: Stand, nao: Robot) -> None:
-    stand.current[stand.motor("LAnklePitch")] = 0.6
-    assert stand.run(6.0).any()
-    stand.nudge.reset(nao)
-    assert not stand.nudge.shift.any()
-    assert not stand.nudge.flag_counts
-    stand.shift, stand.time_s = np.zeros(26), 0.0
-    again = Stand(nao)
-    again.current = stand.current
-    np.testing.assert_array_equal(stand.run(4.0), again.run(4.0))
-
-
 def test_a_robot_that_is_no_nao_is_nudged(two_leg: Robot) -> None:
     stand = Stand(two_leg)
     stand.current[stand.motor("right_knee")] = 0.4

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from controllers.stiffness import GRAVITY, Dynamics, ExternalLoad
-from controllers.stiffness.dynamics import BaseMotion
+from controllers.stiffness.dynamics import Motion
 from models import Robot, UnknownName
 from tests.controllers.helpers import FloatArray
 from tests.controllers.oracle import PyBulletDynamics
@@ -165,9 +165,9 @@ def test_full_model_agrees_with_the_engine(
     a_origin = linear_a - np.cross(w_dot, c) - np.cross(w, np.cross(w, c))
     dynamics.update(q)
     _, ours = dynamics.inverse_dynamics(
-        v,
-        a,
-        BaseMotion(
+        Motion(
+            v=v,
+            a=a,
             proper_acceleration=a_origin + GRAVITY * up,
             angular_velocity=w,
             angular_acceleration=w_dot,
@@ -182,14 +182,15 @@ def test_full_model_at_rest_is_the_simplified_one(
     nao: Robot, dynamics: Dynamics, seed: int
 ) -> None:
     q, up, _ = random_case(nao, seed)
-    rest = BaseMotion(
+    rest = Motion(
+        v=np.zeros_like(q),
+        a=np.zeros_like(q),
         proper_acceleration=GRAVITY * up,
         angular_velocity=np.zeros(3),
         angular_acceleration=np.zeros(3),
     )
     dynamics.update(q)
-    zeros = np.zeros_like(q)
-    base, joints = dynamics.inverse_dynamics(zeros, zeros, rest)
+    base, joints = dynamics.inverse_dynamics(rest)
     weight = dynamics.mass * GRAVITY
     np.testing.assert_allclose(joints, dynamics.gravity_term(-GRAVITY * up), atol=1e-9)
     np.testing.assert_allclose(base[:3], weight * up, atol=1e-9)

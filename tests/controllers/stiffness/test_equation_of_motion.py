@@ -30,8 +30,8 @@ def test_the_lever_of_the_imu_is_taken_out(nao: Robot, observe: Observe) -> None
             observe(robot, time_s=k * DT, gyro=w, accelerometer=GRAVITY * UP + a), UP
         )
     # The filters of ω and a lag alike, by T: what is left is (dω/dt T)² |r|, 0.1 %.
-    np.testing.assert_allclose(motion.base.proper_acceleration, GRAVITY * UP, atol=0.01)
-    np.testing.assert_allclose(motion.base.angular_acceleration, w_dot, rtol=1e-3)
+    np.testing.assert_allclose(motion.proper_acceleration, GRAVITY * UP, atol=0.01)
+    np.testing.assert_allclose(motion.angular_acceleration, w_dot, rtol=1e-3)
     assert np.linalg.norm(a) > 0.5, "what the sensor itself feels is much more"
 
 
