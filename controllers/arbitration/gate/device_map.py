@@ -1,4 +1,4 @@
-"""Which devices a resource commands, read from the robot's data (RM-2, RM-3).
+"""Which devices a resource commands, read from the robot's data.
 
     leaf -> device -> motor             -> its joints: their set-points
                    -> joints and groups -> their torque limits (stiffness)
@@ -6,13 +6,13 @@
                    -> loudspeakers      -> what is heard
 
 A joint takes its set-point from one leaf at most, and its stiffness from one leaf at
-most, as an LED group does its colours: else two owners could command it at once
-(RM-14). All loudspeakers are one leaf: a robot says one thing at a time.
+most, as an LED group does its colours: else two owners could command it at once.
+All loudspeakers are one leaf: a robot says one thing at a time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +89,18 @@ def map_devices(root: ResourceNode, robot: Robot) -> DeviceMap:
         places = np.array(joints, dtype=np.intp)
         places.setflags(write=False)
         joint_leaves.append(JointLeaf(name=node.name, kind=device.kind, joints=places))
-    _check_one_leaf_a_joint(joint_leaves, robot)
-    _check_one_leaf_a_light(led_leaves)
+    names = robot.joint_names
+    joints_of = (
+        (f"joint {names[joint]!r} ({leaf.kind})", leaf.name)
+        for leaf in joint_leaves
+        for joint in leaf.joints.tolist()
+    )
+    groups_of = (
+        (f"LED group {group.name!r}", leaf.name)
+        for leaf in led_leaves
+        for group in leaf.groups
+    )
+    _check_one_leaf_each((*joints_of, *groups_of))
     return DeviceMap(
         joint_leaves=tuple(joint_leaves),
         led_leaves=tuple(led_leaves),
@@ -136,12 +146,7 @@ def _joints_of_groups(names: Iterable[str], robot: Robot) -> list[int]:
     return sorted(joints)
 
 
-class _HasName(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-_Part = TypeVar("_Part", bound=_HasName)
+_Part = TypeVar("_Part", LedGroup, Speaker)
 
 
 def _named(
@@ -154,29 +159,16 @@ def _named(
     return tuple(known[name] for name in names)
 
 
-def _check_one_leaf_a_joint(leaves: Iterable[JointLeaf], robot: Robot) -> None:
-    commanded: dict[tuple[DeviceKind, int], str] = {}
-    for leaf in leaves:
-        for joint in leaf.joints.tolist():
-            first = commanded.setdefault((leaf.kind, joint), leaf.name)
-            if first != leaf.name:
-                raise BadInput(
-                    f"joint {robot.joint_names[joint]!r} would obey two resources, "
-                    f"{first!r} and {leaf.name!r} ({leaf.kind}); name its device in "
-                    "one of them."
-                )
-
-
-def _check_one_leaf_a_light(leaves: Iterable[LedLeaf]) -> None:
+def _check_one_leaf_each(devices: Iterable[tuple[str, str]]) -> None:
+    """Refuse a device, given with its leaf, that another leaf commands too."""
     commanded: dict[str, str] = {}
-    for leaf in leaves:
-        for group in leaf.groups:
-            first = commanded.setdefault(group.name, leaf.name)
-            if first != leaf.name:
-                raise BadInput(
-                    f"LED group {group.name!r} would obey two resources, {first!r} and "
-                    f"{leaf.name!r}; name it in one of them."
-                )
+    for device, leaf in devices:
+        first = commanded.setdefault(device, leaf)
+        if first != leaf:
+            raise BadInput(
+                f"{device} would obey two resources, {first!r} and {leaf!r}; name it "
+                "in one of them."
+            )
 
 
 def _the_only(leaves: Sequence[SpeakerLeaf]) -> SpeakerLeaf | None:

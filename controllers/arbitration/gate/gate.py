@@ -1,10 +1,10 @@
-"""The gate: no device is written but by a command with a valid token (AR-10 to AR-12).
+"""The gate: no device is written but by a command with a valid token.
 
     behaviour -- token, leaf, value --> submit --> slot --> flush --> robot.write
 
 A command is tested twice: when it is submitted, so that its sender is told at once, and
 in `flush`, in the same step as the one write of the slot, so that a token that died in
-between actuates nothing (I-11).
+between actuates nothing.
 
     gate = Gate(ledger, robot)
     gate.submit(token, "HeadYaw", 0.3)  # None, or why not
@@ -18,10 +18,10 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import Rejected
+from controllers.arbitration.events import LeftOut, MadeSafe, Rejected
 from controllers.arbitration.gate.device_map import DeviceMap, map_devices
 from controllers.arbitration.gate.outputs import Outputs, PresentTargets
-from controllers.arbitration.gate.safety import LimpMotors, Safety
+from controllers.arbitration.gate.safety import Safety
 from controllers.arbitration.gate.shifts import Shifts
 from controllers.arbitration.gate.slot import (
     Batch,
@@ -54,7 +54,7 @@ class Gate:
 
     In a slot each leaf takes one command: a later one of the same token replaces the
     earlier, which is then neither executed nor rejected. So a command leads to at most
-    one write, and each value written has exactly one command (I-14). Beside those the
+    one write, and each value written has exactly one command. Beside those the
     gate writes on its own: a safe set-point where authority was lost, the encoder's
     angle where a motor is limp, and a stiffness where an effort cap came or went.
 
@@ -95,7 +95,6 @@ class Gate:
         _check_limits(ledger, devices)
         self._motors = tuple(self._lines[leaf.name] for leaf in motors)
         self._leads = tuple(int(leaf.joints[0]) for leaf in motors)
-        self._limp = LimpMotors(self._motors, self._outputs, robot)
         self.present = PresentTargets(self._outputs, motors)
         """Leaf of a motor to its set-point in force, without shift, in rad; it follows
         each flush."""
@@ -123,7 +122,7 @@ class Gate:
     def submit(
         self, token: Token | None, leaf: str, value: Value | None = None
     ) -> Rejected | None:
-        """Accept a command into the slot, or refuse it now with the reason (I-15).
+        """Accept a command into the slot, or refuse it now with the reason.
 
         Args:
             token: proof of a reservation that covers the leaf.
@@ -241,7 +240,7 @@ class Gate:
         return self._submit_all(token, self._limits, values)
 
     def submit_shift(self, token: Token | None, shift: FloatArray) -> Rejected | None:
-        """Accept a shift of the set-points, or refuse it now with the reason (I-14).
+        """Accept a shift of the set-points, or refuse it now with the reason.
 
         What behaviours commanded stays in force, and goes out with the shift on top. A
         motor is moved where the token covers it, or its holder allows it
@@ -300,7 +299,7 @@ class Gate:
             left_out = self._leave_out_frozen(written)
             lost = self._safety.put(written)
             rejected += self._shifts.put()
-            self._limp.follow(written)
+            self._safety.follow(written)
             command = self._outputs.command()
             if command is not None:
                 self._robot.write(command)
@@ -309,10 +308,11 @@ class Gate:
             self._shifts.keep()
             for line, token in written.items() if self._trace.is_read() else ():
                 if line in left_out:
-                    self._trace.left_out(line.command, left_out[line])
-                self._trace.executed(line.command, token, line.name)
-            if lost:
-                self._trace.made_safe(line.name for line in lost)
+                    leaves = tuple(sorted(left_out[line]))
+                    told = LeftOut(tick=tick, command=line.command, leaves=leaves)
+                    self._ledger.tell(told)
+                self._trace.executed(line, line.command, token)
+            self._trace.of_lines(MadeSafe, lost)
             return tuple(rejected)
 
     # -- inside -----------------------------------------------------------------------
@@ -330,7 +330,7 @@ class Gate:
     def _leave_out_frozen(
         self, written: Mapping[Line, Token]
     ) -> dict[Line, tuple[str, ...]]:
-        """Keep the torque limit of motors that are not for who commands it (I-22)."""
+        """Keep the torque limit of motors that are not for who commands it."""
         left_out = {}
         for line in self._limits:
             token = written.get(line)

@@ -65,31 +65,7 @@ class Outputs:
     stiffness controller on top.
     """
 
-    __slots__ = (
-        "_cap",
-        "_limp",
-        "_shift",
-        "_stiffness",
-        "_target",
-        "cap",
-        "lags",
-        "leds",
-        "moves",
-        "robot",
-        "shift",
-        "sound",
-        "stiffens",
-        "stiffness",
-        "target",
-    )
-
     def __init__(self, robot: Robot, observation: Observation) -> None:
-        """Take over what is in force.
-
-        Args:
-            robot: the description that the arrays follow.
-            observation: of the moment in which the gate becomes the only writer.
-        """
         self.robot = robot
         self.lags = holding_lags(robot)
         self._target = observation.target
@@ -109,7 +85,7 @@ class Outputs:
         self.stiffness = self._stiffness.copy()
         """(n_joints,) as commanded, before the caps."""
         self.cap = self._cap
-        """(n_joints,) largest stiffness that goes out, in [0, 1] (RM-43)."""
+        """(n_joints,) largest stiffness that goes out, in [0, 1]."""
         self.moves = False
         """Whether a set-point goes out in this slot."""
         self.stiffens = False
@@ -211,10 +187,7 @@ class PresentTargets(Mapping[str, float]):
     one.
     """
 
-    __slots__ = ("_leads", "_outputs")
-
     def __init__(self, outputs: Outputs, motors: Sequence[JointLeaf]) -> None:
-        """Look at the outputs of a gate."""
         self._outputs = outputs
         self._leads = {leaf.name: int(leaf.joints[0]) for leaf in motors}
 

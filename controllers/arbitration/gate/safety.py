@@ -22,18 +22,10 @@ FloatArray = NDArray[np.float64]
 
 
 class Safety:
-    """Puts safe set-points and effort caps, where the ledger has changed."""
+    """Puts safe set-points and effort caps, where the ledger has changed.
 
-    __slots__ = (
-        "_changes",
-        "_ledger",
-        "_lines",
-        "_outputs",
-        "_robot",
-        "_seen",
-        "_shifts",
-        "_slot",
-    )
+    The robot is read only where something was lost or is limp.
+    """
 
     def __init__(
         self,
@@ -44,22 +36,15 @@ class Safety:
         shifts: Shifts,
         lines: Sequence[Line],
     ) -> None:
-        """Watch lines.
-
-        Args:
-            ledger: says who lost what, and which caps stand.
-            robot: is read only where something was lost.
-            outputs: of the gate.
-            slot: of the gate.
-            shifts: of the gate: some end with what was lost.
-            lines: all that command joints.
-        """
         self._shifts = shifts
         self._ledger = ledger
         self._robot = robot
         self._outputs = outputs
         self._slot = slot
         self._lines = lines
+        self._limp: tuple[int, ...] = ()
+        self._followers: list[tuple[Line, MotorWriter]] = []
+        """Lines of motors without any stiffness."""
         self._changes = -1
         self._seen = -1
         """Count of the ledger's changes when its answers were kept: while it stays,
@@ -90,6 +75,27 @@ class Safety:
             line.commander = None
         self._seen = self._changes
 
+    def follow(self, written: Container[Line]) -> None:
+        """Put the encoders' angles as set-points of limp motors.
+
+        Args:
+            written: lines with a command in this slot, which they obey.
+        """
+        limp = self._outputs.limp()
+        if limp != self._limp:
+            self._limp = limp
+            self._followers = [
+                (line, line.writer)
+                for line in self._lines
+                if isinstance(line.writer, MotorWriter)
+                and not set(limp).isdisjoint(line.writer.joints)
+            ]
+        if self._followers:
+            observation = self._robot.read()
+            for line, writer in self._followers:
+                if line not in written:
+                    writer.follow(observation)
+
 
 def without_authority(
     lines: Iterable[Line], written: Container[Line], slot: Slot
@@ -111,7 +117,7 @@ def without_authority(
 
 
 def least_caps(lines: Iterable[Line], ledger: Ledger, n_joints: int) -> FloatArray:
-    """Return the largest stiffness of each joint, (n_joints,) in [0, 1] (RM-43).
+    """Return the largest stiffness of each joint, (n_joints,) in [0, 1].
 
     Of the leaves that command a joint, its motor's and its stiffness's, the least cap
     counts. A leaf that the ledger does not know any more caps nothing.
@@ -126,46 +132,3 @@ def least_caps(lines: Iterable[Line], ledger: Ledger, n_joints: int) -> FloatArr
             joints = list(line.writer.joints)
             caps[joints] = np.minimum(caps[joints], cap)
     return caps
-
-
-class LimpMotors:
-    """Finds them when a stiffness changes; without any it costs nothing."""
-
-    __slots__ = ("_followers", "_limp", "_lines", "_outputs", "_robot")
-
-    def __init__(
-        self, lines: Sequence[Line], outputs: Outputs, robot: RobotInterface
-    ) -> None:
-        """Watch the lines of motors.
-
-        Args:
-            lines: of all motors.
-            outputs: of the gate.
-            robot: is read only while a joint is limp.
-        """
-        self._lines = lines
-        self._outputs = outputs
-        self._robot = robot
-        self._limp: tuple[int, ...] = ()
-        self._followers: list[tuple[Line, MotorWriter]] = []
-
-    def follow(self, written: Container[Line]) -> None:
-        """Put the encoders' angles as set-points of limp motors.
-
-        Args:
-            written: lines with a command in this slot, which they obey.
-        """
-        limp = self._outputs.limp()
-        if limp != self._limp:
-            self._limp = limp
-            self._followers = [
-                (line, line.writer)
-                for line in self._lines
-                if isinstance(line.writer, MotorWriter)
-                and not set(limp).isdisjoint(line.writer.joints)
-            ]
-        if self._followers:
-            observation = self._robot.read()
-            for line, writer in self._followers:
-                if line not in written:
-                    writer.follow(observation)

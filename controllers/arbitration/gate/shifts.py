@@ -8,12 +8,13 @@ motor that nobody commands any more, or that is frozen, it is gone at once, and 
 motor holds where it is.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.arbitration.events import Rejected
+from controllers.arbitration.events import Rejected, Unshifted
 from controllers.arbitration.gate.outputs import Outputs
 from controllers.arbitration.gate.slot import Line, Slot
 from controllers.arbitration.manager.ledger import Ledger
@@ -28,61 +29,35 @@ _OF_A_LEAF = (Refusal.NOT_COVERED, Refusal.FROZEN)
 """Reasons that are one leaf's; any other is the token's."""
 
 
+@dataclass(slots=True, eq=False)
 class _Motor:
     """The shift of one motor."""
 
-    __slots__ = ("by", "command", "joints", "line", "tested", "token", "values")
-
-    def __init__(self, line: Line) -> None:
-        """Begin without a shift."""
-        self.line = line
-        self.joints = line.writer.joints
-        self.by: Token | None = None
-        """Whose shift is in force."""
-        self.token: Token | None = None
-        """Of the shift that waits."""
-        self.values: list[float] = []
-        """That shift, in rad, for each joint."""
-        self.command = 0
-        """Its number."""
-        self.tested = 0
-        """Count of the ledger's changes when its token was tested."""
+    line: Line
+    joints: tuple[int, ...]
+    by: Token | None = None
+    """Whose shift is in force."""
+    token: Token | None = None
+    """Of the shift that waits."""
+    values: Sequence[float] = ()
+    """That shift, in rad, for each joint."""
+    command: int = 0
+    """Its number."""
+    tested: int = 0
+    """Count of the ledger's changes when its token was tested."""
 
 
 class Shifts:
     """The shifts of a device slot: `take`; then `end`, `put` and `keep` in `flush`."""
 
-    __slots__ = (
-        "_displaced",
-        "_done",
-        "_ended",
-        "_in_force",
-        "_leaving",
-        "_ledger",
-        "_motors",
-        "_outputs",
-        "_slot",
-        "_step",
-        "_trace",
-        "_waiting",
-    )
-
     def __init__(
         self, ledger: Ledger, outputs: Outputs, slot: Slot, lines: Iterable[Line]
     ) -> None:
-        """Begin with none.
-
-        Args:
-            ledger: says who may shift what.
-            outputs: of the gate.
-            slot: of the gate.
-            lines: of all motors.
-        """
         self._ledger = ledger
         self._outputs = outputs
         self._slot = slot
         self._trace = slot.trace
-        self._motors = tuple(_Motor(line) for line in lines)
+        self._motors = tuple(_Motor(line, line.writer.joints) for line in lines)
         self._step = LEAVING_RATE * ledger.cfg.tick_s
         self._waiting: list[_Motor] = []
         self._displaced: list[Rejected] = []
@@ -123,8 +98,8 @@ class Shifts:
                 if motor.token is not None or not is_as_it_is:
                     if motor.token is None:
                         self._waiting.append(motor)
-                    elif motor.token != token:
-                        self._displace(motor)
+                    elif motor.token != token and (ended := self._refused(motor)):
+                        self._displaced.append(ended)
                     motor.values = [wanted[joint] for joint in motor.joints]
                     motor.token, motor.tested = token, changes
                     motor.command = self._trace.commanded(
@@ -172,18 +147,16 @@ class Shifts:
             return []
         rejected, self._displaced = self._displaced, []
         waiting, self._waiting = self._waiting, []
+        changes = self._ledger.changes
         for motor in waiting:
+            is_old = motor.tested != changes
+            refused = self._refused(motor) if is_old else None
             token, motor.token = motor.token, None
-            reason = None
-            if motor.tested != self._ledger.changes:
-                reason = self._reason(token, motor)
-            if reason is None and token is not None:
+            if refused is not None:
+                rejected.append(refused)
+            elif token is not None:
                 self._outputs.set_shift(motor.joints, motor.values)
                 self._done.append((motor, token, motor.command))
-            elif reason is not None:
-                rejected.append(
-                    self._trace.rejected(motor.command, token, motor.line.name, reason)
-                )
         ruled = {motor for motor, _, _ in self._done}
         for motor in (*self._leaving, *self._ended):
             if motor not in ruled:
@@ -205,24 +178,22 @@ class Shifts:
             motor.by = token
             in_force[motor] = None
             if is_read:
-                self._trace.executed(command, token, motor.line.name)
-        self._trace.unshifted([m.line.name for m in self._ended if m in leaving])
+                self._trace.executed(motor.line, command, token)
+        gone = [motor.line for motor in self._ended if motor in leaving]
+        self._trace.of_lines(Unshifted, gone)
         for motor in tuple(leaving):
             if not outputs.is_shifted(motor.joints):
                 del leaving[motor]
         self._ended.clear()
         self._done.clear()
 
-    def _displace(self, motor: _Motor) -> None:
-        """End the shift that waits: silently if its token still holds, else rejected.
-
-        So it is with the commands of a slot.
-        """
-        token, line = motor.token, motor.line
-        reason = self._reason(token, motor)
-        if reason is not None:
-            told = self._trace.rejected(motor.command, token, line.name, reason)
-            self._displaced.append(told)
+    def _refused(self, motor: _Motor) -> Rejected | None:
+        """Refuse the shift that waits, if its token does not hold any more."""
+        reason = self._reason(motor.token, motor)
+        if reason is None:
+            return None
+        name = motor.line.name
+        return self._trace.rejected(motor.command, motor.token, name, reason)
 
     def _reason(self, token: Token | None, motor: _Motor) -> Refusal | None:
         return self._slot.reason(token, motor.line.name, is_shift=True)

@@ -8,12 +8,11 @@ ledger. Where nobody listens no event is made.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from controllers.arbitration.events import (
     Commanded,
-    Event,
     Executed,
-    LeftOut,
     MadeSafe,
     Rejected,
     Unshifted,
@@ -28,26 +27,20 @@ RequiredRights = Sequence[tuple[Token | None, Sequence[str]]]
 """Tokens, and the leaves that each has to cover."""
 
 
+@dataclass(slots=True, eq=False)
 class Batch:
     """Commands that are written together or not at all."""
 
-    __slots__ = ("is_broken", "refused", "rights", "tested", "why")
-
-    def __init__(self, rights: RequiredRights = ()) -> None:
-        """Begin whole.
-
-        Args:
-            rights: that have to hold too, though nothing is commanded by them.
-        """
-        self.rights = rights
-        self.tested = 0
-        """Count of the ledger's changes when they were tested."""
-        self.is_broken = False
-        """Whether one of them was refused: then none of them is written."""
-        self.refused: Rejected | None = None
-        """The command, or the use of a right, that was refused; None: none was."""
-        self.why = ""
-        """Which leaf broke it, and the reason; empty as long as none has."""
+    rights: RequiredRights = ()
+    """That have to hold too, though nothing is commanded by them."""
+    tested: int = 0
+    """Count of the ledger's changes when they were tested."""
+    is_broken: bool = False
+    """Whether one of them was refused: then none of them is written."""
+    refused: Rejected | None = None
+    """The command, or the use of a right, that was refused; None: none was."""
+    why: str = ""
+    """Which leaf broke it, and the reason; empty as long as none has."""
 
     def break_by(self, rejected: Rejected) -> None:
         """Let none of them be written; the first refusal stays the reason."""
@@ -108,10 +101,7 @@ def check_once(leaves: Sequence[str]) -> None:
 class GateTrace:
     """Tells the ledger's listeners of the commands of one gate."""
 
-    __slots__ = ("_ledger", "_listeners", "_tells_all")
-
     def __init__(self, ledger: Ledger) -> None:
-        """Tell on behalf of one gate."""
         self._ledger = ledger
         self._listeners = ledger.listeners
         self._tells_all = ledger.cfg.tells_commands
@@ -131,7 +121,7 @@ class GateTrace:
         """Tell that a command has come; return its number."""
         number = self._ledger.next_command()
         if self._listeners and (self._tells_all or is_refused):
-            self._emit(
+            self._ledger.tell(
                 Commanded(
                     tick=self._ledger.tick,
                     command=number,
@@ -166,72 +156,46 @@ class GateTrace:
             resource=leaf,
             reason=reason,
         )
-        self._emit(rejected)
+        self._ledger.tell(rejected)
         return rejected
 
-    def executed(self, command: int, token: Token, leaf: str) -> None:
+    def executed(self, line: "Line", command: int, token: Token) -> None:
         """Tell that a command was written."""
-        tick = self._ledger.tick
-        self._emit(Executed(tick=tick, command=command, token=token.id, resource=leaf))
+        ledger, leaf = self._ledger, line.name
+        tick = ledger.tick
+        ledger.tell(Executed(tick=tick, command=command, token=token.id, resource=leaf))
 
-    def left_out(self, command: int, motors: Iterable[str]) -> None:
-        """Tell that a limit, told next as written, is none of these motors'."""
-        tick, leaves = self._ledger.tick, tuple(sorted(motors))
-        self._emit(LeftOut(tick=tick, command=command, leaves=leaves))
-
-    def unshifted(self, leaves: Collection[str]) -> None:
-        """Tell that the shift of leaves is taken back."""
+    def of_lines(
+        self, event: type[Unshifted | MadeSafe], lines: Iterable["Line"]
+    ) -> None:
+        """Tell what became of some leaves, if there are any."""
+        leaves = tuple(sorted(line.name for line in lines))
         if leaves and self._listeners:
-            tick = self._ledger.tick
-            self._emit(Unshifted(tick=tick, leaves=tuple(sorted(leaves))))
-
-    def made_safe(self, leaves: Iterable[str]) -> None:
-        """Tell that leaves got their safe set-point."""
-        if self._listeners:
-            tick = self._ledger.tick
-            self._emit(MadeSafe(tick=tick, leaves=tuple(sorted(leaves))))
-
-    def _emit(self, event: Event) -> None:
-        self._ledger.tell(event)
+            self._ledger.tell(event(tick=self._ledger.tick, leaves=leaves))
 
 
+@dataclass(slots=True, eq=False)
 class Line:
     """The way from one leaf to its device, with the command that waits."""
 
-    __slots__ = (
-        "batch",
-        "command",
-        "commander",
-        "name",
-        "tested",
-        "token",
-        "value",
-        "writer",
-    )
-
-    def __init__(self, name: str, writer: DeviceWriter) -> None:
-        """Begin with no command."""
-        self.name = name
-        self.writer = writer
-        self.token: Token | None = None
-        """Of the command that waits; None if none does."""
-        self.value: Value | None = None
-        self.command = 0
-        """Its number."""
-        self.tested = 0
-        """Count of the ledger's changes when its token was tested."""
-        self.batch: Batch | None = None
-        self.commander: Token | None = None
-        """Of the command written last; None once the device was made safe."""
+    name: str
+    writer: DeviceWriter
+    token: Token | None = None
+    """Of the command that waits; None if none does."""
+    value: Value | None = None
+    command: int = 0
+    """Its number."""
+    tested: int = 0
+    """Count of the ledger's changes when its token was tested."""
+    batch: Batch | None = None
+    commander: Token | None = None
+    """Of the command written last; None once the device was made safe."""
 
 
 class Slot:
     """At most one command a line; `take` them, then `test_again`, then `put`."""
 
-    __slots__ = ("_displaced", "_ledger", "_queue", "_watched", "trace")
-
     def __init__(self, ledger: Ledger, trace: GateTrace) -> None:
-        """Begin empty."""
         self._ledger = ledger
         self.trace = trace
         self._queue: list[Line] = []

@@ -4,12 +4,13 @@ The gate asks a writer three things: is this value fit, put it into the slot's c
 and make the device safe. A new kind of device is a new class here, its field in
 `Command`, and its line in `make_writers`; the gate does not change.
 
-What the writers of lights and sound ask of a value is the robot's own check. Neither
-has to be made safe: LEDs without a commander stay as they are told last, and a
+What the writers of lights and sound ask of a value is the robot's own check. Only a
+set-point has to be made safe: a stiffness stays as it was commanded last, as less would
+let the robot sag and more would heat it; LEDs stay as they were told last, and a
 loudspeaker that gets no further chunk is silent from the next slot on.
 """
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,21 +34,42 @@ from models import BadInput
 from models.resources import DeviceKind
 from models.values import as_number, as_numbers, short
 
+FloatArray = NDArray[np.float64]
+Value = float | FloatArray | LedSetting | SoundChunk
+"""What a leaf takes: an angle, a stiffness, a colour of LEDs or a slot of sound."""
 
-class LedWriter:
+
+class DeviceWriter:
+    """Turns the values of one resource into a part of the robot's command."""
+
+    joints: tuple[int, ...] = ()
+    """Places of the joints that it commands: those that an effort cap bounds."""
+
+    def accept(self, value: Value | None) -> Value | None:
+        """Return a value as it will be put; it is not changed from outside any more.
+
+        Raises:
+            BadInput: it is of the wrong shape, not finite, or out of range.
+        """
+        raise NotImplementedError
+
+    def put(self, value: Any) -> None:
+        """Put a value, as `accept` returned it, into the slot's command."""
+
+    def make_safe(self, observation: Observation) -> None:
+        """Put what is safe when nobody commands it any more: here, what was."""
+
+
+class LedWriter(DeviceWriter):
     """Colours of one or several LED groups: the same `LedSetting` for all of them."""
 
-    __slots__ = ("_groups", "_name", "_names", "_outputs", "joints")
-
     def __init__(self, leaf: LedLeaf, outputs: Outputs) -> None:
-        """Command the LED groups of a leaf."""
-        self.joints: tuple[int, ...] = ()
         self._name = leaf.name
         self._groups = leaf.groups
         self._names = tuple(group.name for group in leaf.groups)
         self._outputs = outputs
 
-    def accept(self, value: object) -> LedSetting:
+    def accept(self, value: Value | None) -> LedSetting:
         """Accept a setting with the channels of every group of the leaf."""
         if not isinstance(value, LedSetting):
             raise BadInput(
@@ -66,24 +88,17 @@ class LedWriter:
         for name in self._names:
             outputs.leds[name] = value
 
-    def make_safe(self, observation: Observation) -> None:
-        """Leave the LEDs as they were told last."""
 
-
-class SpeakerWriter:
+class SpeakerWriter(DeviceWriter):
     """One slot of sound, a `SoundChunk`, for all loudspeakers."""
 
-    __slots__ = ("_name", "_outputs", "_slot_s", "_speakers", "joints")
-
     def __init__(self, leaf: SpeakerLeaf, outputs: Outputs, slot_s: float) -> None:
-        """Command the loudspeakers, a chunk of at most `slot_s` at a time."""
-        self.joints: tuple[int, ...] = ()
         self._name = leaf.name
         self._speakers = leaf.speakers
         self._slot_s = slot_s
         self._outputs = outputs
 
-    def accept(self, value: object) -> SoundChunk:
+    def accept(self, value: Value | None) -> SoundChunk:
         """Accept a chunk that is over when the slot is, of a rate that is played."""
         if not isinstance(value, SoundChunk):
             raise BadInput(
@@ -104,44 +119,13 @@ class SpeakerWriter:
         """Let it be heard in this slot."""
         self._outputs.sound = value
 
-    def make_safe(self, observation: Observation) -> None:
-        """Do nothing: without a chunk there is no sound."""
-
 
 def _rounded_up(samples: float) -> int:
     return -int(-samples // 1)
 
 
-FloatArray = NDArray[np.float64]
-Value = float | FloatArray | LedSetting | SoundChunk
-"""What a leaf takes: an angle, a stiffness, a colour of LEDs or a slot of sound."""
-
-
-class DeviceWriter(Protocol):
-    """Turns the values of one resource into a part of the robot's command."""
-
-    @property
-    def joints(self) -> tuple[int, ...]:
-        """Places of the joints that it commands: those that an effort cap bounds."""
-
-    def accept(self, value: Value | None) -> Value | None:
-        """Return a value as it will be put; it is not changed from outside any more.
-
-        Raises:
-            BadInput: it is of the wrong shape, not finite, or out of range.
-        """
-
-    def put(self, value: Any) -> None:
-        """Put a value, as `accept` returned it, into the slot's command."""
-
-    def make_safe(self, observation: Observation) -> None:
-        """Put what is safe when nobody commands it any more."""
-
-
-class MotorWriter:
+class MotorWriter(DeviceWriter):
     """Set-point of one motor: an angle in rad for all joints that it drives."""
-
-    __slots__ = ("_bounds", "_lag", "_name", "_outputs", "_place", "joints")
 
     def __init__(self, leaf: JointLeaf, outputs: Outputs) -> None:
         """Command the joints of a leaf; its motor's leading joint is the first."""
@@ -196,13 +180,10 @@ class MotorWriter:
         return float((observation.q - self._outputs.shift)[joints].mean())
 
 
-class StiffnessWriter:
+class StiffnessWriter(DeviceWriter):
     """Torque limits of joint groups: one stiffness in [0, 1], or one for each joint."""
 
-    __slots__ = ("_names", "_outputs", "_place", "joints")
-
     def __init__(self, leaf: JointLeaf, outputs: Outputs) -> None:
-        """Command the joints of a leaf."""
         self.joints = tuple(leaf.joints.tolist())
         names = outputs.robot.joint_names
         self._names = tuple(names[joint] for joint in self.joints)
@@ -236,23 +217,12 @@ class StiffnessWriter:
         outputs.stiffness[self._place] = value
         outputs.stiffens = True
 
-    def make_safe(self, observation: Observation) -> None:
-        """Leave the stiffness as it was commanded last.
 
-        Less would let the robot sag, and more would heat it.
-        """
-        del observation
-
-
-class NoDevice:
+class NoDevice(DeviceWriter):
     """A resource that commands nothing here: its uses are authorised, that is all."""
 
-    __slots__ = ("_name", "joints")
-
     def __init__(self, name: str) -> None:
-        """Stand for a resource such as a state, a rate or a ball."""
         self._name = name
-        self.joints: tuple[int, ...] = ()
 
     def accept(self, value: Value | None) -> Value | None:
         """Accept no value at all."""
@@ -262,12 +232,6 @@ class NoDevice:
                 "value."
             )
         return None
-
-    def put(self, value: Any) -> None:
-        """Do nothing."""
-
-    def make_safe(self, observation: Observation) -> None:
-        """Do nothing."""
 
 
 def make_writers(

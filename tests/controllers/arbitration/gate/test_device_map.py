@@ -96,10 +96,10 @@ def test_a_joint_obeys_one_leaf(nao: Robot) -> None:
     )
     with pytest.raises(
         BadInput,
-        match=r"joint 'HeadYaw' would obey two resources, 'HeadYaw' and 'Neck' \(motor",
+        match=r"joint 'HeadYaw' \(motor\) would obey two resources, 'HeadYaw' and 'Neck'",
     ):
         joints_of(nao, motor("HeadYaw"), twin)
-    with pytest.raises(BadInput, match="joint 'LHand' would obey two resources"):
+    with pytest.raises(BadInput, match=r"joint 'LHand' \(stiffness\) would obey two"):
         joints_of(nao, limits("left", "LArm"), limits("hands", "LHand", "RHand"))
     joints_of(nao, motor("HeadYaw"), limits("neck", "HeadYaw"))
 
