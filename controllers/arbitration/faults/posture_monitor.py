@@ -52,11 +52,7 @@ class RecogniserCfg:
     on_belly: str = "Belly"
 
     def __post_init__(self) -> None:
-        """Refuse limits that overlap.
-
-        Raises:
-            BadInput: they do.
-        """
+        """Refuse limits that overlap."""
         if not 0.0 < self.upright_within_deg <= self.lying_from_deg < 180.0:
             raise BadInput(
                 f"upright within {self.upright_within_deg}, lying from "
@@ -85,12 +81,6 @@ class PostureRecogniser:
     """Recognises one robot's states; `step` at every observation."""
 
     def __init__(self, robot: Robot, cfg: RecogniserCfg | None = None) -> None:
-        """Start without a vertical.
-
-        Args:
-            robot: its postures name their states.
-            cfg: where one state ends and the next begins.
-        """
         self.cfg = cfg or RecogniserCfg()
         legs = robot.leg_joints
         others = tuple(name for name in robot.joint_names if name not in legs)
@@ -176,7 +166,7 @@ class PostureMonitorCfg:
     """What drives which set of states, and how quickly."""
 
     group: str = "State"
-    """The set of states [RM-3]."""
+    """The set of states."""
     settle_s: float = 0.3
     """Time for which a state must be seen before it counts, in s: longer than a robot
     that sways or bounces passes through one, shorter than anybody waits for it. A fall
@@ -184,11 +174,7 @@ class PostureMonitorCfg:
     recogniser: RecogniserCfg = field(default_factory=RecogniserCfg)
 
     def __post_init__(self) -> None:
-        """Refuse a time that is none.
-
-        Raises:
-            BadInput: it is negative.
-        """
+        """Refuse a time that is none."""
         if not 0.0 <= self.settle_s < float("inf"):
             raise BadInput(f"settle_s is {self.settle_s} s; give a number from 0 up.")
 
@@ -258,7 +244,7 @@ class PostureMonitor:
         return seen
 
     def ask_to_leave(self, by: str, tick: int, within_s: float = 5.0) -> bool:
-        """Ask those who need the active state to let it be left (RM-53).
+        """Ask those who need the active state to let it be left.
 
         Args:
             by: the owner that wants to move on, for the notices.

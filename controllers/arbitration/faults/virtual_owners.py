@@ -39,7 +39,7 @@ from models.resources import DeviceKind
 from models.values import is_fraction, short
 
 ROBOT_MODEL, HOT_ENGINE, BROKEN_ARM = "RobotModel", "hotEngine", "brokenArm"
-"""The virtual owners of the document (RM-41, RM-43, RM-44)."""
+"""The virtual owners of ES2535273."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,11 +52,7 @@ class Occupation:
     """Whether nobody else may use it."""
 
     def __post_init__(self) -> None:
-        """Refuse a cap that is no stiffness.
-
-        Raises:
-            BadInput: it is outside [0, 1].
-        """
+        """Refuse a cap that is no stiffness."""
         cap = self.effort_cap
         if cap is not None and not is_fraction(cap):
             raise BadInput(f"effort cap is {short(cap)}; give a stiffness from 0 to 1.")
@@ -68,12 +64,8 @@ class VirtualOwner:
     def __init__(self, ledger: Ledger, name: str) -> None:
         """Occupy nothing yet.
 
-        Args:
-            ledger: where real owners learn of it.
-            name: says the cause; no real owner has it from now on.
-
         Raises:
-            BadInput: a real owner has it.
+            BadInput: a real owner has its name; none will from now on.
         """
         ledger.add_virtual_owner(name, ledger.tick)
         self.name = name
@@ -85,23 +77,25 @@ class VirtualOwner:
         """What it occupies, by leaf: what the ledger took (a read-only view)."""
         return MappingProxyType(self._occupied)
 
-    def occupy(self, wanted: Mapping[str, Occupation], tick: int) -> None:
-        """Occupy exactly these leaves from now on (RM-45).
+    def occupy(self, parts: Mapping[str, Occupation], tick: int) -> None:
+        """Occupy exactly these parts from now on; a leaf as its strictest part says.
 
         New occupations come before those that end: no part is free in between. Nothing
         is told to the ledger where nothing changes. What it refused is told again at
         the next call.
 
         Args:
-            wanted: leaf to the way of occupying it.
+            parts: resource, leaf or composite, to the way of occupying it.
             tick: now.
 
         Raises:
-            UnknownName: there is no such leaf; nothing changes.
+            UnknownName: there is no such resource; nothing changes.
             BadInput: the tick is over; nothing changes.
         """
-        for leaf in wanted:
-            self._ledger.effort_cap(leaf)  # is it a leaf at all?
+        wanted: dict[str, Occupation] = {}
+        for part, occupation in parts.items():
+            for leaf in self._ledger.tree.leaves(part):
+                wanted[leaf] = strictest(occupation, wanted.get(leaf, occupation))
         fresh: dict[Occupation, list[str]] = {}
         for leaf, occupation in wanted.items():
             if self._occupied.get(leaf) != occupation:
@@ -122,13 +116,11 @@ class VirtualOwner:
             del self._occupied[leaf]
 
 
-def strictest(occupations: Iterable[Occupation]) -> Occupation:
+def strictest(*occupations: Occupation) -> Occupation:
     """Return one occupation that is as strict as all of one or more together."""
-    every = tuple(occupations)
-    caps = [o.effort_cap for o in every if o.effort_cap is not None]
-    return Occupation(
-        effort_cap=min(caps, default=None), is_total=any(o.is_total for o in every)
-    )
+    caps = [o.effort_cap for o in occupations if o.effort_cap is not None]
+    is_total = any(o.is_total for o in occupations)
+    return Occupation(effort_cap=min(caps, default=None), is_total=is_total)
 
 
 def freeze_absent(ledger: Ledger, robot: Robot, tick: int) -> None:
@@ -172,16 +164,9 @@ BROKEN = Occupation(effort_cap=0.0, is_total=True)
 
 
 class BrokenPart:
-    """Occupies the parts of one or more faults."""
+    """Occupies the parts of one or more faults, at first of none."""
 
     def __init__(self, ledger: Ledger, name: str = BROKEN_ARM) -> None:
-        """Take every part as whole.
-
-        Args:
-            ledger: gets the parts occupied.
-            name: of the virtual owner, as the document calls it.
-        """
-        self._ledger = ledger
         self._owner = VirtualOwner(ledger, name)
         self._faults: dict[str, Occupation] = {}
 
@@ -212,8 +197,6 @@ class BrokenPart:
         names = tuple(parts)
         if not names:
             raise BadInput("A fault names no part; name at least one resource.")
-        for name in names:
-            self._ledger.tree.leaves(name)
         self._follow(self._faults | dict.fromkeys(names, occupation), tick)
 
     def repair(self, parts: Iterable[str], tick: int) -> None:
@@ -231,13 +214,7 @@ class BrokenPart:
         self._follow(kept, tick)
 
     def _follow(self, faults: dict[str, Occupation], tick: int) -> None:
-        """Occupy what faults are about; then these are the faults."""
-        by_leaf: dict[str, list[Occupation]] = {}
-        for part, occupation in faults.items():
-            for leaf in self._ledger.tree.leaves(part):
-                by_leaf.setdefault(leaf, []).append(occupation)
-        wanted = {leaf: strictest(all_of) for leaf, all_of in by_leaf.items()}
-        self._owner.occupy(wanted, tick)
+        self._owner.occupy(faults, tick)
         self._faults = faults
 
 
@@ -252,11 +229,7 @@ class DegradedMode:
     two meet the smaller one counts."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no stiffness.
-
-        Raises:
-            BadInput: nothing is capped, or a cap is outside [0, 1].
-        """
+        """Refuse what is no stiffness."""
         if not self.caps:
             raise BadInput(f"mode {self.name!r} caps nothing; name a resource.")
         for resource, cap in self.caps.items():
@@ -278,7 +251,6 @@ class DegradedModes:
     """Enters and leaves modes; several may be in force, the least cap counts."""
 
     def __init__(self, ledger: Ledger) -> None:
-        """Begin with none in force."""
         self._ledger = ledger
         self._owners: dict[str, VirtualOwner] = {}
 
@@ -294,15 +266,15 @@ class DegradedModes:
             UnknownName: it caps a resource that is not known; nothing changes.
             BadInput: a real owner has its name, or the tick is over; nothing changes.
         """
-        by_leaf: dict[str, list[Occupation]] = {}
-        for resource, cap in mode.caps.items():
-            occupation = Occupation(effort_cap=cap, is_total=False)
-            for leaf in self._ledger.tree.leaves(resource):
-                by_leaf.setdefault(leaf, []).append(occupation)
-        wanted = {leaf: strictest(all_of) for leaf, all_of in by_leaf.items()}
+        parts = {
+            resource: Occupation(effort_cap=cap, is_total=False)
+            for resource, cap in mode.caps.items()
+        }
+        for resource in parts:
+            self._ledger.tree.leaves(resource)  # is it known?
         known = self._owners.get(mode.name)
         owner = known or VirtualOwner(self._ledger, mode.name)
-        owner.occupy(wanted, tick)
+        owner.occupy(parts, tick)
         self._owners[mode.name] = owner
 
     def leave(self, name: str, tick: int) -> None:
@@ -323,7 +295,7 @@ class HotEngineCfg:
     """When a motor is too hot, and what is left of it."""
 
     name: str = HOT_ENGINE
-    """Of the virtual owner, as the document calls it [RM-43]."""
+    """Of the virtual owner, as ES2535273 calls it."""
     onset_degc: float = 76.0
     """Hot from here on, in °C: where a NAO begins to reduce stiffness [nao-lola]
     [hulk]."""
@@ -336,18 +308,13 @@ class HotEngineCfg:
     are the tightest. A leg keeps 0.6 N·m; simulated, the NAO goes on standing and
     crouching with that, both legs hot."""
     is_total: bool = True
-    """Take the motor from its owner; False leaves it usable with the effort capped
-    (reading of RM-46)."""
+    """Take the motor from its owner; False leaves it usable with the effort capped."""
     failures_borne: int = 10
     """Readings in a row that a sensor may fail before its motor counts as hot. Read
     once a second, a cool motor warms by less than 10 K in that time, at full effort."""
 
     def __post_init__(self) -> None:
-        """Refuse thresholds that would chatter, and a cap that is no stiffness.
-
-        Raises:
-            BadInput: one of them.
-        """
+        """Refuse thresholds that would chatter, and a cap that is no stiffness."""
         if not self.release_degc < self.onset_degc < float("inf"):
             raise BadInput(
                 f"hot from {self.onset_degc} °C and cool below {self.release_degc} °C; "
@@ -374,13 +341,7 @@ class HotEngine:
     def __init__(
         self, ledger: Ledger, robot: Robot, cfg: HotEngineCfg | None = None
     ) -> None:
-        """Take every motor as cool.
-
-        Args:
-            ledger: gets its leaves occupied.
-            robot: whose motors; one without a leaf is nobody's and out of reach.
-            cfg: thresholds and what is left of a hot motor.
-        """
+        """Take every motor as cool; one without a leaf is nobody's and out of reach."""
         self.cfg = cfg or HotEngineCfg()
         self._owner = VirtualOwner(ledger, self.cfg.name)
         leaf_of = {
