@@ -27,7 +27,7 @@ Read into ES2535273 where it is silent:
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Protocol
 
@@ -82,11 +82,10 @@ class TokenWallet:
     """Keeps tokens by their owner's name, until the ledger says that they ended.
 
     Reservations made by these calls lose whole. An owner that was paused gets its set
-    back by another token (RM-37); that one is kept in the place of the old one.
+    back by another token; that one is kept in the place of the old one.
     """
 
     def __init__(self) -> None:
-        """Begin empty; let a ledger's events come to `hear`."""
         self._tokens: dict[str, dict[TokenId, Token]] = {}
         self._expected: set[int] = set()
         """Numbers of requests whose tokens come here: new ones, and those by which
@@ -161,7 +160,7 @@ NAME_SEPARATOR = "__"
 
 
 class TreeOwner(Protocol):
-    """An object with a place in a tree of objects, such as a box in a box (RM-6)."""
+    """An object with a place in a tree of objects, such as a box in a box."""
 
     @property
     def name(self) -> str:
@@ -182,19 +181,12 @@ def name_of(owner: str | TreeOwner) -> str:
     return check_name(name, "an owner")
 
 
-@dataclass(frozen=True, kw_only=True)
-class OwnerPlace:
-    """An owner and all above it, from the top: what other code said of them."""
-
-    owners: tuple[Owner, ...]
-    is_of_object: bool
-    """Whether each has to be just there."""
-
-
-def place_of(
+def line_of(
     owner: str | TreeOwner, on_lost: Callable[[str, object], OnLost | None]
-) -> OwnerPlace:
-    """Return where an owner is to be known; it calls other code, so under no lock.
+) -> list[Owner]:
+    """Return an owner and all above it, from the top; it calls code of others.
+
+    So under no lock.
 
     Args:
         owner: a name, or an object in its place.
@@ -203,44 +195,42 @@ def place_of(
     Raises:
         BadInput: an object is above itself or without a top, or a name is none.
     """
-    is_object = not isinstance(owner, str)
+    home: object = None
     if isinstance(owner, str):
         pieces = owner.split(NAME_SEPARATOR)
         names = [NAME_SEPARATOR.join(pieces[: n + 1]) for n in range(len(pieces))]
         names = [name for name in names if name]  # it may begin with the joint
     else:
-        names = _line(owner)
-    owners = tuple(
-        Owner(
-            name=name,
-            parent=above,
-            on_lost=on_lost(name, owner if is_object and name == names[-1] else None),
-        )
-        for name, above in zip(names, [None, *names], strict=False)
-    )
-    return OwnerPlace(owners=owners, is_of_object=is_object)
+        names, home = _line(owner), owner
+    return [
+        Owner(name=n, parent=up, on_lost=on_lost(n, home if n == names[-1] else None))
+        for n, up in zip(names, [None, *names], strict=False)
+    ]
 
 
-def make_known(place: OwnerPlace, front: Front, snapshot: LedgerSnapshot) -> None:
+def make_known(
+    line: Sequence[Owner], front: Front, snapshot: LedgerSnapshot, *, is_object: bool
+) -> None:
     """Make an owner and all above it known.
 
-    A name that is known already stays where it is, with its habits.
+    A name that is known already stays where it is, with its defaults.
 
     Args:
-        place: of the owner.
+        line: the owner and all above it, from the top.
         front: of the ledger.
         snapshot: of that ledger, now.
+        is_object: whether each has to be just there.
 
     Raises:
         BadInput: an object is known in another place.
     """
     parents = {row.name: row.parent for row in snapshot.owners}
-    if not place.is_of_object and place.owners[-1].name in parents:
+    if not is_object and line[-1].name in parents:
         return
-    for owner in place.owners:
+    for owner in line:
         if owner.name not in parents:
             front.add_owner(owner)
-        elif place.is_of_object and parents[owner.name] != owner.parent:
+        elif is_object and parents[owner.name] != owner.parent:
             raise BadInput(
                 f"owner {owner.name!r} is known as a part of {parents[owner.name]!r}, "
                 f"not of {owner.parent!r}; give each owner one place, and a name of "
@@ -259,11 +249,8 @@ def _line(owner: TreeOwner) -> list[str]:
     while one is not None:
         name = name_of(one)
         if name in names or len(names) > DEEPEST_OWNER:
-            above = (
-                "above itself"
-                if name in names
-                else f"in {DEEPEST_OWNER} others and more"
-            )
+            deep = f"in {DEEPEST_OWNER} others and more"
+            above = "above itself" if name in names else deep
             raise BadInput(f"owner {name!r} is {above}; a tree of owners has a top.")
         names.append(name)
         one = one.parent
@@ -291,7 +278,7 @@ class ES2535273Calls:
         Args:
             front: of the ledger.
             services: owner's name to the object that has its callbacks. An owner
-                without one is told nothing, and answers by its habit: it keeps. One
+                without one is told nothing, and answers by its default: it keeps. One
                 that has a method `onResourceLost` is told by it, with the name of the
                 resource and the owner's, of each leaf that it loses.
         """
@@ -301,7 +288,7 @@ class ES2535273Calls:
         with front.step() as (ledger, _):
             ledger.hear_at_once(self._wallet.hear)
 
-    # -- the document's calls ---------------------------------------------------------
+    # -- the calls of ES2535273 -------------------------------------------------------
 
     def waitForResource(
         self,
@@ -310,13 +297,13 @@ class ES2535273Calls:
         callbackName: str,
         timeoutSeconds: float,
     ) -> None:
-        """Take a resource, or wait for it (RM-9).
+        """Take a resource, or wait for it.
 
         Args:
             resourceName: a leaf, or a composite and so all below it.
             ownerName: who takes.
             callbackName: method of the owner's service, called with the name of the
-                resource and the owner's when somebody else asks for it (RM-33): it may
+                resource and the owner's when somebody else asks for it: it may
                 release, or return an `Answer`; else the owner keeps. "" tells nobody.
             timeoutSeconds: longest wait in s; 0 tries once.
 
@@ -334,7 +321,7 @@ class ES2535273Calls:
         callbackName: str,
         timeoutSeconds: float,
     ) -> None:
-        """Take several resources at once for an owner with a place in a tree (RM-10).
+        """Take several resources at once for an owner with a place in a tree.
 
         What the objects above have is open to it.
 
@@ -357,7 +344,7 @@ class ES2535273Calls:
         callback: str,
         timeout: float,
     ) -> None:
-        """Take a group as if it were one resource, or wait for it (RM-12, RM-22).
+        """Take a group as if it were one resource, or wait for it.
 
         Args:
             resources: leaves and composites.
@@ -371,10 +358,10 @@ class ES2535273Calls:
         self._take(resources, owner, callback, timeout)
 
     def releaseResource(self, resourceName: str, ownerName: str) -> None:
-        """Give back a resource, or what the owner holds of a composite (RM-11).
+        """Give back a resource, or what the owner holds of a composite.
 
         Who is paused gives up what it would resume with: all of that set, since it
-        resumes with exactly the set that it had (RM-37).
+        resumes with exactly the set that it had.
 
         Raises:
             BadInput: the owner did not take it by these calls, or has lost it.
@@ -382,10 +369,10 @@ class ES2535273Calls:
         """
         self._release([resourceName], ownerName)
 
-    # -- what the document has no words for -------------------------------------------
+    # -- what ES2535273 has no words for ----------------------------------------------
 
     def token(self, ownerName: str, resourceName: str) -> Token:
-        """Return the token with which an owner may command a leaf (AR-9).
+        """Return the token with which an owner may command a leaf.
 
         Raises:
             BadInput: the owner did not take it by these calls, or has lost it.
@@ -418,7 +405,7 @@ class ES2535273Calls:
             timeout_s=timeout_s,
             policy=self._policy(owner, callback),
         )
-        place = place_of(owner, self._on_lost)
+        line, is_object = line_of(owner, self._on_lost), not isinstance(owner, str)
         due: int | None = None
         for look in range(MOST_LOOKS):
             with self._front.step() as (ledger, tick):
@@ -426,7 +413,7 @@ class ES2535273Calls:
                 held = held_leaves(snapshot, name)
                 essential = still_lacking(wish.resources, held, ledger.tree)
                 extra = still_lacking(wish.optional, held, ledger.tree)
-                make_known(place, self._front, snapshot)
+                make_known(line, self._front, snapshot, is_object=is_object)
                 if not essential and not extra:
                     return None
                 request = replace(wish, resources=essential, optional=extra)
@@ -493,7 +480,7 @@ class ES2535273Calls:
         return tell
 
     def _policy(self, owner: str | TreeOwner, callback: str) -> ConflictPolicy | None:
-        """Return what answers for an owner; None leaves it to its habit."""
+        """Return what answers for an owner; None leaves it to its default."""
         name = name_of(owner)
         if not isinstance(callback, str):
             raise BadInput(
@@ -554,7 +541,7 @@ FULL_PERCENT = 100.0
 
 
 class ALResourceManager(ES2535273Calls):
-    """The later service, and the document's calls under its deprecated names."""
+    """The later service, with the calls of ES2535273 under its deprecated names."""
 
     # -- take and give back -----------------------------------------------------------
 
@@ -588,7 +575,7 @@ class ALResourceManager(ES2535273Calls):
         timeout: float,
         optional: Sequence[str],
     ) -> list[str]:
-        """Take all of `resources`, and of `optional` those that are free (RM-48).
+        """Take all of `resources`, and of `optional` those that are free.
 
         Returns:
             The names that the owner has now; of a composite, all of it.
@@ -709,7 +696,7 @@ class ALResourceManager(ES2535273Calls):
             ledger.remove_resource(name, tick)
 
     def enableStateResource(self, name: str, enabled: bool) -> None:
-        """Note as a fact that the robot is in a state, or has left it (RM-52).
+        """Note as a fact that the robot is in a state, or has left it.
 
         Raises:
             BadInput: it is no state, or `enabled` neither true nor false.
