@@ -75,6 +75,7 @@ def test_bad_modes_change_nothing(stage: LedgerSetup) -> None:
     before = stage.picture()
     with pytest.raises(UnknownName, match="Did you mean 'Arms'"):
         modes.enter(DegradedMode(name="quiet", caps={"Head": 0.5, "Amrs": 0.5}), 1)
+    stage.owner("quiet")  # a name that nobody has taken
     with pytest.raises(UnknownName, match="'quiet'"):
         modes.leave("quiet", 1)
     with pytest.raises(BadInput, match=r"at 1\.5"):

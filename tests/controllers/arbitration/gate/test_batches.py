@@ -1,25 +1,15 @@
 """Commands that belong together are written together, or none of them is."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from controllers.arbitration.events import Commanded, Executed, Rejected
 from controllers.arbitration.requests import Owner
 from controllers.arbitration.tokens import Loss, Refusal
-from models import BadInput, Robot, UnknownName
+from models import BadInput, UnknownName
 from tests.controllers.arbitration.gate_setup import World
 
 HEAD = {"HeadYaw": 0.3, "HeadPitch": -0.1}
-
-
-@pytest.fixture
-def world(nao: Robot) -> Iterator[World]:
-    """A gate whose trace keeps the invariants, whatever a test does with it."""
-    world = World.of(nao)
-    yield world
-    assert not world.checker.finish()
 
 
 def test_a_group_is_written_in_one_step(world: World) -> None:

@@ -96,7 +96,7 @@ def test_a_joint_obeys_one_leaf(nao: Robot) -> None:
     )
     with pytest.raises(
         BadInput,
-        match=r"joint 'HeadYaw' \(motor\) would obey two resources, 'HeadYaw' and 'Neck'",
+        match=r"'HeadYaw' \(motor\) would obey two resources, 'HeadYaw' and 'Neck'",
     ):
         joints_of(nao, motor("HeadYaw"), twin)
     with pytest.raises(BadInput, match=r"joint 'LHand' \(stiffness\) would obey two"):

@@ -3,8 +3,6 @@
 A shift moves a joint, and a stiffness frees it: both doors are the motor's.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -27,14 +25,6 @@ from models import BadInput, Robot
 from tests.controllers.arbitration.gate_setup import World, leaf, limits, motor, node
 
 CONTROLLER = "stiffness controller"
-
-
-@pytest.fixture
-def world(nao: Robot) -> Iterator[World]:
-    """A gate whose trace keeps the invariants, whatever a test does with it."""
-    world = World.of(nao)
-    yield world
-    assert not world.checker.finish()
 
 
 def entrusted(world: World, *names: str) -> Token:
@@ -87,44 +77,6 @@ def test_a_token_for_torque_limits_moves_no_joint_of_somebody_else(
     assert world.target_of("HeadYaw") == 0.2
     (asked,) = [event for event in world.told(Commanded) if event.is_shift]
     assert world.told(Rejected)[-1].command == asked.command
-
-
-@pytest.mark.requirement("I-14")
-@pytest.mark.parametrize(
-    ("how", "reason"),
-    [
-        ("none", Refusal.NO_TOKEN),
-        ("forged", Refusal.UNKNOWN),
-        ("released", Refusal.RELEASED),
-        ("revoked", Refusal.REVOKED),
-        ("expired", Refusal.EXPIRED),
-        ("old", Refusal.WRONG_EPOCH),
-    ],
-)
-def test_a_shift_without_a_living_token_is_refused_with_the_reason(
-    world: World, how: str, reason: Refusal
-) -> None:
-    token: Token | None = world.take("look", "HeadYaw")
-    assert token is not None
-    if how == "none":
-        token = None
-    elif how == "forged":
-        token = token._replace(secret=token.secret ^ 1)
-    elif how == "released":
-        world.ledger.release(token, world.ledger.tick)
-    elif how == "revoked":
-        world.take("nod", "HeadYaw", priority=5)
-    elif how == "expired":
-        world.ledger.drop("look", world.ledger.tick)
-    else:
-        token = token._replace(epoch=0)
-    for shift in (shifted(world), shifted(world, 0.0)):
-        refused = world.gate.submit_shift(token, shift)
-        assert refused is not None
-        assert refused.reason is reason
-        assert world.told(Rejected)[-1] == refused
-    assert world.flush() == ()
-    assert not world.robot.commands
 
 
 @pytest.mark.requirement("I-14", "I-22")

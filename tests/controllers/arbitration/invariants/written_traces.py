@@ -265,8 +265,8 @@ class Trace:
         hold = {"by": by, "effort_cap": None, "is_total": True}
         self.say(t.Frozen, leaves=names_of(leaves), **hold)
 
-    def caps(self, by: str, leaves: str) -> None:
-        hold = {"by": by, "effort_cap": 0.5, "is_total": False}
+    def caps(self, by: str, leaves: str, cap: str = "0.5") -> None:
+        hold = {"by": by, "effort_cap": float(cap), "is_total": False}
         self.say(t.Frozen, leaves=names_of(leaves), **hold)
 
     def thaws(self, by: str, leaves: str) -> None:
