@@ -15,11 +15,13 @@ from controllers.action_selection import (
 )
 from controllers.schemas.declaration import (
     Arbitration,
+    Parameters,
     SchemaInfo,
     Variable,
+    bounded,
     keep_winner,
 )
-from controllers.schemas.library.common import check_between, is_due
+from controllers.schemas.library.common import is_due
 from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.waking import Waking
 from models import BadInput, Robot, UnknownName
@@ -27,7 +29,7 @@ from models.values import LONGEST_S
 
 
 @dataclass(frozen=True, kw_only=True)
-class MotivatedParameters:
+class MotivatedParameters(Parameters):
     """What drives it, and what it hears."""
 
     models: Mapping[str, Any] = field(default_factory=dict)
@@ -47,7 +49,7 @@ class MotivatedParameters:
     """What was recognised. It is heard once; to be heard again it is emptied first."""
     values: Mapping[str, float] = field(default_factory=dict)
     """Of what was recognised, as the size of a ball."""
-    quiet_s: float = 0.0
+    quiet_s: float = bounded(0.0, 0.0, LONGEST_S, "s")
     """Models decide when something is recognised, and when nothing was for this time
     in s; 0: at every look, as who refers to emotions and drives in each period."""
     lesson: Lesson | None = None
@@ -65,6 +67,7 @@ class MotivatedParameters:
             UnknownName: an emotion, a drive or a child that is named is unknown.
             BadInput: a model, a strength or the rate cannot be used.
         """
+        super().__post_init__()
         actions = actions_of(read_models(self.models))
         for child in self.effects:
             if child not in actions:
@@ -77,7 +80,6 @@ class MotivatedParameters:
         for name, rate in (("rate of", self.rate), ("practice in", self.practice)):
             if not 0.0 <= rate <= 1.0:
                 raise BadInput(f"{name} learning is {rate}; give one from 0 to 1.")
-        check_between("quiet_s", self.quiet_s, 0.0, LONGEST_S, "s")
         Strengths(start=self.start, gains=self.gains)
 
 
@@ -89,15 +91,11 @@ class Motivated(ActuationSchema[MotivatedParameters]):
     """
 
     info = SchemaInfo(
-        name="motivated",
-        about="Lets emotions, drives and what it hears choose among its children.",
+        "motivated",
+        "Lets emotions, drives and what it hears choose among its children.",
         parameters=MotivatedParameters,
         outputs=(
-            Variable(
-                name="strengths",
-                type=dict,
-                about="Emotion or drive to its strength, 0 to 100.",
-            ),
+            Variable("strengths", dict, "Emotion or drive to its strength, 0 to 100."),
         ),
     )
     arbitrates_alone = True

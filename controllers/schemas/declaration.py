@@ -14,10 +14,11 @@ have a rule of its own. `keep_winner` and `highest_order` are there for all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from math import isfinite
 from types import MappingProxyType, UnionType
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class State(StrEnum):
     """It alone on its level may command effectors and wake children (JD-8)."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Variable:
     """An output that a schema declares."""
 
@@ -142,12 +143,58 @@ TAKEN = frozenset({"called", "order"})
 """Words that `wake` itself understands, so that no parameter has them for a name."""
 
 
+def check_between(
+    name: str, value: float, lowest: float, highest: float, unit: str = ""
+) -> None:
+    """Refuse a parameter outside its range; both ends belong to it.
+
+    Args:
+        name: of the parameter.
+        value: what was given.
+        lowest: least accepted value.
+        highest: largest accepted value.
+        unit: of all three; empty if they have none.
+
+    Raises:
+        BadInput: it is outside, or no finite number.
+    """
+    if not (isfinite(value) and lowest <= value <= highest):
+        of_unit = f" {unit}" if unit else ""
+        raise BadInput(
+            f"{name} is {value:g}{of_unit}; give {lowest:g} to {highest:g}{of_unit}."
+        )
+
+
+def bounded(
+    default: float, lowest: float, highest: float, unit: str = ""
+) -> Any:  # a field, which type checkers take for its value
+    """Declare a parameter with its range, which `Parameters` tests."""
+    return field(default=default, metadata={"range": (lowest, highest, unit)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """What modulates a schema, each `bounded` one in its range."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be.
+
+        Raises:
+            BadInput: a number is out of its range.
+        """
+        for one in fields(self):
+            if "range" in one.metadata:
+                lowest, highest, unit = one.metadata["range"]
+                value = getattr(self, one.name)
+                check_between(one.name, value, lowest, highest, unit)
+
+
 @dataclass(frozen=True, kw_only=True)
 class NoParameters:
     """The parameters of a schema that nothing modulates."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class SchemaInfo:
     """What is known of a schema without an instance of it."""
 
@@ -155,6 +202,7 @@ class SchemaInfo:
     """By which it is woken; of all schemas of an installation no two have the same."""
     about: str
     """What it does, in one sentence."""
+    _: KW_ONLY
     period_s: float = 0.1
     """Time between two iterations in s, a multiple of the device slot: the cycle time,
     its one parameter that every schema has (JD-20)."""

@@ -44,8 +44,8 @@ class Example(ActuationSchema[ExampleParameters]):
     """Turns the head from side to side."""
 
     info = SchemaInfo(
-        name="example",
-        about="Turns the head from side to side: a schema to copy.",
+        "example",
+        "Turns the head from side to side: a schema to copy.",
         period_s=0.02,
         parameters=ExampleParameters,
         needs=("HeadYaw",),

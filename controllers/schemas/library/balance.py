@@ -30,8 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.interface.robot_interface import Observation
-from controllers.schemas.declaration import SchemaInfo, Variable
-from controllers.schemas.library.common import check_between
+from controllers.schemas.declaration import (
+    Parameters,
+    SchemaInfo,
+    Variable,
+    bounded,
+    check_between,
+)
 from controllers.schemas.library.fuzzy import (
     FuzzyController,
     FuzzySet,
@@ -216,10 +221,10 @@ def _margin(points: FloatArray, x: float, y: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BalanceWatchParameters:
+class BalanceWatchParameters(Parameters):
     """From where on the robot stands unsafely."""
 
-    unstable_from: float = 0.5
+    unstable_from: float = bounded(0.5, 0.0, 1.0)
     """Unrest from which it is unstable, in [0, 1]."""
     stable_below: float = 0.35
     """Unrest below which it is stable again."""
@@ -230,7 +235,7 @@ class BalanceWatchParameters:
         Raises:
             BadInput: one of them.
         """
-        check_between("unstable_from", self.unstable_from, 0.0, 1.0)
+        super().__post_init__()
         check_between("stable_below", self.stable_below, 0.0, self.unstable_from)
 
 
@@ -238,41 +243,36 @@ class BalanceWatch(PerceptiveSchema[BalanceWatchParameters]):
     """Weighs pressure, capture point and speed."""
 
     info = SchemaInfo(
-        name="balance watch",
-        about="Says how firmly the robot stands on its soles.",
+        "balance watch",
+        "Says how firmly the robot stands on its soles.",
         period_s=0.1,
         parameters=BalanceWatchParameters,
         outputs=(
+            Variable("unrest", float, "0 stands firmly, 1 falls.", initial=0.0),
             Variable(
-                name="unrest",
-                type=float,
-                about="0 stands firmly, 1 falls.",
-                initial=0.0,
-            ),
-            Variable(
-                name="is_unstable",
-                type=bool,
-                about="Whether unrest is high, and has not become low since.",
+                "is_unstable",
+                bool,
+                "Whether unrest is high, and has not become low since.",
                 initial=False,
             ),
             Variable(
-                name="cop_margin_m",
-                type=float,
+                "cop_margin_m",
+                float,
+                "Of the centre of pressure to the edge of the soles' sensors.",
                 unit="m",
-                about="Of the centre of pressure to the edge of the soles' sensors.",
                 initial=0.0,
             ),
             Variable(
-                name="capture_margin_m",
-                type=float,
+                "capture_margin_m",
+                float,
+                "Of the capture point; negative outside.",
                 unit="m",
-                about="Of the capture point; negative outside.",
                 initial=0.0,
             ),
             Variable(
-                name="is_on_soles",
-                type=bool,
-                about="Whether the soles carry the robot at all; else nothing is said.",
+                "is_on_soles",
+                bool,
+                "Whether the soles carry the robot at all; else nothing is said.",
                 initial=False,
             ),
         ),

@@ -12,7 +12,7 @@ however much its legs look like standing.
 """
 
 from collections.abc import Iterable, Mapping, Set
-from math import cos, isfinite, radians
+from math import cos, radians
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -21,32 +21,9 @@ import numpy as np
 from controllers.arbitration.tokens import Outcome
 from controllers.schemas.schema import ActuationSchema
 from controllers.transmitter.commands.admission import find_way, joints_to
-from models import BadInput, Robot, TestbedError, UnknownName
+from models import Robot, TestbedError, UnknownName
 from models.library import Unit
 from models.resources import DeviceKind, ResourceNode
-
-
-def check_between(
-    name: str, value: float, lowest: float, highest: float, unit: str = ""
-) -> None:
-    """Refuse a parameter outside its range; both ends belong to it.
-
-    Args:
-        name: of the parameter.
-        value: what was given.
-        lowest: least accepted value.
-        highest: largest accepted value.
-        unit: of all three; empty if they have none.
-
-    Raises:
-        BadInput: it is outside, or no finite number.
-    """
-    if not (isfinite(value) and lowest <= value <= highest):
-        of_unit = f" {unit}" if unit else ""
-        raise BadInput(
-            f"{name} is {value:g}{of_unit}; give {lowest:g} to {highest:g}{of_unit}."
-        )
-
 
 DUST_S = 1e-9
 """Far above the rounding of a day in s, far below a slot."""

@@ -4,8 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from controllers.schemas.declaration import ARBITRATIONS, SchemaInfo, State
-from controllers.schemas.library.common import check_between, is_due
+from controllers.schemas.declaration import (
+    ARBITRATIONS,
+    Parameters,
+    SchemaInfo,
+    State,
+    bounded,
+)
+from controllers.schemas.library.common import is_due
 from controllers.schemas.schema import ActuationSchema
 from controllers.schemas.waking import Waking
 from models import BadInput, Robot, UnknownName
@@ -38,8 +44,8 @@ class Choose(ActuationSchema[ChooseParameters]):
     """
 
     info = SchemaInfo(
-        name="choose",
-        about="Lets its children compete; the winner acts.",
+        "choose",
+        "Lets its children compete; the winner acts.",
         period_s=0.01,
         parameters=ChooseParameters,
     )
@@ -74,24 +80,15 @@ class SequenceFailed(BadInput):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SequenceParameters:
+class SequenceParameters(Parameters):
     """How often, and what a failure means."""
 
-    repeat: int = 1
+    repeat: int = bounded(1, 0, 1_000_000)
     """How often the whole row is gone through; 0 for ever."""
-    pause_s: float = 0.0
+    pause_s: float = bounded(0.0, 0.0, 3600.0, "s")
     """Time between two children, in s."""
     on_failure: Literal["fail", "go on"] = "fail"
     """What follows when a child fails: the sequence does, or the next child acts."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
-        check_between("repeat", self.repeat, 0, 1_000_000)
-        check_between("pause_s", self.pause_s, 0.0, 3600.0, "s")
 
 
 class StepSequence(ActuationSchema[SequenceParameters]):
@@ -102,8 +99,8 @@ class StepSequence(ActuationSchema[SequenceParameters]):
     """
 
     info = SchemaInfo(
-        name="sequence",
-        about="Lets its children act one after another.",
+        "sequence",
+        "Lets its children act one after another.",
         period_s=0.01,
         parameters=SequenceParameters,
     )
@@ -181,19 +178,11 @@ class StepSequence(ActuationSchema[SequenceParameters]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HoldParameters:
+class HoldParameters(Parameters):
     """For how long."""
 
-    for_s: float = 0.0
+    for_s: float = bounded(0.0, 0.0, 1e6, "s")
     """Time for which it holds them, in s; 0: until it is put to sleep."""
-
-    def __post_init__(self) -> None:
-        """Refuse a time that is none.
-
-        Raises:
-            BadInput: it is negative or endless.
-        """
-        check_between("for_s", self.for_s, 0.0, 1e6, "s")
 
 
 class Hold(ActuationSchema[HoldParameters]):
@@ -204,8 +193,8 @@ class Hold(ActuationSchema[HoldParameters]):
     """
 
     info = SchemaInfo(
-        name="hold",
-        about="Holds resources for a time, and moves nothing.",
+        "hold",
+        "Holds resources for a time, and moves nothing.",
         period_s=0.01,
         parameters=HoldParameters,
     )

@@ -23,10 +23,9 @@ from controllers.arbitration.policies import (
     Demand,
 )
 from controllers.schemas.actuators import Playing
-from controllers.schemas.declaration import SchemaInfo, Variable
+from controllers.schemas.declaration import Parameters, SchemaInfo, Variable, bounded
 from controllers.schemas.library.common import (
     StateMinded,
-    check_between,
     resources_of_joints,
 )
 from controllers.schemas.library.move import NotPlayed
@@ -129,57 +128,46 @@ BACK_DEG_S = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class DanceParameters:
+class DanceParameters(Parameters):
     """What it dances, and when it rests."""
 
     motion: str = "dance"
     """Name of a motion of the library with `stops_s`."""
-    repeat: int = 1
+    repeat: int = bounded(1, 0, 1_000_000)
     """How often; 0 for ever."""
     stop: bool = False
     """True lets it rest at the next stop until it is False again."""
-    limit_degc: float = 76.0
+    limit_degc: float = bounded(76.0, 0.0, 200.0, "°C")
     """It rests while a motor will be hotter than this within `warn_s`, in °C."""
-    warn_s: float = 30.0
+    warn_s: float = bounded(30.0, 0.0, 36_000.0, "s")
     """How far ahead it looks for that, in s; see `hot joint watch`."""
     resumes: bool = False
     """With the policy `callback`: who asks gets its motors at the next stop, and it
     goes on from there when it has them again. False: it has finished there."""
-    wait_s: float = 1.0
+    wait_s: float = bounded(1.0, 0.0, 3600.0, "s")
     """`resumes`: how long it rests at a stop after it was asked last, in s; who still
     waits asks every 0.5 s, the `retry_s` of the reservations."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
-        check_between("repeat", self.repeat, 0, 1_000_000)
-        check_between("limit_degc", self.limit_degc, 0.0, 200.0, "°C")
-        check_between("warn_s", self.warn_s, 0.0, 36_000.0, "s")
-        check_between("wait_s", self.wait_s, 0.0, 3600.0, "s")
 
 
 class Dance(StateMinded[DanceParameters]):
     """Plays the parts of its motion one after another, in the state it begins in."""
 
     info = SchemaInfo(
-        name="dance",
-        about="Dances from one stable stop to the next, and rests only there.",
+        "dance",
+        "Dances from one stable stop to the next, and rests only there.",
         period_s=0.01,
         parameters=DanceParameters,
         outputs=(
             Variable(
-                name="is_resting",
-                type=bool,
-                about="Whether it rests at a stop because it was asked to.",
+                "is_resting",
+                bool,
+                "Whether it rests at a stop because it was asked to.",
                 initial=False,
             ),
             Variable(
-                name="part",
-                type=int,
-                about="Number of the part that is played or comes next, from 0.",
+                "part",
+                int,
+                "Number of the part that is played or comes next, from 0.",
                 initial=0,
             ),
         ),

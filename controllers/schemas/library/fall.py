@@ -25,9 +25,9 @@ to give way: a priority above theirs, with preemption by priority. Under `choose
 from dataclasses import dataclass
 from math import degrees
 
-from controllers.schemas.declaration import SchemaInfo, Variable
+from controllers.schemas.declaration import Parameters, SchemaInfo, Variable, bounded
 from controllers.schemas.library.balance import Balance
-from controllers.schemas.library.common import check_between, is_due, resources_of_all
+from controllers.schemas.library.common import is_due, resources_of_all
 from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
 from controllers.stiffness.dynamics import GRAVITY
 from models import Robot
@@ -35,69 +35,56 @@ from models.resources import DeviceKind, ResourceNode
 
 
 @dataclass(frozen=True, kw_only=True)
-class FallWatchParameters:
+class FallWatchParameters(Parameters):
     """When it is a fall, and when it is over."""
 
-    beyond_m: float = 0.03
+    beyond_m: float = bounded(0.03, 0.0, 1.0, "m")
     """Distance of the capture point outside the soles from which it is a fall, in m."""
-    beyond_on_the_way_m: float = 0.05
+    beyond_on_the_way_m: float = bounded(0.05, 0.0, 1.0, "m")
     """The same while the robot is on its way from one posture to another, in m: it
     drops on its buttocks when it sits down."""
-    carried: float = 0.5
+    carried: float = bounded(0.5, 0.0, 1.0)
     """Share of the weight that the soles carry at least when it falls, in [0, 1]: less
     is carried by somebody, or by another part of the body. In falls it was 0.63."""
-    confirm: int = 2
+    confirm: int = bounded(2, 1, 100)
     """Observations in a row that have to show it."""
-    calm_s: float = 1.0
+    calm_s: float = bounded(1.0, 0.0, 60.0, "s")
     """Time at rest after which the fall is over, in s."""
-    calm_deg_s: float = 20.0
+    calm_deg_s: float = bounded(20.0, 0.0, 500.0, "degrees/s")
     """Speed of turning below which the robot is at rest, in degrees/s."""
     states: tuple[str, ...] = ("Stand", "Crouch")
     """States in which it is on its feet."""
     group: str = "State"
     """The set of these states."""
 
-    def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
-        check_between("beyond_m", self.beyond_m, 0.0, 1.0, "m")
-        check_between("beyond_on_the_way_m", self.beyond_on_the_way_m, 0.0, 1.0, "m")
-        check_between("carried", self.carried, 0.0, 1.0)
-        check_between("confirm", self.confirm, 1, 100)
-        check_between("calm_s", self.calm_s, 0.0, 60.0, "s")
-        check_between("calm_deg_s", self.calm_deg_s, 0.0, 500.0, "degrees/s")
-
 
 class FallWatch(PerceptiveSchema[FallWatchParameters]):
     """Says whether the robot falls, and to which side."""
 
     info = SchemaInfo(
-        name="fall watch",
-        about="Sees that the robot falls before it touches the ground.",
+        "fall watch",
+        "Sees that the robot falls before it touches the ground.",
         period_s=0.01,
         parameters=FallWatchParameters,
         outputs=(
             Variable(
-                name="is_falling",
-                type=bool,
-                about="From the first sign of a fall until the robot is at rest.",
+                "is_falling",
+                bool,
+                "From the first sign of a fall until the robot is at rest.",
                 initial=False,
             ),
             Variable(
-                name="heading_rad",
-                type=float,
+                "heading_rad",
+                float,
+                "Side to which it falls: 0 ahead, left positive.",
                 unit="rad",
-                about="Side to which it falls: 0 ahead, left positive.",
                 initial=0.0,
             ),
             Variable(
-                name="margin_m",
-                type=float,
+                "margin_m",
+                float,
+                "Of the capture point in the soles; negative outside.",
                 unit="m",
-                about="Of the capture point in the soles; negative outside.",
                 initial=0.0,
             ),
         ),
@@ -173,31 +160,22 @@ SIDEWAYS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProtectParameters:
+class ProtectParameters(Parameters):
     """How strong it is, and for how long."""
 
-    stiffness: float = 1.0
+    stiffness: float = bounded(1.0, 0.0, 1.0)
     """Of arms, head and legs until the robot lies, in [0, 1]."""
-    limp_after_s: float = 1.0
+    limp_after_s: float = bounded(1.0, 0.0, 60.0, "s")
     """Time after which all stiffness is 0, in s: of 57 simulated falls one had not yet
     brought the body to the ground."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
-        check_between("stiffness", self.stiffness, 0.0, 1.0)
-        check_between("limp_after_s", self.limp_after_s, 0.0, 60.0, "s")
 
 
 class ProtectFromFall(ActuationSchema[ProtectParameters]):
     """Ready from the first sign of a fall until the robot is at rest."""
 
     info = SchemaInfo(
-        name="protect from fall",
-        about="Brings arms and head to the side of a fall, then lets go.",
+        "protect from fall",
+        "Brings arms and head to the side of a fall, then lets go.",
         period_s=0.01,
         parameters=ProtectParameters,
         reads=("fall watch.is_falling", "fall watch.heading_rad"),

@@ -12,10 +12,9 @@ from math import degrees, radians, sqrt
 import numpy as np
 
 from controllers.schemas.actuators import Playing
-from controllers.schemas.declaration import SchemaInfo
+from controllers.schemas.declaration import Parameters, SchemaInfo, bounded
 from controllers.schemas.library.common import (
     StateMinded,
-    check_between,
     is_due,
     resources_of_joints,
     set_of_states,
@@ -34,33 +33,22 @@ class NoWayThere(TestbedError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoToPostureParameters:
+class GoToPostureParameters(Parameters):
     """Where to, and how exactly."""
 
     posture: str = "Stand"
     """Name of a stored posture."""
-    tolerance_deg: float = 15.0
+    tolerance_deg: float = bounded(15.0, 0.5, 30.0, "degrees")
     """Largest difference of a joint from a posture that counts as reached, in degrees.
     With the stiffness that the smart controller leaves it, the hip yaw-pitch motor of a
     crouching NAO, whose feet the ground holds, stays 11 degrees behind; a joint that is
     stuck or held is farther off."""
-    settle_s: float = 2.0
+    settle_s: float = bounded(2.0, 0.0, 60.0, "s")
     """Longest time to come to rest in a posture, in s."""
-    patience_s: float = 5.0
+    patience_s: float = bounded(5.0, 0.0, 3600.0, "s")
     """Longest time for which it asks those who need the present state, in s."""
-    speed_deg_s: float = 60.0
+    speed_deg_s: float = bounded(60.0, 1.0, 200.0, "degrees/s")
     """Of joints that no transition moves, in degrees/s."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
-        check_between("tolerance_deg", self.tolerance_deg, 0.5, 30.0, "degrees")
-        check_between("settle_s", self.settle_s, 0.0, 60.0, "s")
-        check_between("patience_s", self.patience_s, 0.0, 3600.0, "s")
-        check_between("speed_deg_s", self.speed_deg_s, 1.0, 200.0, "degrees/s")
 
 
 class GoToPosture(StateMinded[GoToPostureParameters]):
@@ -72,8 +60,8 @@ class GoToPosture(StateMinded[GoToPostureParameters]):
     """
 
     info = SchemaInfo(
-        name="go to posture",
-        about="Goes to a posture, with checked postures on the way.",
+        "go to posture",
+        "Goes to a posture, with checked postures on the way.",
         period_s=0.02,
         parameters=GoToPostureParameters,
     )
@@ -346,22 +334,16 @@ class CrouchParameters(GoToPostureParameters):
 class Stand(GoToPosture):
     """Stands up, or stands as it should."""
 
-    info = SchemaInfo(
-        name="stand", about="Stands up.", period_s=0.02, parameters=StandParameters
-    )
+    info = SchemaInfo("stand", "Stands up.", period_s=0.02, parameters=StandParameters)
 
 
 class Sit(GoToPosture):
     """Sits down."""
 
-    info = SchemaInfo(
-        name="sit", about="Sits down.", period_s=0.02, parameters=SitParameters
-    )
+    info = SchemaInfo("sit", "Sits down.", period_s=0.02, parameters=SitParameters)
 
 
 class Crouch(GoToPosture):
     """Crouches."""
 
-    info = SchemaInfo(
-        name="crouch", about="Crouches.", period_s=0.02, parameters=CrouchParameters
-    )
+    info = SchemaInfo("crouch", "Crouches.", period_s=0.02, parameters=CrouchParameters)

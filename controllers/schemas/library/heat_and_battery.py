@@ -38,77 +38,67 @@ from math import inf, isfinite
 
 import numpy as np
 
-from controllers.schemas.declaration import SchemaInfo, Variable
-from controllers.schemas.library.common import check_between, is_due
+from controllers.schemas.declaration import (
+    Parameters,
+    SchemaInfo,
+    Variable,
+    bounded,
+    check_between,
+)
+from controllers.schemas.library.common import is_due
 from controllers.schemas.schema import ActuationSchema, PerceptiveSchema
 from controllers.schemas.waking import Waking
 from models import Robot
 
 
 @dataclass(frozen=True, kw_only=True)
-class HotJointWatchParameters:
+class HotJointWatchParameters(Parameters):
     """What is hot, and how far ahead it looks."""
 
-    limit_degc: float = 76.0
+    limit_degc: float = bounded(76.0, 0.0, 200.0, "°C")
     """Temperature that should not be reached, in °C: where a NAO begins to reduce
     stiffness [nao-lola] [hulk], and where hotEngine takes the motor away."""
-    warn_s: float = 60.0
+    warn_s: float = bounded(60.0, 0.0, 36_000.0, "s")
     """It warns when the limit will be reached within this time, in s."""
-    window_s: float = 60.0
+    window_s: float = bounded(60.0, 5.0, 3600.0, "s")
     """Time over which the trend is taken, in s."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
-        check_between("limit_degc", self.limit_degc, 0.0, 200.0, "°C")
-        check_between("warn_s", self.warn_s, 0.0, 36_000.0, "s")
-        check_between("window_s", self.window_s, 5.0, 3600.0, "s")
 
 
 class HotJointWatch(PerceptiveSchema[HotJointWatchParameters]):
     """Follows all temperatures; a sensor that fails is left out while it does."""
 
     info = SchemaInfo(
-        name="hot joint watch",
-        about="Says which motor is hottest, and when the first one is too hot.",
+        "hot joint watch",
+        "Says which motor is hottest, and when the first one is too hot.",
         period_s=1.0,
         parameters=HotJointWatchParameters,
         outputs=(
-            Variable(name="joint", type=str, about="The hottest motor.", initial=""),
+            Variable("joint", str, "The hottest motor.", initial=""),
+            Variable("degc", float, "Its temperature.", unit="°C", initial=0.0),
             Variable(
-                name="degc",
-                type=float,
-                unit="°C",
-                about="Its temperature.",
-                initial=0.0,
-            ),
-            Variable(
-                name="trend_k_per_min",
-                type=float,
+                "trend_k_per_min",
+                float,
+                "Of the hottest motor; 0 until five readings are there.",
                 unit="K/min",
-                about="Of the hottest motor; 0 until five readings are there.",
                 initial=0.0,
             ),
             Variable(
-                name="next_joint",
-                type=str,
-                about="The motor that will reach the limit first; empty if none will.",
+                "next_joint",
+                str,
+                "The motor that will reach the limit first; empty if none will.",
                 initial="",
             ),
             Variable(
-                name="time_left_s",
-                type=float,
+                "time_left_s",
+                float,
+                "Until it does; infinite if none will, 0 if one has.",
                 unit="s",
-                about="Until it does; infinite if none will, 0 if one has.",
                 initial=inf,
             ),
             Variable(
-                name="is_warning",
-                type=bool,
-                about="Whether the time that is left is short.",
+                "is_warning",
+                bool,
+                "Whether the time that is left is short.",
                 initial=False,
             ),
         ),
@@ -166,12 +156,12 @@ RETRY_S = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoolDownParameters:
+class CoolDownParameters(Parameters):
     """From when to when, and how."""
 
     posture: str = "Stand"
     """Name of a stored posture."""
-    from_degc: float = 70.0
+    from_degc: float = bounded(70.0, 0.0, 200.0, "°C")
     """Temperature of the hottest motor from which it is ready, in °C."""
     until_degc: float = 55.0
     """Temperature below which it is cool, in °C."""
@@ -185,7 +175,7 @@ class CoolDownParameters:
         Raises:
             BadInput: one of them.
         """
-        check_between("from_degc", self.from_degc, 0.0, 200.0, "°C")
+        super().__post_init__()
         check_between("until_degc", self.until_degc, 0.0, self.from_degc, "°C")
 
 
@@ -197,23 +187,20 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
     """
 
     info = SchemaInfo(
-        name="cool down",
-        about="Goes to a posture that costs little, until the motors are cool.",
+        "cool down",
+        "Goes to a posture that costs little, until the motors are cool.",
         period_s=0.1,
         parameters=CoolDownParameters,
         outputs=(
             Variable(
-                name="degc",
-                type=float,
+                "degc",
+                float,
+                "Of the hottest motor, at the last check.",
                 unit="°C",
-                about="Of the hottest motor, at the last check.",
                 initial=0.0,
             ),
             Variable(
-                name="is_there",
-                type=bool,
-                about="Whether it has reached its posture.",
-                initial=False,
+                "is_there", bool, "Whether it has reached its posture.", initial=False
             ),
         ),
     )
@@ -266,59 +253,44 @@ class CoolDown(ActuationSchema[CoolDownParameters]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatteryWatchParameters:
+class BatteryWatchParameters(Parameters):
     """How full it is, and what is taken beside the motors."""
 
-    charge: float = 1.0
+    charge: float = bounded(1.0, 0.0, 1.0)
     """When the watch begins, in [0, 1]."""
-    idle_watts: float = 25.0
+    idle_watts: float = bounded(25.0, 0.0, 1000.0, "W")
     """Taken by computers, sensors and lights, in W; an estimate."""
-    efficiency: float = 0.85
+    efficiency: float = bounded(0.85, 0.01, 1.0)
     """Of the motors' drives, in (0, 1]; an estimate."""
-    low_from: float = 0.2
+    low_from: float = bounded(0.2, 0.0, 1.0)
     """Charge from which it is low, in [0, 1]."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
-        check_between("charge", self.charge, 0.0, 1.0)
-        check_between("idle_watts", self.idle_watts, 0.0, 1000.0, "W")
-        check_between("efficiency", self.efficiency, 0.01, 1.0)
-        check_between("low_from", self.low_from, 0.0, 1.0)
 
 
 class BatteryWatch(PerceptiveSchema[BatteryWatchParameters]):
     """Sums up energy while it is awake."""
 
     info = SchemaInfo(
-        name="battery watch",
-        about="Estimates the charge of the battery from motor currents.",
+        "battery watch",
+        "Estimates the charge of the battery from motor currents.",
         period_s=0.1,
         parameters=BatteryWatchParameters,
         outputs=(
+            Variable("charge", float, "Estimate, in [0, 1].", initial=1.0),
             Variable(
-                name="charge", type=float, about="Estimate, in [0, 1].", initial=1.0
-            ),
-            Variable(
-                name="power_watts",
-                type=float,
+                "power_watts",
+                float,
+                "Estimate of the mean of the last ten seconds.",
                 unit="W",
-                about="Estimate of the mean of the last ten seconds.",
                 initial=0.0,
             ),
             Variable(
-                name="time_left_s",
-                type=float,
+                "time_left_s",
+                float,
+                "Until it is empty, at that power.",
                 unit="s",
-                about="Until it is empty, at that power.",
                 initial=inf,
             ),
-            Variable(
-                name="is_low", type=bool, about="Whether little is left.", initial=False
-            ),
+            Variable("is_low", bool, "Whether little is left.", initial=False),
         ),
     )
     MEAN_S = 10.0

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from math import cos, pi, radians
 from typing import Literal
 
-from controllers.schemas.declaration import SchemaInfo
+from controllers.schemas.declaration import Parameters, SchemaInfo, bounded
 from controllers.schemas.library.common import (
-    check_between,
     is_due,
     leaves_under,
     resources_of_joints,
@@ -30,35 +29,25 @@ from models import Robot
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlinkParameters:
+class BlinkParameters(Parameters):
     """What is shown, and how often."""
 
     light: str = "blink"
     """Name of a light pattern of the library."""
-    every_s: float = 4.0
+    every_s: float = bounded(4.0, 0.1, 3600.0, "s")
     """Mean time from one to the next, in s: people blink 15 to 20 times a minute."""
-    spread: float = 0.5
+    spread: float = bounded(0.5, 0.0, 0.95)
     """Largest share of that time by which it comes earlier or later; 0 is regular."""
-    count: int = 0
+    count: int = bounded(0, 0, 1_000_000)
     """How often before it finishes; 0 never."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
-        check_between("every_s", self.every_s, 0.1, 3600.0, "s")
-        check_between("spread", self.spread, 0.0, 0.95)
-        check_between("count", self.count, 0, 1_000_000)
 
 
 class Blink(ActuationSchema[BlinkParameters]):
     """Shows a light pattern at irregular times, the same ones in each run of a seed."""
 
     info = SchemaInfo(
-        name="blink",
-        about="Shows a light pattern now and then.",
+        "blink",
+        "Shows a light pattern now and then.",
         period_s=0.05,
         parameters=BlinkParameters,
     )
@@ -115,33 +104,24 @@ LEGS_DEG = {"LHipRoll": -2.0, "RHipRoll": -2.0, "LAnkleRoll": 2.0, "RAnkleRoll":
 
 
 @dataclass(frozen=True, kw_only=True)
-class BreatheParameters:
+class BreatheParameters(Parameters):
     """How quickly, how deeply, and with what."""
 
-    breaths_per_minute: float = 12.0
+    breaths_per_minute: float = bounded(12.0, 5.0, 30.0)
     """5 to 30."""
-    amplitude: float = 1.0
+    amplitude: float = bounded(1.0, 0.0, 1.0)
     """0 to 1; a change takes one breath."""
     limbs: Literal["arms", "legs", "arms and legs"] = "arms"
     """What moves."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
-        check_between("breaths_per_minute", self.breaths_per_minute, 5.0, 30.0)
-        check_between("amplitude", self.amplitude, 0.0, 1.0)
 
 
 class Breathe(ActuationSchema[BreatheParameters]):
     """Swings its joints, written directly through the gate."""
 
     info = SchemaInfo(
-        name="breathe",
-        about="Lets arms or legs go to and fro a little.",
-        period_s=0.02,  # a joint goes on by 0.13 degrees in it at most
+        "breathe",
+        "Lets arms or legs go to and fro a little.",
+        period_s=0.02,
         parameters=BreatheParameters,
     )
 

@@ -23,9 +23,14 @@ from math import exp, isfinite, radians
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.schemas.declaration import SchemaInfo, Variable
-from controllers.schemas.library.common import (
+from controllers.schemas.declaration import (
+    Parameters,
+    SchemaInfo,
+    Variable,
+    bounded,
     check_between,
+)
+from controllers.schemas.library.common import (
     is_due,
     resources_of_joints,
 )
@@ -159,16 +164,16 @@ and never lets one wait that has not been seen for much longer."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionParameters:
+class AttentionParameters(Parameters):
     """Where to look, and what for."""
 
-    yaw_deg: float = 60.0
+    yaw_deg: float = bounded(60.0, 5.0, 119.0, "degrees")
     """Largest angle to either side, in degrees."""
-    up_deg: float = 15.0
+    up_deg: float = bounded(15.0, 0.0, 38.0, "degrees")
     """Largest angle upwards, in degrees."""
-    down_deg: float = 20.0
+    down_deg: float = bounded(20.0, 0.0, 29.0, "degrees")
     """Largest angle downwards, in degrees."""
-    forget_s: float = 10.0
+    forget_s: float = bounded(10.0, 0.1, 3600.0, "s")
     """Time in which the interest of a cell comes back to 63 %, in s."""
     seen_deg: tuple[float, float] = (20.0, 15.0)
     """Angle from the line of sight within which a cell counts as seen, in yaw and
@@ -183,10 +188,7 @@ class AttentionParameters:
         Raises:
             BadInput: one of them.
         """
-        check_between("yaw_deg", self.yaw_deg, 5.0, 119.0, "degrees")
-        check_between("up_deg", self.up_deg, 0.0, 38.0, "degrees")
-        check_between("down_deg", self.down_deg, 0.0, 29.0, "degrees")
-        check_between("forget_s", self.forget_s, 0.1, 3600.0, "s")
+        super().__post_init__()
         for name, value in zip(("yaw", "pitch"), self.seen_deg, strict=True):
             check_between(f"seen_deg ({name})", value, CELL_DEG / 2, 60.0, "degrees")
         if self.up_deg + self.down_deg <= 0.0:
@@ -199,29 +201,23 @@ class Attention(PerceptiveSchema[AttentionParameters]):
     """Marks what the head has seen, and says what is worth the next look."""
 
     info = SchemaInfo(
-        name="attention",
-        about="Says where to look next.",
+        "attention",
+        "Says where to look next.",
         period_s=0.1,
         parameters=AttentionParameters,
         outputs=(
             Variable(
-                name="yaw",
-                type=float,
+                "yaw",
+                float,
+                "Of the cell that is most worth a look.",
                 unit="rad",
-                about="Of the cell that is most worth a look.",
                 initial=0.0,
             ),
+            Variable("pitch", float, "Of the same cell.", unit="rad", initial=0.0),
             Variable(
-                name="pitch",
-                type=float,
-                unit="rad",
-                about="Of the same cell.",
-                initial=0.0,
-            ),
-            Variable(
-                name="unseen",
-                type=float,
-                about="Mean interest of all cells: 0 all seen just now, 1 nothing.",
+                "unseen",
+                float,
+                "Mean interest of all cells: 0 all seen just now, 1 nothing.",
                 initial=1.0,
             ),
         ),
@@ -310,11 +306,11 @@ HEAD = ("HeadYaw", "HeadPitch")
 class LookAroundParameters(AttentionParameters):
     """Where to look, and how quickly."""
 
-    speed_deg_s: float = 60.0
+    speed_deg_s: float = bounded(60.0, 1.0, 200.0, "degrees/s")
     """Top speed of a joint, in degrees/s."""
-    stay_s: float = 0.6
+    stay_s: float = bounded(0.6, 0.0, 3600.0, "s")
     """Time for which it looks at one place, in s."""
-    for_s: float = 0.0
+    for_s: float = bounded(0.0, 0.0, 1e6, "s")
     """Time after which it has finished, in s; 0 never."""
 
     def __post_init__(self) -> None:
@@ -324,17 +320,14 @@ class LookAroundParameters(AttentionParameters):
             BadInput: one of them.
         """
         super().__post_init__()
-        check_between("speed_deg_s", self.speed_deg_s, 1.0, 200.0, "degrees/s")
-        check_between("stay_s", self.stay_s, 0.0, 3600.0, "s")
-        check_between("for_s", self.for_s, 0.0, 1e6, "s")
 
 
 class LookAround(ActuationSchema[LookAroundParameters]):
     """Turns the head to the least recently seen place, stays, and goes on."""
 
     info = SchemaInfo(
-        name="look around",
-        about="Turns the head to where it has not looked for long.",
+        "look around",
+        "Turns the head to where it has not looked for long.",
         period_s=0.01,
         parameters=LookAroundParameters,
         reads=("attention.yaw", "attention.pitch"),

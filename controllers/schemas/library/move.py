@@ -11,11 +11,16 @@ for the two steps of a robot that does not walk here; without them it stays as i
 from dataclasses import dataclass
 
 from controllers.schemas.actuators import Playing
-from controllers.schemas.declaration import SchemaInfo, Variable
+from controllers.schemas.declaration import (
+    Parameters,
+    SchemaInfo,
+    Variable,
+    bounded,
+    check_between,
+)
 from controllers.schemas.library.common import (
     StateMinded,
     TaskSchema,
-    check_between,
     is_due,
     leaves_under,
     needs_of_command,
@@ -32,7 +37,7 @@ class NotPlayed(TestbedError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoveParameters:
+class MoveParameters(Parameters):
     """What is played, and how often."""
 
     motion: str = ""
@@ -42,12 +47,12 @@ class MoveParameters:
     group: str = ""
     """What a command's outputs are known by if they start together; empty takes the
     command's name."""
-    repeat: int = 1
+    repeat: int = bounded(1, 0, 1_000_000)
     """How often; 0 for ever."""
     interrupt: str = ""
     """Name of a command with one output: given by a modulation while this plays, it is
     joined on at once, and what is played goes on after it."""
-    pause_s: float = 0.0
+    pause_s: float = bounded(0.0, 0.0, 3600.0, "s")
     """Time between the end of one and the begin of the next, in s."""
 
     def __post_init__(self) -> None:
@@ -56,13 +61,12 @@ class MoveParameters:
         Raises:
             BadInput: one of them.
         """
+        super().__post_init__()
         if self.motion and self.command:
             raise BadInput(
                 f"motion {self.motion!r} and command {self.command!r}; give one of "
                 "them."
             )
-        check_between("repeat", self.repeat, 0, 1_000_000)
-        check_between("pause_s", self.pause_s, 0.0, 3600.0, "s")
 
 
 class Move(StateMinded[MoveParameters]):
@@ -74,8 +78,8 @@ class Move(StateMinded[MoveParameters]):
     """
 
     info = SchemaInfo(
-        name="move",
-        about="Plays a motion or a command of the library.",
+        "move",
+        "Plays a motion or a command of the library.",
         period_s=0.02,
         parameters=MoveParameters,
     )
@@ -177,9 +181,7 @@ class WaveParameters(MoveParameters):
 class Wave(Move):
     """Takes the right arm, or whatever the motion moves, and waves."""
 
-    info = SchemaInfo(
-        name="wave", about="Waves.", period_s=0.02, parameters=WaveParameters
-    )
+    info = SchemaInfo("wave", "Waves.", period_s=0.02, parameters=WaveParameters)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,17 +200,12 @@ class Greet(StateMinded[GreetParameters]):
     """Gives one of its two commands, and finishes."""
 
     info = SchemaInfo(
-        name="greet",
-        about="Says hello, waves and lights its eyes together; with the legs if free.",
+        "greet",
+        "Says hello, waves and lights its eyes together; with the legs if free.",
         period_s=0.02,
         parameters=GreetParameters,
         outputs=(
-            Variable(
-                name="takes_steps",
-                type=bool,
-                about="Whether it had the legs.",
-                initial=False,
-            ),
+            Variable("takes_steps", bool, "Whether it had the legs.", initial=False),
         ),
     )
 
@@ -271,16 +268,16 @@ class Greet(StateMinded[GreetParameters]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SayParameters:
+class SayParameters(Parameters):
     """What is said, how loud and how often."""
 
     text: str = ""
     """What is said; without a letter or digit it is refused."""
-    volume: float = 1.0
+    volume: float = bounded(1.0, 0.0, 1.0)
     """Fraction of full scale, in [0, 1]."""
-    repeat: int = 1
+    repeat: int = bounded(1, 0, 1_000_000)
     """How often; 0 for ever."""
-    pause_s: float = 1.0
+    pause_s: float = bounded(1.0, 0.0, 3600.0, "s")
     """Time between two of them, in s."""
 
     def __post_init__(self) -> None:
@@ -289,21 +286,14 @@ class SayParameters:
         Raises:
             BadInput: one of them.
         """
+        super().__post_init__()
         check_between("length of text", len(self.text), 0, LONGEST_TEXT, "letters")
-        check_between("volume", self.volume, 0.0, 1.0)
-        check_between("repeat", self.repeat, 0, 1_000_000)
-        check_between("pause_s", self.pause_s, 0.0, 3600.0, "s")
 
 
 class Say(TaskSchema[SayParameters]):
     """Takes the loudspeakers, speaks, and finishes."""
 
-    info = SchemaInfo(
-        name="say",
-        about="Says a text.",
-        period_s=0.02,
-        parameters=SayParameters,
-    )
+    info = SchemaInfo("say", "Says a text.", period_s=0.02, parameters=SayParameters)
     _count = 0
 
     @classmethod
