@@ -48,7 +48,7 @@ class Schema(Generic[P]):
 
     info: ClassVar[SchemaInfo]
     kind: ClassVar[Kind]
-    _link: SchemaContext
+    _context: SchemaContext
     """Set by the runtime before any method is called, but not in `__init__`."""
 
     # -- what a schema may override ---------------------------------------------------
@@ -82,43 +82,43 @@ class Schema(Generic[P]):
     @property
     def parameters(self) -> P:
         """Its present modulation, set by who woke it (JD-2)."""
-        parameters: P = self._link.parameters
+        parameters: P = self._context.parameters
         return parameters
 
     @property
     def path(self) -> str:
         """Its name in the tree, such as `dance/wave`; also that of its owner."""
-        return self._link.path
+        return self._context.path
 
     @property
     def tick(self) -> int:
         """The present slot."""
-        return self._link.tick
+        return self._context.tick
 
     @property
     def time_s(self) -> float:
         """Simulated time of the present slot, in s."""
-        return self._link.tick * self._link.tick_s
+        return self._context.tick * self._context.tick_s
 
     @property
     def period_s(self) -> float:
         """Time between two of its iterations, in s (JD-20)."""
-        return self._link.period_s
+        return self._context.period_s
 
     @property
     def observation(self) -> Observation:
         """The sensor variables of this slot (JD-16)."""
-        return self._link.observation
+        return self._context.observation
 
     @property
     def robot(self) -> Robot:
         """The description that the observation follows."""
-        return self._link.robot
+        return self._context.robot
 
     @property
     def random(self) -> np.random.Generator:
         """Its own source of randomness: the same in each run of one seed."""
-        return self._link.random
+        return self._context.random
 
     def active_state(self, group: str) -> str | None:
         """Return the active state of a set of the robot, such as its posture.
@@ -126,7 +126,7 @@ class Schema(Generic[P]):
         Raises:
             UnknownName: there is no such set.
         """
-        return self._link.active_state(group)
+        return self._context.active_state(group)
 
     # -- shared variables (JD-21) -----------------------------------------------------
 
@@ -139,14 +139,14 @@ class Schema(Generic[P]):
         Raises:
             UnknownName: it is not declared, or no such instance is in reach.
         """
-        return self._link.read(name)
+        return self._context.read(name)
 
     def age_s(self, name: str) -> float:
         """Return the time since an output was written, in s; infinite if never.
 
         It grows while the schema that writes it is asleep.
         """
-        return self._link.age_s(name)
+        return self._context.age_s(name)
 
     def write(self, variable: str, value: object) -> None:
         """Give an output of its own a value, which all can read at once.
@@ -155,7 +155,7 @@ class Schema(Generic[P]):
             UnknownName: it is not one of `info.outputs`.
             BadInput: the value is not of the declared type.
         """
-        self._link.write(variable, value)
+        self._context.write(variable, value)
 
 
 class PerceptiveSchema(Schema[P]):
@@ -233,7 +233,7 @@ class ActuationSchema(Schema[P]):
     @property
     def has_acted(self) -> bool:
         """Whether it has begun to act since it won."""
-        return self._link.has_acted
+        return self._context.has_acted
 
     def on_demand(self, demand: Demand) -> Answer | None:
         """Answer somebody who asks for its resources; only if its policy is `callback`.
@@ -280,12 +280,12 @@ class ActuationSchema(Schema[P]):
     @property
     def children_given(self) -> tuple[Waking, ...]:
         """Whom it was given to wake, by who woke it."""
-        return self._link.children_given
+        return self._context.children_given
 
     @property
     def awake(self) -> tuple[str, ...]:
         """Names of its children that are awake, in the order of waking."""
-        return self._link.awake()
+        return self._context.awake()
 
     def wake(
         self, schema: str, /, *, called: str = "", order: int = 0, **parameters: Any
@@ -308,13 +308,13 @@ class ActuationSchema(Schema[P]):
             UnknownName: there is no such schema, parameter or resource.
             BadInput: a value does not fit, or another schema has that name here.
         """
-        return self._link.wake(
+        return self._context.wake(
             Waking(schema=schema, name=called, order=order, parameters=parameters)
         )
 
     def wake_child(self, waking: Waking) -> bool:
         """Wake a child with all that can be said of it, such as one it was given."""
-        return self._link.wake(waking)
+        return self._context.wake(waking)
 
     def modulate(self, name: str, /, **parameters: Any) -> bool:
         """Change parameters of a child; the others stay (JD-10).
@@ -323,7 +323,7 @@ class ActuationSchema(Schema[P]):
             UnknownName: it has no such child or no such parameter.
             BadInput: a value does not fit.
         """
-        return self._link.modulate(name, parameters)
+        return self._context.modulate(name, parameters)
 
     def sleep(self, name: str, /) -> bool:
         """Put a child to sleep, and all below it; asleep already, nothing changes.
@@ -331,7 +331,7 @@ class ActuationSchema(Schema[P]):
         Raises:
             UnknownName: it has no such child.
         """
-        return self._link.sleep(name)
+        return self._context.sleep(name)
 
     def child(self, name: str) -> ChildView:
         """Return how a child of its does.
@@ -339,21 +339,21 @@ class ActuationSchema(Schema[P]):
         Raises:
             UnknownName: it never woke one of that name.
         """
-        return self._link.child(name)
+        return self._context.child(name)
 
     def finish(self) -> None:
         """Say that its task is done: it stands down when the present method returns.
 
         It is not ready again until it is woken anew. A root goes to sleep.
         """
-        self._link.finish()
+        self._context.finish()
 
     # -- commands ---------------------------------------------------------------------
 
     @property
     def obtained(self) -> tuple[str, ...]:
         """Leaves that it has; some of the optional ones may be missing."""
-        return self._link.obtained
+        return self._context.obtained
 
     def ask_to_leave(self, within_s: float) -> bool:
         """Ask those who need the robot's state, as standing, to let it be left (RM-53).
@@ -364,31 +364,31 @@ class ActuationSchema(Schema[P]):
         Returns:
             Whether all gave way; also where nobody keeps a state at all.
         """
-        return self._link.ask_to_leave(within_s)
+        return self._context.ask_to_leave(within_s)
 
     def submit(self, leaf: str, value: Value) -> bool:
         """Command one leaf in this slot; return whether it was accepted."""
-        return self._link.submit({leaf: value})
+        return self._context.submit({leaf: value})
 
     def submit_all(self, values: Mapping[str, Value]) -> bool:
         """Command several leaves in this slot, all or none."""
-        return self._link.submit(values)
+        return self._context.submit(values)
 
     def play(self, motion: str | Motion) -> Playing:
         """Let a motion be played, by its name in the library or as it is given."""
-        return self._link.give(
+        return self._context.give(
             "play", lambda act, token, tick: act.play(token, motion, tick)
         )
 
     def light(self, pattern: str | LightPattern) -> Playing:
         """Let a light pattern be shown."""
-        return self._link.give(
+        return self._context.give(
             "light", lambda act, token, tick: act.light(token, pattern, tick)
         )
 
     def sound(self, sound: str | Sound) -> Playing:
         """Let a sound be heard, by its name in the library or as it is given."""
-        return self._link.give(
+        return self._context.give(
             "sound", lambda act, token, tick: act.sound(token, sound, tick)
         )
 
@@ -409,7 +409,7 @@ class ActuationSchema(Schema[P]):
             group: what its outputs are known by if they start together; None takes the
                 command's name.
         """
-        return self._link.give(
+        return self._context.give(
             "command", lambda act, token, tick: act.command(token, name, tick, group)
         )
 
@@ -423,6 +423,6 @@ class ActuationSchema(Schema[P]):
             UnknownName: the library has no such command.
             BadInput: it has several outputs, or points.
         """
-        return self._link.give(
+        return self._context.give(
             "interrupt", lambda act, token, tick: act.interrupt(token, command, tick)
         )

@@ -11,19 +11,38 @@ sibling wins. The robot and its simulator are the same to a schema: it sees an
 `Observation` and acts through `Actuators` (JD-17).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import inf
 from typing import Any
+from zlib import crc32
 
+import numpy as np
+
+from controllers.arbitration.gate.writers import Value
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import check_tick
+from controllers.arbitration.tokens import Token
 from controllers.interface.robot_interface import Observation
-from controllers.schemas.actuators import Actuators, ChildView, PostureKeeper
-from controllers.schemas.declaration import State
+from controllers.schemas.actuators import (
+    Actuators,
+    ChildView,
+    NeverPlayed,
+    Playing,
+    PostureKeeper,
+)
+from controllers.schemas.declaration import Cell, State, find_cell
+from controllers.schemas.events import Modulated, NotWinner, StateChangedTo, Woken
 from controllers.schemas.registry import Registry
-from controllers.schemas.runtime.context import InstanceContext, World
+from controllers.schemas.runtime.activation import Activation
+from controllers.schemas.runtime.deactivation import Agenda, Deactivation
 from controllers.schemas.runtime.instance import Instance
-from controllers.schemas.waking import Waking
+from controllers.schemas.runtime.instances import Instances
+from controllers.schemas.waking import (
+    Waking,
+    changed_parameters,
+    parameters_as_text,
+)
 from models import BadInput, Robot, UnknownName
 
 
@@ -55,15 +74,21 @@ class SchemaRuntime:
             posture: is asked before a schema leaves a state of the robot; None:
                 nobody needs to be asked.
         """
-        self._world = World(
-            robot,
-            ledger,
-            actuators,
-            registry or Registry(),
-            seed,
-            InstanceContext,
-            posture,
+        self.robot = robot
+        self.ledger = ledger
+        self.actuators = actuators
+        self.seed = seed
+        self.posture = posture
+        self.observation: Observation | None = None
+        self.instances = Instances(ledger, registry or Registry(), robot)
+        self.agenda = Agenda()
+        self.deactivation = Deactivation(ledger, self.agenda)
+        self.activation = Activation(
+            ledger, self.agenda, self.deactivation, self.instances.instances
         )
+        self._newborn: list[Instance] = []
+        """Roots that were woken since they were last looked at."""
+        self._wakings = 0
         self._added: dict[str, Waking] = {}
         """Roots as they were added."""
 
@@ -80,12 +105,12 @@ class SchemaRuntime:
             UnknownName: there is no such schema, parameter, resource or owner.
             BadInput: a value does not fit, or the name is taken.
         """
-        if waking.name in self._world.family.roots:
+        if waking.name in self.instances.roots:
             raise BadInput(
                 f"there is a behaviour {waking.name!r} already; give this one another "
                 "name."
             )
-        self._world.make(waking, None, part_of)
+        self._bind(self.instances.make(waking, None, part_of)[0])
         self._added[waking.name] = waking
 
     def wake(
@@ -104,10 +129,10 @@ class SchemaRuntime:
             UnknownName: there is no such root or parameter.
             BadInput: a value does not fit.
         """
-        self._world.endings.tick = tick
+        self.deactivation.tick = tick
         waking = self._added[self._root(name).name]
         given = {**waking.parameters, **(values or {})}
-        self._world.wake(replace(waking, parameters=given), None)
+        self.awaken(replace(waking, parameters=given), None)
 
     def sleep(self, name: str, tick: int) -> None:
         """Put a root to sleep, and all below it.
@@ -115,8 +140,8 @@ class SchemaRuntime:
         Raises:
             UnknownName: there is no such root.
         """
-        self._world.endings.tick = tick
-        self._world.endings.put_to_sleep(self._root(name))
+        self.deactivation.tick = tick
+        self.deactivation.put_to_sleep(self._root(name))
 
     def modulate(self, path: str, values: Mapping[str, Any], tick: int) -> None:
         """Change parameters of any instance from outside, as a person at a page does.
@@ -125,8 +150,74 @@ class SchemaRuntime:
             UnknownName: there is no such instance or parameter.
             BadInput: a value does not fit.
         """
-        self._world.endings.tick = tick
-        self._world.modulate(self._world.family.find(path), values)
+        self.deactivation.tick = tick
+        self.change(self.instances.find(path), values)
+
+    # -- below the roots --------------------------------------------------------------
+
+    def awaken(self, waking: Waking, parent: Instance | None) -> Instance:
+        """Wake an instance, or keep it awake with new modulation and rank.
+
+        Raises:
+            UnknownName, BadInput: it cannot be woken so; nothing has changed.
+        """
+        one, parameters = self.instances.make(waking, parent)
+        self._bind(one)
+        newborn = self._newborn if parent is None else parent.newborn
+        if one.is_awake:
+            self._modulate(one, parameters)
+            if one.is_awake and one.is_done:
+                one.is_done = False
+                newborn.append(one)
+        else:
+            self._wakings += 1
+            one.woken = self._wakings
+            one.is_done, one.error, one.parameters = False, "", parameters
+            if one not in newborn:
+                newborn.append(one)
+            self._tell_woken(one)
+        if parent is not None:
+            parent.rank()
+        return one
+
+    def change(self, one: Instance, values: Mapping[str, Any]) -> None:
+        """Change parameters of an instance; the others stay.
+
+        Raises:
+            UnknownName, BadInput: the schema does not take them; nothing has changed.
+        """
+        self._modulate(one, changed_parameters(one.info, one.parameters, values))
+
+    def _modulate(self, one: Instance, parameters: Any) -> None:
+        if parameters == one.parameters:
+            return
+        one.parameters = parameters
+        if not one.is_awake:
+            return
+        if self.ledger.listeners:
+            text = parameters_as_text(parameters)
+            self.ledger.tell(Modulated(tick=self.tick, path=one.path, parameters=text))
+        self.deactivation.attempt(one, "on_modulated", one.schema.on_modulated)
+
+    def _tell_woken(self, one: Instance) -> None:
+        one.state = State.WINNER if one.is_perceptive else State.CHECKING
+        if not self.ledger.listeners:
+            return
+        self.ledger.tell(
+            Woken(
+                tick=self.tick,
+                path=one.path,
+                schema=one.info.name,
+                kind=one.schema.kind,
+                parent=None if one.parent is None else one.parent.path,
+                parameters=parameters_as_text(one.parameters),
+            )
+        )
+        self.ledger.tell(StateChangedTo(tick=self.tick, path=one.path, state=one.state))
+
+    def _bind(self, one: Instance) -> None:
+        if not hasattr(one.schema, "_context"):
+            one.schema._context = InstanceContext(one, self)
 
     # -- time -------------------------------------------------------------------------
 
@@ -138,41 +229,46 @@ class SchemaRuntime:
             observation: the newest one.
         """
         check_tick(tick)
-        world, activation = self._world, self._world.activation
-        world.endings.tick = tick
-        world.observation = observation
+        activation = self.activation
+        self.deactivation.tick = tick
+        self.observation = observation
         activation.note_losses()
-        due = world.agenda.take(tick)
+        due = self.agenda.take(tick)
         for one in due:
             if one.is_perceptive:
                 activation.perceive(one)
         actuation = [one for one in due if not one.is_perceptive]
         for one in actuation:
             activation.check(one)
-        if world.newborn:
-            activation.look_at_newborn(world.newborn)
+        if self._newborn:
+            activation.look_at_newborn(self._newborn)
         activation.run_turns(actuation)
 
     # -- looking ----------------------------------------------------------------------
 
     @property
+    def tick(self) -> int:
+        """The present slot."""
+        return self.deactivation.tick
+
+    @property
     def paths(self) -> tuple[str, ...]:
         """Of all instances that there ever were, in the order of their making."""
-        return tuple(one.path for one in self._world.family.instances)
+        return tuple(one.path for one in self.instances.instances)
 
     @property
     def winners(self) -> tuple[str, ...]:
         """Paths of the actuation schemas that are winners."""
         return tuple(
             one.path
-            for one in self._world.family.instances
+            for one in self.instances.instances
             if one.state is State.WINNER and not one.is_perceptive
         )
 
     @property
     def is_quiet(self) -> bool:
         """Whether all sleep."""
-        return not any(one.is_awake for one in self._world.family.roots.values())
+        return not any(one.is_awake for one in self.instances.roots.values())
 
     def may_act(self, path: str) -> bool:
         """Whether an instance has started: as winner, with what it needs.
@@ -180,7 +276,7 @@ class SchemaRuntime:
         Raises:
             UnknownName: there is none of this path.
         """
-        return self._world.family.find(path).is_acting
+        return self.instances.find(path).is_acting
 
     def view(self, path: str) -> ChildView:
         """Return how an instance does.
@@ -188,7 +284,7 @@ class SchemaRuntime:
         Raises:
             UnknownName: there is none of this path.
         """
-        return self._world.family.find(path).view()
+        return self.instances.find(path).view()
 
     def value(self, path: str, variable: str) -> Any:
         """Return an output of an instance, for logs and pages.
@@ -196,13 +292,194 @@ class SchemaRuntime:
         Raises:
             UnknownName: there is no such instance or output.
         """
-        cells = self._world.family.find(path).cells
+        cells = self.instances.find(path).cells
         if variable not in cells:
             raise UnknownName("Output", variable, cells, f"what {path!r} offers")
         return cells[variable].value
 
     def _root(self, name: str) -> Instance:
-        roots = self._world.family.roots
+        roots = self.instances.roots
         if name not in roots:
             raise UnknownName("Behaviour", name, roots, "the roots of this run")
         return roots[name]
+
+
+class InstanceContext:
+    """One instance's side of the runtime: what it may see and do, and when."""
+
+    def __init__(self, one: Instance, runtime: "SchemaRuntime") -> None:
+        """Join them.
+
+        Args:
+            one: the instance.
+            runtime: runs it.
+        """
+        self._one = one
+        self._runtime = runtime
+        self._cells: dict[str, Cell] = {}
+        self._count = -1
+        self._random: np.random.Generator | None = None
+        self.path = one.path
+        self.period_s = one.period_ticks * runtime.ledger.cfg.tick_s
+        self.tick_s = runtime.ledger.cfg.tick_s
+        self.robot: Robot = runtime.robot
+
+    # -- what it sees -----------------------------------------------------------------
+
+    @property
+    def tick(self) -> int:
+        """The present slot."""
+        return self._runtime.tick
+
+    @property
+    def observation(self) -> Observation:
+        """The newest sensor values."""
+        observation = self._runtime.observation
+        if observation is None:
+            raise BadInput(f"{self.path!r} asks for sensor values before the first.")
+        return observation
+
+    @property
+    def random(self) -> np.random.Generator:
+        """A generator of this instance's own."""
+        if self._random is None:
+            seed = (self._runtime.seed, crc32(self.path.encode()))
+            self._random = np.random.default_rng(seed)
+        return self._random
+
+    @property
+    def parameters(self) -> Any:
+        """The present ones."""
+        return self._one.parameters
+
+    @property
+    def children_given(self) -> tuple[Waking, ...]:
+        """Whom it was given to wake."""
+        return self._one.waking.children
+
+    @property
+    def obtained(self) -> tuple[str, ...]:
+        """Leaves that it has now."""
+        reservation = self._one.reservation
+        return (
+            reservation.obtained
+            if reservation is not None and self._one.is_acting
+            else ()
+        )
+
+    @property
+    def has_acted(self) -> bool:
+        """Whether it has acted since it won."""
+        return self._one.has_acted
+
+    def read(self, name: str) -> Any:
+        """Return the value of another's output."""
+        return self._cell(name).value
+
+    def age_s(self, name: str) -> float:
+        """Return how old it is."""
+        written = self._cell(name).written
+        return inf if written is None else (self.tick - written) * self.tick_s
+
+    def write(self, variable: str, value: object) -> None:
+        """Give an own output a value."""
+        find_cell(self._one.cells, variable, self.path).write(value, self.tick)
+
+    def active_state(self, group: str) -> str | None:
+        """Return the active state of a set."""
+        return self._runtime.ledger.active_state(group)
+
+    def _cell(self, name: str) -> Cell:
+        instances = self._runtime.instances
+        if self._count != len(instances.instances):  # a nearer one may be there now
+            self._cells.clear()
+            self._count = len(instances.instances)
+        cell = self._cells.get(name)
+        if cell is None:
+            cell = self._cells[name] = instances.cell(self._one, name)
+        return cell
+
+    # -- its children -----------------------------------------------------------------
+
+    def wake(self, waking: Waking) -> bool:
+        """Wake a child."""
+        if not self._may("wake"):
+            return False
+        self._runtime.awaken(waking, self._one)
+        return True
+
+    def modulate(self, name: str, values: Mapping[str, Any]) -> bool:
+        """Change a child's parameters."""
+        if not self._may("modulate"):
+            return False
+        self._runtime.change(self._child(name), values)
+        return True
+
+    def sleep(self, name: str) -> bool:
+        """Put a child to sleep."""
+        if not self._may("sleep"):
+            return False
+        self._runtime.deactivation.put_to_sleep(self._child(name))
+        return True
+
+    def child(self, name: str) -> ChildView:
+        """Return how a child does."""
+        return self._child(name).view()
+
+    def awake(self) -> tuple[str, ...]:
+        """Return who is awake, in the order of waking."""
+        awake = [one for one in self._one.children.values() if one.is_awake]
+        return tuple(one.name for one in sorted(awake, key=lambda one: one.woken))
+
+    def finish(self) -> None:
+        """Note that it is done."""
+        if self._may("finish"):
+            self._one.finishes = True
+
+    def _child(self, name: str) -> Instance:
+        children = self._one.children
+        if name not in children:
+            raise UnknownName("Child", name, children, f"what {self.path!r} has woken")
+        return children[name]
+
+    # -- its commands -----------------------------------------------------------------
+
+    def ask_to_leave(self, within_s: float) -> bool:
+        """Ask for the active state to be left."""
+        if not self._may("ask_to_leave"):
+            return False
+        keeper = self._runtime.posture
+        return keeper is None or keeper.ask_to_leave(self.path, self.tick, within_s)
+
+    def submit(self, values: Mapping[str, Value]) -> bool:
+        """Command leaves in this slot."""
+        if not self._may("submit"):
+            return False
+        actuators, token = self._runtime.actuators, self._token
+        if len(values) == 1:
+            ((leaf, value),) = values.items()
+            return actuators.submit(token, leaf, value) is None
+        return actuators.submit_all(token, values) is None
+
+    def give(
+        self, what: str, order: Callable[[Actuators, Token | None, int], Playing]
+    ) -> Playing:
+        """Give an order; it ends with the instance's authority."""
+        if not self._may(what):
+            return NeverPlayed(f"{self.path!r} is not the winner, or lacks its token")
+        playing = order(self._runtime.actuators, self._token, self.tick)
+        self._one.remember(playing)
+        return playing
+
+    @property
+    def _token(self) -> Token | None:
+        reservation = self._one.reservation
+        return None if reservation is None else reservation.token
+
+    def _may(self, what: str) -> bool:
+        one, ledger = self._one, self._runtime.ledger
+        if one.may_act and one.is_acting:
+            return True
+        if ledger.listeners:
+            ledger.tell(NotWinner(tick=self.tick, path=one.path, what=what))
+        return False

@@ -22,7 +22,7 @@ class Activation:
         self,
         ledger: Ledger,
         agenda: Agenda,
-        endings: Deactivation,
+        deactivation: Deactivation,
         instances: Sequence[Instance],
     ) -> None:
         """Begin with nobody awake.
@@ -30,12 +30,12 @@ class Activation:
         Args:
             ledger: grants what winners need, and tells the trace.
             agenda: of iterations.
-            endings: of acting.
+            deactivation: of acting.
             instances: all that there are, by their numbers; it grows.
         """
         self._ledger = ledger
         self._agenda = agenda
-        self._endings = endings
+        self._deactivation = deactivation
         self._instances = instances
         self._turns: list[int] = []
         """Numbers of those who have a turn in this slot, a heap: parents come before
@@ -52,18 +52,20 @@ class Activation:
         """
         while self._seen != self._ledger.changes:
             self._seen = self._ledger.changes
-            for one in sorted(self._endings.holders, key=lambda one: one.number):
-                if one.is_acting and one.claim is not None:
-                    self._note_loss(one, one.claim)
+            for one in sorted(self._deactivation.holders, key=lambda one: one.number):
+                if one.is_acting and one.reservation is not None:
+                    self._note_loss(one, one.reservation)
 
-    def _note_loss(self, one: Instance, claim: InstanceReservation) -> None:
-        if claim.is_alive():
+    def _note_loss(self, one: Instance, reservation: InstanceReservation) -> None:
+        if reservation.is_alive():
             return
-        if claim.has_yielded:
+        if reservation.has_yielded:
             self.finish(one, "yielded")
             return
-        self._endings.cease(one, "no token", keeps_claim=claim.is_waiting)
-        self._endings.attempt(one, "on_lost", one.acting.on_lost)
+        self._deactivation.cease(
+            one, "no token", keeps_reservation=reservation.is_waiting
+        )
+        self._deactivation.attempt(one, "on_lost", one.acting.on_lost)
         if one.state is State.WINNER:
             self._wait(one)
 
@@ -73,7 +75,7 @@ class Activation:
             try:
                 one.perceiving.perceive()
             except Exception as error:  # noqa: BLE001  # whatever, the others go on
-                self._endings.fail(one, "perceive", error)
+                self._deactivation.fail(one, "perceive", error)
 
     def check(self, one: Instance) -> None:
         """Let an actuation instance check its precondition."""
@@ -85,12 +87,14 @@ class Activation:
         try:
             one.is_ready = bool(one.acting.ready())
         except Exception as error:  # noqa: BLE001  # whatever it is, the others go on
-            self._endings.fail(one, "ready", error)
+            self._deactivation.fail(one, "ready", error)
             return
         if one.state is not State.WINNER:
-            self._endings.change(one, State.READY if one.is_ready else State.CHECKING)
+            self._deactivation.change(
+                one, State.READY if one.is_ready else State.CHECKING
+            )
         elif not one.is_ready:
-            self._endings.stand_down(one, "not ready")
+            self._deactivation.stand_down(one, "not ready")
 
     def run_turns(self, due: Iterable[Instance]) -> None:
         """Let those that are due act, from the roots downwards, and compete.
@@ -106,11 +110,11 @@ class Activation:
             one = self._instances[heappop(turns)]
             if one.state is State.READY and one.parent is None:
                 self._promote(one, ())
-            if one in self._endings.waiting:
+            if one in self._deactivation.waiting:
                 self._hear(one)
             if self._ledger.changes != self._seen:
                 self.note_losses()
-            if one.is_acting and one.due == self._endings.tick:
+            if one.is_acting and one.due == self._deactivation.tick:
                 one.due = -1
                 self._act(one, "iterate", one.acting.iterate)
             if changes != self._ledger.changes:
@@ -124,8 +128,8 @@ class Activation:
             is_granted: only to those who got what they wait for. Who was refused in
                 this slot, and asks anew, hears of it in the next one.
         """
-        for one in self._endings.waiting:
-            outcome = None if one.claim is None else one.claim.outcome
+        for one in self._deactivation.waiting:
+            outcome = None if one.reservation is None else one.reservation.outcome
             if outcome is not None and (outcome.is_granted or not is_granted):
                 heappush(self._turns, one.number)
 
@@ -140,11 +144,11 @@ class Activation:
                 if not one.is_awake:
                     continue
                 if one.next_due < 0:
-                    one.due = self._endings.tick
-                    self._agenda.add(one, self._endings.tick + one.period_ticks)
+                    one.due = self._deactivation.tick
+                    self._agenda.add(one, self._deactivation.tick + one.period_ticks)
                 if one.is_perceptive:
                     self._note_start(one)
-                    self._endings.attempt(one, "start", one.schema.start)
+                    self._deactivation.attempt(one, "start", one.schema.start)
                     self.perceive(one)
                 else:
                     self.check(one)
@@ -167,7 +171,7 @@ class Activation:
         if chosen is present:
             return
         if present is not None:
-            self._endings.stand_down(present, "lost")
+            self._deactivation.stand_down(present, "lost")
         if chosen is not None and chosen.state is State.READY:
             self._promote(chosen, tuple(one.name for one in ready if one is not chosen))
 
@@ -188,7 +192,7 @@ class Activation:
                 )
             return by_name[name]
 
-        return self._endings.attempt(parent, "arbitrate", choose)
+        return self._deactivation.attempt(parent, "arbitrate", choose)
 
     def _promote(self, one: Instance, over: tuple[str, ...]) -> None:
         """Let an instance win, and ask for what it needs."""
@@ -196,12 +200,14 @@ class Activation:
             one.parent.winner = one
         if self._ledger.listeners:
             above = None if one.parent is None else one.parent.path
-            self._endings.tell(
-                Won(tick=self._endings.tick, path=one.path, parent=above, over=over)
+            self._deactivation.tell(
+                Won(
+                    tick=self._deactivation.tick, path=one.path, parent=above, over=over
+                )
             )
-        self._endings.change(one, State.WINNER)
+        self._deactivation.change(one, State.WINNER)
         one.has_acted = False
-        if one.claim is None:
+        if one.reservation is None:
             self._begin(one)
         else:
             self._wait(one)
@@ -209,32 +215,34 @@ class Activation:
 
     def _wait(self, one: Instance) -> None:
         """Let a winner ask, if it does not wait already, and wait."""
-        claim = one.claim
-        assert claim is not None
-        self._endings.waiting[one] = None
-        if not claim.is_waiting:
-            self._endings.attempt(
-                one, "its request", lambda: claim.ask(self._endings.tick)
+        reservation = one.reservation
+        assert reservation is not None
+        self._deactivation.waiting[one] = None
+        if not reservation.is_waiting:
+            self._deactivation.attempt(
+                one, "its request", lambda: reservation.ask(self._deactivation.tick)
             )
 
     def _hear(self, one: Instance) -> None:
         """Take over the outcome of a winner's request, if there is one."""
-        claim = one.claim
-        outcome = None if claim is None else claim.outcome
-        if claim is None or outcome is None or one.state is not State.WINNER:
+        reservation = one.reservation
+        outcome = None if reservation is None else reservation.outcome
+        if reservation is None or outcome is None or one.state is not State.WINNER:
             return
-        del self._endings.waiting[one]
-        if claim.take(outcome):
-            if claim.is_alive():
-                self._endings.holders[one] = None
+        del self._deactivation.waiting[one]
+        if reservation.take(outcome):
+            if reservation.is_alive():
+                self._deactivation.holders[one] = None
                 self._begin(one)
-            elif claim.has_yielded:
+            elif reservation.has_yielded:
                 self.finish(one, "yielded")
             else:  # somebody took it before it could begin
                 self._wait(one)
             return
         refused = one.acting.on_refused
-        asks = self._endings.attempt(one, "on_refused", lambda: bool(refused(outcome)))
+        asks = self._deactivation.attempt(
+            one, "on_refused", lambda: bool(refused(outcome))
+        )
         if asks is None:
             return  # it failed
         if asks:
@@ -249,12 +257,14 @@ class Activation:
     def _note_start(self, one: Instance) -> None:
         one.is_acting = one.has_acted = True
         if self._ledger.listeners:
-            self._endings.tell(SchemaStarted(tick=self._endings.tick, path=one.path))
+            self._deactivation.tell(
+                SchemaStarted(tick=self._deactivation.tick, path=one.path)
+            )
 
     def _act(self, one: Instance, name: str, method: Callable[[], object]) -> None:
         """Call a method in which an instance may act; then its children compete."""
         one.may_act = True
-        self._endings.attempt(one, name, method)
+        self._deactivation.attempt(one, name, method)
         one.may_act = False
         if one.finishes:
             one.finishes = False
@@ -270,8 +280,10 @@ class Activation:
         """Note that an instance is done: it stands down, and a root goes to sleep."""
         one.is_done, one.is_ready = True, False
         if self._ledger.listeners:
-            self._endings.tell(Finished(tick=self._endings.tick, path=one.path))
+            self._deactivation.tell(
+                Finished(tick=self._deactivation.tick, path=one.path)
+            )
         if one.parent is None:
-            self._endings.put_to_sleep(one, why)
+            self._deactivation.put_to_sleep(one, why)
         else:
-            self._endings.stand_down(one, why)
+            self._deactivation.stand_down(one, why)

@@ -108,7 +108,9 @@ class Deactivation:
         if one.is_awake:
             self.change(one, State.READY if one.is_ready else State.CHECKING)
 
-    def cease(self, top: Instance, why: str, *, keeps_claim: bool = False) -> None:
+    def cease(
+        self, top: Instance, why: str, *, keeps_reservation: bool = False
+    ) -> None:
         """Let an instance not act any more: all below it sleeps, no token is left."""
         below = list(top.awake_below())
         for one in below:
@@ -120,16 +122,16 @@ class Deactivation:
                 self._shielded(one, "the end of an order", order.end)
             self.holders.pop(one, None)
             self.waiting.pop(one, None)
-        leaving = family[1:] if keeps_claim else family
+        leaving = family[1:] if keeps_reservation else family
         engaged = [
-            one.claim
+            one.reservation
             for one in leaving
-            if one.claim is not None and one.claim.is_engaged
+            if one.reservation is not None and one.reservation.is_engaged
         ]
         if engaged:
-            owners = tuple(claim.owner.name for claim in engaged)
-            for claim in engaged:
-                claim.forget()
+            owners = tuple(reservation.owner.name for reservation in engaged)
+            for reservation in engaged:
+                reservation.forget()
             self._ledger.give_up(owners, self.tick)
         for one in below:
             self._fall_asleep(one)

@@ -163,7 +163,7 @@ def make_reservation(
     priority: int,
     on_demand: Callable[[Demand], Answer | None] | None,
 ) -> InstanceReservation | None:
-    """Return the claim of an instance, and make its owner known; None: no needs.
+    """Return the reservation of an instance, and make its owner known; None: no needs.
 
     A root is an owner in any case, so that others can be parts of it.
 
@@ -234,10 +234,10 @@ class Instance:
     """Its outputs."""
 
     parameters: Any = None
-    claim: InstanceReservation | None = None
+    reservation: InstanceReservation | None = None
     """None: it needs nothing."""
-    claimed: Waking | None = None
-    """What its claim was made by."""
+    reserved: Waking | None = None
+    """What its reservation was made by."""
     priority: int = 0
     """Of its requests, and of its children's if they have none of their own."""
     children: "dict[str, Instance]" = field(default_factory=dict)
@@ -289,7 +289,9 @@ class Instance:
     def owner_above(self) -> str | None:
         """Return the name of the nearest owner above it, None at a root."""
         above = self.parent
-        while above is not None and above.claim is None and above.parent is not None:
+        while (
+            above is not None and above.reservation is None and above.parent is not None
+        ):
             above = above.parent
         return None if above is None else above.path
 

@@ -1,15 +1,19 @@
 """All instances of a run: how they are made, and how they find each other."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from math import isclose
+from typing import Any
 
 from controllers.arbitration.manager.front import take_snapshot
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.schemas.declaration import Cell, State, cells_of
 from controllers.schemas.registry import Registry, SchemaClass
 from controllers.schemas.runtime.instance import Instance, make_reservation
-from controllers.schemas.waking import Waking
-from models import BadInput, UnknownName
+from controllers.schemas.schema import ActuationSchema
+from controllers.schemas.waking import Waking, make_parameters
+from models import BadInput, Robot, TestbedError, UnknownName
 
 DEEPEST = 20
 """Levels of a hierarchy, at most: a schema that wakes itself ends somewhere."""
@@ -18,14 +22,16 @@ DEEPEST = 20
 class Instances:
     """The instances, by number, by path, and from each other's sight."""
 
-    def __init__(self, ledger: Ledger, registry: Registry) -> None:
+    def __init__(self, ledger: Ledger, registry: Registry, robot: Robot) -> None:
         """Begin with none.
 
         Args:
             ledger: gets to know them as owners.
             registry: knows their schemas.
+            robot: theirs.
         """
         self._ledger = ledger
+        self._robot = robot
         self._registry = registry
         self.instances: list[Instance] = []
         self.roots: dict[str, Instance] = {}
@@ -49,12 +55,8 @@ class Instances:
         return found
 
     def make(
-        self,
-        waking: Waking,
-        parent: Instance | None,
-        part_of: str | None,
-        takes: Waking,
-    ) -> Instance:
+        self, waking: Waking, parent: Instance | None, part_of: str | None = None
+    ) -> tuple[Instance, Any]:
         """Return the instance of a name under a parent, made if it is not there yet.
 
         Unless it is a winner, it is set up anew by what the waking says of its
@@ -64,28 +66,39 @@ class Instances:
             waking: which schema, and its name.
             parent: None makes a root.
             part_of: of a new root, the owner that it is a part of.
-            takes: the same, with what its parameters say that it needs.
+
+        Returns:
+            The instance, asleep if it is new, and the parameters of the waking.
 
         Raises:
-            UnknownName: there is no such schema, resource or owner.
+            UnknownName: there is no such schema, parameter, resource or owner.
             BadInput: the name has another schema, or is another owner's; the period
-                is no multiple of the slot; the hierarchy is too deep.
+                is no multiple of the slot; the hierarchy is too deep; the schema
+                cannot be woken so. Nothing has changed.
         """
+        kind = self._registry.find(waking.schema)
+        parameters = make_parameters(kind.info, waking.parameters)
+        takes = with_needs(kind, waking, parameters, self._robot)
+        check_waking(kind, takes, parameters, self._robot)
         siblings = self.roots if parent is None else parent.children
         one = siblings.get(waking.name)
-        kind = self._registry.find(waking.schema)
         if one is None:
-            return self._new(kind, waking, parent, part_of, takes)
+            one = self._new(kind, waking, parent, part_of)
+            one.parameters = parameters
+            self._reserve(one, takes)
+            self.instances.append(one)
+            siblings[waking.name] = one
+            return one, parameters
         if type(one.schema) is not kind:
             raise BadInput(
                 f"{one.path!r} is an instance of schema {one.info.name!r}; it cannot "
                 f"be woken as {waking.schema!r}. Give this one another name."
             )
-        is_as_claimed = one.claimed == takes and one.priority == _priority(one, takes)
-        if one.state is not State.WINNER and not is_as_claimed:
-            self._claim(one, takes)
+        is_reserved = one.reserved == takes and one.priority == _priority(one, takes)
+        if one.state is not State.WINNER and not is_reserved:
+            self._reserve(one, takes)
         one.waking = waking
-        return one
+        return one, parameters
 
     def cell(self, reader: Instance, name: str) -> Cell:
         """Return the variable that a reader means by `schema.variable`.
@@ -116,7 +129,6 @@ class Instances:
         waking: Waking,
         parent: Instance | None,
         part_of: str | None,
-        takes: Waking,
     ) -> Instance:
         info = kind.info
         path = waking.name if parent is None else f"{parent.path}/{waking.name}"
@@ -136,7 +148,7 @@ class Instances:
             raise BadInput(
                 f"schema {info.name!r} cannot be made: {type(error).__name__}: {error}."
             ) from error
-        one = Instance(
+        return Instance(
             schema=schema,
             waking=waking,
             parent=parent,
@@ -147,17 +159,13 @@ class Instances:
             ),
             cells=cells_of(info.outputs, path),
         )
-        self._claim(one, takes)
-        self.instances.append(one)
-        siblings = self.roots if parent is None else parent.children
-        siblings[waking.name] = one
-        return one
 
-    def _claim(self, one: Instance, waking: Waking) -> None:
+    def _reserve(self, one: Instance, waking: Waking) -> None:
+        """Set up what an instance asks for, as a waking says."""
         parent = one.parent
         above = one.part_of if parent is None else one.owner_above()
         priority = _priority(one, waking)
-        claim = make_reservation(
+        reservation = make_reservation(
             self._ledger,
             one.info,
             waking,
@@ -166,12 +174,12 @@ class Instances:
             priority,
             None if one.is_perceptive else one.acting.on_demand,
         )
-        if claim is not None and one.is_perceptive:
+        if reservation is not None and one.is_perceptive:
             raise BadInput(
                 f"{one.path!r} perceives and commands nothing, so it needs no "
                 "resources; leave them out."
             )
-        one.claim, one.priority, one.claimed = claim, priority, waking
+        one.reservation, one.priority, one.reserved = reservation, priority, waking
 
 
 def period_in_ticks(name: str, period_s: float, tick_s: float) -> int:
@@ -200,3 +208,46 @@ def _output(one: Instance, variable: str) -> Cell:
     if variable not in one.cells:
         raise UnknownName("Output", variable, one.cells, f"what {one.path!r} offers")
     return one.cells[variable]
+
+
+def check_waking(
+    kind: SchemaClass, waking: Waking, parameters: Any, robot: Robot
+) -> None:
+    """Let a schema refuse how it is to be woken.
+
+    Raises:
+        UnknownName, BadInput: it does, or it cannot say.
+    """
+    with _has_to_say(kind, "whether it may be woken so"):
+        kind.check_waking(waking, parameters, robot)
+
+
+def with_needs(
+    kind: SchemaClass, waking: Waking, parameters: object, robot: Robot
+) -> Waking:
+    """Return a waking that names what its schema needs with its parameters.
+
+    Raises:
+        UnknownName, BadInput: they name what there is not, or it cannot say.
+    """
+    if not issubclass(kind, ActuationSchema) or waking.needs is not None:
+        return waking
+    optional = waking.optional
+    with _has_to_say(kind, "what it needs"):
+        needs = kind.needs_of(parameters, robot)
+        optional = kind.optional_of(parameters, robot) if optional is None else optional
+    return replace(waking, needs=needs, optional=optional)
+
+
+@contextmanager
+def _has_to_say(kind: SchemaClass, what: str) -> Iterator[None]:
+    """Make of whatever a schema raises that may be another package's a `BadInput`."""
+    try:
+        yield
+    except TestbedError:
+        raise
+    except Exception as error:
+        raise BadInput(
+            f"schema {kind.info.name!r} cannot say {what}: "
+            f"{type(error).__name__}: {error}."
+        ) from error

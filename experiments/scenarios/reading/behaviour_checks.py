@@ -13,7 +13,7 @@ from typing import Any
 from controllers.arbitration.tokens import OutcomeKind, Preemption
 from controllers.schemas.library.common import resources_of_joints
 from controllers.schemas.registry import schema_class
-from controllers.schemas.runtime.context import check_waking
+from controllers.schemas.runtime.instances import check_waking
 from controllers.schemas.waking import make_parameters
 from controllers.transmitter.commands.admission import find_way
 from experiments.closed_loop.behaviours import STIFFNESS_PRIORITY

@@ -117,7 +117,7 @@ def test_a_lesson_counts_once(nao: Robot) -> None:
     }
     stage = stage_of(nao, models=models, rate=0.5)
     stage.slot()
-    life: Any = stage.runtime._world.family.roots["life"].schema
+    life: Any = stage.runtime.instances.roots["life"].schema
     taken = life._switch.present
     assert taken is not None
     before = taken.model.automaton.row("n", 0).arcs[taken.arc].percent
@@ -283,7 +283,7 @@ def test_learning_hears_of_completion(nao: Robot, practice: float | None) -> Non
     given = {} if practice is None else {"practice": practice}
     stage = stage_of(nao, models=models, **given)
     left = 1.0 - (MotivatedParameters().practice if practice is None else practice)
-    life: Any = stage.runtime._world.family.roots["life"].schema
+    life: Any = stage.runtime.instances.roots["life"].schema
     seen = set()
     for _ in range(200):
         stage.slot()

@@ -209,7 +209,7 @@ def test_a_broken_runtime_is_found_out(
     stage.begin("choose", name="p", parameters=rule, children=children)
     stage.slot(2)
     assert not checker.finish()
-    endings: Deactivation = stage.runtime._world.endings
+    endings: Deactivation = stage.runtime.deactivation
     breaks(endings, monkeypatch)
     stage.slot(4)
     assert checker.finish()

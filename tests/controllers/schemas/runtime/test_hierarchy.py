@@ -328,7 +328,7 @@ def test_one_schema_under_two_parents_has_two_modulations_and_memories(
     stage.slot(3)
     instances = {
         one.path: getattr(one.schema, "count", 0)
-        for one in stage.runtime._world.family.instances
+        for one in stage.runtime.instances.instances
         if one.info.name == "step"
     }
     assert instances == {

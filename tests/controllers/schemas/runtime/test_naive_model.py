@@ -42,7 +42,7 @@ def schemas(script: Script, counts: dict[str, int]) -> list[type]:
                 elif what == "wake":
                     schema = script.schema_of(f"{self.path}/{name}")
                     self.wake(schema, called=name, order=order)
-                elif name in self._link.awake():
+                elif name in self.awake:
                     self.sleep(name)
             self._fail(method)
 

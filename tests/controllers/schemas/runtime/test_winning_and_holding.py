@@ -116,7 +116,7 @@ def test_orders_that_are_over_are_forgotten(nao: Robot) -> None:
     stage = SchemaWorld.of(nao, actuation("nods", needs=("HeadYaw",), iterate=iterate))
     stage.begin("nods")
     stage.slot(100)
-    (instance,) = stage.runtime._world.family.instances
+    (instance,) = stage.runtime.instances.instances
     assert len(stage.acts.orders) == 100
     assert len(instance._orders) <= 16
 
@@ -382,7 +382,7 @@ def test_needs_follow_the_parameters_of_each_waking(nao: Robot) -> None:
         if again is not None:
             parameters = {"joint": again}
             waking = Waking(schema="turns one", parameters=parameters)
-            stage.runtime._world.wake(waking, None)
+            stage.runtime.awaken(waking, None)
         stage.runtime.sleep("turns one", stage.tick)
     stage.runtime.wake("turns one", stage.tick + 1, {"joint": "HeadPitch"})
     stage.slot()
@@ -415,12 +415,12 @@ def test_who_keeps_a_state_is_asked_before_it_is_left(nao: Robot) -> None:
         start=lambda s: answers.append(s.ask_to_leave(2.0)),
     )
     stage = SchemaWorld.of(nao, goes)
-    stage.runtime._world.posture = Keeper()
+    stage.runtime.posture = Keeper()
     stage.begin("goes")
     stage.slot()
     assert answers == [False, False]
     assert asked == [("goes", 0, 2.0)], "only a winner may ask"
-    stage.runtime._world.posture = None
+    stage.runtime.posture = None
     stage.runtime.sleep("goes", 0)
     stage.runtime.wake("goes", 1)
     stage.slot()
