@@ -21,8 +21,7 @@ from controllers.arbitration.gate import Gate
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import check_tick
 from controllers.transmitter.buses.bus import (
-    AlwaysPermit,
-    BusPermit,
+    Permits,
     TransmitterCfg,
     WaitingGroups,
 )
@@ -53,7 +52,7 @@ class Transmitter:
         gate: Gate,
         ledger: Ledger,
         cfg: TransmitterCfg | None = None,
-        permit: BusPermit | None = None,
+        permits: Permits | None = None,
     ) -> None:
         """Begin with no stream.
 
@@ -61,7 +60,7 @@ class Transmitter:
             gate: writes the items of each slot, a group's all or none.
             ledger: the gate's; it says which tokens hold, and is told what happens.
             cfg: buses, who watches them, and the time to live of a group.
-            permit: asked before a group starts on its buses; None: always.
+            permits: asked before a group starts on its buses; None: always.
         """
         self.cfg = cfg or TransmitterCfg()
         self._teller = StreamEvents(ledger)
@@ -69,8 +68,7 @@ class Transmitter:
         self._running = Running(gate, ledger, self._endings, self._teller)
         ttl_ticks = max(1, ledger.cfg.ticks(self.cfg.ttl_s))
         self._waiting = WaitingGroups(self.cfg, ttl_ticks)
-        permit = permit or AlwaysPermit()
-        self._starts = Starts(self._running, self._waiting, self._endings, permit)
+        self._starts = Starts(self._running, self._waiting, self._endings, permits)
         self._interrupts = Interrupts(
             self._running, gate.present, self._endings, self._teller
         )

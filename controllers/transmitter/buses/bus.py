@@ -2,9 +2,10 @@
 
 Before each bus stands a unit that buffers streams and tests the points of their groups
 [CN1396856, fig. 26: 131 to 133]. All units share a memory for the IDs of groups and
-their points (SY-11, SY-24): [CN1396856, fig. 19 and 27] has an area for the ID and one
-for the points of each converter; here an entry stands for both. The controller of a bus
-may keep a group from breaking in on it (S9, S91).
+their points: [CN1396856, fig. 19 and 27] has an area for the ID and one for the points
+of each converter; here an entry stands for both, and since all read one sum, a group is
+complete for all of them at once. The controller of a bus may keep a group from breaking
+in on it (S9, S91).
 
 Members of an incomplete group are buffered, and nothing of them is sent. A group that
 waits costs nothing in a slot, however many there are: its points are tested when a
@@ -12,10 +13,10 @@ member comes, and its time to live stands in a heap.
 """
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from controllers.transmitter.buses.group import Group, ReceivedStream
 from controllers.transmitter.receipt import GroupKey, NotReceived
@@ -24,7 +25,7 @@ from models.library import Unit
 
 
 class Watch(StrEnum):
-    """Who finds that the points of a group sum to the preset (SY-24)."""
+    """Who finds that the points of a group sum to the preset."""
 
     WATCHING = "watching"
     """The unit of each bus, in the memory that all share [CN1396856, claim 16]."""
@@ -74,132 +75,34 @@ class TransmitterCfg:
         return next(bus for bus, units in self.buses.items() if unit in units)
 
 
-class BusPermit(Protocol):
-    """The controllers of the buses: each is asked before a group starts on its bus.
-
-    Independent streams do not ask [CN1396856, fig. 20: from S5 straight to S10].
-    """
-
-    def permits(self, bus: str, tick: int) -> bool:
-        """Return whether a group may start on a bus in this slot.
-
-        A group starts in the first slot in which all its buses permit it.
-        """
-
-
-class AlwaysPermit:
-    """Buses that are always open."""
-
-    def permits(self, bus: str, tick: int) -> bool:
-        """Return True."""
-        del bus, tick
-        return True
+Permits = Callable[[str, int], bool]
+"""Whether a group may start on a bus in a slot: asked of each of its buses, and it
+starts in the first slot in which all permit it. Independent streams do not ask
+[CN1396856, fig. 20: from S5 straight to S10]."""
 
 
 class Entry(NamedTuple):
-    """What the unit of a bus has written for one stream."""
+    """What the unit of a bus has buffered, and written for all units to read."""
 
+    bus: str
     unit: Unit
     """The converter that the stream came from."""
     stream: int
     points: int
 
 
-class SharedPoints:
-    """Points by group; every unit of a bus may read and write them."""
-
-    __slots__ = ("_entries",)
-
-    def __init__(self) -> None:
-        """Begin with no group."""
-        self._entries: dict[GroupKey, list[Entry]] = {}
-
-    def write(self, key: GroupKey, entry: Entry) -> None:
-        """Note the points of one stream (S6, S61)."""
-        self._entries.setdefault(key, []).append(entry)
-
-    def entries(self, key: GroupKey) -> tuple[Entry, ...]:
-        """Return what stands there for a group (S7, S71), in the order of writing."""
-        return tuple(self._entries.get(key, ()))
-
-    def sum(self, key: GroupKey) -> int:
-        """Return the sum of a group's points (S8, S81)."""
-        return sum(entry.points for entry in self._entries.get(key, ()))
-
-    def erase(self, key: GroupKey) -> None:
-        """Forget a group."""
-        self._entries.pop(key, None)
-
-
-class BusUnit:
-    """What stands before one bus [CN1396856, fig. 26: 131 to 133]."""
-
-    __slots__ = ("_ready", "_shared", "areas", "name")
-
-    def __init__(self, name: str, units: Sequence[Unit], shared: SharedPoints) -> None:
-        """Stand before a bus that carries some converters' data."""
-        self.name = name
-        self.areas: dict[Unit, dict[int, ReceivedStream]] = {unit: {} for unit in units}
-        """Converter to its streams that wait, by number (SY-11)."""
-        self._shared = shared
-        self._ready: set[GroupKey] = set()
-
-    def keep(self, member: ReceivedStream, key: GroupKey, points: int) -> None:
-        """Buffer a stream and write its points (S3, S6)."""
-        unit = member.stream.unit
-        self.areas[unit][member.number] = member
-        self._shared.write(key, Entry(unit, member.number, points))
-
-    def finds(self, key: GroupKey) -> bool:
-        """Test whether the points of a group sum to its preset (S8, S81)."""
-        return self._shared.sum(key) == key.preset
-
-    def make_ready(self, key: GroupKey) -> None:
-        """Note that a group is complete: found here, or told by the elected unit."""
-        self._ready.add(key)
-
-    def is_ready(self, key: GroupKey) -> bool:
-        """Whether it may put its part of a group on its bus."""
-        return key in self._ready
-
-    def drop(self, member: ReceivedStream) -> None:
-        """Take a stream out of the buffer: it starts, or is over."""
-        self.areas[member.stream.unit].pop(member.number, None)
-        if member.key is not None:
-            self._ready.discard(member.key)
-
-
-def look_for(
-    key: GroupKey, units: Sequence[BusUnit], holders: Sequence[BusUnit], watch: Watch
-) -> tuple[str, ...]:
-    """Let those who watch test a group after a change, and return who found it whole.
-
-    Args:
-        key: the group.
-        units: of all buses; the first is the elected one.
-        holders: those that buffer a part of the group.
-        watch: who tests.
-    """
-    if watch is Watch.ELECTED:
-        finders = [units[0]] if units[0].finds(key) else []
-        told = holders if finders else []
-    else:
-        finders = told = [unit for unit in holders if unit.finds(key)]
-    for unit in told:
-        unit.make_ready(key)
-    return tuple(unit.name for unit in finders)
-
-
 class WaitingGroup:
     """A group whose members are buffered."""
 
-    __slots__ = ("due_tick", "found_by", "key", "leaves", "members", "play")
+    __slots__ = ("due_tick", "found_by", "key", "leaves", "members", "play", "points")
 
     def __init__(self, key: GroupKey, due_tick: int) -> None:
         """Begin without members; incomplete at `due_tick`, it expires."""
         self.key = key
         self.due_tick = due_tick
         self.members: list[ReceivedStream] = []
+        self.points = 0
+        """Sum of its members' (S8, S81)."""
         self.leaves: set[str] = set()
         """That its members command."""
         self.play: Group | None = None
@@ -209,15 +112,11 @@ class WaitingGroup:
 
 
 class WaitingGroups:
-    """The groups by their keys, their buffers on every bus, and their time to live."""
+    """The groups by their keys, what is buffered of them, and their time to live."""
 
     def __init__(self, cfg: TransmitterCfg, ttl_ticks: int) -> None:
         """Begin with no group."""
-        self.shared = SharedPoints()
-        self.units = tuple(
-            BusUnit(bus, units, self.shared) for bus, units in cfg.buses.items()
-        )
-        self._unit_of = {unit.name: unit for unit in self.units}
+        self._buses = tuple(cfg.buses)
         self._watch = cfg.watch
         self._ttl_ticks = ttl_ticks
         self._groups: dict[GroupKey, WaitingGroup] = {}
@@ -249,14 +148,15 @@ class WaitingGroups:
         group = self._groups.get(key)
         if group is not None and not group.leaves.isdisjoint(member.stream.leaves):
             return NotReceived.DOUBLED_MEMBER
-        if self.shared.sum(key) + member.tag.points > key.preset:
+        points = 0 if group is None else group.points
+        if points + member.tag.points > key.preset:
             return NotReceived.GROUP_EXCEEDS
         return None
 
     def add(self, member: ReceivedStream, key: GroupKey, points: int) -> WaitingGroup:
         """Buffer a member and let the watching units test its group (S6 to S8).
 
-        The document asks first whether another member has the ID (S7); that only saves
+        CN1396856 asks first whether another member has the ID (S7); that only saves
         the sum where it cannot be met, and would keep a group of one for ever.
         """
         group = self._groups.get(key)
@@ -266,19 +166,24 @@ class WaitingGroups:
             self._at(due, key)
         group.members.append(member)
         group.leaves.update(member.stream.leaves)
-        self._unit_of[member.bus].keep(member, key, points)
-        holders = self._holders(group.members)
-        group.found_by = look_for(key, self.units, holders, self._watch)
-        if all(unit.is_ready(key) for unit in holders):
+        group.points += points
+        if group.points == key.preset:
+            group.found_by = self._finders(group)
             group.play = Group(key, group.members)
         return group
 
+    def entries(self, key: GroupKey) -> tuple[Entry, ...]:
+        """Return what stands in the memory for a group (S7, S71), as it was written."""
+        members = self._groups[key].members if key in self._groups else ()
+        return tuple(
+            Entry(one.bus, one.stream.unit, one.number, one.tag.points)
+            for one in members
+            if one.tag is not None
+        )
+
     def take(self, key: GroupKey) -> None:
         """Let a group leave the buffers: it starts."""
-        group = self._groups.pop(key)
-        self.shared.erase(key)
-        for member in group.members:
-            self._unit_of[member.bus].drop(member)
+        del self._groups[key]
 
     def end(self, key: GroupKey, tick: int) -> tuple[ReceivedStream, ...]:
         """Let a group leave the buffers unsent; late members are refused for a time.
@@ -305,9 +210,15 @@ class WaitingGroups:
                 expired.append(self.end(key, tick))
         return expired
 
-    def _holders(self, members: Sequence[ReceivedStream]) -> list[BusUnit]:
-        buses = {member.bus for member in members}
-        return [unit for unit in self.units if unit.name in buses]
+    def _finders(self, group: WaitingGroup) -> tuple[str, ...]:
+        """Return the buses whose units find a group complete by themselves.
+
+        All that hold a part of it watch, or the first one, which tells the others.
+        """
+        if self._watch is Watch.ELECTED:
+            return self._buses[:1]
+        holders = {member.bus for member in group.members}
+        return tuple(bus for bus in self._buses if bus in holders)
 
     def _at(self, tick: int, key: GroupKey) -> None:
         self._count += 1

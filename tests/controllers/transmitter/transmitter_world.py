@@ -20,7 +20,7 @@ from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.arbitration.tokens import Loss, Preemption, Token
-from controllers.transmitter.buses.bus import TransmitterCfg, Watch
+from controllers.transmitter.buses.bus import Permits, TransmitterCfg, Watch
 from controllers.transmitter.events import Sent
 from controllers.transmitter.invariants import SYNC_JUDGES
 from controllers.transmitter.receipt import Receipt, SyncTag
@@ -104,13 +104,6 @@ class Clip:
 
 
 @dataclass
-class Permit:
-    """The controllers of the buses, as a test wants them."""
-
-    permits: Callable[[str, int], bool]
-
-
-@dataclass
 class TransmitterWorld:
     """One robot with everything before it; `slot` again and again."""
 
@@ -137,7 +130,7 @@ class TransmitterWorld:
         ttl_s: float = 0.1,
         tells_commands: bool = True,
         is_heard: bool = True,
-        permits: Callable[[str, int], bool] = lambda bus, tick: True,
+        permits: Permits | None = None,
     ) -> "TransmitterWorld":
         keeping = KeepingRobot(robot)
         keeping.target = np.full_like(keeping.target, -0.5)
@@ -150,7 +143,7 @@ class TransmitterWorld:
         ledger = Ledger(ResourceTree(ROOT), cfg, listeners=listeners)
         gate = Gate(ledger, keeping, map_devices(ROOT, robot))
         how = TransmitterCfg(buses=BUSES[buses], watch=watch, ttl_s=ttl_s)
-        transmitter = Transmitter(gate, ledger, how, Permit(permits))
+        transmitter = Transmitter(gate, ledger, how, permits)
         stage = cls(keeping, ledger, gate, transmitter, events, checker)
         cls.made.append(stage)
         return stage

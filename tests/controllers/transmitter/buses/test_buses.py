@@ -67,8 +67,6 @@ def test_each_unit_finds_the_group_or_the_elected_one_tells(
     (completed,) = stage.told(GroupCompleted)
     assert completed.found_by == found_by
     assert completed.streams == (1, 2, 3)
-    for unit in stage.transmitter.waiting.units:
-        assert unit.is_ready(tag(1).key)
 
 
 @pytest.mark.requirement("SY-24")

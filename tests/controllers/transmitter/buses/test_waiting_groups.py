@@ -89,7 +89,7 @@ def test_one_stream_with_all_points_is_a_group(
 def test_the_memory_keeps_id_and_points_of_each_converter(
     stage: TransmitterWorld, token: Token
 ) -> None:
-    """Areas 10521 and 10522 of the document, and what the units have buffered."""
+    """Areas 10521 and 10522 of CN1396856, and what the units have buffered."""
     light, sound = (
         Clip(token, ["HeadYaw"], unit=LIGHT),
         Clip(token, ["HeadPitch"], unit=SOUND),
@@ -97,20 +97,13 @@ def test_the_memory_keeps_id_and_points_of_each_converter(
     stage.receive(light, tag(10))
     stage.receive(sound, tag(70))
     waiting = stage.transmitter.waiting
-    assert [tuple(entry) for entry in waiting.shared.entries(HELLO)] == [
-        (LIGHT, 1, 10),
-        (SOUND, 2, 70),
+    assert [tuple(entry) for entry in waiting.entries(HELLO)] == [
+        ("main", LIGHT, 1, 10),
+        ("main", SOUND, 2, 70),
     ]
-    (unit,) = waiting.units
-    assert {area: list(held) for area, held in unit.areas.items()} == {
-        "motion": [],
-        "light": [1],
-        "sound": [2],
-    }
     stage.receive(Clip(token, ["LWristYaw"]), tag(20))
     stage.slot()
-    assert not waiting.shared.entries(HELLO)
-    assert not any(unit.areas.values())
+    assert not waiting.entries(HELLO)
 
 
 @pytest.mark.requirement("SY-8", "I-23")
