@@ -13,7 +13,7 @@ so that in the same slot its joints get their safe set-points. The physics never
 without the gate's slot.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -39,13 +39,12 @@ from controllers.arbitration.resource_tree import ResourceTree
 from controllers.speech import make_voice
 from controllers.transmitter.buses.bus import TransmitterCfg
 from controllers.transmitter.commands.command_controller import CommandController
-from controllers.transmitter.commands.converter import DelayModel
 from controllers.transmitter.commands.issuing import CommandControllerCfg
 from controllers.transmitter.streams import effector_leaves
 from controllers.transmitter.transmitter import Transmitter
 from experiments.closed_loop.behaviours import BehaviourList, SlotFailures
 from models import Robot
-from models.library import Library
+from models.library import Library, Unit
 from models.load.motions import false_end
 from models.resources import DeviceKind
 from sim.engine.world import ticks_of
@@ -63,8 +62,8 @@ class RobotWithLedgerCfg:
     posture_monitor: PostureMonitorCfg = field(default_factory=PostureMonitorCfg)
     transmitter: TransmitterCfg = field(default_factory=TransmitterCfg)
     commands: CommandControllerCfg = field(default_factory=CommandControllerCfg)
-    delays: DelayModel | None = None
-    """What the converters really take; None: what is expected."""
+    delays: Mapping[Unit, float] | None = None
+    """What the converters really take, in s; None: what is expected."""
     voice: str = "syllables"
     """What says texts: one of `controllers.speech.VOICES`."""
     library: Library | None = None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.tokens import Token
-from controllers.transmitter.commands.converter import StreamMaker, Transmitting
+from controllers.transmitter.commands.converter import StreamMaker
 from controllers.transmitter.commands.order import (
     OrderHandle,
     OutputSet,
@@ -21,6 +21,7 @@ from controllers.transmitter.commands.order import (
 from controllers.transmitter.events import NotOrdered
 from controllers.transmitter.receipt import GroupKey, Receipt
 from controllers.transmitter.streams import Content
+from controllers.transmitter.transmitter import Transmitter
 from models.library import Library, Motion, Transition, Unit
 
 
@@ -135,7 +136,7 @@ def group_key(
     outputs: OutputSet,
     group: str | None,
     taken: Container[GroupKey | None],
-    transmitter: Transmitting,
+    transmitter: Transmitter,
     tick: int,
 ) -> GroupKey | None:
     """Return the key of a group; None for independent outputs.

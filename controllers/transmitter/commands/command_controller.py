@@ -25,10 +25,7 @@ from controllers.transmitter.commands.admission import (
     group_key,
 )
 from controllers.transmitter.commands.converter import (
-    DelayModel,
-    ExpectedDelays,
     StreamMaker,
-    Transmitting,
 )
 from controllers.transmitter.commands.issuing import CommandControllerCfg, Issuing
 from controllers.transmitter.commands.joining import Joining, Lending, OrderEndings
@@ -42,6 +39,7 @@ from controllers.transmitter.commands.order import (
 from controllers.transmitter.events import OrderReceived, WayChosen
 from controllers.transmitter.receipt import EndReason, GroupKey, Receipt
 from controllers.transmitter.streams import EffectorLeaves, Present
+from controllers.transmitter.transmitter import Transmitter
 from models import BadInput
 from models.library import Library, Motion, Order, Unit
 
@@ -61,11 +59,11 @@ class CommandController:
         library: Library,
         *,
         effectors: EffectorLeaves,
-        transmitter: Transmitting,
+        transmitter: Transmitter,
         voice: Voice,
         ledger: Ledger,
         cfg: CommandControllerCfg | None = None,
-        delays: DelayModel | None = None,
+        delays: Mapping[Unit, float] | None = None,
         posture: str | None = None,
         states: Mapping[str, str | None] | None = None,
         seen_state: Callable[[], str | None] | None = None,
@@ -80,7 +78,7 @@ class CommandController:
             voice: says texts.
             ledger: knows tokens, tells events, and counts in slots.
             cfg: settings; None: the defaults.
-            delays: true times of the conversions; None: as expected.
+            delays: true times of the conversions, in s; None: as expected.
             posture: in which the robot is; None: unknown.
             states: posture to its state; None: none has one.
             seen_state: returns the state that is seen now, None on the way between two:
@@ -105,7 +103,7 @@ class CommandController:
         self._lending = Lending(maker, ledger)
         self._issuing = Issuing(
             cfg=cfg,
-            delays=delays or ExpectedDelays(cfg.conversion_s),
+            delays=delays or cfg.conversion_s,
             maker=maker,
             transmitter=transmitter,
             slot_s=slot_s,

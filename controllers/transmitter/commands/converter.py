@@ -7,62 +7,19 @@ long a conversion takes is expected beforehand; what it takes in truth may diffe
 import heapq
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol
 
 from controllers.speech import Voice, tone
-from controllers.transmitter.buses.group import WhyNot
 from controllers.transmitter.commands.order import OutputCommand
-from controllers.transmitter.receipt import GroupKey, Receipt, SyncTag
+from controllers.transmitter.receipt import Receipt
 from controllers.transmitter.streams import Content, EffectorLeaves, Stream
 from controllers.transmitter.streams.light_and_sound_streams import (
     LightStream,
     SoundStream,
 )
 from controllers.transmitter.streams.motion_stream import MotionStream
+from controllers.transmitter.transmitter import Transmitter
 from models import BadInput, UnknownName
 from models.library import LightPattern, Sound, Unit
-
-
-class Transmitting(Protocol):
-    """Takes streams and puts their items out, those of a group together."""
-
-    def receive(
-        self,
-        stream: Stream,
-        tag: SyncTag | None,
-        tick: int,
-        *,
-        after: Receipt | None = None,
-        signal_at: int | None = None,
-        on_signal: Callable[[int], None] | None = None,
-        why_not: WhyNot | None = None,
-    ) -> Receipt:
-        """Take a stream.
-
-        Args:
-            stream: what to put out.
-            tag: its group and points; None: it is independent.
-            tick: now.
-            after: of a stream that must have come to its end before.
-            signal_at: items left of this stream at which `on_signal` is called.
-            on_signal: gets the tick of that slot, after its items went out.
-            why_not: asked in the slot of its start why it cannot begin; empty: it can.
-        """
-
-    def interrupt(
-        self, stream: Stream, tick: int, *, why_not: WhyNot | None = None
-    ) -> Receipt:
-        """Start a stream in the next slot; what it disturbs pauses (SY-4)."""
-
-    def withdraw(self, receipt: Receipt, tick: int) -> bool:
-        """End a stream and its whole group; say whether it was not over."""
-
-    def delete_group(self, key: GroupKey, tick: int) -> bool:
-        """End a group, waiting or started; say whether there was one."""
-
-    def is_under_way(self, key: GroupKey, tick: int) -> bool:
-        """Return whether no new group of this ID could begin now."""
-
 
 CONVERSION_S: Mapping[Unit, float] = {
     Unit.MOTION: 0.02,
@@ -70,31 +27,6 @@ CONVERSION_S: Mapping[Unit, float] = {
     Unit.SOUND: 0.10,
 }
 """Expected times in s; a waveform takes longest [CN1396856, description of fig. 22]."""
-
-
-class DelayModel(Protocol):
-    """The true time of a conversion; a test or an experiment may make one late."""
-
-    def delay_s(self, unit: Unit, name: str) -> float:
-        """Return the time in s that a converter takes.
-
-        Args:
-            unit: which converter.
-            name: of the motion, light pattern or sound.
-        """
-
-
-class ExpectedDelays:
-    """Every conversion takes as long as it is expected to."""
-
-    def __init__(self, conversion_s: Mapping[Unit, float] = CONVERSION_S) -> None:
-        """Take the expected times in s."""
-        self._conversion_s = conversion_s
-
-    def delay_s(self, unit: Unit, name: str) -> float:
-        """Return the expected time in s."""
-        del name
-        return self._conversion_s[unit]
 
 
 def slots_of(time_s: float, slot_s: float) -> int:
@@ -113,8 +45,8 @@ class Converter:
         self,
         unit: Unit,
         make: Callable[[OutputCommand], Stream],
-        transmitter: Transmitting,
-        delays: DelayModel,
+        transmitter: Transmitter,
+        conversion_s: float,
         slot_s: float,
         on_converted: Callable[[OutputCommand, Receipt | BadInput, int], None],
     ) -> None:
@@ -124,7 +56,7 @@ class Converter:
             unit: motion, light or sound.
             make: turns a command into a stream.
             transmitter: gets the streams.
-            delays: the true time of each conversion.
+            conversion_s: what a conversion takes in truth, in s.
             slot_s: length of a slot, in s.
             on_converted: called with the command, its stream's receipt, or the error
                 that says why there is no stream, and the tick.
@@ -132,18 +64,15 @@ class Converter:
         self.unit = unit
         self._make = make
         self._transmitter = transmitter
-        self._delays = delays
-        self._slot_s = slot_s
+        self._slots = slots_of(conversion_s, slot_s)
         self._on_converted = on_converted
         self._at_work: list[tuple[int, int, OutputCommand]] = []
         self._count = 0
 
     def take(self, command: OutputCommand, tick: int) -> None:
         """Begin to convert a command."""
-        delay_s = self._delays.delay_s(self.unit, command.name)
         self._count += 1
-        ready = tick + slots_of(delay_s, self._slot_s)
-        heapq.heappush(self._at_work, (ready, self._count, command))
+        heapq.heappush(self._at_work, (tick + self._slots, self._count, command))
 
     def step(self, tick: int) -> None:
         """Hand the streams that are ready to the transmitter."""

@@ -14,9 +14,7 @@ from controllers.arbitration.events import Event
 from controllers.transmitter.commands.converter import (
     CONVERSION_S,
     Converter,
-    DelayModel,
     StreamMaker,
-    Transmitting,
     slots_of,
 )
 from controllers.transmitter.commands.order import OutputCommand, PendingOrder
@@ -29,6 +27,7 @@ from controllers.transmitter.events import (
 )
 from controllers.transmitter.receipt import Receipt
 from controllers.transmitter.streams import Present, name_of
+from controllers.transmitter.transmitter import Transmitter
 from models import BadInput
 from models.library import Unit
 
@@ -91,9 +90,9 @@ class Issuing:
         self,
         *,
         cfg: CommandControllerCfg,
-        delays: DelayModel,
+        delays: Mapping[Unit, float],
         maker: StreamMaker,
-        transmitter: Transmitting,
+        transmitter: Transmitter,
         slot_s: float,
         tell: Callable[[Event], None],
         on_stream: Callable[[PendingOrder, OutputCommand, Receipt], None],
@@ -106,7 +105,7 @@ class Issuing:
 
         Args:
             cfg: expected times, and when to issue.
-            delays: true times of the conversions.
+            delays: true times of the conversions, in s.
             maker: makes the streams.
             transmitter: gets them.
             slot_s: length of a slot, in s.
@@ -136,7 +135,7 @@ class Issuing:
                 unit=unit,
                 make=maker.make,
                 transmitter=transmitter,
-                delays=delays,
+                conversion_s=delays[unit],
                 slot_s=slot_s,
                 on_converted=self._converted,
             )

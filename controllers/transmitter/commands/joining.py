@@ -13,20 +13,19 @@ from collections.abc import Callable, Iterable
 from controllers.arbitration.events import Event
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.tokens import Token
-from controllers.transmitter.commands.converter import StreamMaker, Transmitting
+from controllers.transmitter.commands.converter import StreamMaker
 from controllers.transmitter.commands.issuing import Issuing
 from controllers.transmitter.commands.order import PendingOrder, are_one_group
 from controllers.transmitter.events import OrderEnded
 from controllers.transmitter.receipt import EndReason
+from controllers.transmitter.transmitter import Transmitter
 from models.library import Unit
 
 
 class OrderEndings:
     """Ends orders as a whole, and tells it."""
 
-    def __init__(
-        self, transmitter: Transmitting, tell: Callable[[Event], None]
-    ) -> None:
+    def __init__(self, transmitter: Transmitter, tell: Callable[[Event], None]) -> None:
         """Build it from the transmitter that has the streams and who takes events."""
         self._transmitter = transmitter
         self._tell = tell

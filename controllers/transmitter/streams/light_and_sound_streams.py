@@ -5,7 +5,7 @@ themselves; a sound is its samples, cut into slots. Neither needs a way back aft
 interrupt.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -24,11 +24,46 @@ Colour = tuple[float, float, float]
 _NOTHING: Item = MappingProxyType({})
 
 
-class LightStream:
+class FixedStream:
+    """Items that are known beforehand, and follow on whatever is there."""
+
+    parts = NO_PARTS
+
+    def __init__(
+        self,
+        label: str,
+        token: Token,
+        leaves: Iterable[str],
+        items: Mapping[int, Item],
+        length: int,
+    ) -> None:
+        """Prepare to play items, by their instants; nothing changes at the others."""
+        self.label = label
+        self.token = token
+        self.leaves = tuple(sorted(leaves))
+        self._items = {k: MappingProxyType(dict(item)) for k, item in items.items()}
+        self.length = length
+        """Number of its items."""
+
+    def begin(self, present: Present) -> int:
+        """Return the number of items; they do not depend on where the motors are."""
+        del present
+        return self.length
+
+    def item(self, k: int) -> Item:
+        """Return what is commanded at instant `k`."""
+        return self._items.get(k, _NOTHING)
+
+    def rejoin(self, k: int, present: Present) -> Sequence[Item]:
+        """Return nothing: lights and sounds need no way."""
+        del k, present
+        return ()
+
+
+class LightStream(FixedStream):
     """Colours of LEDs; the fades between them are the devices' own."""
 
     unit = Unit.LIGHT
-    parts = NO_PARTS
 
     def __init__(
         self,
@@ -45,34 +80,14 @@ class LightStream:
             effectors: the LEDs' channels.
             slot_s: length of a slot, in s.
         """
-        self.label = pattern.name
-        self.token = token
-        self.leaves = tuple(sorted(pattern.leds))
         items: dict[int, dict[str, Value]] = {}
         for step in pattern.steps:
             item = items.setdefault(round(step.at_s / slot_s), {})
             for leaf in step.leds:
                 colours = led_colours(step.colour, effectors.led_channels[leaf])
                 item[leaf] = LedSetting(colours=colours, fade_s=step.fade_s)
-        self._items: dict[int, Item] = {
-            k: MappingProxyType(item) for k, item in items.items()
-        }
-        self.length = max(item_count(pattern.length_s, slot_s), max(items) + 1)
-        """Number of its items."""
-
-    def begin(self, present: Present) -> int:
-        """Return the number of items; LEDs fade from whatever they show."""
-        del present
-        return self.length
-
-    def item(self, k: int) -> Item:
-        """Return leaf to colour at instant `k`; mostly nothing."""
-        return self._items.get(k, _NOTHING)
-
-    def rejoin(self, k: int, present: Present) -> Sequence[Item]:
-        """Return nothing: light needs no way."""
-        del k, present
-        return ()
+        length = max(item_count(pattern.length_s, slot_s), max(items) + 1)
+        super().__init__(pattern.name, token, pattern.leds, items, length)
 
 
 def led_colours(colour: Colour, channels: int) -> FloatArray:
@@ -83,11 +98,10 @@ def led_colours(colour: Colour, channels: int) -> FloatArray:
     return np.array(colour if channels == len(colour) else [max(colour)])
 
 
-class SoundStream:
+class SoundStream(FixedStream):
     """Samples of a sound, as many in each slot as are heard in it."""
 
     unit = Unit.SOUND
-    parts = NO_PARTS
 
     def __init__(
         self,
@@ -108,39 +122,19 @@ class SoundStream:
             leaf: that of the loudspeakers.
             slot_s: length of a slot, in s.
         """
-        self.label = label
-        self.token = token
-        self.leaves = (leaf,)
         count = max(1, int(np.ceil(len(samples) / (sample_rate_hz * slot_s) - 1e-9)))
         cuts = np.rint(np.arange(count + 1) * sample_rate_hz * slot_s).astype(int)
         cuts[-1] = len(samples)
-        self._items: list[Item] = [
-            MappingProxyType(
-                {
-                    leaf: SoundChunk(
-                        samples=samples[cuts[k] : cuts[k + 1]],
-                        sample_rate_hz=sample_rate_hz,
-                        label=label,
-                        is_last=k == count - 1,
-                    )
-                }
-            )
+        items: dict[int, Item] = {
+            k: {
+                leaf: SoundChunk(
+                    samples=samples[cuts[k] : cuts[k + 1]],
+                    sample_rate_hz=sample_rate_hz,
+                    label=label,
+                    is_last=k == count - 1,
+                )
+            }
             for k in range(count)
             if len(samples)
-        ] or [_NOTHING]
-        self.length = count
-        """Number of its items."""
-
-    def begin(self, present: Present) -> int:
-        """Return the number of items."""
-        del present
-        return self.length
-
-    def item(self, k: int) -> Item:
-        """Return the leaf's samples at instant `k`."""
-        return self._items[k]
-
-    def rejoin(self, k: int, present: Present) -> Sequence[Item]:
-        """Return nothing: sound goes on where it stopped."""
-        del k, present
-        return ()
+        }
+        super().__init__(label, token, (leaf,), items, count)

@@ -19,8 +19,6 @@ from controllers.schemas.waking import Waking
 from controllers.transmitter.buses.bus import TransmitterCfg, Watch
 from controllers.transmitter.commands.converter import (
     CONVERSION_S,
-    DelayModel,
-    ExpectedDelays,
 )
 from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
 from controllers.transmitter.receipt import GroupKey
@@ -220,11 +218,11 @@ def _commands(plan: TransmitterPlan, tick_s: float) -> CommandControllerCfg:
     )
 
 
-def _delays(plan: TransmitterPlan) -> DelayModel:
+def _delays(plan: TransmitterPlan) -> dict[Unit, float]:
     """Return what the converters take in truth."""
     expected = _expected(plan)
     late = plan.late_s
-    return ExpectedDelays({u: expected[u] + late.get(u, 0.0) for u in Unit})
+    return {u: expected[u] + late.get(u, 0.0) for u in Unit}
 
 
 def _expected(plan: TransmitterPlan) -> dict[Unit, float]:

@@ -15,7 +15,6 @@ from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.arbitration.tokens import Loss, Preemption, Token
 from controllers.transmitter.commands.command_controller import CommandController
-from controllers.transmitter.commands.converter import DelayModel, ExpectedDelays
 from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
 from controllers.transmitter.events import Sent
 from controllers.transmitter.streams import effector_leaves
@@ -119,17 +118,6 @@ class Hum:
         return np.full(HELLO_SLOTS * 160, 0.5)
 
 
-class Late:
-    """Conversions as expected, but for one unit."""
-
-    def __init__(self, unit: Unit, delay_s: float) -> None:
-        self._unit, self._delay_s = unit, delay_s
-
-    def delay_s(self, unit: Unit, name: str) -> float:
-        late = unit is self._unit
-        return self._delay_s if late else ExpectedDelays().delay_s(unit, name)
-
-
 def library_of(robot: Robot, entries: Mapping[str, Any] = ENTRIES) -> Library:
     """Return the library of some entries, whose few joints are all of a posture."""
     form = LibraryForm.model_validate(entries)
@@ -170,7 +158,7 @@ class Line:
         posture: str | None = "Sit",
         enable: Enable = Enable.EXPECTED,
         cfg: CommandControllerCfg | None = None,
-        delays: DelayModel | None = None,
+        delays: Mapping[Unit, float] | None = None,
         library: Library | None = None,
         is_seen: bool = False,
         checks_ends: bool = False,

@@ -16,7 +16,7 @@ from controllers.arbitration.events import (
     event_to_line,
 )
 from controllers.arbitration.requests import Owner, Request
-from controllers.transmitter.commands.converter import CONVERSION_S, ExpectedDelays
+from controllers.transmitter.commands.converter import CONVERSION_S
 from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
 from controllers.transmitter.commands.order import OrderHandle, OutputSet, look_up
 from controllers.transmitter.events import (
@@ -40,7 +40,6 @@ from tests.controllers.transmitter.commands.command_world import (
     LIGHT,
     MOTION,
     SOUND,
-    Late,
     Line,
     library_of,
 )
@@ -92,7 +91,7 @@ def test_a_late_sound_makes_the_dead_time_longer_by_just_that(
     nao: Robot, enable: Enable
 ) -> None:
     _, in_time = greet(nao, enable=enable)
-    _, late = greet(nao, enable=enable, delays=Late(SOUND, 0.5))
+    _, late = greet(nao, enable=enable, delays={**CONVERSION_S, SOUND: 0.5})
     assert in_time.dead_slots is not None
     assert late.dead_slots == in_time.dead_slots + 40
     starts = {receipt.started_tick for receipt in late.streams.values()}
@@ -487,9 +486,3 @@ def test_every_order_is_told_once_when_it_ends(nao: Robot) -> None:
 def test_times_that_are_none_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
         CommandControllerCfg(**settings)
-
-
-def test_expected_delays_are_those_of_the_settings() -> None:
-    delays = ExpectedDelays({**CONVERSION_S, SOUND: 0.3})
-    assert delays.delay_s(SOUND, "x") == 0.3
-    assert delays.delay_s(LIGHT, "x") == CONVERSION_S[LIGHT]
