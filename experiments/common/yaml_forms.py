@@ -11,7 +11,7 @@ written back on one line (`one_line`), or without what its reader knows of lines
 
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar, Union
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 
@@ -43,6 +43,7 @@ class Part(BaseModel):
     )
 
 
+PartT = TypeVar("PartT", bound=Part)
 ONE, MANY = Tag("one"), Tag("many")
 
 
@@ -81,6 +82,26 @@ def by_key(what: str, kinds: Mapping[str, type[Part]]) -> Discriminator:
         custom_error_type="no_kind",
         custom_error_message=f"{what} has one of the keys {', '.join(keys)}",
     )
+
+
+def kinds_of(base: type[PartT]) -> dict[str, type[PartT]]:
+    """Return key to model of all below a base, in the order of their definition.
+
+    The key of a model is the first field of its own; a base adds none.
+    """
+    kinds: dict[str, type[PartT]] = {}
+    for kind in base.__subclasses__():
+        own = [name for name in kind.__annotations__ if name in kind.model_fields]
+        if own:
+            kinds[kind.model_fields[own[0]].alias or own[0]] = kind
+        kinds |= kinds_of(kind)
+    return kinds
+
+
+def tagged_union(what: str, kinds: Mapping[str, type[Part]]) -> Any:
+    """Return the union of models that `by_key` tells apart."""
+    tagged = tuple(Annotated[kind, Tag(kind.__name__)] for kind in kinds.values())
+    return Annotated[Union[tagged], by_key(what, kinds)]  # noqa: UP007 # made here
 
 
 P = ParamSpec("P")

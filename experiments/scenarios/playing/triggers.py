@@ -13,12 +13,11 @@ from controllers.arbitration.manager.front import take_snapshot
 from controllers.schemas.declaration import State
 from experiments.scenarios.playing.setup import Setup
 from experiments.scenarios.scenario import Scenario
-from experiments.scenarios.vocabulary import conditions as c
 from experiments.scenarios.vocabulary import events as e
-from experiments.scenarios.vocabulary.conditions import ConditionWatch
+from experiments.scenarios.vocabulary.conditions import Condition, ConditionWatch
 from experiments.scenarios.vocabulary.events import AtTick, ScenarioEvent, WhenTrue
 from experiments.scenarios.vocabulary.expectations import After, Happens, InOrder
-from experiments.scenarios.vocabulary.facts import Facts
+from experiments.scenarios.vocabulary.facts import Facts, Wanted
 from models import UnknownName
 
 
@@ -27,22 +26,13 @@ class FactFinder:
 
     def __init__(self, plan: Scenario, stage: Setup) -> None:
         """Find out what is asked about."""
-        asked = tuple(conditions_of(plan))
+        wanted = Wanted()
+        for condition in conditions_of(plan):
+            condition.asks_for(wanted)
         self._stage = stage
-        self._leaves = frozenset(
-            leaf for one in asked if isinstance(one, c.Holds) for leaf in one.holders
-        )
-        self._outputs = frozenset(
-            (one.path, one.variable)
-            for one in asked
-            if isinstance(one, c.OutputIs | c.OutputBeyond)
-        )
-        self._motor_of = {
-            joint: stage.motor_of[joint]
-            for one in asked
-            if isinstance(one, c.Hot)
-            for joint in one.limits_degc
-        }
+        self._leaves = frozenset(wanted.leaves)
+        self._outputs = [(name, *name.rpartition(".")[::2]) for name in wanted.outputs]
+        self._motor_of = {joint: stage.motor_of[joint] for joint in wanted.joints}
 
     def find(self, facts: Facts) -> None:
         """Put what is so into the facts of a slot."""
@@ -60,12 +50,12 @@ class FactFinder:
                 joint: float(degc[motor]) for joint, motor in self._motor_of.items()
             }
 
-    def _values(self) -> dict[tuple[str, str], object]:
+    def _values(self) -> dict[str, object]:
         schemas, values = self._stage.schemas, {}
-        for path, variable in self._outputs:
+        for name, path, variable in self._outputs:
             with suppress(UnknownName):  # its parent has not woken it yet
                 if schemas.view(path).state is not State.SLEPT:
-                    values[path, variable] = schemas.value(path, variable)
+                    values[name] = schemas.value(path, variable)
         return values
 
     def _holders(self) -> dict[str, tuple[str, ...]]:
@@ -73,7 +63,7 @@ class FactFinder:
         return {row.name: row.users for row in rows if row.name in self._leaves}
 
 
-def conditions_of(plan: Scenario) -> Iterator[c.Condition]:
+def conditions_of(plan: Scenario) -> Iterator[Condition]:
     """Yield every condition that the events and expectations of a scenario name."""
     for event in plan.events:
         if isinstance(event.trigger, WhenTrue):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
-from controllers.arbitration.tokens import OutcomeKind, Preemption
+from controllers.arbitration.tokens import Preemption
 from controllers.schemas.library.common import resources_of_joints
 from controllers.schemas.registry import schema_class
 from controllers.schemas.runtime.instances import check_waking
@@ -20,7 +20,6 @@ from experiments.closed_loop.behaviours import STIFFNESS_PRIORITY
 from experiments.scenarios.reading.behaviours import BehaviourForm
 from experiments.scenarios.reading.scenario_file import ScenarioFile
 from experiments.scenarios.scenario import Behaviour
-from experiments.scenarios.vocabulary import conditions as c
 from experiments.scenarios.vocabulary.expectations import (
     AtTime,
     Expectation,
@@ -252,9 +251,6 @@ def _command(behaviour: Behaviour) -> str:
     return command if isinstance(command, str) else ""
 
 
-IN_VAIN = frozenset({OutcomeKind.TIMED_OUT, OutcomeKind.DENIED})
-
-
 def check_activation(behaviours: Iterable[Behaviour], scene: Lookup) -> None:
     """Note what schemas refuse to be woken with.
 
@@ -344,12 +340,9 @@ def _expected_to_wait(expectations: Iterable[Expectation]) -> Iterator[str]:
         match item:
             case AtTime(waiters=waiters):
                 yield from (owner for paths in waiters.values() for owner in paths)
-            case Happens(condition=c.RequestEnded(owner=owner, kind=kind)):
-                if kind in IN_VAIN:
-                    yield owner
+            case Happens(condition=condition) if condition.is_in_vain:
+                yield str(condition.path)
             case InOrder(conditions=conditions):
-                for one in conditions:
-                    if isinstance(one, c.RequestEnded) and one.kind in IN_VAIN:
-                        yield one.owner
+                yield from (str(one.path) for one in conditions if one.is_in_vain)
             case _:
                 pass

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from controllers.arbitration.resource_tree import ResourceTree
 from experiments.common.yaml_forms import Notes
-from experiments.scenarios.vocabulary import conditions as c
+from experiments.scenarios.vocabulary.conditions import EventForm
 from experiments.scenarios.vocabulary.events import (
     AtTick,
     BreakParts,
@@ -83,22 +83,20 @@ def check_times(
         expectations: each with its place in the file.
         scene: knows when behaviours are woken at the earliest, and events take place.
     """
+    end = scene.duration_ticks - 1
     for place, item in expectations:
         match item:
             case AtTime(tick=tick):
                 for key, path in _acting(item):
-                    _note_asleep((*place, key), path, tick, scene)
-            case Happens(condition=condition, where=Window() as window, times=times):
-                if times != 0:
-                    here = (*place, "happens")
-                    _check_condition(here, condition, window, scene)
-            case Happens(condition=condition, times=times) if times != 0:
-                whole = Window(first=0, last=scene.duration_ticks - 1)
-                _check_condition((*place, "happens"), condition, whole, scene)
+                    scene.note_asleep((*place, key), path, tick)
+            case Happens(condition=condition, where=where, times=times) if times != 0:
+                first, last = 0, end
+                if isinstance(where, Window):
+                    first, last = where.first, where.last
+                condition.check((*place, "happens"), first, last, scene)
             case InOrder(conditions=conditions):
-                whole = Window(first=0, last=scene.duration_ticks - 1)
                 for i, condition in enumerate(conditions):
-                    _check_condition((*place, "order", i), condition, whole, scene)
+                    condition.check((*place, "order", i), 0, end, scene)
             case _:
                 pass
 
@@ -110,20 +108,19 @@ def check_triggers(events: Sequence[ScenarioEvent | None], scene: Lookup) -> Non
         events: in the order of the file; None where one is wrong.
         scene: as of `check_times`.
     """
-    whole = Window(first=0, last=scene.duration_ticks - 1)
     waits_for: dict[str, str] = {}
     for i, event in enumerate(events):
         if event is None or not isinstance(event.trigger, WhenTrue):
             continue
         condition = event.trigger.condition
-        _check_condition(("events", i, "when"), condition, whole, scene)
+        condition.check(("events", i, "when"), 0, scene.duration_ticks - 1, scene)
         if event.trigger.after_ticks >= scene.duration_ticks:
             scene.notes.add(
                 ("events", i, "after_s"),
                 "after_s is longer than the scenario; give a shorter time.",
             )
-        if event.name is not None and isinstance(condition, c.EventHappened):
-            waits_for[event.name] = condition.name
+        if event.name is not None and isinstance(condition, EventForm):
+            waits_for[event.name] = condition.event
     for i, event in enumerate(events):
         if event is None or event.name not in waits_for:
             continue
@@ -147,52 +144,6 @@ def _acting(item: AtTime) -> Iterator[tuple[str, str]]:
         yield "waiters", owner
     for path in item.running:
         yield "running", path
-
-
-def _check_condition(
-    place: Place, condition: c.Condition, window: Window, scene: Lookup
-) -> None:
-    match condition:
-        case c.Started(behaviour=path) | c.Stopped(behaviour=path):
-            _note_asleep(place, path, window.last, scene)
-        case c.RequestEnded(owner=path) | c.LostLeaves(owner=path):
-            _note_asleep(place, path, window.last, scene)
-        case c.OutputIs(path=path) | c.OutputBeyond(path=path):
-            _note_asleep(place, path, window.last, scene)
-        case c.EventHappened(name=name):
-            at_s = scene.events.get(name)
-            if at_s is None:
-                return
-            if not window.first <= round(at_s / scene.tick_s) <= window.last:
-                scene.notes.add(
-                    place,
-                    f"impossible: event {name!r} takes place at {at_s:g} s, and is "
-                    f"expected {_window_in_words(window, scene)}; change one of them.",
-                )
-        case _:
-            pass
-
-
-def _note_asleep(place: Place, path: str, tick: int, scene: Lookup) -> None:
-    """Note a behaviour that is asleep in a slot, whatever happens."""
-    top = path.partition("/")[0]
-    role = scene.roles.get(top)
-    if role is None or (role.first_tick is not None and role.first_tick <= tick):
-        return
-    if role.first_tick is None:
-        why = f"{top!r} waits and no event starts it. Add one with start"
-    else:
-        first_s = role.first_tick * scene.tick_s
-        why = f"{top!r} is woken at {first_s:g} s, not before. Change one of the times"
-    scene.notes.add(
-        place,
-        f"impossible: {path!r} sleeps then, since {why}, or let it start at once.",
-    )
-
-
-def _window_in_words(window: Window, scene: Lookup) -> str:
-    first, last = window.first * scene.tick_s, window.last * scene.tick_s
-    return f"at {first:g} s" if first == last else f"from {first:g} to {last:g} s"
 
 
 def check_repairs(events: Sequence[ScenarioEvent | None], scene: Lookup) -> None:

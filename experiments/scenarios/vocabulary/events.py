@@ -26,9 +26,8 @@ from experiments.common.yaml_forms import (
     plain,
 )
 from experiments.scenarios.vocabulary.conditions import (
+    AnyCondition,
     Condition,
-    ConditionForm,
-    read_condition,
 )
 from experiments.scenarios.vocabulary.lookup import (
     Lookup,
@@ -198,7 +197,7 @@ class Triggered(Part):
     """By which conditions speak of it."""
     at_s: Seconds | None = None
     """Time at which it happens, in s."""
-    when: ConditionForm | None = None
+    when: AnyCondition | None = None
     """It happens once, in the slot after that in which this first comes true."""
     after_s: Seconds | None = None
     """With `when`: later by this time, in s."""
@@ -410,7 +409,7 @@ def event_names(forms: Iterable[Triggered], scene: Lookup) -> dict[str, float | 
 def _trigger(form: Triggered, place: Place, scene: Lookup) -> Trigger | None:
     if form.when is None:
         return AtTick(tick=scene.moment((*place, "at_s"), form.at_s or 0.0))
-    condition = read_condition(form.when, (*place, "when"), scene)
+    condition = form.when.resolved((*place, "when"), scene)
     after = scene.ticks((*place, "after_s"), form.after_s or 0.0)
     if condition is None:
         return None

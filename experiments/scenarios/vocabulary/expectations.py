@@ -27,9 +27,8 @@ from experiments.common.yaml_forms import (
     one_line,
 )
 from experiments.scenarios.vocabulary.conditions import (
+    AnyCondition,
     Condition,
-    ConditionForm,
-    read_condition,
     read_holders,
 )
 from experiments.scenarios.vocabulary.lookup import Lookup, Role
@@ -173,7 +172,7 @@ Times = Annotated[int, Field(ge=0)]
 class HappensExpectation(Part):
     """Something comes true, in the whole run or in a part of it."""
 
-    happens: ConditionForm
+    happens: AnyCondition
     """What comes true."""
     at_s: Seconds | None = None
     """At this time, in s."""
@@ -183,7 +182,7 @@ class HappensExpectation(Part):
     """Not before, in s."""
     to_s: Seconds | None = None
     """Not after, in s."""
-    after: ConditionForm | None = None
+    after: AnyCondition | None = None
     """In or after the slot in which this first comes true."""
     within_slots: Times | None = None
     """With `after`: at most so many slots later."""
@@ -206,13 +205,13 @@ class HappensExpectation(Part):
 class NeverExpectation(Part):
     """Something does not come true, in the whole run or in a part of it."""
 
-    never: ConditionForm
+    never: AnyCondition
     """What does not come true."""
     from_s: Seconds | None = None
     """From this time on, in s."""
     to_s: Seconds | None = None
     """Up to this time, in s."""
-    after: ConditionForm | None = None
+    after: AnyCondition | None = None
     """In and after the slot in which this first comes true."""
     within_slots: Times | None = None
     """With `after`: for so many slots."""
@@ -230,7 +229,7 @@ class NeverExpectation(Part):
 class OrderExpectation(Part):
     """Conditions come true one after the other, or in one slot."""
 
-    order: Annotated[list[ConditionForm], Field(min_length=2)]
+    order: Annotated[list[AnyCondition], Field(min_length=2)]
     """What comes true, in this order."""
 
 
@@ -448,7 +447,7 @@ def read_expectation(
 
 def _happens(item: Item) -> Expectation | None:
     form, place, scene = item.form, item.place, item.scene
-    condition = read_condition(form.happens, (*place, "happens"), scene)
+    condition = form.happens.resolved((*place, "happens"), scene)
     if form.at_s is None:
         where = _where(item)
     else:
@@ -468,7 +467,7 @@ def _happens(item: Item) -> Expectation | None:
 
 
 def _never(item: Item) -> Expectation | None:
-    condition = read_condition(item.form.never, (*item.place, "never"), item.scene)
+    condition = item.form.never.resolved((*item.place, "never"), item.scene)
     where = _where(item)
     if condition is None or where is None:
         return None
@@ -481,7 +480,7 @@ def _where(item: Item) -> Window | After | None:
     form, place, scene = item.form, item.place, item.scene
     if form.after is None:
         return _window(item)
-    after = read_condition(form.after, (*place, "after"), scene)
+    after = form.after.resolved((*place, "after"), scene)
     if after is None:
         return None
     return After(condition=after, within_ticks=form.within_slots)
@@ -508,7 +507,7 @@ def _window(item: Item) -> Window:
 
 def _order(item: Item) -> Expectation | None:
     found = [
-        read_condition(form, (*item.place, "order", i), item.scene)
+        form.resolved((*item.place, "order", i), item.scene)
         for i, form in enumerate(item.form.order)
     ]
     conditions = tuple(one for one in found if one is not None)

@@ -52,6 +52,18 @@ HEARD = frozenset(
 
 
 @dataclass(kw_only=True, slots=True)
+class Wanted:
+    """What conditions ask for, and is read in each slot for them alone."""
+
+    leaves: set[str] = field(default_factory=set)
+    """Whose holders matter."""
+    outputs: set[str] = field(default_factory=set)
+    """Each as `path.output`."""
+    joints: set[str] = field(default_factory=set)
+    """Whose temperatures matter."""
+
+
+@dataclass(kw_only=True, slots=True)
 class Facts:
     """The present slot; `clear` before it, `hear` its events, then look."""
 
@@ -63,8 +75,8 @@ class Facts:
     """Set of states to its active one."""
     degc: Mapping[str, float] = field(default_factory=dict)
     """Joint to the temperature that its motor reports, in °C."""
-    outputs: Mapping[tuple[str, str], object] = field(default_factory=dict)
-    """Behaviour and output to its value; those that somebody asks about."""
+    outputs: Mapping[str, object] = field(default_factory=dict)
+    """`path.output` to its value; those that somebody asks about."""
     has_fallen: bool = False
     is_shut_down: bool = False
     # What happens.
@@ -74,7 +86,7 @@ class Facts:
     stopped: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
     requests: set[tuple[str, OutcomeKind]] = field(default_factory=set)
-    losers: set[str] = field(default_factory=set)
+    revoked: set[str] = field(default_factory=set)
     groups_started: set[str] = field(default_factory=set)
     groups_ended: set[tuple[str, str]] = field(default_factory=set)
     begun: set[tuple[Unit, str]] = field(default_factory=set)
@@ -97,7 +109,7 @@ class Facts:
             self.stopped,
             self.failed,
             self.requests,
-            self.losers,
+            self.revoked,
             self.groups_started,
             self.groups_ended,
             self.begun,
@@ -131,7 +143,7 @@ class Facts:
             case Failed():
                 self.requests.add((event.owner, event.kind))
             case Revoked():
-                self.losers.add(event.owner)
+                self.revoked.add(event.owner)
                 self.has_moved = True
             case Released() | Expired() | Frozen() | Thawed():
                 self.has_moved = True

@@ -21,7 +21,7 @@ from rich.text import Text
 from controllers.arbitration.policies import policy_classes
 from controllers.schemas.registry import schema_class, schema_names
 from experiments.common.drawing.plain_table import plain_table
-from experiments.scenarios.vocabulary.conditions import CONDITIONS, LASTING
+from experiments.scenarios.vocabulary.conditions import CONDITIONS
 from experiments.scenarios.vocabulary.events import ACTIONS
 from experiments.scenarios.vocabulary.expectations import EXPECTATIONS
 from models import BadInput, Robot, UnknownName
@@ -81,7 +81,7 @@ def scenario_words(robot: Robot) -> Words:
             for name, kind in policy_classes().items()
         ],
         "conditions": [
-            {"name": key, "about": _about(form), "lasts": key in LASTING}
+            {"name": key, "about": _about(form), "lasts": form.lasts}
             for key, form in CONDITIONS.items()
         ],
         "events": [

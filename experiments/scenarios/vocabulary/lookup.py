@@ -207,6 +207,25 @@ class Lookup:
             ]
             self.notes.is_known(place, "Group", name, known, where)
 
+    def note_asleep(self, place: Place, path: str, tick: int) -> None:
+        """Note a behaviour that is asleep in a slot, whatever happens."""
+        top = path.partition("/")[0]
+        role = self.roles.get(top)
+        if role is None or (role.first_tick is not None and role.first_tick <= tick):
+            return
+        if role.first_tick is None:
+            why = f"{top!r} waits and no event starts it. Add one with start"
+        else:
+            first_s = role.first_tick * self.tick_s
+            why = (
+                f"{top!r} is woken at {first_s:g} s, not before. "
+                "Change one of the times"
+            )
+        self.notes.add(
+            place,
+            f"impossible: {path!r} sleeps then, since {why}, or let it start at once.",
+        )
+
     def leaves(self, names: Iterable[str]) -> frozenset[str]:
         """Return the leaves of resources that are known."""
         return frozenset(

@@ -74,15 +74,17 @@ def test_what_happens_is_counted_in_its_window(
     window: tuple[int, int], times: int | None, holds: bool, seen: str
 ) -> None:
     where = e.Window(first=window[0], last=window[1])
-    expectation = e.Happens(condition=c.Fallen(), where=where, times=times, **SAID)
+    expectation = e.Happens(
+        condition=c.FallenForm(fallen=True), where=where, times=times, **SAID
+    )
     said = watch(judge_of(expectation), {5, 12})
     assert (said.holds, said.seen) == (holds, seen)
 
 
 def test_after_what_never_happens_nothing_is_tested() -> None:
-    after = e.After(condition=c.EventHappened(name="push"), within_ticks=None)
-    happens = e.Happens(condition=c.Fallen(), where=after, **SAID)
-    never = e.Happens(condition=c.Fallen(), where=after, times=0, **SAID)
+    after = e.After(condition=c.EventForm(event="push"), within_ticks=None)
+    happens = e.Happens(condition=c.FallenForm(fallen=True), where=after, **SAID)
+    never = e.Happens(condition=c.FallenForm(fallen=True), where=after, times=0, **SAID)
     for judge in (judge_of(happens), judge_of(never)):
         said = watch(judge, {5})
         assert not said.holds, "nothing was tested"
@@ -104,7 +106,9 @@ def test_what_lasts_counts_in_every_slot_in_which_it_is_so(
     window: tuple[int, int], times: int | None, holds: bool, seen: str
 ) -> None:
     where = e.Window(first=window[0], last=window[1])
-    expectation = e.Happens(condition=c.Fallen(), where=where, times=times, **SAID)
+    expectation = e.Happens(
+        condition=c.FallenForm(fallen=True), where=where, times=times, **SAID
+    )
     said = watch(judge_of(expectation), set(range(5, 15)))
     assert (said.holds, said.seen) == (holds, seen)
 
@@ -113,8 +117,10 @@ def test_what_lasts_counts_in_every_slot_in_which_it_is_so(
 def test_the_window_after_a_condition_has_both_its_ends(
     within: int | None, holds: bool
 ) -> None:
-    after = e.After(condition=c.EventHappened(name="push"), within_ticks=within)
-    judge = judge_of(e.Happens(condition=c.Fallen(), where=after, **SAID))
+    after = e.After(condition=c.EventForm(event="push"), within_ticks=within)
+    judge = judge_of(
+        e.Happens(condition=c.FallenForm(fallen=True), where=after, **SAID)
+    )
     facts = Facts()
     for tick in range(10):
         facts.clear(tick)
@@ -128,7 +134,11 @@ def test_the_window_after_a_condition_has_both_its_ends(
 
 
 def test_order_says_which_one_did_not_come_true() -> None:
-    conditions = (c.Fallen(), c.EventHappened(name="push"), c.Fallen())
+    conditions = (
+        c.FallenForm(fallen=True),
+        c.EventForm(event="push"),
+        c.FallenForm(fallen=True),
+    )
     judge = judge_of(e.InOrder(conditions=conditions, **SAID))
     facts = Facts()
     for tick in range(8):
@@ -359,9 +369,13 @@ def test_every_start_of_a_group_is_judged() -> None:
 def test_after_something_what_lasts_has_to_come_true(
     true_in: range, happens: bool, never: bool
 ) -> None:
-    after = e.After(condition=c.EventHappened(name="push"), within_ticks=None)
+    after = e.After(condition=c.EventForm(event="push"), within_ticks=None)
     judges = [
-        judge_of(e.Happens(condition=c.Fallen(), where=after, times=times, **SAID))
+        judge_of(
+            e.Happens(
+                condition=c.FallenForm(fallen=True), where=after, times=times, **SAID
+            )
+        )
         for times in (None, 0)
     ]
     facts = Facts()

@@ -58,7 +58,7 @@ def ended(stream: int, group: str, reason: EndReason, preset: int = 100) -> Stre
 @pytest.mark.requirement("SY-17")
 def test_groups_of_two_presets_end_each_by_itself() -> None:
     """Under one ID: the one of ten is over while that of a hundred waits."""
-    facts, watch = Facts(), ConditionWatch(c.GroupHasEnded(group="greet"))
+    facts, watch = Facts(), ConditionWatch(c.GroupEndedForm(group_ended="greet"))
     facts.hear(received(1, "greet"))
     facts.hear(received(2, "greet", 10))
     for tick, stream, preset in ((3, 2, 10), (5, 1, 100)):
@@ -75,7 +75,7 @@ def test_each_motion_of_a_way_begins_in_its_turn() -> None:
     names = ("Crouch to Sit", "Sit to Stand")
     facts = Facts()
     watches = [
-        ConditionWatch(c.StreamBegins(unit=Unit.MOTION, name=name)) for name in names
+        ConditionWatch(c.MotionStartedForm(motion_started=name)) for name in names
     ]
     line.ledger.listeners.append(facts.hear)
     line.controller.submit("rise", line.take("host", "All motors", "Leds", "TTS"), 1)
@@ -88,7 +88,7 @@ def test_each_motion_of_a_way_begins_in_its_turn() -> None:
 
 
 def test_what_lasts_comes_true_once_until_it_was_false() -> None:
-    facts, watch = Facts(), ConditionWatch(c.InState(state="Sit"))
+    facts, watch = Facts(), ConditionWatch(c.StateForm(state="Sit"))
     for tick, active in enumerate(["Stand", "Sit", "Sit", None, "Sit"]):
         facts.clear(tick)
         facts.hear(StateChanged(tick=tick, group="State", active=active))
@@ -97,7 +97,7 @@ def test_what_lasts_comes_true_once_until_it_was_false() -> None:
 
 
 def test_what_happens_comes_true_each_time_and_only_then() -> None:
-    facts, watch = Facts(), ConditionWatch(c.Started(behaviour="life/dance"))
+    facts, watch = Facts(), ConditionWatch(c.StartedForm(started="life/dance"))
     for tick in range(6):
         facts.clear(tick)
         if tick in {1, 2, 5}:
@@ -109,8 +109,8 @@ def test_what_happens_comes_true_each_time_and_only_then() -> None:
 
 def test_a_request_ends_in_its_way_and_for_its_owner_only() -> None:
     facts = Facts()
-    watch = ConditionWatch(c.RequestEnded(owner="a", kind=OutcomeKind.TIMED_OUT))
-    won = ConditionWatch(c.RequestEnded(owner="b", kind=OutcomeKind.GRANTED))
+    watch = ConditionWatch(c.TimedOutForm(timed_out="a"))
+    won = ConditionWatch(c.GrantedForm(granted="b"))
     granted = Granted(
         tick=0,
         request=1,
@@ -132,7 +132,7 @@ def test_a_request_ends_in_its_way_and_for_its_owner_only() -> None:
 
 
 def test_who_loses_is_told_whatever_took_it() -> None:
-    facts, watch = Facts(), ConditionWatch(c.LostLeaves(owner="a"))
+    facts, watch = Facts(), ConditionWatch(c.RevokedForm(revoked="a"))
     lost = Revoked(
         tick=3,
         token=TokenId(1, 1),
@@ -152,8 +152,8 @@ def test_who_loses_is_told_whatever_took_it() -> None:
 
 
 def test_a_group_is_over_with_its_last_stream() -> None:
-    facts, watch = Facts(), ConditionWatch(c.GroupHasEnded(group="hello"))
-    deleted = ConditionWatch(c.GroupHasEnded(group="hello", reason="deleted"))
+    facts, watch = Facts(), ConditionWatch(c.GroupEndedForm(group_ended="hello"))
+    deleted = ConditionWatch(c.GroupEndedForm(group_ended="hello", reason="deleted"))
     facts.hear(received(1, "hello"))
     facts.hear(received(2, "hello"))
     for tick, stream in enumerate((1, 2)):
@@ -181,7 +181,7 @@ def starts(facts: Facts, tick: int, unit: Unit, label: str) -> None:
 
 
 def test_said_means_that_the_sound_begins_not_a_light_of_that_name() -> None:
-    facts, watch = Facts(), ConditionWatch(c.Said(text="Hello"))
+    facts, watch = Facts(), ConditionWatch(c.SaidForm(said="Hello"))
     for tick, unit in enumerate((Unit.LIGHT, Unit.SOUND)):
         starts(facts, tick, unit, "Hello")
         watch.look(facts)
@@ -191,10 +191,8 @@ def test_said_means_that_the_sound_begins_not_a_light_of_that_name() -> None:
 def test_a_motion_starts_by_itself_and_a_dance_with_its_first_part() -> None:
     facts = Facts()
     names = ("nod", "dance", "dance 2/5")
-    watches = {
-        n: ConditionWatch(c.StreamBegins(unit=Unit.MOTION, name=n)) for n in names
-    }
-    light = ConditionWatch(c.StreamBegins(unit=Unit.LIGHT, name="nod"))
+    watches = {n: ConditionWatch(c.MotionStartedForm(motion_started=n)) for n in names}
+    light = ConditionWatch(c.LightStartedForm(light_started="nod"))
     labels = ("nod", "dance 1/5", "dance 2/5")
     for tick, label in enumerate(labels):
         starts(facts, tick, Unit.MOTION, label)
@@ -206,33 +204,43 @@ def test_a_motion_starts_by_itself_and_a_dance_with_its_first_part() -> None:
     assert light.look(facts)
 
 
-@pytest.mark.parametrize(("is_above", "expected"), [(True, [3]), (False, [1, 5])])
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (c.OutputAboveForm(output_above={"a.x": 0.5}), [3]),
+        (c.OutputBelowForm(output_below={"a.x": 0.5}), [1, 5]),
+    ],
+)
 def test_an_output_is_above_or_below_only_if_it_is_a_number(
-    is_above: bool, expected: list[int]
+    condition: c.Condition, expected: list[int]
 ) -> None:
-    facts = Facts()
-    watch = ConditionWatch(
-        c.OutputBeyond(path="a", variable="x", limit=0.5, is_above=is_above)
-    )
+    facts, watch = Facts(), ConditionWatch(condition)
     for tick, value in enumerate([None, 0.4, 0.5, 1, True, -3, float("nan")]):
         facts.clear(tick)
-        facts.outputs = {("a", "x"): value}
+        facts.outputs = {"a.x": value}
         watch.look(facts)
     facts.outputs = {}
     assert not watch.look(facts)
     assert watch.ticks == expected
 
 
-@pytest.mark.parametrize(("is_above", "expected"), [(True, [2]), (False, [0])])
+LIMITS = {"HeadYaw": 60.0, "HeadPitch": 50.0}
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (c.DegcAboveForm(degc_above=LIMITS), [2]),
+        (c.DegcBelowForm(degc_below=LIMITS), [0]),
+    ],
+)
 def test_all_of_the_motors_have_to_be_hot_or_cold(
-    is_above: bool, expected: list[int]
+    condition: c.Condition, expected: list[int]
 ) -> None:
-    facts = Facts()
-    limits = {"HeadYaw": 60.0, "HeadPitch": 50.0}
-    watch = ConditionWatch(c.Hot(limits_degc=limits, is_above=is_above))
+    facts, watch = Facts(), ConditionWatch(condition)
     for tick, degc in enumerate([(59.0, 49.0), (61.0, 49.0), (61.0, 51.0)]):
         facts.clear(tick)
-        facts.degc = dict(zip(limits, degc, strict=True))
+        facts.degc = dict(zip(LIMITS, degc, strict=True))
         watch.look(facts)
     assert watch.ticks == expected
 
@@ -245,7 +253,7 @@ def event(trigger: Trigger, line: int) -> ScenarioEvent:
 
 
 def test_events_of_one_slot_come_in_the_order_of_the_file_and_once() -> None:
-    hot = WhenTrue(condition=c.Fallen(), after_ticks=2)
+    hot = WhenTrue(condition=c.FallenForm(fallen=True), after_ticks=2)
     cues = Triggers([event(AtTick(tick=3), 1), event(hot, 2), event(AtTick(tick=3), 3)])
     facts = Facts()
     seen: list[tuple[int, list[int]]] = []
@@ -262,7 +270,10 @@ def test_events_of_one_slot_come_in_the_order_of_the_file_and_once() -> None:
 
 def test_events_that_never_came_are_known() -> None:
     cues = Triggers(
-        [event(WhenTrue(condition=c.Fallen()), 7), event(AtTick(tick=99), 8)]
+        [
+            event(WhenTrue(condition=c.FallenForm(fallen=True)), 7),
+            event(AtTick(tick=99), 8),
+        ]
     )
     cues.look(Facts())
     assert [one.line for one in cues.left] == [7, 8]
@@ -271,16 +282,14 @@ def test_events_that_never_came_are_known() -> None:
 def test_an_output_that_is_not_there_has_no_value() -> None:
     """A parent has not woken the behaviour yet, or it sleeps again."""
     facts = Facts()
-    watch = ConditionWatch(
-        c.OutputIs(path="life/watch", variable="is_falling", value=True)
-    )
-    seen: list[dict[tuple[str, str], object]] = [
+    watch = ConditionWatch(c.OutputForm(output={"life/watch.is_falling": True}))
+    seen: list[dict[str, object]] = [
         {},
-        {("life/watch", "is_falling"): False},
-        {("life/watch", "is_falling"): True},
-        {("life/watch", "is_falling"): True},
+        {"life/watch.is_falling": False},
+        {"life/watch.is_falling": True},
+        {"life/watch.is_falling": True},
         {},
-        {("life/watch", "is_falling"): True},
+        {"life/watch.is_falling": True},
     ]
     for tick, outputs in enumerate(seen):
         facts.clear(tick)
