@@ -6,14 +6,11 @@ The types below bound the numbers and names of every file that the project reads
 one place of these ranges.
 """
 
-import math
 from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
-
-from models.errors import BadInput
 
 FloatArray = NDArray[np.float64]
 
@@ -69,36 +66,6 @@ def short(value: object) -> str:
     except Exception:  # noqa: BLE001  its own, or that of a number too long to say
         said = f"an object of type {type(value).__name__}"
     return said if len(said) <= 60 else f"{said[:57]}..."
-
-
-def check_range(
-    name: str,
-    value: float,
-    low: float,
-    high: float = math.inf,
-    *,
-    unit: str = "",
-    hint: str = "",
-) -> None:
-    """Refuse a number that is not finite and from `low` to `high`.
-
-    Args:
-        name: what the number is, for the message.
-        value: the number.
-        low: smallest that is accepted.
-        high: largest that is accepted.
-        unit: of all three, for the message.
-        hint: ends the message: a usual value, or what the ends of the range mean.
-
-    Raises:
-        BadInput: it is outside.
-    """
-    if not (low <= value <= high and math.isfinite(value)):
-        accepted = f"from {low:g} to {high:g}" if high < math.inf else f">= {low:g}"
-        raise BadInput(
-            f"{name} is {value}{unit and ' '}{unit}; give a number {accepted}"
-            f"{hint and ', '}{hint}."
-        )
 
 
 def number_of(text: str) -> float:

@@ -29,13 +29,16 @@ fails.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from controllers.interface.checked import Checked
 from models import BadInput, Robot
-from models.values import FloatArray, check_range
+from models.values import FloatArray
 from sim.thermal.protection import Protection
 
 COUPLING_STIFFNESS = 500.0
@@ -50,37 +53,29 @@ MOST_FRICTION = 1e9
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServoCfg:
+class ServoCfg(Checked):
     """What of the motor board is modelled."""
 
     kind: str = "torque"
     """`torque`: the servo of this module; `pybullet`: the engine's own motors, which
     know the torque limit alone: no gear friction, encoder or torque-speed line."""
-    friction_scale: float = 1.0
+    friction_scale: Annotated[
+        float, Field(ge=0.0, le=MOST_FRICTION, title="gear friction: friction_scale")
+    ] = 1.0
     """Factor on the gear friction of every joint; 0 switches it off."""
     encoder: bool = True
     """Count angles in encoder steps; False: continuous angles."""
     torque_speed: bool = True
     """Bound the torque by motor and battery."""
-    battery_volt: float | None = None
+    battery_volt: Annotated[float, Field(gt=0.0)] | None = None
     """Supply voltage in V; None is the battery's nominal one."""
 
     def __post_init__(self) -> None:
         """Refuse values without meaning."""
+        super().__post_init__()
         if self.kind not in SERVOS:
             raise BadInput(
                 f"servo {self.kind!r} is unknown; give one of {', '.join(SERVOS)}."
-            )
-        check_range(
-            "gear friction: friction_scale",
-            self.friction_scale,
-            *(0.0, MOST_FRICTION),
-            hint="1 being the robot's own",
-        )
-        if self.battery_volt is not None and not 0.0 < self.battery_volt < np.inf:
-            raise BadInput(
-                f"battery_volt is {self.battery_volt} V; give a positive voltage, or "
-                "none for the nominal one."
             )
 
 

@@ -13,6 +13,7 @@ from typing import (
 )
 
 from pydantic import Field
+from pydantic.fields import FieldInfo
 
 from models import BadInput
 from models.values import as_number, short
@@ -24,6 +25,8 @@ _UNITS = {
     "_rad_s": " rad/s",
     "_rad": " rad",
     "_s": " s",
+    "_dt": " s",
+    "_volt": " V",
     "_m": " m",
     "_newton": " N",
     "_a": " A",
@@ -35,8 +38,9 @@ _UNITS = {
 class Checked:
     """Base of a dataclass whose fields say what they accept.
 
-    Numbers do so by `Field(gt=, ge=, le=)` and are finite, words by `Literal`. Rules
-    between fields stand in `__post_init__`, after this one.
+    Numbers do so by `Field(gt=, ge=, le=)` and are finite, words by `Literal`; `title=`
+    is what a message calls the field. Rules between fields stand in `__post_init__`,
+    after this one.
     """
 
     _limited: ClassVar[tuple[tuple[str, Any, bool], ...]]
@@ -71,9 +75,12 @@ def check_value(name: str, value: object, hint: Any) -> None:
     Raises:
         BadInput: the value is not accepted.
     """
+    title = next((mark.title for mark in _marks(hint) if mark.title), name)
+    if get_origin(hint) is Annotated and get_origin(get_args(hint)[0]) is Literal:
+        hint = get_args(hint)[0]
     if get_origin(hint) is Literal:
         if value not in (words := get_args(hint)):
-            raise BadInput(f"{name} {value!r}; give one of {', '.join(words)}.")
+            raise BadInput(f"{title} {value!r}; give one of {', '.join(words)}.")
         return
     low, is_open, high = _range(hint)
     number = as_number(value)
@@ -88,15 +95,19 @@ def check_value(name: str, value: object, hint: Any) -> None:
             )
         else:
             accepted = f"{start}{', up' if is_open else ''} to {high:g}"
-        raise BadInput(f"{name} = {said}; give {accepted}.")
+        raise BadInput(f"{title} = {said}; give {accepted}.")
+
+
+def _marks(hint: Any) -> list[FieldInfo]:
+    marks = getattr(hint, "__metadata__", ())
+    return [mark for mark in marks if isinstance(mark, FieldInfo)]
 
 
 @cache
 def _range(hint: Any) -> tuple[float, bool, float]:
     """Return the lower limit, whether it is itself refused, and the upper limit."""
     low, is_open, high = -inf, False, inf
-    field = next(mark for mark in hint.__metadata__ if hasattr(mark, "metadata"))
-    for limit in field.metadata:
+    for limit in _marks(hint)[0].metadata:
         low = getattr(limit, "gt", getattr(limit, "ge", low))
         is_open = is_open or hasattr(limit, "gt")
         high = getattr(limit, "le", high)

@@ -9,12 +9,15 @@ own frame, x right, y up, as in OpenGL; pixels count from the upper left corner.
 import math
 import os
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from controllers.interface.checked import Checked
 from models import BadInput, UnknownName
-from models.values import FloatArray, check_range
+from models.values import FloatArray
 
 
 def ticks_of(name: str, period: float, dt: float) -> int:
@@ -43,35 +46,25 @@ SHORTEST_STEP_S = 1e-5
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorldCfg:
+class WorldCfg(Checked):
     """What the engine is told before it starts."""
 
-    physics_dt: float = 1e-3
+    physics_dt: Annotated[float, Field(ge=SHORTEST_STEP_S, le=0.01)] = 1e-3
     """Physics and servo period in s."""
-    gravity: float = 9.81
+    gravity: Annotated[float, Field(ge=0.0, title="gravity in m/s²")] = 9.81
     """In m/s²."""
-    slope_deg: float = 0.0
+    slope_deg: Annotated[float, Field(ge=-30.0, le=30.0, title="slope")] = 0.0
     """Ground rises by this angle towards +x (uphill ahead of the robot)."""
-    friction: float = 0.7
+    friction: Annotated[float, Field(ge=0.0, le=5.0, title="ground friction")] = 0.7
     """Coulomb coefficient of soles on the ground (estimate: rubber, hard floor)."""
-    solver_iterations: int = 50
+    solver_iterations: Annotated[int, Field(ge=1)] = 50
     """Sweeps of the contact solver at most; PyBullet's default."""
-    solver_residual: float = 1e-7
+    solver_residual: Annotated[float, Field(ge=0.0, le=1e-3)] = 1e-7
     """Squared residual at which the contact solver stops before that; PyBullet's
     default. With 1e-5 a tick of a standing robot costs a tenth less; its legs' torques,
     with an ankle 2 degrees off, stay the same to 1 in 4000 over two minutes."""
     gui: bool = False
     """Open PyBullet's window."""
-
-    def __post_init__(self) -> None:
-        """Refuse what the engine would take in silence."""
-        check_range("physics_dt", self.physics_dt, SHORTEST_STEP_S, 0.01, unit="s")
-        check_range("slope", self.slope_deg, -30.0, 30.0, unit="degrees")
-        check_range("ground friction", self.friction, 0.0, 5.0)
-        check_range("gravity", self.gravity, 0.0, unit="m/s²", hint="such as 9.81")
-        hint = "such as 1e-7; 0 makes all sweeps"
-        check_range("solver_residual", self.solver_residual, 0.0, 1e-3, hint=hint)
-        check_range("solver_iterations", self.solver_iterations, 1)
 
 
 def check_display() -> None:

@@ -18,13 +18,14 @@ Both functions are smooth, also at z = 0 and for z > 0 (thermal runaway).
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from controllers.interface.checked import Checked
 from models import BadInput
-from models.values import check_range
 
 FloatArray = NDArray[np.float64]
 
@@ -66,36 +67,19 @@ MELTING_DEGC = 1085.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeatingCfg:
+class HeatingCfg(Checked):
     """Which heating model a run uses."""
 
-    model: HeatingModel = "one-node"
+    model: Annotated[HeatingModel, Field(title="heating model")] = "one-node"
     """`one-node` is identified on a real robot; `two-node` is built on estimates."""
-    copper_coefficient: float = 0.0
+    copper_coefficient: Annotated[
+        float, Field(ge=0.0, le=0.02, title="copper coefficient in 1/K")
+    ] = 0.0
     """α in 1/K; 0 keeps the resistance constant, copper has 0.0039."""
-    ambient_degc: float | None = None
+    ambient_degc: (
+        Annotated[float, Field(ge=-40.0, le=80.0, title="ambient temperature")] | None
+    ) = None
     """Air around every motor in °C; None takes each model's own (27 or 38, or 25)."""
-
-    def __post_init__(self) -> None:
-        """Refuse what no model can use.
-
-        Raises:
-            BadInput: the model is unknown or a number is out of range.
-        """
-        if self.model not in get_args(HeatingModel):
-            raise BadInput(
-                f"heating model is {self.model!r}; choose one of "
-                f"{', '.join(get_args(HeatingModel))}."
-            )
-        check_range(
-            "copper coefficient",
-            self.copper_coefficient,
-            *(0.0, 0.02),
-            unit="1/K",
-            hint=f"0 is a constant resistance, copper has {COPPER_COEFFICIENT}",
-        )
-        if self.ambient_degc is not None:
-            check_range("ambient temperature", self.ambient_degc, -40, 80, unit="°C")
 
 
 def column_of(values: Iterable[float]) -> FloatArray:

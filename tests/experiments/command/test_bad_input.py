@@ -56,7 +56,7 @@ NAMES = {
     "left_hip, left_knee, left_ankle, right_hip, right_knee, right_ankle. Give "
     "--misalign and --start instead of --preset.",
     "--servo torqe": "servo 'torqe' is unknown; give one of torque, pybullet.",
-    "--heating three-node": "heating model is 'three-node'; choose one of one-node, "
+    "--heating three-node": "heating model 'three-node'; give one of one-node, "
     "two-node.",
     "--protection naoo": "protection is 'naoo'; choose one of none, nao, document.",
 }
@@ -81,21 +81,19 @@ NUMBERS = {
     "--minutes -1": "minutes is -1.0; give a number above 0, at most 1440.",
     "--minutes 1e-6": "minutes is 1e-06, which is shorter than one control period of "
     "0.02 s; give at least 0.00033.",
-    "--slope nan": "slope is nan degrees; give a number from -30 to 30.",
-    "--slope 60": "slope is 60.0 degrees; give a number from -30 to 30.",
-    "--ambient nan": "ambient temperature is nan °C; give a number from -40 to 80.",
-    "--gear-friction -1": "gear friction: friction_scale is -1.0; give a number "
-    "from 0 to 1e+09, 1 being the robot's own.",
-    "--gear-friction nan": "gear friction: friction_scale is nan; give a number "
-    "from 0 to 1e+09, 1 being the robot's own.",
+    "--slope nan": "slope = nan degrees; give -30 to 30.",
+    "--slope 60": "slope = 60.0 degrees; give -30 to 30.",
+    "--ambient nan": "ambient temperature = nan °C; give -40 to 80.",
+    "--gear-friction -1": "gear friction: friction_scale = -1.0; give 0 to 1e+09.",
+    "--gear-friction nan": "gear friction: friction_scale = nan; give 0 to 1e+09.",
     "--control-period nan": "control period is nan s; give a positive number of "
     "seconds.",
     "--control-period 0": "control period is 0.0 s; give a positive number of seconds.",
     "--control-period 0.0125": "control period = 0.0125 s is not a multiple of the "
     "physics step 0.001 s (12.5 steps); choose 0.012 s or 0.013 s.",
-    "--physics-dt nan": "physics_dt is nan s; give a number from 1e-05 to 0.01.",
-    "--physics-dt 0": "physics_dt is 0.0 s; give a number from 1e-05 to 0.01.",
-    "--physics-dt 1e-308": "physics_dt is 1e-308 s; give a number from 1e-05 to 0.01.",
+    "--physics-dt nan": "physics_dt = nan s; give 1e-05 to 0.01.",
+    "--physics-dt 0": "physics_dt = 0.0 s; give 1e-05 to 0.01.",
+    "--physics-dt 1e-308": "physics_dt = 1e-308 s; give 1e-05 to 0.01.",
     "--physics-dt 0.003": "physics step is 0.003 s, which does not divide the heating "
     "period of 0.02 s; give one that does, such as 0.001.",
     "--physics-dt 0.004 --control-period 0.02": "physics step is 0.004 s, which does "

@@ -147,7 +147,7 @@ preset: documnt
 """
 SAID = (
     "2: unknown key 'minuts'. Did you mean 'minutes'?",
-    "3: slope is 52.0 degrees",
+    "3: slope = 52.0 degrees",
     "4: friction is []: an empty grid runs nothing; give at least one value.",
     "5: Controller 'fixd' is not in this installation. Did you mean 'fixed'?",
     "5: constant stiffness 3.0",
@@ -159,8 +159,8 @@ SAID = (
     "12: pushes.0.force_n is [5, 0]: give at least 3 items.",
     "12: unknown key 'pushes.0.linc'. Did you mean 'link'?",
     "13: robots is 0",
-    "14: gear friction: friction_scale is -1.0",
-    "15: heating model is 'two'",
+    "14: gear friction: friction_scale = -1.0",
+    "15: heating model 'two'",
     "16: Preset 'documnt' is not in the testbed. Did you mean 'document'?",
 )
 
@@ -180,7 +180,7 @@ def test_all_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None
         ("start_degc: {LHipYawPitch: 40, RHipYawPitch: 41}", "is given twice"),
         ("minutes: 0", "minutes is 0; give a number from 0.01"),
         ("minutes: 1e9", "minutes is 1e+09"),
-        ("robots: 9\nfriction: {normal: [0.1, 0.5]}", ": ground friction is -"),
+        ("robots: 9\nfriction: {normal: [0.1, 0.5]}", ": ground friction = -"),
         ("control_period: [0.02, 0.0205]", "choose 0.02 s or 0.021 s"),
         ("pushes: [{force_n: [1, 0, 0], link: torsoo}]", "Did you mean 'torso'?"),
         (

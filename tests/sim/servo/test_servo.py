@@ -339,10 +339,10 @@ def test_three_joints_on_a_motor_are_refused(two_leg: Robot) -> None:
     ("values", "said"),
     [
         ({"kind": "rope"}, "servo 'rope' is unknown; give one of torque, pybullet"),
-        ({"friction_scale": -1.0}, "friction_scale is -1.0; give a number from 0"),
-        ({"friction_scale": np.nan}, "friction_scale is nan"),
-        ({"battery_volt": 0.0}, "battery_volt is 0.0 V; give a positive voltage"),
-        ({"battery_volt": np.nan}, "battery_volt is nan V"),
+        ({"friction_scale": -1.0}, "friction_scale = -1.0; give 0 to 1e"),
+        ({"friction_scale": np.nan}, "friction_scale = nan"),
+        ({"battery_volt": 0.0}, "battery_volt = 0.0 V; give a finite number above 0"),
+        ({"battery_volt": np.nan}, "battery_volt = nan V"),
     ],
 )
 def test_a_servo_that_cannot_be_is_refused(values: dict[str, float], said: str) -> None:

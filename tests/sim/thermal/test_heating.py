@@ -459,10 +459,16 @@ def test_phi_functions_are_the_integrals_they_stand_for(z: float) -> None:
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        ({"model": "three-node"}, "choose one of one-node, two-node"),
-        ({"copper_coefficient": -0.1}, "copper coefficient is -0.1 1/K"),
-        ({"copper_coefficient": math.nan}, "copper coefficient is nan"),
-        ({"ambient_degc": 300.0}, "ambient temperature is 300.0 °C"),
+        (
+            {"model": "three-node"},
+            "heating model 'three-node'; give one of one",
+        ),
+        (
+            {"copper_coefficient": -0.1},
+            "in 1/K = -0.1; give 0 to 0.02",
+        ),
+        ({"copper_coefficient": math.nan}, "copper coefficient in 1/K = nan"),
+        ({"ambient_degc": 300.0}, "ambient temperature = 300.0 °C"),
     ],
 )
 def test_a_bad_configuration_is_refused(change: dict[str, object], part: str) -> None:
