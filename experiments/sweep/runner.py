@@ -36,7 +36,7 @@ def run_sweep_trial(trial: SweepTrial) -> TrialOutcome:
     begin = time.perf_counter()
     try:
         _check_robot(trial)
-        result = run_trial(_KeptRobotTrial(**vars(trial.arm())))
+        result = run_trial(_KeptRobotTrial(**vars(trial.trial_cfg())))
         wall_s = time.perf_counter() - begin
         return TrialOutcome(result=result_fields(result), wall_s=wall_s)
     except TestbedError as error:
@@ -47,7 +47,7 @@ def run_sweep_trial(trial: SweepTrial) -> TrialOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class _KeptRobotTrial(TrialCfg):
-    """An arm whose robot is read once a process: that takes as long as 1 s of physics.
+    """A trial whose robot is read once a process: that takes as long as 1 s of physics.
 
     The files of a robot do not change under a sweep: `robot_digest` is kept likewise.
     """
@@ -180,33 +180,16 @@ def _run_stages(
     on_tally: OnTally,
     work: Work,
 ) -> None:
-    if spec.keep is None:
-        tally = Tally(total=spec.n_trials)
-        _run_stage(spec.trials(), store, engine, tally, on_tally, work)
-        return
-    first = spec.keep.controller
-    of_one = spec.points // len(spec.controllers)  # trials of a robot and controller
+    """Run the trials that have no result yet, those of the choosing controller first.
+
+    Who is kept is known when these have ended; the others run for them alone.
+    """
+    keep = spec.keep
+    of_one = spec.points // len(spec.controllers) if keep else spec.points
     tally = Tally(total=spec.robots * of_one)
-    trials = spec.trials(wanted=lambda controller: controller == first)
-    _run_stage(trials, store, engine, tally, on_tally, work)
-    kept = kept_robots(spec.keep, map(row_of, store.records()))
-    tally.total += len(kept) * (spec.points - of_one)
-    trials = spec.trials(sorted(kept), lambda controller: controller != first)
-    _run_stage(trials, store, engine, tally, on_tally, work)
-
-
-def _run_stage(
-    trials: Iterable[SweepTrial],
-    store: TrialStore,
-    engine: SweepEngine,
-    tally: Tally,
-    on_tally: OnTally,
-    work: Work,
-) -> None:
-    """Run those of these trials that have no result yet."""
     seen: set[str] = set()
 
-    def left() -> Iterator[SweepTrial]:
+    def left(trials: Iterable[SweepTrial]) -> Iterator[SweepTrial]:
         for trial in trials:
             record = store.read(trial)
             if record is None or record.result is None:
@@ -228,4 +211,12 @@ def _run_stage(
                 f"{outcome.error} Mend that; the same command then goes on."
             )
 
-    engine.run(left(), work, on_result)
+    if keep is None:
+        engine.run(left(spec.trials()), work, on_result)
+        return
+    first = keep.controller
+    engine.run(left(spec.trials(wanted=lambda c: c == first)), work, on_result)
+    kept = kept_robots(keep, map(row_of, store.records()))
+    tally.total += len(kept) * (spec.points - of_one)
+    rest = spec.trials(sorted(kept), lambda controller: controller != first)
+    engine.run(left(rest), work, on_result)

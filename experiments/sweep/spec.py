@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
+from pydantic import Field
 
 from experiments.closed_loop.fast_forward import FastForwardCfg
 from experiments.closed_loop.trial import Push
@@ -155,7 +156,7 @@ class Target:
     """What an outcome is near to."""
 
     value: float
-    tolerance: float
+    tolerance: Annotated[float, Field(gt=0.0)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,18 +231,6 @@ def mark_kept(
         row["kept"] = kept is None or fit is not None
         row["mirrored"] = fit is not None and fit.is_mirrored
     return marked
-
-
-def keep_from(data: Mapping[str, Any]) -> Keep:
-    """Return what a sweep's folder has written of its `keep`.
-
-    Raises:
-        KeyError, TypeError: it is something else.
-    """
-    targets = {name: Target(**target) for name, target in data["targets"].items()}
-    return Keep(
-        controller=data["controller"], targets=targets, mirrored=data["mirrored"]
-    )
 
 
 def _distance(keep: Keep, row: Mapping[str, Any], swap: bool) -> float:

@@ -17,9 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.sweep.spec import keep_from, mark_kept
+from pydantic import TypeAdapter
+
+from experiments.sweep.spec import Keep, mark_kept
 from experiments.sweep.trial_store import (
+    JOINT_OUTCOMES,
     LOCK_FILE,
+    OUTCOMES,
     SWEEP_FILE,
     TRIALS,
     OtherFormat,
@@ -38,25 +42,7 @@ if TYPE_CHECKING:
 TABLE_FILE = "table.parquet"
 METADATA_KEY = b"nao_testbed.sweep"
 """Of the Parquet schema's metadata: JSON with spec, versions, commit and seed."""
-OUTCOMES = (
-    "fell",
-    "failure",
-    "legs_joule_loss_j",
-    "legs_power_w",
-    "least_power_w",
-    "least_with_gears_w",
-    "largest_shift_deg",
-    "settled_s",
-    "left_leg_rise_k",
-    "right_leg_rise_k",
-    "shut_down_s",
-    "sim_s",
-    "physics_s",
-    "wall_s",
-)
-"""Fields of `TrialResult` that are columns."""
-JOINT_OUTCOMES = ("end_degc", "rise_k", "joule_loss_j")
-"""Fields of `JointResult` that are columns, as `end_degc.LAnklePitch`."""
+_KEEP: TypeAdapter[Keep | None] = TypeAdapter(Keep | None)
 _TEXTS = ("failure", "error", "hottest_joint", "commit", "trial")
 
 
@@ -342,8 +328,8 @@ def _from_trials(
             f"{files} cannot be read: left out, as if missing. {lost[0]}"
             + (" And so on." if len(lost) > 1 else "")
         )
-    keep = meta["identity"].get("keep")
-    rows = mark_kept(keep and keep_from(keep), map(row_of, records))
+    keep = _KEEP.validate_python(meta["identity"].get("keep"))
+    rows = mark_kept(keep, map(row_of, records))
     columns = [] if not records else list(records[0].parameters)
     rest = {name: value for name, value in meta.items() if name != "spec"}
     return Sweep(frame=frame_of(rows, columns), spec=meta["spec"], meta=rest)

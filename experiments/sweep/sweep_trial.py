@@ -67,7 +67,7 @@ class SweepTrial:
         controller = _PLAIN.sub("-", self.controller)[:30]
         return f"{self.robot:05d}-{controller}-{digest}"
 
-    def arm(self) -> TrialCfg:
+    def trial_cfg(self) -> TrialCfg:
         """Return what `run_trial` takes.
 
         Raises:

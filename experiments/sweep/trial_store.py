@@ -16,12 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from experiments.sweep.spec import SweepSpec
+from experiments.sweep.spec import Keep, SweepSpec
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome, robot_number_of
 from models import BadInput, default_robot_folder, load_robot
 from models.files import read_bytes, told_if_not_written, why
@@ -150,15 +149,10 @@ class _Result(BaseModel):
     joints: dict[str, _Joint] = {}
 
 
-class _Target(BaseModel):
-    value: float
-    tolerance: float = Field(gt=0.0)
-
-
-class _Keep(BaseModel):
-    controller: str
-    targets: dict[str, _Target]
-    mirrored: bool
+OUTCOMES = tuple(name for name in _Result.model_fields if name != "joints")
+"""Columns of the table for a trial."""
+JOINT_OUTCOMES = tuple(_Joint.model_fields)
+"""Columns of the table for a joint, as `end_degc.LAnklePitch`."""
 
 
 class RecordedPush(BaseModel):
@@ -173,7 +167,7 @@ class RecordedPush(BaseModel):
 class _Identity(BaseModel):
     """Beside these, a key for each parameter."""
 
-    keep: _Keep | None = None
+    keep: Keep | None = None
     pushes: list[RecordedPush] = []
     fast_forward: dict[str, float] | None = {}
 
@@ -232,12 +226,7 @@ class TrialStore:
         self._write_meta()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Let others write the folder."""
         if self._lock is not None:
             self._lock.close()

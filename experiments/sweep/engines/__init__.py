@@ -12,7 +12,6 @@ Every engine keeps the same laws, under one shared suite of tests:
 """
 
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import Protocol, Self
 
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
@@ -48,12 +47,7 @@ class SweepEngine(Protocol):
         """Get ready; workers may start now or with the first trial."""
         ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """End the workers."""
         ...
 
@@ -82,10 +76,5 @@ class SerialEngine:
         """Return itself; nothing to start."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Nothing to end."""

@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -68,14 +67,6 @@ class Task:
     def key(self) -> str:
         """Return what dask calls it; another one after each death."""
         return f"nao-testbed-{self.trial.key}-{self.run}-{self.deaths}"
-
-
-def is_run_again(future: "Future[Any]") -> bool:
-    """Return whether a trial that had ended is run anew.
-
-    So it is where its worker died before the result was fetched.
-    """
-    return future.status in _RUN_AGAIN
 
 
 def outcome_of(future: "Future[Any]", task: Task) -> TrialOutcome | None:
@@ -137,12 +128,7 @@ class DaskEngine:
             self._at_exit = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Disconnect; scheduler and workers stay."""
         self._at_exit.close()
 
@@ -185,7 +171,7 @@ class DaskEngine:
             while self._give(left, work, at_work):
                 for future in self._ended(at_work):
                     with self._loss_told():  # a result is fetched only now
-                        if is_run_again(future):
+                        if future.status in _RUN_AGAIN:
                             continue
                         outcome = outcome_of(future, at_work[future])
                     task = at_work.pop(future)

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
-from types import TracebackType
 from typing import Self
 
 from joblib.externals.loky.process_executor import (
@@ -51,15 +50,10 @@ class JoblibEngine:
         """Return itself; processes start with their first trial."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """End the processes, at once if something was raised."""
         for slot in self._slots:
-            slot.close(at_once=kind is not None)
+            slot.close(at_once=error != (None, None, None))
         self._slots = []
 
     def run(

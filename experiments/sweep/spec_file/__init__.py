@@ -29,8 +29,8 @@ from experiments.sweep.spec import (
     Uniform,
     Values,
 )
-from experiments.sweep.sweep_table import JOINT_OUTCOMES, OUTCOMES
 from experiments.sweep.sweep_trial import Value
+from experiments.sweep.trial_store import JOINT_OUTCOMES, OUTCOMES
 from models import BadInput, Robot, UnknownName
 from models.values import PositiveSeconds, Seconds
 

@@ -9,6 +9,8 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from experiments.common.drawing.page import (
     Column,
     DataTable,
@@ -34,7 +36,6 @@ from experiments.sweep.summary import compared, controllers_of, is_near_publishe
 from experiments.sweep.summary.section_tables import sweep_tables, trial_tables
 from experiments.sweep.summary.show import has_pairs
 from experiments.sweep.sweep_table import Sweep, SweepFolder
-from experiments.sweep.sweep_trial import Value
 from models import BadInput
 
 NO_PARAMETERS = {"robot", "robots", "seed", "pushes", "fast_forward", "keep"}
@@ -84,32 +85,23 @@ def origin_table(sweep: Sweep) -> DataTable:
     )
 
 
+_KINDS: Mapping[object, TypeAdapter[Any]] = {
+    kind.__name__.lower(): TypeAdapter(kind)
+    for kind in (Fixed, Grid, Uniform, Normal, Choice)
+}
+
+
 def values_from(data: object) -> Values | None:
     """Return what a parameter may be, as the folder has it; None for anything else."""
     try:
         match data:
-            case {"fixed": {"value": str() | float() | int() as value}}:
-                return Fixed(value)
-            case {"grid": {"values": [*values]}}:
-                return Grid(
-                    tuple(v if isinstance(v, str) else float(v) for v in values)
-                )
-            case {"uniform": {"low": low, "high": high}}:
-                return Uniform(float(low), float(high))
-            case {"normal": {"mean": mean, "deviation": spread, "clip": [low, high]}}:
-                clip = float(low), float(high)  # "-inf"
-                return Normal(float(mean), float(spread), clip)
-            case {"choice": {"options": [*options]}}:
-                return Choice(tuple(map(_value, options)))
-    except (BadInput, TypeError, ValueError, OverflowError):
+            case {**kinds} if len(kinds) == 1:
+                ((kind, inside),) = kinds.items()
+                found: Values = _KINDS[kind].validate_python(inside)
+                return found
+    except (BadInput, KeyError, ValidationError):
         pass
     return None
-
-
-def _value(value: object) -> Value:
-    if isinstance(value, int | float | str):
-        return value
-    raise TypeError(type(value))
 
 
 def _lines(identity: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -35,13 +35,13 @@ def test_the_least_file_is_one_trial_as_the_heat_experiment_has_it(
     tmp_path: Path,
 ) -> None:
     (trial,) = spec_of(tmp_path, LEAST).trials()
-    arm = trial.arm()
-    assert (arm.controller, arm.posture, arm.duration_s) == ("fixed", "PoseInit", 900.0)
-    assert arm.robot_folder == default_robot_folder()
-    assert arm.fast_forward == FastForwardCfg()
-    assert arm.simulation.world.friction == 0.7
-    assert arm.simulation.other_start_degc == 30.0
-    assert not arm.simulation.misalignment_deg
+    cfg = trial.trial_cfg()
+    assert (cfg.controller, cfg.posture, cfg.duration_s) == ("fixed", "PoseInit", 900.0)
+    assert cfg.robot_folder == default_robot_folder()
+    assert cfg.fast_forward == FastForwardCfg()
+    assert cfg.simulation.world.friction == 0.7
+    assert cfg.simulation.other_start_degc == 30.0
+    assert not cfg.simulation.misalignment_deg
 
 
 def test_lists_are_grids_and_mappings_are_distributions(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_the_preset_lies_below_what_the_file_says(tmp_path: Path) -> None:
     assert errors == preset.misalignment_deg | {"LAnklePitch": 1.5}
     assert trial.of_joints("effort_limit_nm") == preset.effort_limits
     assert trial.of_joints("start_degc") == preset.start_degc
-    assert trial.arm().effort_limits == preset.effort_limits
+    assert trial.trial_cfg().effort_limits == preset.effort_limits
 
 
 def test_a_robot_folder_is_looked_for_from_the_files_folder(tmp_path: Path) -> None:
@@ -108,10 +108,12 @@ def test_pushes_and_fast_forward_reach_the_arm(tmp_path: Path) -> None:
         "fast_forward: {blocks: 5, bound: 0.01}\n"
     )
     (trial,) = spec_of(tmp_path, text).trials()
-    assert trial.arm().pushes == (Push(at_s=7.0, force_n=(5.0, 0.0, 0.0), link="Head"),)
-    assert trial.arm().fast_forward == FastForwardCfg(blocks=5, bound=0.01)
+    assert trial.trial_cfg().pushes == (
+        Push(at_s=7.0, force_n=(5.0, 0.0, 0.0), link="Head"),
+    )
+    assert trial.trial_cfg().fast_forward == FastForwardCfg(blocks=5, bound=0.01)
     (full,) = spec_of(tmp_path, f"{LEAST}fast_forward: {{full: true}}\n").trials()
-    assert full.arm().fast_forward is None
+    assert full.trial_cfg().fast_forward is None
 
 
 def test_every_setting_of_fast_forward_can_be_written() -> None:
@@ -122,7 +124,7 @@ def test_every_setting_of_fast_forward_can_be_written() -> None:
 def test_sweeps_that_ship_are_right(name: str) -> None:
     spec = read_spec(SWEEPS.named(name))
     assert spec.about
-    assert next(spec.trials()).arm().duration_s > 0.0
+    assert next(spec.trials()).trial_cfg().duration_s > 0.0
 
 
 # -- what is wrong ------------------------------------------------------------------

@@ -17,7 +17,6 @@ from experiments.sweep.engines.dask_cluster import quiet_logs
 from experiments.sweep.engines.dask_engine import (
     DaskEngine,
     Task,
-    is_run_again,
     outcome_of,
 )
 from experiments.sweep.sweep_trial import SweepTrial, TrialOutcome
@@ -82,7 +81,7 @@ def engine_of(client: FakeClient, monkeypatch: pytest.MonkeyPatch) -> DaskEngine
     import distributed
 
     def wait(futures: list[FakeFuture], *_: object, **__: object) -> Any:
-        return SimpleNamespace(done=[f for f in futures if f.status != "pending"])
+        return SimpleNamespace(done=list(futures))
 
     monkeypatch.setattr(distributed, "wait", wait)
     monkeypatch.setattr(dask_engine, "own_installation", lambda: None)
@@ -118,28 +117,12 @@ def test_an_error_of_a_trial_is_its_outcome() -> None:
     assert outcome.error == "ValueError: odd"
 
 
-@pytest.mark.parametrize(
-    ("status", "expected"),
-    [
-        ("lost", True),
-        ("pending", True),
-        ("finished", False),
-        ("error", False),
-        ("cancelled", False),
-    ],
-)
-def test_only_a_result_that_died_with_its_worker_is_run_again(
-    status: str, expected: bool
-) -> None:
-    future: Any = FakeFuture(status=status)
-    assert is_run_again(future) is expected
-
-
+@pytest.mark.parametrize("status", ["lost", "pending"])
 def test_a_result_that_was_lost_with_its_worker_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
+    status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dask runs the trial again; it is told once, and nothing is said to be gone."""
-    lost = FakeFuture(status="lost")
+    lost = FakeFuture(status=status)
     client = FakeClient(FakeFuture(), lost, FakeFuture())
     engine = engine_of(client, monkeypatch)
     told: list[int] = []
