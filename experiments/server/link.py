@@ -166,13 +166,13 @@ class ServerLink:
     # -- what anybody may do -----------------------------------------------------------
 
     def snapshot(self) -> SnapshotData:
-        """Return the list of resources with owners and waiters (RM-62)."""
+        """Return the list of resources with owners and waiters."""
         return self.read(SnapshotData, self.call("GET", "/resources"))
 
     def add_resource(
         self, name: str, parent: str, kind: ResourceKind = ResourceKind.EXCLUSIVE
     ) -> None:
-        """Add a resource, such as a ball (RM-60)."""
+        """Add a resource, such as a ball."""
         self._post("/resources", ResourceData, name=name, parent=parent, kind=kind)
 
     def release(self, token: Token, names: tuple[str, ...] | None = None) -> None:
@@ -180,7 +180,7 @@ class ServerLink:
         self._post("/release", ReleaseData, token=text_of(token), names=names)
 
     def authorise(self, token: Token | None, resource: str) -> Refusal | None:
-        """Ask, as a device, why a command may not pass; None: it may (AR-10)."""
+        """Ask, as a device, why a command may not pass; None: it may."""
         text = None if token is None else text_of(token)
         answer = self._post("/authorise", CommandData, token=text, resource=resource)
         return self.read(AuthoriseAnswer, answer).reason
@@ -188,7 +188,7 @@ class ServerLink:
     # -- what a station does -----------------------------------------------------------
 
     def install(self, text: str, name: str) -> InstalledData:
-        """Send a file of rules and behaviours, installed whole or not at all (RM-64).
+        """Send a file of rules and behaviours, installed whole or not at all.
 
         Raises:
             BadInput: all that is wrong in it, a line each.

@@ -62,7 +62,7 @@ def printable(text: str) -> str:
 
 
 def _printable(name: str) -> str:
-    """Refuse what a terminal would obey, or nobody could see (RM-63)."""
+    """Refuse what a terminal would obey, or nobody could see."""
     for character in name:
         if not character.isprintable():
             raise PydanticCustomError(
@@ -118,7 +118,7 @@ class _Data(BaseModel):
 
 
 class PolicyData(_Data):
-    """A conflict policy by its name; `callback` tells the owner and waits (RM-33)."""
+    """A conflict policy by its name; `callback` tells the owner and waits."""
 
     name: Name = "lock"
     settings: Annotated[dict[Name, Seconds], Field(max_length=10)] = {}
@@ -267,7 +267,7 @@ class Alive(_Data):
 
 
 class CommandData(_Data):
-    """The question of a device: may a command with this token act here (AR-10)?"""
+    """The question of a device: may a command with this token act here?"""
 
     resource: Name
     token: Secret | None = None
@@ -281,7 +281,7 @@ class AuthoriseAnswer(_Data):
 
 
 class ResourceData(_Data):
-    """A resource to be added at run time, such as a ball (RM-60)."""
+    """A resource to be added at run time, such as a ball."""
 
     name: Name
     parent: Name

@@ -117,7 +117,7 @@ def _write(path: Path, epoch: int) -> None:
 
 
 OBJECTS = "Objects"
-"""The composite of what is outside of all robots: a ball (RM-60)."""
+"""The composite of what is outside of all robots: a ball."""
 
 
 def read_resources(path: Path) -> ResourceNode:
@@ -219,8 +219,8 @@ class ServerCfg:
     max_connections: int = 500
     """Who comes when there are so many is sent away; those who are there go on."""
     max_priority: int = HIGHEST
-    """The highest priority of those who register, so that a robot's own may be higher
-    (AR-13)."""
+    """The highest priority of those who register, so that a robot's own may be
+    higher."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be, or would stand open to a network.

@@ -383,18 +383,18 @@ class SharedLedger:
     # -- tokens ------------------------------------------------------------------------
 
     def release(self, token: Token, names: Iterable[str] | None = None) -> None:
-        """Give back all of a token, or these names (AR-24, AR-25)."""
+        """Give back all of a token, or these names."""
         with self.step() as (ledger, tick):
             ledger.release(token, tick, names)
 
     def authorise(self, token: Token | None, leaf: str) -> Refusal | None:
-        """Return why a command may not pass now; None: it may (AR-10)."""
+        """Return why a command may not pass now; None: it may."""
         with self.step() as (ledger, tick):
             ledger.advance(tick)
             return ledger.authorise(token, leaf)
 
     def snapshot(self) -> LedgerSnapshot:
-        """Return all that is held and waited for now, in one piece (RM-62)."""
+        """Return all that is held and waited for now, in one piece."""
         with self.step() as (ledger, tick):
             ledger.advance(tick)
             return take_snapshot(ledger)

@@ -2,8 +2,8 @@
 
 Each owner gets a key when it registers, and shows it with every call: its tokens and
 notices are for it alone. A key ends when its owner leaves, or falls silent for longer
-than its time to live; the owner may then register again. `RegisteredClients` keeps
-names, keys, and each one's requests.
+than its time to live; the owner may then register again. A `RegisteredClient`
+keeps its requests.
 
     connections (who gets in) -> routes (HTTP) -> service -> shared ledger; station
 """
@@ -75,49 +75,6 @@ class RegisteredClient:
         self._marks = {m: n for m, n in self._marks.items() if n in self.tickets}
 
 
-class RegisteredClients:
-    """All registered owners."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self._by_name: dict[str, RegisteredClient] = {}
-        self._by_digest: dict[str, RegisteredClient] = {}
-
-    def all(self) -> list[RegisteredClient]:
-        """Return them, in the order of their registration."""
-        return list(self._by_name.values())
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._by_name)
-
-    def named(self, name: str) -> RegisteredClient | None:
-        """Return the owner of a name."""
-        return self._by_name.get(name)
-
-    def with_key(self, key: str | None) -> RegisteredClient | None:
-        """Return the owner of a key."""
-        return None if key is None else self._by_digest.get(_digest(key))
-
-    def add(
-        self, name: str, parent: RegisteredClient | None
-    ) -> tuple[RegisteredClient, str]:
-        """Register an owner; return it with its new key."""
-        key = secrets.token_urlsafe(16)
-        client = RegisteredClient(name, _digest(key), parent)
-        self._by_name[name] = self._by_digest[client.digest] = client
-        return client, key
-
-    def end(self, name: str) -> list[str]:
-        """Forget an owner and its parts; return their names, parts first."""
-        client = self._by_name.pop(name, None)
-        if client is None:
-            return []
-        del self._by_digest[client.digest]
-        parts = [g.name for g in self._by_name.values() if g.parent is client]
-        return [*(n for part in parts for n in self.end(part)), name]
-
-
 def _digest(key: str) -> str:
     """Return what a key is looked up by, so that the time it takes tells nothing."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
@@ -156,12 +113,14 @@ class Service:
 
         Args:
             front: the ledger that they share.
-            max_priority: the highest that those who register may ask with (AR-13).
+            max_priority: the highest that those who register may ask with.
             robot: for which a station's schemas are checked, if there is one.
         """
         self._max_priority = max_priority
         self.front = front
-        self._clients = RegisteredClients()
+        self._clients: dict[str, RegisteredClient] = {}
+        """By name, in the order of their registration."""
+        self._by_digest: dict[str, RegisteredClient] = {}
         self.station = Station(front, max_priority, robot)
         self._gone: list[str] = []
         with front.step() as (ledger, _):
@@ -186,8 +145,8 @@ class Service:
         """
         with self.front.step() as (ledger, _):
             self._let_time_pass()
-            client = self._clients.named(data.name)
-            if client is not None and client is not self._clients.with_key(key):
+            client = self._clients.get(data.name)
+            if client is not None and client is not self._with_key(key):
                 raise NameTaken(
                     f"owner {data.name!r} is registered by somebody else. Choose "
                     "another name, or wait until that one is gone: at most "
@@ -205,7 +164,9 @@ class Service:
             said = data.as_owner(parent.name if parent else None, self._max_priority)
             self.front.add_owner(self.station.habits(said))
             if client is None or key is None:
-                client, key = self._clients.add(data.name, parent)
+                key = secrets.token_urlsafe(16)
+                client = RegisteredClient(data.name, _digest(key), parent)
+                self._clients[data.name] = self._by_digest[client.digest] = client
             client.said = said
             client.time_to_live_s = data.time_to_live_s
             return Registered(
@@ -287,7 +248,7 @@ class Service:
     # -- devices, resources ------------------------------------------------------------
 
     def authorise(self, data: CommandData) -> AuthoriseAnswer:
-        """Answer a device (AR-10, AR-11).
+        """Answer a device.
 
         Raises:
             BadInput: the token is malformed, or there is no such leaf.
@@ -317,11 +278,11 @@ class Service:
     def said(self) -> dict[str, Owner]:
         """Return the owners that are registered, without a station's rules."""
         self._let_time_pass()
-        return {client.name: client.said for client in self._clients.all()}
+        return {client.name: client.said for client in self._clients.values()}
 
     def _client(self, key: str | None) -> RegisteredClient:
         self._let_time_pass()
-        client = self._clients.with_key(key)
+        client = self._with_key(key)
         if client is None:
             raise OwnerGone(
                 "no owner is registered with this key: it left, fell silent for longer "
@@ -342,4 +303,16 @@ class Service:
     def _hear(self, event: Event) -> None:
         """Note that an owner is gone, its parts before it."""
         if isinstance(event, Crashed):
-            self._gone += self._clients.end(event.owner)
+            self._gone += self._forget(event.owner)
+
+    def _with_key(self, key: str | None) -> RegisteredClient | None:
+        return None if key is None else self._by_digest.get(_digest(key))
+
+    def _forget(self, name: str) -> list[str]:
+        """Forget an owner and its parts; return their names, parts first."""
+        client = self._clients.pop(name, None)
+        if client is None:
+            return []
+        del self._by_digest[client.digest]
+        parts = [c.name for c in self._clients.values() if c.parent is client]
+        return [*(n for part in parts for n in self._forget(part)), name]

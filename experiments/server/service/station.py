@@ -1,4 +1,4 @@
-"""What a station may do: set the rules of a server, and take resources away (RM-64).
+"""What a station may do: set the rules of a server, and take resources away.
 
 It sends a file before a run (`station_file`), which is installed whole or not at all.
 Owners that register are bound by its rules; its behaviours are started and stopped by

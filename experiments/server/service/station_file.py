@@ -92,7 +92,7 @@ class OwnerForm(Part):
 
 
 class StationBehaviourForm(Part):
-    """A behaviour as data, with the words of a scenario's (RM-47, RM-50, RM-58)."""
+    """A behaviour as data, with the words of a scenario's."""
 
     name: Name
     schema_: Annotated[Name | None, Field(alias="schema")] = None
@@ -139,7 +139,7 @@ class StationFile(LibraryForm):
     preemption: Annotated[Preemption, Field(strict=False)] | None = None
     """Whether a strictly higher priority takes what a holder keeps."""
     retry_s: Period | None = None
-    """Period at which holders are told again of those who wait, in s (RM-19)."""
+    """Period at which holders are told again of those who wait, in s."""
     overtake_s: Annotated[float, Strict(), Field(ge=0.0, le=3600.0)] | None = None
     """How long a request that waits may be passed by equals, in s."""
     resources: list[ResourceForm] = Field(default_factory=list, max_length=MOST)

@@ -168,7 +168,7 @@ class KeepForm(Part):
     """With which all robots run, one of the sweep's."""
     near: Literal["published"] | dict[Name, FiniteFloat]
     """Outcome, a column of the table or a joint for its temperature at the end, to its
-    value; published: the column `without` of the document."""
+    value; published: the column `without` of ES2659053."""
     within: Annotated[dict[Name, Tolerance], Field(min_length=1)]
     """Outcome to how far from it a robot may be; others do not matter."""
     mirrored: bool = False

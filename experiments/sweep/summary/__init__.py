@@ -151,7 +151,7 @@ MEASURES = {
     "other_joint_degc": {n: p.end_degc["RHipPitch"] for n, p in PUBLISHED.items()},
     "rise_ratio": {n: rise / _RISES["fixed"] for n, rise in _RISES.items()},
 }
-"""Outcome to what is published of it, by controller. The hot leg is the document's left
+"""Outcome to what is published of it, by controller. The hot leg is ES2659053's left
 one; a joint is the hottest of its leg with `fixed`, wherever that is; the ratio is that
 of both legs' rises to those with `fixed`."""
 
@@ -183,9 +183,9 @@ def _is_kept_near(sweep: Sweep) -> bool:
 
 
 def _other_setting(sweep: Sweep) -> tuple[str, ...]:
-    """Return where all robots' setting is not that of the document.
+    """Return where all robots' setting is not that of ES2659053.
 
-    What nobody knows of the document's robot, a sweep may draw: calibration errors,
+    What nobody knows of ES2659053's robot, a sweep may draw: calibration errors,
     starts, ground. A key that an older sweep lacks is not judged.
     """
     identity = sweep.meta["identity"]

@@ -399,30 +399,6 @@ def test_a_malformed_address_is_refused_at_once(url: str) -> None:
         Client(url, "robot 1")
 
 
-def test_no_server_is_a_clear_error() -> None:
-    with (
-        pytest.raises(ServerUnreachable, match="nao-testbed resources serve"),
-        Client("http://127.0.0.1:1", "robot 1"),
-    ):
-        pass
-
-
-@pytest.mark.parametrize(
-    ("habits", "text"),
-    [
-        ({"priority": 10}, "priority is '10'"),
-        ({"time_to_live_s": 0.0}, "time_to_live_s is '0.0'"),
-        ({"timeout_s": -1.0}, "timeout_s is '-1.0'"),
-        ({"name": ""}, "name is ''"),
-    ],
-)
-def test_bad_habits_are_refused_before_anything_is_sent(
-    habits: dict[str, object], text: str
-) -> None:
-    with pytest.raises(BadInput, match=text):
-        Client("http://127.0.0.1:1", **{"name": "a", **habits})  # type: ignore[arg-type]
-
-
 def test_what_the_server_refuses_is_bad_input_here(
     robots: Callable[..., Client],
 ) -> None:
@@ -431,17 +407,6 @@ def test_what_the_server_refuses_is_bad_input_here(
         one.take("bal")
     with pytest.raises(Refused, match="somebody else"):
         robots("robot 1")
-
-
-def test_a_wrong_secret_is_a_clear_error(make_server: MakeServer) -> None:
-    server = make_server(secret="correct horse")
-    with (
-        pytest.raises(Refused, match="secret is missing or wrong"),
-        Client(server.url, "robot 1", secret="wrong horse"),
-    ):
-        pass
-    with Client(server.url, "robot 1", secret="correct horse") as one:
-        assert one.take("ball").is_granted
 
 
 def test_ctrl_c_while_waiting_leaves_no_request_behind(

@@ -65,7 +65,7 @@ def test_a_closed_ledger_is_no_mistake_of_who_asks(
 def test_a_client_of_a_closed_ledger_gives_up_after_its_time_to_live(
     front: SharedLedger, server: ReservationServer
 ) -> None:
-    with Client(server.url, "robot 2", time_to_live_s=0.5) as robot:
+    with Client(server.url, "robot 2", time_to_live_s=2.0) as robot:
         front.close()
         with pytest.raises(ServerUnreachable, match="ask again when it serves a new"):
             robot.take("ball", timeout_s=1.0)

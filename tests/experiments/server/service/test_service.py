@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from controllers.arbitration.tokens import OutcomeKind
-from experiments.server import service as desk_module
+from experiments.server import service as service_module
 from experiments.server.messages import OwnerData, RequestData, ResourceData
 from experiments.server.service import NameTaken, OwnerGone, Service, TooMany
 from experiments.server.shared_ledger import SharedLedger
@@ -29,7 +29,7 @@ TRY = RequestData(resources=("ball",), timeout_s=0.0)
 def test_owners_are_limited_and_those_who_leave_make_room(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk_module, "MAX_OWNERS", 2)
+    monkeypatch.setattr(service_module, "MAX_OWNERS", 2)
     key = register(service, "a")
     register(service, "b")
     with pytest.raises(TooMany, match="2 owners"):
@@ -54,7 +54,7 @@ def test_names_do_not_pile_up_in_the_ledger(
 def test_waiting_requests_of_an_owner_are_limited(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk_module, "MAX_WAITING", 2)
+    monkeypatch.setattr(service_module, "MAX_WAITING", 2)
     service.ask(register(service, "a"), WAIT)
     key = register(service, "b")
     tickets = [service.ask(key, WAIT) for _ in range(2)]
@@ -82,7 +82,7 @@ def test_old_tickets_are_forgotten_and_waiting_ones_never(
 def test_resources_are_limited(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk_module, "MAX_RESOURCES", 0)
+    monkeypatch.setattr(service_module, "MAX_RESOURCES", 0)
     with pytest.raises(TooMany):
         service.add_resource(ResourceData(name="cup", parent="Objects"))
 
