@@ -28,32 +28,20 @@ from models import BadInput, UnknownName, load_robot
 from models.files import read_text, why
 from sim.recording.run_folder import Run
 
-BY_UNIT: Mapping[str, float] = {
-    "rad": 2e-3,
-    "rad/s": 0.05,
-    "N·m": 0.02,
-    "1": 0.01,
-    "degC": 0.1,
-    "A": 0.01,
-    "N": 1.0,
-    "m/s²": 0.2,
-    "m": 1e-3,
-    "s": 1e-6,
+BY_UNIT: Mapping[str, tuple[float, float]] = {
+    "rad": (2e-3, 0.5),
+    "rad/s": (0.05, 10.0),
+    "N·m": (0.02, 2.0),
+    "1": (0.01, 0.5),
+    "degC": (0.1, 30.0),
+    "A": (0.01, 1.0),
+    "N": (1.0, 50.0),
+    "m/s²": (0.2, 10.0),
+    "m": (1e-3, 0.1),
+    "s": (1e-6, 1.0),
 }
-"""Unit to tolerance in it."""
-MOST: Mapping[str, float] = {
-    "rad": 0.5,
-    "rad/s": 10.0,
-    "N·m": 2.0,
-    "1": 0.5,
-    "degC": 30.0,
-    "A": 1.0,
-    "N": 50.0,
-    "m/s²": 10.0,
-    "m": 0.1,
-    "s": 1.0,
-}
-"""Unit to the largest that is taken: beyond it no standing robot would ever fail."""
+"""Unit to tolerance in it, and to the largest that is taken: beyond that no standing
+robot would ever fail."""
 
 
 def tolerances_of(
@@ -77,23 +65,17 @@ def tolerances_of(
     tolerances = {}
     for column, unit in units.items():
         own = asked.get(column, asked.get(column.partition(".")[0]))
-        tolerances[column] = (
-            BY_UNIT.get(unit, 1e-6) if own is None else _checked(column, unit, own)
-        )
+        usual, most = BY_UNIT.get(unit, (1e-6, np.inf))
+        if own is not None:
+            is_number = isinstance(own, int | float | np.number)
+            is_number = is_number and not isinstance(own, bool)
+            if not (is_number and np.isfinite(own) and 0.0 < own <= most):
+                raise BadInput(
+                    f"tolerance of {column} is {own!r} {unit}; give a number above 0, "
+                    f"at most {most:g} {unit}: a larger one would never fail."
+                )
+        tolerances[column] = usual if own is None else float(own)
     return tolerances
-
-
-def _checked(column: str, unit: str, value: float) -> float:
-    is_number = isinstance(value, int | float | np.number) and not isinstance(
-        value, bool
-    )
-    most = MOST.get(unit, np.inf)
-    if not (is_number and np.isfinite(value) and 0.0 < value <= most):
-        raise BadInput(
-            f"tolerance of {column} is {value!r} {unit}; give a number above 0, at "
-            f"most {most:g} {unit}: a larger one would never fail."
-        )
-    return float(value)
 
 
 FloatArray = NDArray[np.float64]

@@ -6,14 +6,13 @@ a fixture needs is imported when the fixture is first used.
 
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 if TYPE_CHECKING:
     from experiments.regression.golden import GoldenRun
     from experiments.regression.run_standing import ControllerChoice, TrialCache
-    from experiments.regression.setting import StandingCfg
     from experiments.regression.standing_trial import StandingTrial
 
 _MARK = "standing"
@@ -140,26 +139,58 @@ class RunStanding:
             AssertionError: the controller broke its contract.
         """
         __tracebackhide__ = True
-        from experiments.regression.setting import make_setting  # noqa: PLC0415
         from models import TestbedError  # noqa: PLC0415
 
-        values = _of_marks(self._node) | setting
-        values.pop("controller", None)
         try:
-            trial = self.trial(controller, make_setting(values, "run_standing"))
+            trial = self._run(controller, _of_marks(self._node) | setting)
         except TestbedError as error:  # the test's own line is enough to find it
             raise error.with_traceback(None) from None
         trial.keeps_its_contract()
         return trial
 
-    def trial(
-        self, controller: "ControllerChoice", setting: "StandingCfg"
+    def of_mark(
+        self, fixture: str, controller: "ControllerChoice | None" = None
+    ) -> "StandingTrial":
+        """Run the mark's trial; what is wrong with the mark is told in a sentence.
+
+        Args:
+            fixture: that asks for it.
+            controller: None: the mark's.
+        """
+        from models import TestbedError  # noqa: PLC0415
+
+        where = f"pytest.mark.{_MARK}"
+        values = _of_marks(self._node)
+        if not values:
+            pytest.fail(
+                f"{self._node.name} takes the fixture {fixture} but has no setting; "
+                f'mark it by @{where}(controller="smart", seconds=20.0).',
+                pytrace=False,
+            )
+        chosen = values.get("controller") if controller is None else controller
+        try:
+            return self._run(chosen, values, where)
+        except TestbedError as error:
+            sentence = f"{where}: {error}"
+        pytest.fail(sentence, pytrace=False)
+
+    def _run(
+        self,
+        controller: "ControllerChoice | None",
+        values: dict[str, Any],
+        where: str = "run_standing",
     ) -> "StandingTrial":
         """Run a trial and note its properties with the test."""
+        from experiments.regression.setting import make_setting  # noqa: PLC0415
         from experiments.regression.standing_trial import properties_of  # noqa: PLC0415
+        from models import BadInput  # noqa: PLC0415
 
         __tracebackhide__ = True
-        trial = self._store.get(controller, setting)
+        fields = {name: value for name, value in values.items() if name != "controller"}
+        setting = make_setting(fields, where)
+        if controller is None and where != "run_standing":
+            raise BadInput('it has no controller; give one, as in controller="smart".')
+        trial = self._store.get(cast("ControllerChoice", controller), setting)
         noted = {name for name, _ in self._node.user_properties}
         self._node.user_properties += [
             (name, value)
@@ -185,28 +216,21 @@ def run_standing(
 
 
 @pytest.fixture
-def standing_trial(
-    request: pytest.FixtureRequest, run_standing: RunStanding
-) -> "StandingTrial":
+def standing_trial(run_standing: RunStanding) -> "StandingTrial":
     """The trial of the mark's controller in the mark's setting."""
-    values = _marked(request.node, "standing_trial")
-    return _run(run_standing, values.get("controller"), values)
+    return run_standing.of_mark("standing_trial")
 
 
 @pytest.fixture
-def fixed_trial(
-    request: pytest.FixtureRequest, run_standing: RunStanding
-) -> "StandingTrial":
+def fixed_trial(run_standing: RunStanding) -> "StandingTrial":
     """The same setting under `fixed`: stiffness 1 all the time."""
-    return _run(run_standing, "fixed", _marked(request.node, "fixed_trial"))
+    return run_standing.of_mark("fixed_trial", "fixed")
 
 
 @pytest.fixture
-def smart_trial(
-    request: pytest.FixtureRequest, run_standing: RunStanding
-) -> "StandingTrial":
-    """The same setting under `smart`: the document's limit."""
-    return _run(run_standing, "smart", _marked(request.node, "smart_trial"))
+def smart_trial(run_standing: RunStanding) -> "StandingTrial":
+    """The same setting under `smart`: the limit of ES2659053."""
+    return run_standing.of_mark("smart_trial", "smart")
 
 
 @pytest.fixture
@@ -234,35 +258,3 @@ def _of_marks(node: Any) -> dict[str, Any]:
             )
         values |= mark.kwargs
     return values
-
-
-def _marked(node: Any, fixture: str) -> dict[str, Any]:
-    values = _of_marks(node)
-    if not values:
-        pytest.fail(
-            f"{node.name} takes the fixture {fixture} but has no setting; mark it by "
-            f'@pytest.mark.{_MARK}(controller="smart", seconds=20.0).',
-            pytrace=False,
-        )
-    return values
-
-
-def _run(
-    run_standing: RunStanding,
-    controller: "ControllerChoice | None",
-    values: dict[str, Any],
-) -> "StandingTrial":
-    """Run the trial of a mark; what is wrong with the mark is told in a sentence."""
-    from experiments.regression.setting import make_setting  # noqa: PLC0415
-    from models import TestbedError  # noqa: PLC0415
-
-    setting = {name: value for name, value in values.items() if name != "controller"}
-    where = f"pytest.mark.{_MARK}"
-    try:
-        made = make_setting(setting, where)
-        if controller is not None:
-            return run_standing.trial(controller, made)
-        sentence = f'{where}: it has no controller; give one, as in controller="smart".'
-    except TestbedError as error:
-        sentence = f"{where}: {error}"
-    pytest.fail(sentence, pytrace=False)

@@ -115,12 +115,25 @@ def run_standing_trial(
         else choose_controller(controller)
     )
     watched = WatchedController(chosen.controller, chosen.name)
-    arm = dataclasses.replace(setting.plan(), controller=chosen.name)
-    folder = create_run_folder(out, _plain(chosen.name))
+    name = "".join(c if c.isalnum() or c in "-_" else "-" for c in chosen.name)
+    planned = setting.plan()  # what is wrong with it leaves no folder behind
+    folder = create_run_folder(out, name or "trial")
+    cfg = dataclasses.replace(planned, controller=chosen.name, folder=folder)
     try:
-        result = run_trial(dataclasses.replace(arm, folder=folder), controller=watched)
+        result = run_trial(cfg, controller=watched)
     except ControllerBreach as breach:  # in reset: there was no step
-        result = _empty_result(chosen.name, str(breach), folder)
+        result = TrialResult(
+            controller=chosen.name,
+            joints={},
+            left_leg_rise_k=None,
+            right_leg_rise_k=None,
+            fell=False,
+            failure=str(breach),
+            sim_s=0.0,
+            wall_s=0.0,
+            physics_s=0.0,
+            folder=str(folder),
+        )
     return StandingTrial(
         controller=chosen.name,
         setting=setting,
@@ -129,26 +142,6 @@ def run_standing_trial(
         decisions=watched.decisions(),
         step_times=watched.step_times(),
         breach=watched.breach,
-    )
-
-
-def _plain(name: str) -> str:
-    """Return a name that a folder can have."""
-    return "".join(c if c.isalnum() or c in "-_" else "-" for c in name) or "trial"
-
-
-def _empty_result(name: str, failure: str, folder: Path) -> TrialResult:
-    return TrialResult(
-        controller=name,
-        joints={},
-        left_leg_rise_k=None,
-        right_leg_rise_k=None,
-        fell=False,
-        failure=failure,
-        sim_s=0.0,
-        wall_s=0.0,
-        physics_s=0.0,
-        folder=str(folder),
     )
 
 
@@ -163,6 +156,8 @@ class TrialCache:
         """Take the folder of the run folders."""
         self._folder = folder
         self._trials: dict[tuple[object, str], StandingTrial] = {}
+        self._kept: list[object] = []
+        """Factories whose trials are kept: their ids stay theirs."""
 
     def get(self, controller: ControllerChoice, setting: StandingCfg) -> StandingTrial:
         """Return the trial of a controller in a setting.
@@ -170,29 +165,13 @@ class TrialCache:
         Raises:
             BadInput: the controller cannot be made, or the setting not be used.
         """
-        key = (_identity(controller), setting.key)
+        is_name = isinstance(controller, str)
+        key = (controller if is_name else id(controller), setting.key)
         if key in self._trials:
             return self._trials[key]
         chosen = choose_controller(controller)
         trial = run_standing_trial(chosen, setting, self._folder)
         if chosen.is_fresh:
             self._trials[key] = trial
+            self._kept.append(controller)
         return trial
-
-
-def _identity(controller: ControllerChoice) -> object:
-    """Return what tells two choices apart; it keeps a factory alive."""
-    return controller if isinstance(controller, str) else _Same(controller)
-
-
-class _Same:
-    """Equal to another of the same object, whatever that thinks of equality."""
-
-    def __init__(self, what: object) -> None:
-        self._what = what
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self._what is other._what
-
-    def __hash__(self) -> int:
-        return id(self._what)

@@ -171,7 +171,18 @@ class StandingTrial:
                 "settings; compare trials that differ in the controller only."
             )
         mine, theirs = self._legs_loss_j(), other._legs_loss_j()
-        _hold(verdicts.not_cooler(self.controller, mine, other.controller, theirs, by))
+        most = (1.0 - by) * theirs
+        if mine < most or (by > 0.0 and mine == most):
+            return
+        asked = f"at least {100.0 * by:g} % less is asked" if by else "less is asked"
+        compared = "as much as"
+        if theirs > 0.0 and mine != theirs:
+            share = 100.0 * (mine - theirs) / theirs
+            compared = f"{abs(share):.1f} % {'more' if share > 0.0 else 'less'} than"
+        raise AssertionError(
+            f"{self.controller} is not cool enough: its legs turned {mine:.4g} J into "
+            f"heat, {compared} {other.controller}, {theirs:.4g} J; {asked}."
+        )
 
     def is_near_the_least_loss(
         self, factor: float = 1.3, *, gears_help: bool = False
@@ -192,14 +203,26 @@ class StandingTrial:
                 f"the least possible loss of {self.controller}'s posture is not known: "
                 "the robot has no legs, or no forces at its soles balance it."
             )
-        _hold(verdicts.far_from_least(self.controller, power, least, factor))
+        if power > factor * least:
+            raise AssertionError(
+                f"{self.controller} ends far from the least loss: its legs turn "
+                f"{power:.3g} W into heat, {power / least:.2f} times the {least:.3g} W "
+                f"that the posture needs; at most {factor:g} times is allowed."
+            )
 
     def settles_within(self, seconds: float) -> None:
         """From then on the power of its legs stays near its last value."""
         __tracebackhide__ = True
         seconds = bound("seconds", seconds, "s")
         self._must_have_stood()
-        _hold(verdicts.settles_late(self.controller, self.result, seconds))
+        settled = self.result.settled_s
+        if settled is None or settled > seconds:
+            is_late = settled is not None
+            when = f"settled at {settled:.1f} s" if is_late else "has not settled"
+            raise AssertionError(
+                f"{self.controller} settles too late: the power of its legs {when}; "
+                f"it must within {seconds:g} s."
+            )
 
     def never_above(self, temperature_degc: float) -> None:
         """No motor's true temperature was ever higher, in °C."""
@@ -207,7 +230,15 @@ class StandingTrial:
         most = bound("temperature", temperature_degc, "°C")
         self._must_have_stood()
         truth = self.run.channel("true_temperature")
-        _hold(verdicts.too_hot(self.controller, truth, most))
+        peaks = truth.to_numpy().max(axis=0)
+        motor = int(peaks.argmax())
+        if peaks[motor] > most:
+            is_above = truth.iloc[:, motor].to_numpy() > most
+            first = float(truth.index.to_numpy()[is_above][0])
+            raise AssertionError(
+                f"{self.controller} gets too hot: motor {truth.columns[motor]} was "
+                f"above {most:g} °C at {first:.1f} s and reached {peaks[motor]:.1f} °C."
+            )
 
     def respects_limit(
         self,

@@ -20,71 +20,47 @@ from models import BadInput, Robot
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Breach:
-    """Halves of a sentence that begins with the controller's name."""
-
-    what: str
-    """What it did, such as `returned None from step`."""
-    rule: str
-    """What it must do."""
-
-
-def breach_of(answer: Any, robot: Robot) -> Breach | None:
+def breach_of(answer: Any, robot: Robot) -> tuple[str, str] | None:
     """Say what is wrong with the answer of a step; None where nothing is.
 
     Args:
         answer: whatever the controller returned.
         robot: whose joints the arrays follow.
+
+    Returns:
+        What it did, such as `returned None from step`, and what it must do.
     """
     if not isinstance(answer, Limits):
-        return Breach(
-            what=f"returned {_a(answer)} from step",
-            rule="it must be Limits(stiffness=...) with a number a joint",
-        )
+        rule = "it must be Limits(stiffness=...) with a number a joint"
+        return f"returned {_a(answer)} from step", rule
     wrong = _breach_of_array("a stiffness", answer.stiffness, robot)
     if wrong is None:
-        wrong = _outside(answer.stiffness, robot)
-    if wrong is None and answer.shift is not None:
-        wrong = _breach_of_array("a shift", answer.shift, robot)
+        stiffness = answer.stiffness
+        outside = np.flatnonzero((stiffness < 0.0) | (stiffness > 1.0))
+        if len(outside):
+            value = f"{stiffness[outside[0]]:.4g}"
+            what = f"returned a stiffness of {value} for {_joints(robot, outside)}"
+            return what, "it must lie from 0 to 1"
+        if answer.shift is not None:
+            wrong = _breach_of_array("a shift", answer.shift, robot)
     return wrong
 
 
-def _breach_of_array(what: str, array: Any, robot: Robot) -> Breach | None:
+def _breach_of_array(what: str, array: Any, robot: Robot) -> tuple[str, str] | None:
     n = len(robot.joints)
     if not isinstance(array, np.ndarray):
-        return Breach(
-            what=f"returned {what} that is {_a(array)}",
-            rule="it must be a numpy array",
-        )
+        return f"returned {what} that is {_a(array)}", "it must be a numpy array"
     if array.dtype != np.float64:
-        return Breach(
-            what=f"returned {what} of dtype {array.dtype}", rule="it must be float64"
-        )
+        return f"returned {what} of dtype {array.dtype}", "it must be float64"
     if array.shape != (n,):
-        return Breach(
-            what=f"returned {what} of shape {array.shape}",
-            rule=f"it must be ({n},), a number a joint of {robot.name}",
-        )
+        rule = f"it must be ({n},), a number a joint of {robot.name}"
+        return f"returned {what} of shape {array.shape}", rule
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         value = "NaN" if np.isnan(array[bad[0]]) else f"{array[bad[0]]:g}"
-        return Breach(
-            what=f"returned {what} of {value} for {_joints(robot, bad)}",
-            rule="it must be a finite number",
-        )
+        where = f"returned {what} of {value} for {_joints(robot, bad)}"
+        return where, "it must be a finite number"
     return None
-
-
-def _outside(stiffness: FloatArray, robot: Robot) -> Breach | None:
-    bad = np.flatnonzero((stiffness < 0.0) | (stiffness > 1.0))
-    if not len(bad):
-        return None
-    value = f"{stiffness[bad[0]]:.4g}"
-    return Breach(
-        what=f"returned a stiffness of {value} for {_joints(robot, bad)}",
-        rule="it must lie from 0 to 1",
-    )
 
 
 def _joints(robot: Robot, which: NDArray[np.intp]) -> str:
@@ -192,7 +168,8 @@ class WatchedController:
             )
         wrong = breach_of(answer, self._robot)
         if wrong is not None:
-            raise self._break(f"{wrong.what} at {time_s:.2f} s; {wrong.rule}")
+            what, rule = wrong
+            raise self._break(f"{what} at {time_s:.2f} s; {rule}")
         shift = self._no_shift if answer.shift is None else answer.shift.copy()
         self._time_s.append(time_s)
         self._stiffness.append(answer.stiffness.copy())

@@ -65,8 +65,8 @@ def test_limits_with_and_without_a_shift_are_sound(two_leg: Robot) -> None:
 def test_what_is_no_answer_is_named(answer: Any, what: str, two_leg: Robot) -> None:
     breach = breach_of(answer(two_leg), two_leg)
     assert breach is not None
-    assert what in breach.what
-    assert breach.rule.startswith("it must be") or "from 0 to 1" in breach.rule
+    assert what in breach[0]
+    assert breach[1].startswith("it must be") or "from 0 to 1" in breach[1]
 
 
 class Late:
