@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from controllers.transmitter.events import (
 from controllers.transmitter.receipt import EndReason
 from experiments.scenarios.playing.result import Verdict
 from experiments.scenarios.playing.setup import Setup
-from experiments.scenarios.vocabulary import expectations as e
 from experiments.scenarios.vocabulary.conditions import ConditionWatch, is_held_by
 from experiments.scenarios.vocabulary.expectations import (
     INITIAL_MOTION,
@@ -46,16 +45,22 @@ from experiments.scenarios.vocabulary.expectations import (
 )
 from experiments.scenarios.vocabulary.facts import Facts
 
+ExpectationT = TypeVar("ExpectationT", bound=Expectation)
 
-class Judge(Protocol):
-    """Looks on and changes nothing."""
 
-    hears: bool
+class Judge(Generic[ExpectationT]):
+    """Looks on and changes nothing; one that needs no events has no `hear` of its own.
+
+    `hear` each event of the trace, `look` at each slot, then ask for the `verdict`.
+    """
+
+    hears: ClassVar[bool] = False
     """Whether the trace matters to it."""
 
-    @property
-    def expectation(self) -> Expectation:
-        """What it judges."""
+    def __init__(self, expectation: ExpectationT, tick_s: float) -> None:
+        """Begin before the first slot."""
+        self.expectation = expectation
+        self._tick_s = tick_s
 
     def hear(self, event: Event) -> None:
         """Note an event of the trace, as it happens."""
@@ -65,13 +70,11 @@ class Judge(Protocol):
 
     def verdict(self) -> Verdict:
         """Judge what was seen until now."""
+        raise NotImplementedError
 
-
-def verdict_on(expectation: Expectation, *, holds: bool, seen: str) -> Verdict:
-    """Return the verdict on an expectation."""
-    return Verdict(
-        expectation=expectation.text, holds=holds, seen=seen, line=expectation.line
-    )
+    def _verdict(self, *, holds: bool, seen: str) -> Verdict:
+        said = self.expectation
+        return Verdict(expectation=said.text, holds=holds, seen=seen, line=said.line)
 
 
 def seconds(tick: int, tick_s: float) -> str:
@@ -89,18 +92,13 @@ def times(ticks: Iterable[int], tick_s: float, most: int = 5) -> str:
     return f"at {shown}" + (f" and {more} times more" if more > 0 else "")
 
 
-class AtTimeJudge:
+class AtTimeJudge(Judge[AtTime]):
     """Looks once."""
 
-    hears = False
-
-    def __init__(self, expectation: AtTime) -> None:
+    def __init__(self, expectation: AtTime, tick_s: float) -> None:
         """Wait for its slot."""
-        self.expectation = expectation
+        super().__init__(expectation, tick_s)
         self._wrong: list[str] | None = None
-
-    def hear(self, event: Event) -> None:
-        """Nothing: only the state counts."""
 
     def look(self, facts: Facts, stage: Setup) -> None:
         """Compare everything in the slot."""
@@ -116,11 +114,9 @@ class AtTimeJudge:
     def verdict(self) -> Verdict:
         """Say what was otherwise."""
         if self._wrong is None:
-            return verdict_on(
-                self.expectation, holds=False, seen="the run ended before"
-            )
+            return self._verdict(holds=False, seen="the run ended before")
         seen = "; ".join(self._wrong) or "as expected"
-        return verdict_on(self.expectation, holds=not self._wrong, seen=seen)
+        return self._verdict(holds=not self._wrong, seen=seen)
 
     def _wrong_reservations(self, rows: Mapping[str, ResourceRow]) -> Iterator[str]:
         for leaf, expected in self.expectation.holders.items():
@@ -160,23 +156,17 @@ class AtTimeJudge:
             )
 
 
-class HappensJudge:
+class HappensJudge(Judge[Happens]):
     """Watches the condition, and the one after which it should come true."""
-
-    hears = False
 
     def __init__(self, expectation: Happens, tick_s: float) -> None:
         """Begin before the first slot."""
-        self.expectation = expectation
-        self._tick_s = tick_s
+        super().__init__(expectation, tick_s)
         self._watch = ConditionWatch(expectation.condition)
         where = expectation.where
         self._first = (
             ConditionWatch(where.condition) if isinstance(where, After) else None
         )
-
-    def hear(self, event: Event) -> None:
-        """Nothing: the facts hold it."""
 
     def look(self, facts: Facts, stage: Setup) -> None:
         """Watch."""
@@ -190,7 +180,7 @@ class HappensJudge:
         window = self._window()
         if window is None:
             why = "what it should follow never came true"
-            return verdict_on(self.expectation, holds=False, seen=why)
+            return self._verdict(holds=False, seen=why)
         expected = self.expectation.times
         inside = [t for t in self._watch.ticks if window.first <= t <= window.last]
         is_true = self._watch.is_true_within(window.first, window.last)
@@ -200,9 +190,7 @@ class HappensJudge:
             holds = not is_true
         else:  # after something else it has to come true, not to be so since before
             holds = is_true if self._first is None else bool(inside)
-        return verdict_on(
-            self.expectation, holds=holds, seen=self._seen(inside, is_true, window)
-        )
+        return self._verdict(holds=holds, seen=self._seen(inside, is_true, window))
 
     def _seen(self, inside: list[int], is_true: bool, window: Window) -> str:
         """Say when it came true: in the window, and if not there, elsewhere."""
@@ -229,19 +217,13 @@ class HappensJudge:
         return Window(first=first, last=last)
 
 
-class InOrderJudge:
+class InOrderJudge(Judge[InOrder]):
     """Watches them all; the next one counts from the slot of the one before."""
-
-    hears = False
 
     def __init__(self, expectation: InOrder, tick_s: float) -> None:
         """Begin before the first slot."""
-        self.expectation = expectation
-        self._tick_s = tick_s
+        super().__init__(expectation, tick_s)
         self._watches = [ConditionWatch(one) for one in expectation.conditions]
-
-    def hear(self, event: Event) -> None:
-        """Nothing: the facts hold it."""
 
     def look(self, facts: Facts, stage: Setup) -> None:
         """Watch."""
@@ -262,23 +244,17 @@ class InOrderJudge:
         seen = ", ".join(seconds(tick, self._tick_s) for tick in reached) or "none"
         if len(reached) < n:
             seen += f"; then number {len(reached) + 1} of {n} did not come true"
-        return verdict_on(self.expectation, holds=len(reached) == n, seen=seen)
+        return self._verdict(holds=len(reached) == n, seen=seen)
 
 
-class TemperaturesJudge:
+class TemperaturesJudge(Judge[Temperatures]):
     """Keeps the highest and the lowest of them, and where they were."""
-
-    hears = False
 
     def __init__(self, expectation: Temperatures, tick_s: float) -> None:
         """Begin before the first slot."""
-        self.expectation = expectation
-        self._tick_s = tick_s
+        super().__init__(expectation, tick_s)
         self._highest = (-inf, "", 0)
         self._lowest = (inf, "", 0)
-
-    def hear(self, event: Event) -> None:
-        """Nothing: temperatures are no events."""
 
     def look(self, facts: Facts, stage: Setup) -> None:
         """Compare the temperatures of a slot of the window."""
@@ -303,7 +279,7 @@ class TemperaturesJudge:
         if above is not None:
             holds &= self._lowest[0] > above
             seen.append("at least " + self._say(*self._lowest))
-        return verdict_on(self.expectation, holds=holds, seen=", ".join(seen))
+        return self._verdict(holds=holds, seen=", ".join(seen))
 
     def _say(self, degc: float, joint: str, tick: int) -> str:
         if not joint:
@@ -321,15 +297,14 @@ class _Start:
     """Slot of the last item of what it follows; None: that did not end."""
 
 
-class StartsTogetherJudge:
+class StartsTogetherJudge(Judge[StartsTogether]):
     """Notes the first slots of the group's streams, and the last of those before."""
 
     hears = True
 
     def __init__(self, expectation: StartsTogether, tick_s: float) -> None:
         """Begin without having seen any."""
-        self.expectation = expectation
-        self._tick_s = tick_s
+        super().__init__(expectation, tick_s)
         self._starts: list[_Start] = []
         self._first: dict[int, int] = {}
         """Stream of the group to the slot of its first item."""
@@ -361,23 +336,18 @@ class StartsTogetherJudge:
                 if event.reason is EndReason.DONE:
                     self._last_before[self._before[event.stream]] = event.tick
 
-    def look(self, facts: Facts, stage: Setup) -> None:
-        """Nothing: only events count."""
-
     def verdict(self) -> Verdict:
         """Compare the slots of every start."""
         want = self.expectation
         if not self._starts:
-            return verdict_on(
-                want, holds=False, seen=f"group {want.group} never started"
-            )
+            return self._verdict(holds=False, seen=f"group {want.group} never started")
         judged = [self._judge(start) for start in self._starts]
         holds = all(is_right for is_right, _ in judged)
         seen = next((said for is_right, said in judged if not is_right), judged[0][1])
         if len(judged) > 1:
             right = sum(is_right for is_right, _ in judged)
             seen = f"{right} of {len(judged)} starts as expected; {seen}"
-        return verdict_on(want, holds=holds, seen=seen)
+        return self._verdict(holds=holds, seen=seen)
 
     def _judge(self, start: _Start) -> tuple[bool, str]:
         """Return whether a start is as expected, and what it was like."""
@@ -399,14 +369,14 @@ class StartsTogetherJudge:
         return holds, f"{seen}, {empty} empty slots after {want.after}"
 
 
-class CountsJudge:
+class CountsJudge(Judge[Counts]):
     """Counts events of one owner; commands belong to him whose token they carry."""
 
     hears = True
 
-    def __init__(self, expectation: Counts) -> None:
+    def __init__(self, expectation: Counts, tick_s: float) -> None:
         """Begin at 0."""
-        self.expectation = expectation
+        super().__init__(expectation, tick_s)
         self._tokens: set[TokenId] = set()
         self._counted: Counter[str] = Counter()
 
@@ -424,9 +394,6 @@ class CountsJudge:
             case Rejected():
                 self._counted["refused"] += event.token in self._tokens
 
-    def look(self, facts: Facts, stage: Setup) -> None:
-        """Nothing: only events count."""
-
     def verdict(self) -> Verdict:
         """Compare each count that is expected."""
         holds, seen = True, []
@@ -435,32 +402,23 @@ class CountsJudge:
             if expected is None:
                 continue
             n = self._counted[name]
-            highest = n if expected.highest is None else expected.highest
-            holds &= expected.lowest <= n <= highest
+            holds &= expected.lowest <= n <= expected.highest
             seen.append(f"{n} {name}")
-        return verdict_on(self.expectation, holds=holds, seen=", ".join(seen))
+        return self._verdict(holds=holds, seen=", ".join(seen))
+
+
+_JUDGES: Mapping[type[Expectation], type[Judge[Any]]] = {
+    AtTime: AtTimeJudge,
+    Happens: HappensJudge,
+    InOrder: InOrderJudge,
+    Temperatures: TemperaturesJudge,
+    StartsTogether: StartsTogetherJudge,
+    Counts: CountsJudge,
+}
 
 
 def make_judges(
-    expectations: Iterable[e.Expectation], tick_s: float
-) -> tuple[Judge, ...]:
+    expectations: Iterable[Expectation], tick_s: float
+) -> tuple[Judge[Any], ...]:
     """Return a judge for each expectation, in their order."""
-    return tuple(_make(expectation, tick_s) for expectation in expectations)
-
-
-def _make(expectation: e.Expectation, tick_s: float) -> Judge:
-    match expectation:
-        case e.AtTime():
-            return AtTimeJudge(expectation)
-        case e.Happens():
-            return HappensJudge(expectation, tick_s)
-        case e.InOrder():
-            return InOrderJudge(expectation, tick_s)
-        case e.Temperatures():
-            return TemperaturesJudge(expectation, tick_s)
-        case e.StartsTogether():
-            return StartsTogetherJudge(expectation, tick_s)
-        case e.Counts():
-            return CountsJudge(expectation)
-        case _:
-            raise AssertionError(f"no judge for {type(expectation).__name__}")
+    return tuple(_JUDGES[type(one)](one, tick_s) for one in expectations)

@@ -10,9 +10,9 @@ In a file an event is a time or a condition, and one action by its key (`...Even
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from experiments.common.yaml_forms import (
     BehaviourPath,
@@ -21,9 +21,10 @@ from experiments.common.yaml_forms import (
     Name,
     Newton,
     Part,
-    by_key,
+    kinds_of,
     one_line,
     plain,
+    tagged_union,
 )
 from experiments.scenarios.vocabulary.conditions import (
     AnyCondition,
@@ -336,37 +337,13 @@ class ModulateEvent(Triggered):
     """Which behaviour, and how."""
 
 
-ACTIONS: Mapping[str, type[Part]] = {
-    "start": StartEvent,
-    "stop": StopEvent,
-    "say": SayEvent,
-    "push": PushEvent,
-    "heat": HeatEvent,
-    "break": BreakEvent,
-    "repair": RepairEvent,
-    "body": BodyEvent,
-    "ground": GroundEvent,
-    "controller": ControllerEvent,
-    "delete_group": DeleteGroupEvent,
-    "modulate": ModulateEvent,
-}
+ACTIONS = kinds_of(Triggered)
 """Key to kind."""
 
-AnyEvent = Annotated[
-    Annotated[StartEvent, Tag("StartEvent")]
-    | Annotated[StopEvent, Tag("StopEvent")]
-    | Annotated[SayEvent, Tag("SayEvent")]
-    | Annotated[PushEvent, Tag("PushEvent")]
-    | Annotated[HeatEvent, Tag("HeatEvent")]
-    | Annotated[BreakEvent, Tag("BreakEvent")]
-    | Annotated[RepairEvent, Tag("RepairEvent")]
-    | Annotated[BodyEvent, Tag("BodyEvent")]
-    | Annotated[GroundEvent, Tag("GroundEvent")]
-    | Annotated[ControllerEvent, Tag("ControllerEvent")]
-    | Annotated[DeleteGroupEvent, Tag("DeleteGroupEvent")]
-    | Annotated[ModulateEvent, Tag("ModulateEvent")],
-    by_key("an event", ACTIONS),
-]
+if TYPE_CHECKING:
+    AnyEvent = Triggered
+else:
+    AnyEvent = tagged_union("an event", ACTIONS)
 
 
 def read_event(

@@ -10,9 +10,9 @@ up its names, and notes at once what could never be so.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, model_validator
 
 from experiments.common.yaml_forms import (
     MANY,
@@ -22,9 +22,10 @@ from experiments.common.yaml_forms import (
     FiniteFloat,
     Name,
     Part,
-    by_key,
     how_many,
+    kinds_of,
     one_line,
+    tagged_union,
 )
 from experiments.scenarios.vocabulary.conditions import (
     AnyCondition,
@@ -147,8 +148,7 @@ class Count:
     """From the lowest to the highest, both with it."""
 
     lowest: int
-    highest: int | None
-    """None: no limit."""
+    highest: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +169,11 @@ class Counts(Expectation):
 Times = Annotated[int, Field(ge=0)]
 
 
-class HappensExpectation(Part):
+class ExpectationForm(Part):
+    """What a file expects; its key is the first field."""
+
+
+class HappensExpectation(ExpectationForm):
     """Something comes true, in the whole run or in a part of it."""
 
     happens: AnyCondition
@@ -202,7 +206,7 @@ class HappensExpectation(Part):
         return self
 
 
-class NeverExpectation(Part):
+class NeverExpectation(ExpectationForm):
     """Something does not come true, in the whole run or in a part of it."""
 
     never: AnyCondition
@@ -226,7 +230,7 @@ class NeverExpectation(Part):
         return self
 
 
-class OrderExpectation(Part):
+class OrderExpectation(ExpectationForm):
     """Conditions come true one after the other, or in one slot."""
 
     order: Annotated[list[AnyCondition], Field(min_length=2)]
@@ -239,7 +243,7 @@ NameOrNames = Annotated[
 ]
 
 
-class TemperatureExpectation(Part):
+class TemperatureExpectation(ExpectationForm):
     """Motors stay below or above a temperature."""
 
     joint: NameOrNames
@@ -260,7 +264,7 @@ class TemperatureExpectation(Part):
         return self
 
 
-class GroupExpectation(Part):
+class GroupExpectation(ExpectationForm):
     """A synchronous group starts as one."""
 
     group: Name
@@ -286,7 +290,7 @@ CountForm = Annotated[
 """A number, or the lowest and the highest."""
 
 
-class CountsExpectation(Part):
+class CountsExpectation(ExpectationForm):
     """How often something happened to an owner in the run."""
 
     owner: BehaviourPath
@@ -307,7 +311,7 @@ class CountsExpectation(Part):
         return self
 
 
-class AtTimeExpectation(Part):
+class AtTimeExpectation(ExpectationForm):
     """All this is so at one time."""
 
     at_s: Seconds
@@ -337,27 +341,13 @@ class AtTimeExpectation(Part):
         return self
 
 
-EXPECTATIONS: Mapping[str, type[Part]] = {
-    "happens": HappensExpectation,
-    "never": NeverExpectation,
-    "order": OrderExpectation,
-    "joint": TemperatureExpectation,
-    "group": GroupExpectation,
-    "owner": CountsExpectation,
-    "at_s": AtTimeExpectation,  # the last: another kind may have it too
-}
-"""Key to kind."""
+EXPECTATIONS = kinds_of(ExpectationForm)
+"""Key to kind; `at_s` is the last, since another kind may have it too."""
 
-AnyExpectation = Annotated[
-    Annotated[HappensExpectation, Tag("HappensExpectation")]
-    | Annotated[NeverExpectation, Tag("NeverExpectation")]
-    | Annotated[OrderExpectation, Tag("OrderExpectation")]
-    | Annotated[TemperatureExpectation, Tag("TemperatureExpectation")]
-    | Annotated[GroupExpectation, Tag("GroupExpectation")]
-    | Annotated[CountsExpectation, Tag("CountsExpectation")]
-    | Annotated[AtTimeExpectation, Tag("AtTimeExpectation")],
-    by_key("an expectation", EXPECTATIONS),
-]
+if TYPE_CHECKING:
+    AnyExpectation = ExpectationForm
+else:
+    AnyExpectation = tagged_union("an expectation", EXPECTATIONS)
 
 
 @dataclass(frozen=True, kw_only=True)

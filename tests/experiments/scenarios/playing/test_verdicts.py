@@ -32,13 +32,13 @@ SAID: dict[str, Any] = {"text": "as in the file", "line": 7}
 TICK_S = 0.01
 
 
-def judge_of(expectation: e.Expectation) -> Judge:
+def judge_of(expectation: e.Expectation) -> Judge[Any]:
     (judge,) = make_judges([expectation], TICK_S)
     assert judge.expectation is expectation
     return judge
 
 
-def verdict(judge: Judge) -> Verdict:
+def verdict(judge: Judge[Any]) -> Verdict:
     said = judge.verdict()
     assert (said.expectation, said.line) == ("as in the file", 7)
     return said
@@ -48,7 +48,7 @@ def stage_with(**parts: object) -> Setup:
     return cast(Setup, SimpleNamespace(**parts))
 
 
-def watch(judge: Judge, fallen_at: set[int], last: int = 20) -> Verdict:
+def watch(judge: Judge[Any], fallen_at: set[int], last: int = 20) -> Verdict:
     """Show a judge slots 0 to `last`, in some of which the robot has fallen."""
     facts = Facts()
     for tick in range(last + 1):
@@ -198,7 +198,7 @@ def test_commands_count_for_the_owner_of_their_token() -> None:
             reason=Refusal.REVOKED,
         )
     )
-    for lowest, highest, holds in ((3, 3, True), (4, None, False), (0, 2, False)):
+    for lowest, highest, holds in ((3, 3, True), (4, 9, False), (0, 2, False)):
         count = e.Count(lowest=lowest, highest=highest)
         refused = e.Count(lowest=1, highest=1)
         judge = judge_of(e.Counts(owner="me", executed=count, refused=refused, **SAID))
