@@ -163,11 +163,7 @@ class Gate:
 
         Args:
             token: proof of a reservation that covers every leaf.
-            values: leaf to value, as `submit` takes it.
-
-        Raises:
-            UnknownName: there is no such leaf.
-            BadInput: a value is of the wrong shape, not finite, or out of range.
+            values: leaf to value, as `submit` takes and refuses it.
         """
         return self.submit_together([(token, values)]).refused
 
@@ -192,9 +188,8 @@ class Gate:
             may break it, so that none is written.
 
         Raises:
-            UnknownName: there is no such leaf.
-            BadInput: a value is of the wrong shape, not finite, or out of range, or a
-                leaf stands in two parts.
+            UnknownName, BadInput: as `submit`; BadInput also if a leaf stands in two
+                parts.
         """
         check_batch(parts, rights)
         commands = []
@@ -215,13 +210,12 @@ class Gate:
         Args:
             token: proof of a reservation that covers every motor.
             target: (n_joints,) in rad. Joints on one motor obey the leading one.
-
-        Raises:
-            BadInput: a value is of the wrong shape, not finite, or out of range.
         """
         angles = check_target(target, self._outputs.robot).tolist()
         values = [angles[joint] for joint in self._leads]
-        return self._submit_all(token, self._motors, values)
+        commands = list(zip(repeat(token), self._motors, values))
+        with self._quiet:
+            return self._slot.take_all(commands).refused
 
     def submit_stiffness(
         self, token: Token | None, stiffness: FloatArray
@@ -231,13 +225,12 @@ class Gate:
         Args:
             token: proof of a reservation that covers every stiffness leaf.
             stiffness: (n_joints,) in [0, 1].
-
-        Raises:
-            BadInput: a value is of the wrong shape, not finite, or out of range.
         """
         stiffness = check_stiffness(stiffness, self._outputs.robot)
         values = [stiffness[joints] for joints in self._limited]
-        return self._submit_all(token, self._limits, values)
+        commands = list(zip(repeat(token), self._limits, values))
+        with self._quiet:
+            return self._slot.take_all(commands).refused
 
     def submit_shift(self, token: Token | None, shift: FloatArray) -> Rejected | None:
         """Accept a shift of the set-points, or refuse it now with the reason.
@@ -316,16 +309,6 @@ class Gate:
             return tuple(rejected)
 
     # -- inside -----------------------------------------------------------------------
-
-    def _submit_all(
-        self,
-        token: Token | None,
-        lines: Sequence[Line],
-        values: Sequence[Value | None],
-    ) -> Rejected | None:
-        commands = list(zip(repeat(token), lines, values))
-        with self._quiet:
-            return self._slot.take_all(commands).refused
 
     def _leave_out_frozen(
         self, written: Mapping[Line, Token]

@@ -41,14 +41,14 @@ def holding_lags(robot: Robot) -> FloatArray:
 def hold(
     in_force: float, measured: float, lag: float, lower: float, upper: float
 ) -> float:
-    """Return the set-point that holds a joint where it is, in rad.
+    """Return the set-point that holds a joint where it is, all in rad.
 
     Args:
-        in_force: set-point so far, in rad.
-        measured: angle of the joint by its encoder, in rad.
-        lag: largest distance between the two that is left, in rad.
-        lower: lowest set-point that the joint accepts, in rad.
-        upper: highest one, in rad. An encoder may read a little beyond either.
+        in_force: set-point so far.
+        measured: angle of the joint by its encoder.
+        lag: largest distance between the two that is left.
+        lower: lowest set-point that the joint accepts.
+        upper: highest one. An encoder may read a little beyond either.
     """
     near = min(max(in_force, measured - lag), measured + lag)
     return min(max(near, lower), upper)

@@ -50,11 +50,7 @@ class Batch:
 
 
 def check_batch(parts: object, rights: object) -> None:
-    """Refuse what is no batch before anything of it is taken.
-
-    Raises:
-        BadInput: a part is no token with values by leaf, a right no token with leaves.
-    """
+    """Refuse what is no batch before anything of it is taken."""
     for part in _pairs(parts, "parts", "(token, {leaf: value})"):
         if not isinstance(part[1], Mapping) or not _are_texts(part[1]):
             raise BadInput(
@@ -85,11 +81,7 @@ def _are_texts(names: Collection[object]) -> bool:
 
 
 def check_once(leaves: Sequence[str]) -> None:
-    """Refuse a leaf that stands twice in one batch.
-
-    Raises:
-        BadInput: one does.
-    """
+    """Refuse a leaf that stands twice in one batch."""
     if len(set(leaves)) == len(leaves):
         return
     twice = next(leaf for leaf, count in Counter(leaves).items() if count > 1)
@@ -230,9 +222,7 @@ class Slot:
     ) -> Batch:
         """Take commands with accepted values, all or none, once they are authorised.
 
-        Args:
-            commands: token, line and value of each.
-            rights: that have to hold too, now and once more before the slot is put.
+        Rights have to hold too, now and once more before the slot is put.
         """
         authorise, take, batch = self._ledger.authorise, self.take, Batch(rights)
         for token, line, _ in commands:

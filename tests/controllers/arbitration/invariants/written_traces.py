@@ -228,6 +228,7 @@ class Trace:
             token=self.id(token),
             leaves=names_of(leaves),
             by=terms.get("by", ""),
+            why=LossCause(terms["why"]) if "why" in terms else None,
             request=number(terms.get("request", "-")),
             until_tick=number(terms.get("until", "-")),
         )
