@@ -305,7 +305,8 @@ class Gate:
                     told = LeftOut(tick=tick, command=line.command, leaves=leaves)
                     self._ledger.tell(told)
                 self._trace.executed(line, line.command, token)
-            self._trace.of_lines(MadeSafe, lost)
+            if lost:
+                self._trace.of_lines(MadeSafe, lost)
             return tuple(rejected)
 
     # -- inside -----------------------------------------------------------------------

@@ -93,6 +93,8 @@ def check_once(leaves: Sequence[str]) -> None:
 class GateTrace:
     """Tells the ledger's listeners of the commands of one gate."""
 
+    __slots__ = ("_ledger", "_listeners", "_tells_all")
+
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._listeners = ledger.listeners
@@ -186,6 +188,8 @@ class Line:
 
 class Slot:
     """At most one command a line; `take` them, then `test_again`, then `put`."""
+
+    __slots__ = ("_displaced", "_ledger", "_queue", "_watched", "trace")
 
     def __init__(self, ledger: Ledger, trace: GateTrace) -> None:
         self._ledger = ledger

@@ -42,6 +42,8 @@ Value = float | FloatArray | LedSetting | SoundChunk
 class DeviceWriter:
     """Turns the values of one resource into a part of the robot's command."""
 
+    __slots__ = ()
+
     joints: tuple[int, ...] = ()
     """Places of the joints that it commands: those that an effort cap bounds."""
 
@@ -126,6 +128,8 @@ def _rounded_up(samples: float) -> int:
 
 class MotorWriter(DeviceWriter):
     """Set-point of one motor: an angle in rad for all joints that it drives."""
+
+    __slots__ = ("_bounds", "_lag", "_name", "_outputs", "_place", "joints")
 
     def __init__(self, leaf: JointLeaf, outputs: Outputs) -> None:
         """Command the joints of a leaf; its motor's leading joint is the first."""
