@@ -20,7 +20,7 @@ o being the origin of the body and e_x, e_y, e_z its axes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from math import isfinite
 
 import numba
 import numpy as np
@@ -33,24 +33,32 @@ from controllers.stiffness.kernels import (
     contact_term,
     gravity_term,
 )
-from models import Robot, UnknownName
+from models import BadInput, ContactPoint, ForceSensor, Robot, UnknownName
 from models.values import FloatArray
 
 
-class BodyPoint(Protocol):
-    """A named point fixed to a link, such as a `models.ContactPoint`."""
+@dataclass(frozen=True, kw_only=True)
+class ExternalLoad:
+    """A known vertical force on one point of the body."""
 
-    @property
-    def name(self) -> str:
-        """Name of the point."""
+    name: str
+    link: str
+    """Link that it acts on."""
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Where it acts, in the link frame, in m."""
+    upward_newton: float
+    """The force on the robot in N, along the vertical; a carried weight is negative."""
 
-    @property
-    def link(self) -> str:
-        """Link that it is fixed to."""
+    def __post_init__(self) -> None:
+        if not all(map(isfinite, (*self.position, self.upward_newton))):
+            raise BadInput(
+                f"load {self.name!r}: force {self.upward_newton} N at {self.position}; "
+                "give finite numbers."
+            )
 
-    @property
-    def position(self) -> tuple[float, float, float]:
-        """Position in the link frame, in m."""
+
+BodyPoint = ContactPoint | ForceSensor | ExternalLoad
+"""A named point fixed to a link."""
 
 
 def view_placements(model: pin.Model, data: pin.Data) -> FloatArray:

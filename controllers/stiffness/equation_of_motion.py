@@ -37,7 +37,7 @@ the motors must give: positive where it pushes the joint towards larger angles.
 """
 
 from dataclasses import dataclass
-from math import exp, isfinite
+from math import exp
 from typing import NamedTuple
 
 import numpy as np
@@ -48,26 +48,6 @@ from controllers.stiffness.dynamics import GRAVITY, Dynamics, Motion
 from controllers.stiffness.kernels import cross
 from models import BadInput, Robot
 from models.values import FloatArray, Positive
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExternalLoad:
-    """A known vertical force on one point of the body."""
-
-    name: str
-    link: str
-    """Link that it acts on."""
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Where it acts, in the link frame, in m."""
-    upward_newton: float
-    """The force on the robot in N, along the vertical; a carried weight is negative."""
-
-    def __post_init__(self) -> None:
-        if not all(map(isfinite, (*self.position, self.upward_newton))):
-            raise BadInput(
-                f"load {self.name!r}: force {self.upward_newton} N at {self.position}; "
-                "give finite numbers."
-            )
 
 
 @dataclass(frozen=True, kw_only=True)

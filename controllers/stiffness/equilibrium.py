@@ -29,9 +29,8 @@ from controllers.stiffness.contacts import (
     PostureMatcher,
     choose_contacts,
 )
-from controllers.stiffness.dynamics import GRAVITY, BodyPoint, Dynamics
+from controllers.stiffness.dynamics import GRAVITY, BodyPoint, Dynamics, ExternalLoad
 from controllers.stiffness.equation_of_motion import (
-    ExternalLoad,
     JointTorques,
     LeftSide,
     MotionCfg,

@@ -13,7 +13,8 @@ import numpy as np
 
 from controllers.interface.controller import Limits, require_robot
 from controllers.interface.robot_interface import Observation
-from controllers.stiffness.equation_of_motion import ExternalLoad, JointTorques
+from controllers.stiffness.dynamics import ExternalLoad
+from controllers.stiffness.equation_of_motion import JointTorques
 from controllers.stiffness.equilibrium import (
     Equilibrium,
     EquilibriumLogic,
@@ -74,7 +75,6 @@ class SmartStiffness:
         self.enabled = True
         """Switch: off, the user's stiffness is in force."""
         self._last: _Step | None = None
-        self._report: StiffnessReport | None = None
         self._tunings: dict[str, PostureTuning] = {}
         self._robot: Robot | None = None
         self._counts: Counter[int] = Counter()
@@ -104,7 +104,7 @@ class SmartStiffness:
         self.cfg.policy.reset(robot)
         self._user = np.ones(len(robot.joints))
         self._time: float | None = None
-        self._last = self._report = None
+        self._last = None
         self._counts = Counter()
 
     @property
@@ -186,7 +186,6 @@ class SmartStiffness:
         self._counts[flags] += 1
         self._time = observation.time_s
         self._last = balance, offset, computed, stiffness, flags
-        self._report = None
         return Limits(stiffness=stiffness.copy())
 
     @property
@@ -198,22 +197,22 @@ class SmartStiffness:
     def report(self) -> StiffnessReport | None:
         """How the last step came to its stiffness; None before the first.
 
-        It is built when first asked for: the loop does not wait for what few read.
+        It is built when asked for: the loop does not wait for what few read.
         """
-        if self._report is None and self._last is not None and self._time is not None:
-            balance, offset, computed, stiffness, flags = self._last
-            names = self._point_names
-            self._report = StiffnessReport(
-                time_s=self._time,
-                flags=flags,
-                plane=balance.plane,
-                posture=balance.posture.name if balance.posture else None,
-                contact_names=tuple(names[k] for k in balance.contacts.tolist()),
-                contact_forces=balance.forces,
-                com=balance.com,
-                torques=balance.torques,
-                offset=np.array(offset),
-                computed=computed,
-                stiffness=stiffness,
-            )
-        return self._report
+        if self._last is None or self._time is None:
+            return None
+        balance, offset, computed, stiffness, flags = self._last
+        names = self._point_names
+        return StiffnessReport(
+            time_s=self._time,
+            flags=flags,
+            plane=balance.plane,
+            posture=balance.posture.name if balance.posture else None,
+            contact_names=tuple(names[k] for k in balance.contacts.tolist()),
+            contact_forces=balance.forces,
+            com=balance.com,
+            torques=balance.torques,
+            offset=np.array(offset),
+            computed=computed,
+            stiffness=stiffness,
+        )

@@ -110,7 +110,7 @@ class PostureProblem:
         self._dynamics.update(self.wanted)
         self._reference = self._stance.at()
         self._hull = hull_order(self._reference.corners)
-        self.equal_rows = self._name_equalities()
+        self.equal_rows = tuple(row for row, _ in self._equalities(self._reference))
         self.atleast_rows = self._name_inequalities()
 
     @property
@@ -142,7 +142,7 @@ class PostureProblem:
             q=q,
             body=body,
             least=least,
-            equal=self._equalities(body),
+            equal=np.array([value for _, value in self._equalities(body)]),
             atleast=self._inequalities(body, least, clearance),
             clearance=clearance,
         )
@@ -157,14 +157,23 @@ class PostureProblem:
         share = np.abs(least.motor_effort) / self._limit
         return float(share[self._counts].max())
 
-    def _equalities(self, body: StandingBody) -> FloatArray:
-        rows: list[float] = []
-        for sole, wanted in zip(body.soles, self._reference.soles, strict=True):
-            rows += [PER_M * sole.position[2], *(PER_RAD * sole.tilt)]
+    def _equalities(self, body: StandingBody) -> list[tuple[Constraint, float]]:
+        rows: list[tuple[Constraint, float]] = []
+        feet = self.robot.feet[1:]
+        for foot, sole, wanted in zip(
+            feet, body.soles, self._reference.soles, strict=False
+        ):
+            level = Constraint(name=f"sole of {foot} level with the other", unit="mm")
+            rows.append((level, PER_M * sole.position[2]))
+            flat = Constraint(name=f"sole of {foot} flat", unit="degrees")
+            rows += [(flat, PER_RAD * tilt) for tilt in sole.tilt]
             if not self.cfg.feet_may_move:
-                rows += [*(PER_M * (sole.position - wanted.position)[:2])]
-                rows.append(PER_RAD * _turn(sole.turn - wanted.turn))
-        return np.array(rows)
+                place = Constraint(name=f"{foot} where it stands", unit="mm")
+                moved = PER_M * (sole.position - wanted.position)[:2]
+                rows += [(place, distance) for distance in moved]
+                turn = Constraint(name=f"{foot} not turned", unit="degrees")
+                rows.append((turn, PER_RAD * _turn(sole.turn - wanted.turn)))
+        return rows
 
     def _inequalities(
         self, body: StandingBody, least: LeastLoss, clearance: FloatArray
@@ -178,18 +187,6 @@ class PostureProblem:
                 PER_M * (clearance - self._least_clearance),
             )
         )
-
-    def _name_equalities(self) -> tuple[Constraint, ...]:
-        rows = []
-        for foot in self.robot.feet[1 : 1 + len(self._reference.soles)]:
-            rows.append(
-                Constraint(name=f"sole of {foot} level with the other", unit="mm")
-            )
-            rows += [Constraint(name=f"sole of {foot} flat", unit="degrees")] * 2
-            if not self.cfg.feet_may_move:
-                rows += [Constraint(name=f"{foot} where it stands", unit="mm")] * 2
-                rows.append(Constraint(name=f"{foot} not turned", unit="degrees"))
-        return tuple(rows)
 
     def _name_inequalities(self) -> tuple[Constraint, ...]:
         cfg = self.cfg
