@@ -12,13 +12,13 @@ module calls it, so that who imports it can read them.
 """
 
 import json
-import re
 import sys
-import types
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
-from enum import Enum, StrEnum
-from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError
 
 from controllers.arbitration.policies import AnswerKind
 from controllers.arbitration.tokens import (
@@ -34,6 +34,7 @@ from controllers.arbitration.tokens import (
 )
 from models import BadInput, UnknownName
 from models.resources import DeviceKind, ResourceKind
+from models.values import short
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -70,6 +71,7 @@ NamedShares = Mapping[str, int]
 class Event:
     """Something happened in a tick."""
 
+    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
     tick: int
 
 
@@ -419,13 +421,8 @@ class Ticked(Event):
     """All that is due up to this tick has happened."""
 
 
-_TOKEN = re.compile(r"(\d{1,18})\.(\d{1,18})")
-_SECRET = {(Notified, "outcome")}
-"""Fields that hold what only an owner may see."""
 _DROPPED = {("Requested", "mode")}
 """Kinds and fields of lines that earlier versions wrote, and that nothing needs."""
-_Read = Callable[[object], object]
-_Form = tuple[tuple[str, _Read, bool], ...]
 
 
 def event_classes() -> dict[str, type[Event]]:
@@ -437,10 +434,9 @@ def know_events(*kinds: type[Event]) -> None:
     """Let lines of these kinds be read from now on.
 
     Raises:
-        BadInput: another kind has the name, or a field is of a type that no line holds.
+        BadInput: another kind has the name.
     """
     for kind in kinds:
-        _form(kind)
         known = _KINDS.setdefault(kind.__name__, kind)
         if known is not kind:
             raise BadInput(
@@ -453,10 +449,15 @@ def event_to_record(event: Event) -> dict[str, object]:
     """Return an event as plain data: what stands between the braces of its line.
 
     A recorder that writes lines of its own puts it into them.
+
+    Raises:
+        BadInput: a field is of a type that no line holds.
     """
-    form = _form(type(event))
-    record = {name: _plain(getattr(event, name)) for name, _, _ in form}
-    return {"event": type(event).__name__} | record
+    kind = type(event)
+    record: dict[str, object] = _form(kind).dump_python(
+        event, mode="json", exclude=_secret(kind)
+    )
+    return {"event": kind.__name__} | record
 
 
 def event_to_line(event: Event) -> str:
@@ -490,26 +491,29 @@ def event_from_record(record: object) -> Event:
     if not isinstance(record, dict) or not isinstance(record.get("event"), str):
         raise BadInput(f"{shown} is no event; it is an object with the key 'event'.")
     name = record["event"]
+    if name not in _KINDS:
+        raise UnknownName("Event", name, _KINDS, "the traces that are known")
     left = {
         key: value
         for key, value in record.items()
         if key != "event" and (name, key) not in _DROPPED
     }
-    if name not in _KINDS:
-        raise UnknownName("Event", name, _KINDS, "the traces that are known")
-    kind = _KINDS[name]
-    values: dict[str, object] = {}
-    for field, read, is_needed in _form(kind):
-        if field in left:
-            try:
-                values[field] = read(left.pop(field))
-            except (ValueError, TypeError) as error:
-                raise BadInput(f"{name}.{field} in {shown}: {error}.") from error
-        elif is_needed:
-            raise BadInput(f"{shown} has no {field!r}, which {name} needs.")
-    if left:
-        raise BadInput(f"{shown} has {sorted(left)}, unknown in {name}.")
-    return kind(**values)  # type: ignore[arg-type]  # each was read by its type
+    unknown = left.keys() & _secret(_KINDS[name])
+    unknown |= left.keys() - {field.name for field in fields(_KINDS[name])}
+    if unknown:
+        raise BadInput(f"{shown} has {sorted(unknown)}, unknown in {name}.")
+    try:
+        event: Event = _form(_KINDS[name]).validate_json(json.dumps(left))
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        field = ".".join(map(str, wrong["loc"]))
+        if wrong["type"] == "missing":
+            said = f"{shown} has no {field!r}, which {name} needs."
+        else:
+            what = f"{short(wrong['input'])}: {wrong['msg']}"
+            said = f"{name}.{field} in {shown} is {what}."
+        raise BadInput(said) from error
+    return event
 
 
 def _shortened(what: object) -> str:
@@ -517,104 +521,29 @@ def _shortened(what: object) -> str:
     return text if len(text) <= 120 else text[:120] + "..."
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, TokenId):
-        return str(value)
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value
+def _secret(kind: type[Event]) -> set[str]:
+    """Return the fields that hold what only an owner may see."""
+    return {"outcome"} if kind is Notified else set()
 
 
-def _form(kind: type[Event]) -> _Form:
-    """Return each field's name, what reads it, and whether it has no default."""
-    if kind not in _FORMS:
-        hints = get_type_hints(kind)
-        _FORMS[kind] = tuple(
-            (field.name, _reader(hints[field.name]), field.default is MISSING)
-            for field in fields(kind)
-            if (kind, field.name) not in _SECRET
-        )
+def _form(kind: type[Event]) -> TypeAdapter[Any]:
+    """Return what reads and writes a kind of event, made when it is first met.
+
+    Raises:
+        BadInput: a field is of a type that no line holds.
+    """
+    try:
+        if kind not in _FORMS:
+            _FORMS[kind] = TypeAdapter(kind)
+    except PydanticSchemaGenerationError as error:
+        raise BadInput(
+            f"event {kind.__name__!r} has a field that no line of JSON holds; take "
+            "text, numbers, truth values, words, tokens, tuples or mappings of these."
+        ) from error
     return _FORMS[kind]
 
 
-def _reader(hint: object) -> _Read:
-    """Return what turns plain data into a value of a type."""
-    arms, origin = get_args(hint), get_origin(hint)
-    if origin in (Union, types.UnionType):
-        read = _reader(next(arm for arm in arms if arm is not type(None)))
-        return lambda value: None if value is None else read(value)
-    if origin is not None and issubclass(origin, Mapping):
-        read = _reader(arms[1])
-        return lambda value: {key: read(item) for key, item in _object(value).items()}
-    if origin is tuple:
-        read = _reader(arms[0])
-        return lambda value: tuple(map(read, _items(value)))
-    if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return hint
-    if hint not in _SCALARS:
-        raise BadInput(
-            f"an event has a field of type {hint}, which no line of JSON holds; take "
-            "text, numbers, truth values, words, tokens, tuples or mappings of these."
-        )
-    return _SCALARS[hint]
-
-
-def _token(value: object) -> TokenId:
-    match = _TOKEN.fullmatch(_text(value))
-    if match is None:
-        raise ValueError(f"{value!r} is no token; it is epoch.sequence")
-    return TokenId(int(match[1]), int(match[2]))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
-
-
-def _truth(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{value!r} is neither true nor false")
-    return value
-
-
-def _whole(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{value!r} is no whole number")
-    return value
-
-
-def _number(value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise TypeError(f"{value!r} is no number")
-    return float(value)
-
-
-def _items(value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise TypeError(f"{value!r} is no list")
-    return value
-
-
-def _object(value: object) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise TypeError(f"{value!r} is no object")
-    return value
-
-
-_SCALARS: Mapping[object, _Read] = {
-    TokenId: _token,
-    str: _text,
-    bool: _truth,
-    int: _whole,
-    float: _number,
-}
-_FORMS: dict[type[Event], _Form] = {}
-"""What each kind of event is read by, filled when it is first met."""
+_FORMS: dict[type[Event], TypeAdapter[Any]] = {}
 _KINDS: dict[str, type[Event]] = {}
 """Every kind of event that can be read."""
 know_events(

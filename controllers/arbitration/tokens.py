@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
+from pydantic_core import CoreSchema, core_schema
+
 from models import BadInput, UnknownName
 from models.values import short
 
@@ -173,6 +175,7 @@ def word(kind: type[_Word], value: str, what: str) -> _Word:
 _POOL = 256
 """Secrets drawn from the system at a time."""
 _TOO_MANY = 10**18
+_PUBLIC = re.compile(r"(\d{1,18})\.(\d{1,18})")
 _TEXT = re.compile(r"(\d{1,18})-(\d{1,18})-([0-9a-f]{16})")
 
 
@@ -185,6 +188,27 @@ class TokenId(NamedTuple):
     def __str__(self) -> str:
         """Return `epoch.sequence`."""
         return f"{self.epoch}.{self.sequence}"
+
+    @classmethod
+    def from_text(cls, text: str) -> "TokenId":
+        """Read `epoch.sequence`.
+
+        Raises:
+            ValueError: it is not of that form.
+        """
+        match = _PUBLIC.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} is no token; it is epoch.sequence")
+        return cls(int(match[1]), int(match[2]))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: object) -> CoreSchema:
+        """Stand as that text in lines of JSON."""
+        return core_schema.no_info_after_validator_function(
+            cls.from_text,
+            core_schema.str_schema(strict=True),
+            serialization=core_schema.plain_serializer_function_ser_schema(str),
+        )
 
 
 class Token(NamedTuple):
