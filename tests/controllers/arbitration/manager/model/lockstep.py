@@ -4,10 +4,9 @@ from functools import singledispatchmethod
 
 from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.tokens import Token
-from models.resources import ResourceKind
 from tests.controllers.arbitration.manager.model import steps
 from tests.controllers.arbitration.manager.model.comparison import Arbiter, Pair, World
-from tests.controllers.arbitration.manager.model.small_setup import GROUP, make_policy
+from tests.controllers.arbitration.manager.model.small_setup import make_policy
 
 
 class Twins(Pair):
@@ -59,30 +58,10 @@ class Twins(Pair):
             self.both(lambda a: a.release(token, self._at(step), step.names))
 
     @_take.register
-    def _(self, step: steps.Withdraw) -> None:
-        number = self._waiting(step.which)
-        self.both(lambda a: a.withdraw(number, self._at(step)))
-
-    @_take.register
-    def _(self, step: steps.DemandAgain) -> None:
-        number = self._waiting(step.which)
-        self.both(lambda a: a.demand_again(number, self._at(step)))
-
-    def _waiting(self, which: int) -> int:
+    def _(self, step: steps.Word) -> None:
         waiting = sorted(wait.number for wait in self.model.waits) or [0]
-        return waiting[which % len(waiting)]
-
-    @_take.register
-    def _(self, step: steps.Renew) -> None:
-        self.both(lambda a: a.renew(step.owner, self._at(step)))
-
-    @_take.register
-    def _(self, step: steps.Drop) -> None:
-        self.both(lambda a: a.drop(step.owner, self._at(step)))
-
-    @_take.register
-    def _(self, step: steps.ForgetOwner) -> None:
-        self.both(lambda a: a.forget_owner(step.owner, self._at(step)))
+        number = waiting[step.which % len(waiting)]
+        self.both(lambda a: getattr(a, step.call)(number, self._at(step)))
 
     @_take.register
     def _(self, step: steps.AddOwner) -> None:
@@ -100,51 +79,9 @@ class Twins(Pair):
         )
 
     @_take.register
-    def _(self, step: steps.Freeze) -> None:
-        self.both(
-            lambda a: a.freeze(
-                step.names,
-                step.by,
-                self._at(step),
-                effort_cap=step.cap,
-                is_total=step.is_total,
-            )
-        )
-
-    @_take.register
-    def _(self, step: steps.Thaw) -> None:
-        self.both(lambda a: a.thaw(step.by, self._at(step), step.names))
-
-    @_take.register
-    def _(self, step: steps.Reconfigure) -> None:
-        self.both(
-            lambda a: a.reconfigure(
-                self._at(step),
-                preemption=step.preemption,
-                retry_s=step.retry_s,
-                overtake_s=step.overtake_s,
-            )
-        )
-
-    @_take.register
-    def _(self, step: steps.SetState) -> None:
-        self.both(lambda a: a.set_state(GROUP, step.active, self._at(step)))
-
-    @_take.register
-    def _(self, step: steps.AskState) -> None:
-        self.both(lambda a: a.ask_state(GROUP, step.wanted, self._at(step)))
-
-    @_take.register
-    def _(self, step: steps.AddBall) -> None:
-        self.both(
-            lambda a: a.add_resource(
-                "ball", step.parent, self._at(step), ResourceKind.EXCLUSIVE
-            )
-        )
-
-    @_take.register
-    def _(self, step: steps.RemoveResource) -> None:
-        self.both(lambda a: a.remove_resource(step.name, self._at(step)))
+    def _(self, step: steps.Call) -> None:
+        said = {**step.said, "tick": self._at(step)}
+        self.both(lambda a: getattr(a, step.call)(**said))
 
     @_take.register
     def _(self, step: steps.Act) -> None:

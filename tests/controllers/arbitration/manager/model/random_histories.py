@@ -19,7 +19,7 @@ from tests.controllers.arbitration.manager.model.steps import FOCUSES, Chooser, 
 
 T = TypeVar("T")
 
-KINDS: tuple[tuple[Callable[[Chooser], Step], int], ...] = (
+_OFTEN: tuple[tuple[Callable[[Chooser], Step], int], ...] = (
     (steps.choose_request, 12),
     (steps.choose_release, 5),
     (steps.choose_time, 4),
@@ -31,8 +31,8 @@ KINDS: tuple[tuple[Callable[[Chooser], Step], int], ...] = (
     (steps.choose_resource, 1),
     (steps.choose_command, 1),
 )
-"""Kinds of steps, and how often each comes."""
-_KINDS = tuple(kind for kind, times in KINDS for _ in range(times))
+KINDS = tuple(kind for kind, times in _OFTEN for _ in range(times))
+"""Kinds of steps, each as often as it comes."""
 
 
 class Seeded:
@@ -80,7 +80,7 @@ def history_of(seed: int, length: int) -> History:
     """Return the history of a seed."""
     pick = Seeded(seed)
     world = choose_world(pick)
-    taken = [pick.choose(_KINDS)(pick) for _ in range(length)]
+    taken = [pick.choose(KINDS)(pick) for _ in range(length)]
     if seed % 4 == 3:  # the others stay the histories that they were
         for _ in range(1 + length // 8):
             taken.insert(pick.choose(range(length)), steps.choose_rules(pick))

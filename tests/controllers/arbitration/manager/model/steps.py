@@ -4,13 +4,15 @@ A step is plain data, so that a failure prints as a history that can be replayed
 chosen by a `Chooser`: hypothesis draws and shrinks, a seeded generator is fast.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from controllers.arbitration.tokens import AskerTie, HolderTie, Loss, Preemption
+from models.resources import ResourceKind
 from tests.controllers.arbitration.manager.model.small_setup import (
     EXCLUSIVE,
+    GROUP,
     PARENTS,
     POLICIES,
     STATES,
@@ -91,28 +93,11 @@ class Release(Step):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Withdraw(Step):
+class Word(Step):
+    """A word about one of the requests that wait: `withdraw` or `demand_again`."""
+
+    call: str
     which: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class DemandAgain(Step):
-    which: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForgetOwner(Step):
-    owner: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Renew(Step):
-    owner: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Drop(Step):
-    owner: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,46 +109,11 @@ class AddOwner(Step):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Freeze(Step):
-    names: tuple[str, ...]
-    by: str
-    cap: float | None
-    is_total: bool
+class Call(Step):
+    """A call of the ledger by its name, all that it takes but the tick by name."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Thaw(Step):
-    by: str
-    names: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SetState(Step):
-    active: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class AskState(Step):
-    wanted: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reconfigure(Step):
-    """Other rules; None: as before."""
-
-    preemption: Preemption | None
-    retry_s: float | None
-    overtake_s: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class AddBall(Step):
-    parent: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class RemoveResource(Step):
-    name: str
+    call: str
+    said: Mapping[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,16 +168,19 @@ def choose_release(pick: Chooser) -> Release:
     )
 
 
+def _call(pick: Chooser, call: str, **said: object) -> Call:
+    return Call(call=call, said=said, later=pick.choose(SOON))
+
+
 def choose_word(pick: Chooser) -> Step:
-    """A word about a request that waits."""
-    kind = pick.choose((Withdraw, DemandAgain))
-    return kind(later=pick.choose(SOON), which=pick.choose(range(4)))
+    call = pick.choose(("withdraw", "demand_again"))
+    return Word(call=call, later=pick.choose(SOON), which=pick.choose(range(4)))
 
 
 def choose_sign_of_life(pick: Chooser) -> Step:
     owner = pick.choose((*OWNERS, *CAUSES))
     if pick.choose((True, False)):
-        return Renew(owner=owner, later=pick.choose(SOON))
+        return _call(pick, "renew", owner=owner)
     return AddOwner(
         later=pick.choose(SOON),
         owner=owner,
@@ -239,47 +192,44 @@ def choose_sign_of_life(pick: Chooser) -> Step:
 
 def choose_end(pick: Chooser) -> Step:
     """An owner is gone, now and then for good."""
-    kind = pick.choose((Drop, Drop, ForgetOwner))
-    return kind(owner=pick.choose(OWNERS), later=pick.choose(SOON))
+    call = pick.choose(("drop", "drop", "forget_owner"))
+    return _call(pick, call, owner=pick.choose(OWNERS))
 
 
 def choose_fault(pick: Chooser) -> Step:
     names = pick.choose((("A1",), ("Arm",), ("H", "L"), ("CPU",), ("Stand",)))
     by = pick.choose((*CAUSES, *CAUSES, *CAUSES, *CAUSES, OWNERS[-1]))
     if pick.choose((True, False)):
-        return Thaw(by=by, names=pick.choose((None, names)), later=pick.choose(SOON))
+        return _call(pick, "thaw", by=by, names=pick.choose((None, names)))
     is_total = pick.choose((True, False))
-    return Freeze(
-        later=pick.choose(SOON),
-        names=names,
-        by=by,
-        cap=pick.choose((None, 0.3, 0.0) if is_total else (0.5, 0.2)),
-        is_total=is_total,
-    )
+    later = pick.choose(SOON)
+    cap = pick.choose((None, 0.3, 0.0) if is_total else (0.5, 0.2))
+    said = {"names": names, "by": by, "effort_cap": cap, "is_total": is_total}
+    return Call(call="freeze", said=said, later=later)
 
 
 def choose_posture(pick: Chooser) -> Step:
-    if pick.choose((True, False)):
-        return SetState(active=pick.choose((None, *STATES)), later=pick.choose(SOON))
-    return AskState(wanted=pick.choose((None, *STATES)), later=pick.choose(SOON))
+    call, what = pick.choose((("set_state", "active"), ("ask_state", "wanted")))
+    return _call(pick, call, group=GROUP, **{what: pick.choose((None, *STATES))})
 
 
-def choose_rules(pick: Chooser) -> Reconfigure:
-    return Reconfigure(
+def choose_rules(pick: Chooser) -> Step:
+    return _call(
+        pick,
+        "reconfigure",
         preemption=pick.choose((None, *Preemption)),
         retry_s=pick.choose((None, 1.0, 4.0)),
         overtake_s=pick.choose((None, 0.0, 3.0)),
-        later=pick.choose(SOON),
     )
 
 
 def choose_resource(pick: Chooser) -> Step:
     if pick.choose((True, False)):
-        return AddBall(parent=pick.choose(("Robot", "Arm")), later=pick.choose(SOON))
-    return RemoveResource(
-        name=pick.choose(("ball", "ball", "H", "L", "Sit", "Arm")),
-        later=pick.choose(SOON),
-    )
+        parent = pick.choose(("Robot", "Arm"))
+        kind = ResourceKind.EXCLUSIVE
+        return _call(pick, "add_resource", name="ball", parent=parent, kind=kind)
+    name = pick.choose(("ball", "ball", "H", "L", "Sit", "Arm"))
+    return _call(pick, "remove_resource", name=name)
 
 
 def choose_command(pick: Chooser) -> Act:

@@ -18,14 +18,13 @@ from tests.controllers.arbitration.manager.model.random_histories import (
 from tests.controllers.arbitration.manager.model.small_setup import EXCLUSIVE
 from tests.controllers.arbitration.manager.model.steps import (
     Ask,
-    Freeze,
+    Call,
     Release,
     Step,
-    Thaw,
 )
 
 SEEDS = range(1_000_000, 1_000_150)
-"""None of those that `test_histories.py` goes through."""
+"""None of those that `test_random_histories.py` goes through."""
 LENGTH = 20
 
 
@@ -42,9 +41,11 @@ def turned(step: Step) -> Step:
         return replace(
             step, resources=step.resources[::-1], optional=step.optional[::-1]
         )
-    if isinstance(step, Release | Thaw) and step.names is not None:
+    if isinstance(step, Release) and step.names is not None:
         return replace(step, names=step.names[::-1])
-    return replace(step, names=step.names[::-1]) if isinstance(step, Freeze) else step
+    if isinstance(step, Call) and isinstance(names := step.said.get("names"), tuple):
+        return replace(step, said={**step.said, "names": names[::-1]})
+    return step
 
 
 @pytest.mark.slow
@@ -60,8 +61,7 @@ def test_the_order_of_names_leaves_no_mark() -> None:
 
 
 _HASH_OF_MANY = """
-from tests.controllers.arbitration.manager.model.test_ledger_laws import SEEDS, LENGTH,
-lead from tests.controllers.arbitration.manager.model.random_histories import history_of
+from tests.controllers.arbitration.manager.model.test_ledger_laws import *
 from controllers.arbitration.invariants import trace_hash
 
 for seed in SEEDS[:40]:

@@ -30,7 +30,7 @@ from tests.controllers.arbitration.manager.model.sequential.model import Sequent
 from tests.controllers.arbitration.manager.model.steps import (
     Advance,
     Ask,
-    Drop,
+    Call,
     Release,
     Step,
 )
@@ -85,7 +85,7 @@ class Scope:
                     timeout_s=TIMEOUT_S,
                     policy="",
                 )
-            yield Drop(owner=owner)
+            yield Call(call="drop", said={"owner": owner})
         for which in range(self.most * len(self.members)):
             yield Release(kind="live", which=which)
         yield Advance(ticks=1)
@@ -113,7 +113,9 @@ class Scope:
             return step.which < sum(held.ended is None for held in model.tokens)
         if isinstance(step, Ask):
             return _load(model, step.owner) < self.most
-        return not isinstance(step, Drop) or _load(model, step.owner) > 0
+        if isinstance(step, Call):  # a drop
+            return _load(model, str(step.said["owner"])) > 0
+        return True
 
 
 def _load(model: SequentialModel, owner: str) -> int:

@@ -1,10 +1,10 @@
 """The ledger does what the sequential model says, whatever hypothesis tries.
 
-The same steps as in `test_histories.py`, chosen and shrunk by hypothesis: fewer, but
-each choice is its own, so that a failure comes out small.
+The same steps as in `test_random_histories.py`, chosen and shrunk by hypothesis:
+fewer, but each choice is its own, so that a failure comes out small.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import pytest
@@ -19,7 +19,10 @@ from hypothesis.stateful import (
 
 from tests.controllers.arbitration.manager.model import steps
 from tests.controllers.arbitration.manager.model.lockstep import Twins
-from tests.controllers.arbitration.manager.model.random_histories import choose_world
+from tests.controllers.arbitration.manager.model.random_histories import (
+    KINDS,
+    choose_world,
+)
 
 T = TypeVar("T")
 
@@ -54,57 +57,13 @@ class LedgerMachine(RuleBasedStateMachine):
     def drawn(self, data: st.DataObject) -> Drawn:
         return Drawn(data, self.focus)
 
-    def _run(self, step: steps.Step) -> None:
+    @rule(data=st.data(), choose=st.sampled_from((*KINDS, steps.choose_rules)))
+    def take(
+        self, data: st.DataObject, choose: Callable[[steps.Chooser], steps.Step]
+    ) -> None:
+        step = choose(self.drawn(data))
         note(str(step))
         self.twins.run(step)
-
-    @rule(data=st.data())
-    def request(self, data: st.DataObject) -> None:
-        self._run(steps.choose_request(self.drawn(data)))
-
-    @rule(data=st.data())
-    def request_more(self, data: st.DataObject) -> None:
-        self._run(steps.choose_request(self.drawn(data)))
-
-    @rule(data=st.data())
-    def release(self, data: st.DataObject) -> None:
-        self._run(steps.choose_release(self.drawn(data)))
-
-    @rule(data=st.data())
-    def withdraw_or_ask_again(self, data: st.DataObject) -> None:
-        self._run(steps.choose_word(self.drawn(data)))
-
-    @rule(data=st.data())
-    def show_life(self, data: st.DataObject) -> None:
-        self._run(steps.choose_sign_of_life(self.drawn(data)))
-
-    @rule(data=st.data())
-    def crash(self, data: st.DataObject) -> None:
-        self._run(steps.choose_end(self.drawn(data)))
-
-    @rule(data=st.data())
-    def break_or_repair(self, data: st.DataObject) -> None:
-        self._run(steps.choose_fault(self.drawn(data)))
-
-    @rule(data=st.data())
-    def take_a_posture(self, data: st.DataObject) -> None:
-        self._run(steps.choose_posture(self.drawn(data)))
-
-    @rule(data=st.data())
-    def change_the_list(self, data: st.DataObject) -> None:
-        self._run(steps.choose_resource(self.drawn(data)))
-
-    @rule(data=st.data())
-    def change_the_rules(self, data: st.DataObject) -> None:
-        self._run(steps.choose_rules(self.drawn(data)))
-
-    @rule(data=st.data())
-    def command(self, data: st.DataObject) -> None:
-        self._run(steps.choose_command(self.drawn(data)))
-
-    @rule(data=st.data())
-    def wait(self, data: st.DataObject) -> None:
-        self._run(steps.choose_time(self.drawn(data)))
 
     def teardown(self) -> None:
         if hasattr(self, "twins"):
