@@ -43,7 +43,7 @@ from models.values import short
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timeline:
-    """Frames of a motion at a fixed rate [ES2535273T3, description of F1] (RM-66).
+    """Frames of a motion at a fixed rate [ES2535273T3, description of F1].
 
     It takes for granted that the motors are there at every frame; that they are is
     what the reservation is for. `timeline_player` plays it.
@@ -86,7 +86,7 @@ class Timeline:
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """What one behaviour needs, simple, state and cumulative alike (RM-58)."""
+    """What one behaviour needs, simple, state and cumulative alike."""
 
     name: str
     """Of its owner; no two have the same."""
@@ -152,7 +152,7 @@ GREETING = Behaviour(
     essential=("TTS", "Right arm"),
     optional=("Left leg", "Right leg"),
 )
-"""The document's example (RM-49): a word, a wave, and two steps if legs are free."""
+"""The document's example: a word, a wave, and two steps if legs are free."""
 
 GREETING_IN_PARTS = Behaviour(
     name="Greeting in parts",
@@ -162,7 +162,7 @@ GREETING_IN_PARTS = Behaviour(
         Behaviour(name="Two steps", essential=("Left leg", "Right leg")),
     ),
 )
-"""The same, cut in parts (RM-50)."""
+"""The same, cut in parts."""
 
 
 _Starts = dict[str, int]
@@ -204,7 +204,7 @@ class RunningBehaviour:
         return found[name]
 
     def present_token(self, ledger: Ledger) -> Token | None:
-        """Return the token for its commands now: after a pause it is another (RM-37).
+        """Return the token for its commands now: after a pause it is another.
 
         Returns:
             None while it is paused, when its token has ended, or if it had none.
@@ -414,7 +414,7 @@ def _needs(behaviour: Behaviour) -> tuple[str, ...]:
 class TimelinePlayer:
     """Submits a frame when its time has come.
 
-    Motors that the behaviour did not get, as they are not essential, rest (RM-48).
+    Motors that the behaviour did not get, as they are not essential, rest.
     """
 
     def __init__(self, running: RunningBehaviour, ledger: Ledger, gate: Gate) -> None:
@@ -456,7 +456,7 @@ class TimelinePlayer:
     def is_over(self) -> bool:
         """Whether nothing more is played: all is done, or the motors are lost for good.
 
-        So after a stop, an override or a freeze; a pause is not the end (RM-37).
+        So after a stop, an override or a freeze; a pause is not the end.
         """
         return self.is_done or self._running.is_over(self._ledger)
 

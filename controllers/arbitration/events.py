@@ -107,7 +107,7 @@ class ResourceAdded(Event):
     kind: ResourceKind | None
     """None: a composite."""
     device: DeviceKind | None = None
-    """What a leaf commands on the robot: a motor must be left safe (I-22)."""
+    """What a leaf commands on the robot: a motor must be left safe."""
     limits: Names = ()
     """Leaves of the motors whose torque it limits."""
 
@@ -244,7 +244,7 @@ class Revoked(Event):
     lost: Names
     """Taken for somebody else."""
     freed: Names
-    """Merely went free with them: the whole-token rule (AR-19)."""
+    """Merely went free with them: the whole-token rule."""
     why: LossCause
     by: str
     """Name of the owner, virtual owner or state that caused it."""

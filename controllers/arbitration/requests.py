@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 OnStop = Callable[["Notified"], None]
 OnLost = Callable[["Notified | Expired"], None]
 LOWEST, HIGHEST = 0, 9
-"""Range of priorities (AR-13)."""
+"""Range of priorities."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Owner:
-    """A behaviour, a box, a program or another robot, and its habits.
+    """A behaviour, a box, a program or another robot, and its defaults.
 
     What a request leaves open is taken from here.
     """
@@ -53,9 +53,9 @@ class Owner:
     priority: int = 0
     """From 0, low, to 9, high."""
     max_priority: int = HIGHEST
-    """The highest that a request of it may ask with: set by whom it is (AR-13)."""
+    """The highest that a request of it may ask with: set by whom it is."""
     timeout_s: float = 5.0
-    """Longest wait of its requests in s; never infinite (RM-20)."""
+    """Longest wait of its requests in s; never infinite."""
     time_to_live_s: float | None = None
     """Silence after which it counts as gone, in s; None trusts it for ever."""
     asker_tie: AskerTie = AskerTie.LOSES
@@ -152,18 +152,18 @@ _WORDS: Mapping[str, type[StrEnum]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A set of resources, wanted together (RM-22).
+    """A set of resources, wanted together.
 
-    The order of the names is of no importance (RM-24). None takes the owner's habit.
+    The order of the names is of no importance. None takes the owner's default.
     """
 
     owner: str
     resources: tuple[str, ...] = ()
-    """Leaves and composites without which the owner does not run (RM-47)."""
+    """Leaves and composites without which the owner does not run."""
     optional: tuple[str, ...] = ()
-    """Those it takes if they are free when it is granted, else goes without (RM-48)."""
+    """Those it takes if they are free when it is granted, else goes without."""
     rates: Mapping[str, float] = field(default_factory=lambda: NO_RATES)
-    """Cumulative resource to rate in percent, two decimals (RM-56); all essential."""
+    """Cumulative resource to rate in percent, two decimals; all essential."""
     priority: int | None = None
     timeout_s: float | None = None
     """0 tries once; None takes the owner's limit."""
@@ -172,7 +172,7 @@ class Request:
     asker_tie: AskerTie | None = None
     holder_tie: HolderTie | None = None
     add_to: Token | None = None
-    """Enlarge this token of the owner's instead of making a new one (AR-23)."""
+    """Enlarge this token of the owner's instead of making a new one."""
 
     def __post_init__(self) -> None:
         """Refuse what no manager could grant; what is as it should be stays as it is.
@@ -282,7 +282,7 @@ _ADVICE = {
 
 
 class NotGranted(TestbedError):
-    """A request ended without its resources; nothing is held by it (RM-20, RM-23)."""
+    """A request ended without its resources; nothing is held by it."""
 
     def __init__(self, request: Request, outcome: Outcome) -> None:
         """Say what was wanted, why it was not had, and who was in the way.
@@ -341,7 +341,7 @@ class Ticket:
 
 
 class StaleToken(TestbedError):
-    """A token is not valid (any more); nothing has changed (I-10)."""
+    """A token is not valid (any more); nothing has changed."""
 
     def __init__(self, token: Token, reason: Refusal) -> None:
         """Say which token, by its public part, and why it is refused."""

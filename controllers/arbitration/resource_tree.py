@@ -207,7 +207,7 @@ class ResourceTree:
         return self._place(name).exclusive_leaves
 
     def state_group(self, leaf: str) -> str:
-        """Return the set that a state is one of (RM-52).
+        """Return the set that a state is one of.
 
         Raises:
             BadInput: the resource is no state.

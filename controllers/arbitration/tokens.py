@@ -24,7 +24,7 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 
 class Loss(StrEnum):
-    """What a token loses when one of its resources is taken away (AR-19, AR-20)."""
+    """What a token loses when one of its resources is taken away."""
 
     WHOLE = "whole"
     """Everything: a navigator without its head should stop."""
@@ -33,7 +33,7 @@ class Loss(StrEnum):
 
 
 class Preemption(StrEnum):
-    """Whether priority overrides a holder that keeps (reading of RM-32 and AR-14)."""
+    """Whether priority overrides a holder that keeps."""
 
     OFF = "off"
     """Never: the holder decides."""
@@ -42,14 +42,14 @@ class Preemption(StrEnum):
 
 
 class AskerTie(StrEnum):
-    """What an asker of equal priority wants (AR-21)."""
+    """What an asker of equal priority wants."""
 
     LOSES = "tie loses"
     WINS = "tie wins"
 
 
 class HolderTie(StrEnum):
-    """What a holder allows an asker of equal priority (AR-22)."""
+    """What a holder allows an asker of equal priority."""
 
     KEEPS = "keeps"
     YIELDS = "yields"
@@ -72,7 +72,7 @@ class Why(StrEnum):
     BUSY = "busy"
     """Not free, and the asker did not want to wait."""
     DEADLOCK = "deadlock"
-    """Its owner would wait for itself, directly or through others (RM-21)."""
+    """Its owner would wait for itself, directly or through others."""
     TIMEOUT = "timeout"
     FROZEN = "frozen"
     """A virtual owner has a part of it (absent, hot, broken): not busy, and holders
@@ -89,25 +89,25 @@ class LossCause(StrEnum):
     """Why a holder lost resources."""
 
     OVERRIDDEN = "overridden"
-    """By a higher priority, or by the tie rule (AR-14, AR-21)."""
+    """By a higher priority, or by the tie rule."""
     YIELDED = "yielded"
-    """Its conflict policy gave way (RM-35, RM-36)."""
+    """Its conflict policy gave way."""
     PAUSED = "paused"
-    """Its conflict policy gave way until the taker is done (RM-37)."""
+    """Its conflict policy gave way until the taker is done."""
     FROZEN = "frozen"
-    """A virtual owner took the part: hot, broken, absent (RM-40)."""
+    """A virtual owner took the part: hot, broken, absent."""
     PARENT_RELEASED = "parent released"
-    """The reservation that it was inside of has ended (RM-30)."""
+    """The reservation that it was inside of has ended."""
     STATE_LEFT = "state left"
-    """The robot is not in that state any more: a fall is a fact (RM-53)."""
+    """The robot is not in that state any more: a fall is a fact."""
 
 
 class Refusal(StrEnum):
-    """Why the gate refused a command (I-15)."""
+    """Why the gate refused a command."""
 
     NO_TOKEN = "NO_TOKEN"
     UNKNOWN = "UNKNOWN"
-    """Never issued, forged, or its record is deleted (AR-26)."""
+    """Never issued, forged, or its record is deleted."""
     REVOKED = "REVOKED"
     RELEASED = "RELEASED"
     EXPIRED = "EXPIRED"
@@ -132,7 +132,7 @@ class NoticeKind(StrEnum):
     """What an owner is told."""
 
     DEMANDED = "demanded"
-    """Somebody asks for what it holds (RM-33)."""
+    """Somebody asks for what it holds."""
     YIELD_BY = "yield by"
     """It promised to give way, and is asked to until the stated tick."""
     KEEP_ON = "keep on"
@@ -147,7 +147,7 @@ class NoticeKind(StrEnum):
     UNLIMITED = "unlimited"
     """A virtual owner limits it no more."""
     AVAILABLE = "available"
-    """All that it lost with one token is free again (AR-26)."""
+    """All that it lost with one token is free again."""
     RAISED = "raised"
     """Its own policy raised an error at a demand, which counts as a refusal."""
 
@@ -252,7 +252,7 @@ class Token(NamedTuple):
 def six_digits(token: Token) -> str:
     """Return a token as the arbiter's document draws it, for demonstrations only.
 
-    Three random digits, then three sequential ones (AR-7): easy to read, easy to guess.
+    Three random digits, then three sequential ones: easy to read, easy to guess.
     """
     return f"{token.secret % 1000:03d}{token.sequence % 1000:03d}"
 
@@ -271,7 +271,7 @@ def system_secrets() -> Callable[[], int]:
 
 
 class TokenMint:
-    """Issues the tokens of one epoch, each with a higher sequence number (I-12)."""
+    """Issues the tokens of one epoch, each with a higher sequence number."""
 
     def __init__(
         self, epoch: int, first: int = 1, draw: Callable[[], int] | None = None
@@ -322,7 +322,7 @@ class Outcome(NamedTuple):
     obtained: tuple[str, ...] = ()
     """Leaves that the token covers by this grant, sorted."""
     missing: tuple[str, ...] = ()
-    """Optional names that were not free (AR-16); of a failure only if there were no
+    """Optional names that were not free; of a failure only if there were no
     others."""
     why: Why | None = None
     """Of a failure."""

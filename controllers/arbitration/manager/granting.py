@@ -104,7 +104,7 @@ def way_clear(
 def overrides(
     state: ReservationState, waiting: Waiting, holder: Reservation, *, arrives: bool
 ) -> bool:
-    """Whether authority takes from a holder without asking (AR-14, AR-21)."""
+    """Whether authority takes from a holder without asking."""
     if state.cfg.preemption is Preemption.OFF or waiting.resumes is not None:
         return False  # who paused for a taker waits until it is done
     if waiting.priority != holder.priority:
@@ -177,7 +177,7 @@ def give_way(
 
 
 def wait_to_resume(state: ReservationState, waiting: Waiting) -> None:
-    """Let a paused holder wait: it asks nobody and overrides nobody (RM-37)."""
+    """Let a paused holder wait: it asks nobody and overrides nobody."""
     if waiting.add_to is not None and waiting.add_to.ended is not None:
         waiting.add_to = None
     queue.announce(state, waiting)
@@ -186,7 +186,7 @@ def wait_to_resume(state: ReservationState, waiting: Waiting) -> None:
 
 
 def settle(state: ReservationState) -> None:
-    """Grant all that can now be granted, in the order of the waiting (I-8)."""
+    """Grant all that can now be granted, in the order of the waiting."""
     if not state.changed:
         return
     heap: list[tuple[Key, Waiting, Leaf | None]] = []
@@ -219,7 +219,7 @@ def settle(state: ReservationState) -> None:
 
 
 def _seat(state: ReservationState, waiting: Waiting) -> None:
-    """Grant, with what is free of the optional names (RM-47, AR-16)."""
+    """Grant, with what is free of the optional names."""
     add_to = waiting.add_to
     if add_to is not None and add_to.ended is not None:
         queue.fail(state, waiting, OutcomeKind.CANCELLED, Why.TOKEN_DEAD)
@@ -267,7 +267,7 @@ def _is_free(state: ReservationState, leaf: Leaf, share: int, waiting: Waiting) 
 def _resumption(
     state: ReservationState, holder: Reservation, taken: list[Leaf], answer: Answer
 ) -> Waiting:
-    """Return the request with which a paused holder will wait (RM-37)."""
+    """Return the request with which a paused holder will wait."""
     whole = holder.loss is Loss.WHOLE
     leaves = sorted(holder.shares if whole else taken, key=lambda leaf: leaf.name)
     shares = {leaf: holder.shares[leaf] for leaf in leaves}
@@ -442,7 +442,7 @@ class Calls(AbstractContextManager[None]):
                 call()
 
     def _free_the_stuck(self) -> None:
-        """Deny the latest of those who wait in a circle, until none is left (RM-21)."""
+        """Deny the latest of those who wait in a circle, until none is left."""
         state = self._state
         while (
             state.entangled and (stuck := queue.latest_in_a_circle(state)) is not None

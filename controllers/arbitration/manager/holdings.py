@@ -64,11 +64,7 @@ def allow(
     *,
     is_allowed: bool,
 ) -> None:
-    """Let an owner use a right on the motors of a token, or forbid it.
-
-    Raises:
-        BadInput: the token covers no motor.
-    """
+    """Let an owner use a right on the motors of a token, or forbid it."""
     if not any(leaf.is_motor for leaf in holder.shares):
         raise BadInput(
             f"token {holder.token.id} of {holder.owner.name!r} covers no motor: "
@@ -384,7 +380,7 @@ def _empty_inside(
     leaves: Sequence[Leaf],
     request: int | None = None,
 ) -> None:
-    """Take leaves from all inside of a reservation that goes (RM-30).
+    """Take leaves from all inside of a reservation that goes.
 
     What is inside never holds what it is inside of: it is a descendant's.
     """

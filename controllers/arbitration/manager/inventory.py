@@ -35,14 +35,7 @@ DEEPEST_OWNER = 100
 
 
 def add_owner(state: ReservationState, owner: Owner) -> None:
-    """Let an owner be known; known already, its habits change.
-
-    Raises:
-        UnknownName: its parent is not known.
-        BadInput: it is known under another parent, its name is that of a virtual
-            owner or of a behaviour that runs, or it is too deep in the tree of
-            owners.
-    """
+    """Register an owner, or replace its defaults."""
     if owner.name in state.virtual:
         raise BadInput(f"{owner.name!r} is a virtual owner's name; choose another one.")
     parent = None if owner.parent is None else state.owner(owner.parent)
@@ -81,11 +74,7 @@ def add_owner(state: ReservationState, owner: Owner) -> None:
 
 
 def check_free(state: ReservationState, name: str) -> None:
-    """Refuse a name by which somebody else acts.
-
-    Raises:
-        BadInput: its owner, or a part of it, has something, waits, or starts.
-    """
+    """Refuse a name by which somebody else acts."""
     record = state.owners.get(name)
     if record is not None and (record.is_starting or record.has_any()):
         raise _name_taken(record)
@@ -139,11 +128,7 @@ def give_up(state: ReservationState, records: Sequence[OwnerRecord]) -> None:
 
 
 def forget_owner(state: ReservationState, record: OwnerRecord) -> None:
-    """Drop an owner, and know it no more.
-
-    Raises:
-        BadInput: others are a part of it.
-    """
+    """Drop an owner, and know it no more."""
     if record.children:
         names = ", ".join(child.name for child in record.children)
         raise BadInput(
@@ -220,22 +205,13 @@ def make_leaves(state: ReservationState) -> None:
 
 
 def leaves_of(state: ReservationState, names: Iterable[str]) -> list[Leaf]:
-    """Return all leaves at or below some names, sorted.
-
-    Raises:
-        UnknownName: there is no such resource.
-    """
+    """Return all leaves at or below some names, sorted."""
     found = {leaf for name in names for leaf in state.tree.leaves(name)}
     return [state.leaves[name] for name in sorted(found)]
 
 
 def find_leaf(state: ReservationState, name: str) -> Leaf:
-    """Return a leaf.
-
-    Raises:
-        UnknownName: there is no such resource.
-        BadInput: it is a composite.
-    """
+    """Return a leaf."""
     try:
         return state.leaves[name]
     except (KeyError, TypeError):
@@ -245,12 +221,7 @@ def find_leaf(state: ReservationState, name: str) -> Leaf:
 def add_resource(
     state: ReservationState, name: str, parent: str, kind: ResourceKind
 ) -> None:
-    """Let a leaf be known from now on.
-
-    Raises:
-        BadInput: the name is taken, or the parent is a leaf in use.
-        UnknownName: there is no such parent.
-    """
+    """Let a leaf be known from now on."""
     above = state.leaves.get(check_name(parent, "a parent"))
     if above is not None:
         _check_idle(state, above, "get parts")
@@ -262,12 +233,7 @@ def add_resource(
 
 
 def remove_resource(state: ReservationState, name: str) -> None:
-    """Forget a leaf; a composite that has no parts any more becomes one.
-
-    Raises:
-        UnknownName: there is no such resource.
-        BadInput: it has parts, is in use, or commands a part of the robot.
-    """
+    """Forget a leaf; a composite that has no parts any more becomes one."""
     device = state.tree.node(name).device
     if device is not None:
         raise BadInput(

@@ -25,7 +25,7 @@ class ExclusiveLeaf(Leaf):
     """A stack of reservations, each inside the one below; the top one may use.
 
     The owner above is a descendant of the one below: what a parent has is open to its
-    children, and theirs alone while one of them has it (RM-26).
+    children, and theirs alone while one of them has it.
     """
 
     __slots__ = ("stack",)
@@ -257,7 +257,7 @@ class StateLeaf(Leaf):
         return False
 
     def blockers(self, owner: OwnerRecord, share: int) -> Sequence[Reservation]:
-        """Return the holders of the state that is active instead (RM-53)."""
+        """Return the holders of the state that is active instead."""
         del owner, share
         active = self.group.active
         return () if active is None or active is self else tuple(active.holders)

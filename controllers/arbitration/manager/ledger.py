@@ -91,7 +91,7 @@ class Ledger:
         Args:
             tree: the resources.
             cfg: ticks and rules.
-            epoch: count of restarts, higher than at any time before (I-12); None takes
+            epoch: count of restarts, higher than at any time before; None takes
                 the mint's, or 1.
             mint: issues the tokens; None draws secrets from the system.
             listeners: told every event, from the first on.
@@ -201,7 +201,7 @@ class Ledger:
         return self._state.timers.next_due()
 
     def authorise(self, token: Token | None, leaf: str) -> Refusal | None:
-        """Answer the gate: may a command with this token act on a leaf (I-15)?
+        """Answer the gate: may a command with this token act on a leaf?
 
         Args:
             token: as the command carries it.
@@ -225,7 +225,7 @@ class Ledger:
         if resource not in reservation.shares:
             return Refusal.NOT_COVERED
         if reservation.owner.children and resource.is_lent(reservation):
-            return Refusal.NOT_COVERED  # a descendant has it meanwhile (RM-26)
+            return Refusal.NOT_COVERED  # a descendant has it meanwhile
         is_free = not resource.limits or self._is_let(resource, reservation)
         return None if is_free else Refusal.NOT_COVERED
 
@@ -254,7 +254,7 @@ class Ledger:
         return None if holdings.may_shift(resource, by) else reason
 
     def left_out(self, token: Token, limit: str) -> tuple[str, ...]:
-        """Return the motors whose torque limit a valid token leaves as it is (I-22).
+        """Return the motors whose torque limit a valid token leaves as it is.
 
         A virtual owner has them: they are nobody's to limit, but of who is entrusted.
 
@@ -282,7 +282,7 @@ class Ledger:
         return not isinstance(found, Refusal) and resource in found.shares
 
     def ticket(self, number: int) -> Ticket:
-        """Return the ticket of a request that waits, such as a paused holder's (RM-37).
+        """Return the ticket of a request that waits, such as a paused holder's.
 
         Args:
             number: as the notice of its loss said it, in `request`.
@@ -297,7 +297,7 @@ class Ledger:
 
         Args:
             owner: whose token it is.
-            token: the first, or any since. After a pause it has another one (RM-37).
+            token: the first, or any since. After a pause it has another one.
 
         Returns:
             The valid token; the ticket with which it waits to resume; None: it ended.
@@ -341,7 +341,7 @@ class Ledger:
         retry_s: float | None = None,
         overtake_s: float | None = None,
     ) -> None:
-        """Settle conflicts by other rules from now on; None: as before (RM-64).
+        """Settle conflicts by other rules from now on; None: as before.
 
         Who waits may be passed by equals for as long as was said when it came; with
         preemption it takes at once what lower priorities have.
@@ -349,7 +349,7 @@ class Ledger:
         Args:
             tick: now.
             preemption: whether a strictly higher priority takes what a holder keeps.
-            retry_s: period at which holders are told again of those who wait (RM-19).
+            retry_s: period at which holders are told again of those who wait.
             overtake_s: time for which a new request may be passed by equals.
 
         Raises:
@@ -411,7 +411,7 @@ class Ledger:
     # -- owners -----------------------------------------------------------------------
 
     def add_owner(self, owner: Owner, tick: int) -> None:
-        """Let an owner be known; known already, its habits change.
+        """Register an owner, or replace its defaults.
 
         Raises:
             UnknownName: its parent is not known.
@@ -611,7 +611,7 @@ class Ledger:
     def release(
         self, token: Token, tick: int, names: Iterable[str] | None = None
     ) -> None:
-        """Give back all of a token, or some resources of it (AR-24, AR-25).
+        """Give back all of a token, or some resources of it.
 
         Raises:
             StaleToken: it is dead; nothing changes.
@@ -630,7 +630,7 @@ class Ledger:
             holdings.release(self._state, reservation, leaves)
 
     def lend(self, token: Token, tick: int, names: Iterable[str]) -> None:
-        """Let others have some resources of a token until it recalls them (SY-27).
+        """Let others have some resources of a token until it recalls them.
 
         They are free, and promised: whoever has one by then gives it back. A token that
         lends all that it has stays alive.
@@ -730,7 +730,7 @@ class Ledger:
         effort_cap: float | None = None,
         is_total: bool = True,
     ) -> None:
-        """Let a virtual owner have leaves: a part is hot, broken or absent (RM-40).
+        """Let a virtual owner have leaves: a part is hot, broken or absent.
 
         Total: whoever holds one loses it, and nobody is granted it. Partial: it stays
         usable, with the effort capped.
@@ -765,7 +765,7 @@ class Ledger:
             )
 
     def thaw(self, by: str, tick: int, names: Iterable[str] | None = None) -> None:
-        """Let a virtual owner give back leaves: its cause is over (RM-45).
+        """Let a virtual owner give back leaves: its cause is over.
 
         Args:
             by: the virtual owner; what others hold stays theirs.
@@ -786,7 +786,7 @@ class Ledger:
             )
 
     def set_state(self, group: str, active: str | None, tick: int) -> None:
-        """Note as a fact which state of a set is active (RM-52): a fall is one.
+        """Note as a fact which state of a set is active: a fall is one.
 
         Those who need the state that is left lose it.
 
@@ -801,7 +801,7 @@ class Ledger:
     def ask_state(
         self, group: str, wanted: str | None, tick: int, by: str = ""
     ) -> bool:
-        """Ask those who need the active state to let it be left (RM-53).
+        """Ask those who need the active state to let it be left.
 
         Args:
             group: the set of states.
@@ -829,7 +829,7 @@ class Ledger:
         tick: int,
         kind: ResourceKind = ResourceKind.EXCLUSIVE,
     ) -> None:
-        """Let a leaf be known from now on, such as a ball (RM-15, RM-60).
+        """Let a leaf be known from now on, such as a ball.
 
         Raises:
             BadInput: the name is taken, or the parent is a leaf in use.

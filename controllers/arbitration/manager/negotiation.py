@@ -38,7 +38,7 @@ LONGEST_ERROR = 1000
 
 
 def repeat(state: ReservationState, waiting: Waiting) -> None:
-    """Ask again every retry period while the request waits (RM-19)."""
+    """Ask again every retry period while the request waits."""
     state.timers.at(
         state.tick + state.cfg.retry_ticks,
         Due.RETRY,
@@ -95,7 +95,7 @@ def demand_unless_promised(state: ReservationState, waiting: Waiting) -> None:
 def ask_holders(
     state: ReservationState, left: StateLeaf, asker: str, is_wanted: Callable[[], bool]
 ) -> bool:
-    """Ask those who need the active state whether it may be left (RM-53).
+    """Ask those who need the active state whether it may be left.
 
     All are told; an answer that takes time is a refusal for now. `is_wanted` says
     whether it still is to be left, once they have answered.
@@ -281,11 +281,7 @@ MOST_TURNS = 20
 
 
 def add_virtual_owner(state: ReservationState, name: str) -> None:
-    """Keep a name for a virtual owner, so that no real one takes it.
-
-    Raises:
-        BadInput: a real owner has it.
-    """
+    """Keep a name for a virtual owner, so that no real one takes it."""
     if name in state.owners:
         raise BadInput(f"{name!r} is a real owner; a virtual one needs its own name.")
     state.virtual.add(name)
@@ -294,11 +290,7 @@ def add_virtual_owner(state: ReservationState, name: str) -> None:
 def freeze(
     state: ReservationState, leaves: Sequence[Leaf], by: str, what: Freeze
 ) -> None:
-    """Let a virtual owner have leaves (RM-40).
-
-    Raises:
-        BadInput: the cap is out of range, or a real owner has that name.
-    """
+    """Let a virtual owner have leaves."""
     cap = what.effort_cap
     if cap is not None and not is_fraction(cap):
         raise BadInput(f"effort cap is {short(cap)}; give a fraction from 0 to 1.")
@@ -328,7 +320,7 @@ def freeze(
 
 
 def thaw(state: ReservationState, leaves: Sequence[Leaf], by: str) -> None:
-    """Let a virtual owner give back what it has of some leaves (RM-45)."""
+    """Let a virtual owner give back what it has of some leaves."""
     theirs = [leaf for leaf in leaves if by in leaf.freezes]
     capped = [leaf for leaf in theirs if leaf.freezes[by].effort_cap is not None]
     for leaf in theirs:
@@ -363,13 +355,10 @@ def set_state(
 
 
 def ask_state(state: ReservationState, group: str, wanted: str | None, by: str) -> bool:
-    """Ask those who need the active state; change it if all give way (RM-53).
+    """Ask those who need the active state; change it if all give way.
 
     Their policies may change the states, and the list of these: then those are
     asked who need what is active now.
-
-    Raises:
-        UnknownName: there is no such set, or no such state in it, at the end.
     """
     for _ in range(MOST_TURNS):
         states, following = _find(state, group, wanted)

@@ -29,7 +29,7 @@ def resolve(
     *,
     recalls: bool = False,
 ) -> Waiting:
-    """Return a request with its leaves found and its owner's habits filled in.
+    """Return a request with its leaves found and its owner's defaults filled in.
 
     One that recalls what it has lent comes before all equals: it never gave it up.
 

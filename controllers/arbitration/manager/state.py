@@ -61,7 +61,7 @@ class LedgerCfg:
     """Length of a tick in s: the device slot."""
     preemption: Preemption = Preemption.OFF
     retry_s: float = 0.5
-    """Period in s at which holders are told again of those who wait (RM-19)."""
+    """Period in s at which holders are told again of those who wait."""
     overtake_s: float = 5.0
     """Time in s for which a request that waits may be passed by later ones of equal
     priority that can be granted at once, so that a waiting group does not mute the
@@ -71,7 +71,7 @@ class LedgerCfg:
     thousands a second. Without, a long run costs less, and its trace cannot prove who
     wrote what; refusals are told all the same."""
     dead_tokens_kept: int = 10_000
-    """Records of ended tokens that are kept to say why a command is refused (AR-26)."""
+    """Records of ended tokens that are kept to say why a command is refused."""
 
     def __post_init__(self) -> None:
         """Refuse periods that are none.
@@ -222,7 +222,7 @@ class ReservationState:
         self.reservations: dict[int, Reservation] = {}
         """Live ones, by sequence number."""
         self.ended: dict[int, tuple[int, Refusal]] = {}
-        """Sequence number to secret and end of tokens that died lately (AR-26)."""
+        """Sequence number to secret and end of tokens that died lately."""
         self.ended_order: deque[int] = deque()
         self.waiting: dict[int, Waiting] = {}
         """By ticket number."""
@@ -346,7 +346,7 @@ class ReservationState:
     # -- finding ----------------------------------------------------------------------
 
     def find(self, token: Token) -> Reservation | Refusal:
-        """Return the live reservation of a token, or why there is none (I-15).
+        """Return the live reservation of a token, or why there is none.
 
         Raises:
             BadInput: it is no token at all. Its type and its numbers count, whatever
