@@ -72,11 +72,11 @@ class Actuators(Protocol):
         """Give a command of the library: all its outputs, together if it says so."""
 
     def interrupt(self, token: Token | None, name: str, tick: int) -> Playing:
-        """Join a command on to what runs, which pauses and goes on after it (SY-4)."""
+        """Join a command on to what runs, which pauses and goes on after it."""
 
 
 class PostureKeeper(Protocol):
-    """Knows in which state the robot is, and who needs it to stay so (RM-53)."""
+    """Knows in which state the robot is, and who needs it to stay so."""
 
     def ask_to_leave(self, by: str, tick: int, within_s: float) -> bool:
         """Ask those who need the active state to let it be left.
@@ -107,7 +107,7 @@ class NeverPlayed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChildView:
-    """A child as its parent sees it (JD-10)."""
+    """A child as its parent sees it."""
 
     name: str
     schema: str

@@ -4,12 +4,12 @@ Kinds and states are those of [jdec-urjc, section 2.1].
 
 Shared variables are how schemas talk to each other [jdec-urjc, section 3.3]. The paper
 guards them by a mutex, since its schemas are threads. Ours run one after another in one
-thread, in an order that is the same in every run, so there is nothing to race (JD-21):
+thread, in an order that is the same in every run, so there is nothing to race:
 a value is there for all who are called after the one that wrote it, in the same slot,
 whole. Each belongs to one instance, and only this one writes it; two instances of one
-schema have two variables of one name, told apart by the paths of the instances (JD-22).
+schema have two variables of one name, told apart by the paths of the instances.
 
-Which of several children that are ready wins (JD-7) the paper leaves open; a parent may
+Which of several children that are ready wins the paper leaves open; a parent may
 have a rule of its own. `keep_winner` and `highest_order` are there for all.
 """
 
@@ -28,7 +28,7 @@ from models import BadInput, UnknownName
 
 
 class Kind(StrEnum):
-    """What a schema does (JD-3)."""
+    """What a schema does."""
 
     PERCEPTIVE = "perceptive"
     """Turns sensor data or simpler stimuli into richer ones."""
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
 
 class State(StrEnum):
-    """How far a schema is active (JD-4).
+    """How far a schema is active.
 
     A perceptive one is SLEPT or WINNER; an actuation one takes all four.
     """
@@ -49,7 +49,7 @@ class State(StrEnum):
     READY = "ready"
     """Awake, its precondition holds, and it competes with its siblings."""
     WINNER = "winner"
-    """It alone on its level may command effectors and wake children (JD-8)."""
+    """It alone on its level may command effectors and wake children."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +205,11 @@ class SchemaInfo:
     _: KW_ONLY
     period_s: float = 0.1
     """Time between two iterations in s, a multiple of the device slot: the cycle time,
-    its one parameter that every schema has (JD-20)."""
+    its one parameter that every schema has."""
     parameters: type = NoParameters
-    """A frozen dataclass whose fields all have defaults: its modulation (JD-2)."""
+    """A frozen dataclass whose fields all have defaults: its modulation."""
     outputs: tuple[Variable, ...] = ()
-    """What it offers to the other schemas (JD-21)."""
+    """What it offers to the other schemas."""
     reads: tuple[str, ...] = ()
     """What it needs of others, as `schema.variable`. The name of the schema is that of
     the nearest instance: a child, else a sibling, else a sibling of an ancestor."""

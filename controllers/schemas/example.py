@@ -1,4 +1,4 @@
-"""A schema to copy and change [jdec-urjc, section 3.3] (JD-20).
+"""A schema to copy and change [jdec-urjc, section 3.3].
 
 It has all that a schema has: parameters, needs, a precondition, periodic iterations at
 a rate that its `period_s` sets, an end. Register your own class in the `pyproject.toml`

@@ -1,4 +1,4 @@
-"""Schemas by name, ours and those of other packages (JD-25's plug-ins).
+"""Schemas by name, ours and those of other packages.
 
 A package registers a schema under the entry-point group `nao_testbed.schemas`; the
 entry point is a class derived from `PerceptiveSchema` or `ActuationSchema`, and its

@@ -17,7 +17,7 @@ Whom a schema wakes is looked at once in the same slot, so that a whole tree can
 one. What a method raises puts this schema and all below it to sleep, and nobody else.
 
 Time is simulated: each schema is called at its period whatever that costs. One that
-takes long makes the run slow, but delays no other in simulated time (JD-19, JD-20).
+takes long makes the run slow, but delays no other in simulated time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,8 +42,8 @@ P = TypeVar("P")
 class Schema(Generic[P]):
     """What perceptive and actuation schemas have in common; derive from one of these.
 
-    An instance stays as long as its runtime, asleep or awake, so that it may remember
-    (JD-2). Without an own `__init__`, or with one that takes no argument.
+    An instance stays as long as its runtime, asleep or awake, so that it may remember.
+    Without an own `__init__`, or with one that takes no argument.
     """
 
     info: ClassVar[SchemaInfo]
@@ -81,7 +81,7 @@ class Schema(Generic[P]):
 
     @property
     def parameters(self) -> P:
-        """Its present modulation, set by who woke it (JD-2)."""
+        """Its present modulation, set by who woke it."""
         parameters: P = self._context.parameters
         return parameters
 
@@ -102,12 +102,12 @@ class Schema(Generic[P]):
 
     @property
     def period_s(self) -> float:
-        """Time between two of its iterations, in s (JD-20)."""
+        """Time between two of its iterations, in s."""
         return self._context.period_s
 
     @property
     def observation(self) -> Observation:
-        """The sensor variables of this slot (JD-16)."""
+        """The sensor variables of this slot."""
         return self._context.observation
 
     @property
@@ -128,7 +128,7 @@ class Schema(Generic[P]):
         """
         return self._context.active_state(group)
 
-    # -- shared variables (JD-21) -----------------------------------------------------
+    # -- shared variables -------------------------------------------------------------
 
     def read(self, name: str) -> Any:
         """Return the last value of another schema's output, or its initial value.
@@ -159,7 +159,7 @@ class Schema(Generic[P]):
 
 
 class PerceptiveSchema(Schema[P]):
-    """Turns sensor data or simpler stimuli into richer ones (JD-3).
+    """Turns sensor data or simpler stimuli into richer ones.
 
     Woken it is a WINNER at once: it competes with nobody, and commands nothing.
     `start`, then `perceive` at each period, first in the slot of waking; `stop`.
@@ -173,7 +173,7 @@ class PerceptiveSchema(Schema[P]):
 
 
 class ActuationSchema(Schema[P]):
-    """Commands effectors, or wakes and modulates other schemas (JD-3).
+    """Commands effectors, or wakes and modulates other schemas.
 
     Awake it has `ready` called at each period. When it wins, its resources are asked
     for; once it has them, or if it needs none, `start`, then `iterate` at each period,
@@ -209,7 +209,7 @@ class ActuationSchema(Schema[P]):
         return cls.info.optional
 
     def ready(self) -> bool:
-        """Return whether its precondition holds (JD-6).
+        """Return whether its precondition holds.
 
         Called at each period while it is awake, also while it is the winner; a winner
         that is not ready any more stands down at once.
@@ -226,7 +226,7 @@ class ActuationSchema(Schema[P]):
         """Its resources are gone, and all below it sleeps; it waits to have them again.
 
         It is still the winner; nothing can be commanded here. If its own policy gave
-        way for good, as `stop` does (RM-35), it does not wait: it is over as if it had
+        way for good, as `stop` does, it does not wait: it is over as if it had
         called `finish`, and `stop` is called instead.
         """
 
@@ -261,7 +261,7 @@ class ActuationSchema(Schema[P]):
         return self.has_acted
 
     def arbitrate(self, ready: Sequence[str], present: str | None) -> str | None:
-        """Choose the winner of several children that are ready (JD-7).
+        """Choose the winner of several children that are ready.
 
         By default the present winner stays.
 
@@ -290,7 +290,7 @@ class ActuationSchema(Schema[P]):
     def wake(
         self, schema: str, /, *, called: str = "", order: int = 0, **parameters: Any
     ) -> bool:
-        """Wake a child, or keep it awake (JD-5).
+        """Wake a child, or keep it awake.
 
         Awake already it gets the parameters and the rank; finished or failed it begins
         anew.
@@ -317,7 +317,7 @@ class ActuationSchema(Schema[P]):
         return self._context.wake(waking)
 
     def modulate(self, name: str, /, **parameters: Any) -> bool:
-        """Change parameters of a child; the others stay (JD-10).
+        """Change parameters of a child; the others stay.
 
         Raises:
             UnknownName: it has no such child or no such parameter.
@@ -356,7 +356,7 @@ class ActuationSchema(Schema[P]):
         return self._context.obtained
 
     def ask_to_leave(self, within_s: float) -> bool:
-        """Ask those who need the robot's state, as standing, to let it be left (RM-53).
+        """Ask those who need the robot's state, as standing, to let it be left.
 
         Args:
             within_s: longest time until the robot is in the next state, in s.
@@ -414,7 +414,7 @@ class ActuationSchema(Schema[P]):
         )
 
     def interrupt(self, command: str) -> Playing:
-        """Join a command on to what it plays, which pauses and then goes on (SY-4).
+        """Join a command on to what it plays, which pauses and then goes on.
 
         Args:
             command: of the library, with one output and no points.

@@ -1,9 +1,8 @@
 """How a schema is woken, by a parent, a scenario or a test, and its modulation.
 
-Parameters are values by name, tested against the dataclass that the schema declares
-(JD-2). They come from a scenario file or from a parent; both may err. A whole number
-goes for a float, a list for a tuple, a word for an enumeration; nothing else is
-converted.
+Parameters are values by name, tested against the dataclass that the schema declares.
+They come from a scenario file or from a parent; both may err. A whole number goes for a
+float, a list for a tuple, a word for an enumeration; nothing else is converted.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +31,7 @@ class Waking:
     """Name in the registry."""
     name: str = ""
     """Of the instance among its siblings; empty takes the schema's. One schema may have
-    several instances, each with its own parameters and memory (JD-13)."""
+    several instances, each with its own parameters and memory."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Name to value; the others keep their defaults."""
     order: int = 0

@@ -93,7 +93,7 @@ class StreamStarted(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartStarted(Event):
-    """The first item of a motion went out, of a stream of several: a way (SY-20)."""
+    """The first item of a motion went out, of a stream of several: a way."""
 
     stream: int
     unit: Unit
@@ -183,7 +183,7 @@ class OrderReceived(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WayChosen(Event):
-    """The robot is elsewhere than when an order was received: another way (SY-28)."""
+    """The robot is elsewhere than when an order was received: another way."""
 
     order: int
     start: str
@@ -198,7 +198,7 @@ class WayChosen(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrepSent(Event):
-    """A prep command went to the motion converter: the initial motion (SY-20)."""
+    """A prep command went to the motion converter: the initial motion."""
 
     order: int
     group: str | None
@@ -210,7 +210,7 @@ class PrepSent(Event):
     motions: Names
     """Names of the motions that lead there, in their order."""
     signal_at: int
-    """Timing information: the items left at which transmission is enabled (SY-22)."""
+    """Timing information: the items left at which transmission is enabled."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -231,7 +231,7 @@ class SyncReceiveEnabled(Event):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommandIssued(Event):
-    """An output command went to a converter, ID and points at its head (SY-10)."""
+    """An output command went to a converter, ID and points at its head."""
 
     order: int
     unit: Unit

@@ -68,7 +68,7 @@ class NotReceived(StrEnum):
 class GroupKey(NamedTuple):
     """Which group a stream belongs to.
 
-    The preset is a part of it: what counts towards 10 never counts towards 100 (SY-17).
+    The preset is a part of it: what counts towards 10 never counts towards 100.
     """
 
     preset: int
@@ -81,10 +81,10 @@ class GroupKey(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncTag:
-    """The ID and the points of one member [CN1396856, claims 6 and 7] (SY-8, SY-10).
+    """The ID and the points of one member [CN1396856, claims 6 and 7].
 
     The group starts when the points of its members sum to the preset: motion 20, light
-    10 and sound 70 to 100 (SY-9), say, or light 4 and sound 6 to 10 (SY-17).
+    10 and sound 70 to 100, say, or light 4 and sound 6 to 10.
     """
 
     group: str
@@ -116,7 +116,7 @@ class SyncTag:
 
 
 def count_tag(group: str, total: int) -> SyncTag:
-    """Return the head in its general form: ID and number of members (SY-7).
+    """Return the head in its general form: ID and number of members.
 
     Each member counts one [CN1396856, claims 14 and 15].
 

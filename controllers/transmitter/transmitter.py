@@ -63,14 +63,14 @@ class Transmitter:
             permits: asked before a group starts on its buses; None: always.
         """
         self.cfg = cfg or TransmitterCfg()
-        self._teller = StreamEvents(ledger)
-        self._endings = StreamEndings(self._teller)
-        self._running = Running(gate, ledger, self._endings, self._teller)
+        self._events = StreamEvents(ledger)
+        self._endings = StreamEndings(self._events)
+        self._running = Running(gate, ledger, self._endings, self._events)
         ttl_ticks = max(1, ledger.cfg.ticks(self.cfg.ttl_s))
         self._waiting = WaitingGroups(self.cfg, ttl_ticks)
         self._starts = Starts(self._running, self._waiting, self._endings, permits)
         self._interrupts = Interrupts(
-            self._running, gate.present, self._endings, self._teller
+            self._running, gate.present, self._endings, self._events
         )
         self._admission = StreamAdmission(ledger, self._running, self._waiting)
         self._endings.on_end.append(self._admission.forget)
@@ -94,18 +94,18 @@ class Transmitter:
 
         Args:
             stream: what to put out; it is played once.
-            tag: ID and points of its group; None: it is independent (SY-15).
+            tag: ID and points of its group; None: it is independent.
             tick: now. Received before the `step` of a slot, it may start in it.
             after: the stream has to come to its end before this one, and its group,
                 starts: then in the very next slot. If it fails, so does this.
             signal_at: once at most so many items are left, `on_signal` is told the
-                slot: the transmit-enable signal (SY-21). 0 is the end.
+                slot: the transmit-enable signal. 0 is the end.
             on_signal: called at the end of that slot's `settle`.
             why_not: asked in the slot of its start why it cannot begin; empty: it can.
 
         Returns:
             Its receipt, which says why it was refused, if it was. A member too many
-            ends its group, and all members are told (reading of SY-8).
+            ends its group, and all members are told.
 
         Raises:
             UnknownName: it has a leaf that the ledger does not know.
@@ -125,7 +125,7 @@ class Transmitter:
         delete: Iterable[GroupKey] = (),
         why_not: WhyNot | None = None,
     ) -> Receipt:
-        """Join an action on to what runs: it starts at the next slot (SY-4).
+        """Join an action on to what runs: it starts at the next slot.
 
         What runs and has one of its leaves pauses, a group whole, until it is over.
 
@@ -149,7 +149,7 @@ class Transmitter:
     # -- streams go -------------------------------------------------------------------
 
     def delete_group(self, key: GroupKey, tick: int) -> bool:
-        """End a group: no item of it goes out from now on (SY-18).
+        """End a group: no item of it goes out from now on.
 
         Returns:
             Whether there was one, waiting or running.
@@ -244,7 +244,7 @@ class Transmitter:
     def _admit(self, member: ReceivedStream, tick: int) -> bool:
         """Return whether a stream is taken; one that is not may end its group."""
         refused = self._admission.test(member, tick)
-        self._teller.received(member, tick, refused)
+        self._events.received(member, tick, refused)
         if refused is None:
             self._admission.keep(member)
         elif refused in ENDS_GROUP and member.key is not None:
@@ -259,7 +259,7 @@ class Transmitter:
             group = self._waiting.add(member, tag.key, tag.points)
             if group.play is not None:
                 streams = (one.number for one in group.members)
-                self._teller.completed(tag.key, streams, group.found_by, tick)
+                self._events.completed(tag.key, streams, group.found_by, tick)
                 self._starts.add(group.play, tick)
         elif member.after is not None and not member.after.is_done:
             self._starts.add(Group(None, [member]), tick)

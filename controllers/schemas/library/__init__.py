@@ -4,7 +4,7 @@ composites          choose, sequence, hold: who acts when
 move                motions and commands, once or often; wave, greet, say
 go_to_posture       along the transitions of the library; stand, sit, crouch
 dance               from one stable stop to the next
-look_around         attention and the head; a grid remembers what is where (JD-15)
+look_around         attention and the head; a grid remembers what is where
 idle                blink, breathe
 balance             how firmly the robot stands; fuzzy turns words about measured
                     numbers into one number

@@ -230,11 +230,7 @@ class BalanceWatchParameters(Parameters):
     """Unrest below which it is stable again."""
 
     def __post_init__(self) -> None:
-        """Refuse limits out of order.
-
-        Raises:
-            BadInput: one of them.
-        """
+        """Refuse limits out of order."""
         super().__post_init__()
         check_between("stable_below", self.stable_below, 0.0, self.unstable_from)
 

@@ -1,4 +1,4 @@
-"""Who acts when: `choose` among children (JD-5, JD-7), `sequence`, and `hold`."""
+"""Who acts when: `choose` among children, `sequence`, and `hold`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

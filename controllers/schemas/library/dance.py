@@ -1,4 +1,4 @@
-"""Dances, and stops only where the robot stands stably (RM-36).
+"""Dances, and stops only where the robot stands stably.
 
 The motion is played in parts, from one of its stable stops to the next. Each part
 begins and ends at rest: at a stop, and only there, the robot may stay as long as it
@@ -7,7 +7,7 @@ likes. A joint without a keyframe at a stop gets one where its curve passes.
 Asked to stop, by its modulation or because a motor gets hot, it goes on to the next
 stop, rests there, and resumes from there. With the policy `callback` it answers so to
 those who ask for its resources: at the next stop it gives them back and has finished.
-With `resumes` it pauses there (RM-37): when they are its own again it goes on from that
+With `resumes` it pauses there: when they are its own again it goes on from that
 stop.
 """
 
@@ -232,7 +232,7 @@ class Dance(StateMinded[DanceParameters]):
         self.wake("hot joint watch", limit_degc=now.limit_degc, warn_s=now.warn_s)
 
     def on_demand(self, demand: Demand) -> Answer | None:
-        """Note that somebody asks; the next stop is soon enough (RM-36)."""
+        """Note that somebody asks; the next stop is soon enough."""
         del demand
         self._is_asked, self._asked_s = True, self.time_s
         if self.parameters.resumes and self._playing is None:

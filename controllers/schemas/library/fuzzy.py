@@ -1,4 +1,4 @@
-"""Fuzzy control: from words about measured numbers to one number (JD-15).
+"""Fuzzy control: from words about measured numbers to one number.
 
 By the method of [mamdani1975]: a rule holds as far as the weakest of its conditions
 does, cuts its conclusion at that height, and the answer is the centre of area of all
@@ -71,11 +71,7 @@ class FuzzyVariable:
     words: Mapping[str, FuzzySet]
 
     def __post_init__(self) -> None:
-        """Refuse a range that is none, or no words.
-
-        Raises:
-            BadInput: one of them.
-        """
+        """Refuse a range that is none, or no words."""
         if not (isfinite(self.low) and isfinite(self.high) and self.low < self.high):
             raise BadInput(
                 f"range of {self.name!r} is {self.low} to {self.high}; give two "

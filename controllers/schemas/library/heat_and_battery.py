@@ -170,11 +170,7 @@ class CoolDownParameters(Parameters):
     lets it compete. False: ready at once, and done when it is cool, for a sequence."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of range or out of order.
-
-        Raises:
-            BadInput: one of them.
-        """
+        """Refuse numbers out of range or out of order."""
         super().__post_init__()
         check_between("until_degc", self.until_degc, 0.0, self.from_degc, "°C")
 

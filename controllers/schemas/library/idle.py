@@ -1,6 +1,6 @@
 """Idle movements: blinks now and then, breathes as long as nobody wants the limbs.
 
-`blink` is a light of its own, independent of all else (SY-15).
+`blink` is a light of its own, independent of all else.
 
 `breathe` lets arms or legs go to and fro a little. As the idle movement of the NAO it
 has two numbers, breaths a minute and amplitude [nao-doc, ALMotion setBreathConfig]. The

@@ -1,8 +1,8 @@
-"""Looks around: attention says where to look next, and the head goes there (JD-26).
+"""Looks around: attention says where to look next, and the head goes there.
 
 ATTENTION of [jdec-urjc, section 4.4] keeps a picture of the whole scene, since a camera
-sees a small part of it at a time. Here it is a grid over the yaw and pitch of the head
-(JD-15), whose values relax with time,
+sees a small part of it at a time. Here it is a grid over the yaw and pitch of the head,
+whose values relax with time,
 
     v ← v∞ + (v - v∞) exp(-Δt / T),
 
@@ -183,11 +183,7 @@ class AttentionParameters(Parameters):
     degrees, and by how much more than others: 1 is twice as much."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
+        """Refuse numbers out of range."""
         super().__post_init__()
         for name, value in zip(("yaw", "pitch"), self.seen_deg, strict=True):
             check_between(f"seen_deg ({name})", value, CELL_DEG / 2, 60.0, "degrees")
@@ -312,14 +308,6 @@ class LookAroundParameters(AttentionParameters):
     """Time for which it looks at one place, in s."""
     for_s: float = bounded(0.0, 0.0, 1e6, "s")
     """Time after which it has finished, in s; 0 never."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
-        super().__post_init__()
 
 
 class LookAround(ActuationSchema[LookAroundParameters]):

@@ -3,8 +3,8 @@
 `move` plays what the robot knows by heart: a motion, or a command of several outputs.
 
 `greet` is the example of [ES2535273T3, F7]: speech, lights and the right arm in one
-instant, and two steps if it can. Speech and the arm are essential (RM-47), the legs are
-not (RM-48, RM-49). With the legs it shifts its weight from foot to foot, which stands
+instant, and two steps if it can. Speech and the arm are essential, the legs are
+not. With the legs it shifts its weight from foot to foot, which stands
 for the two steps of a robot that does not walk here; without them it stays as it is.
 """
 
@@ -56,11 +56,7 @@ class MoveParameters(Parameters):
     """Time between the end of one and the begin of the next, in s."""
 
     def __post_init__(self) -> None:
-        """Refuse two things at once, and numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
+        """Refuse two things at once, and numbers out of range."""
         super().__post_init__()
         if self.motion and self.command:
             raise BadInput(
@@ -281,11 +277,7 @@ class SayParameters(Parameters):
     """Time between two of them, in s."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            BadInput: one of them.
-        """
+        """Refuse numbers out of range."""
         super().__post_init__()
         check_between("length of text", len(self.text), 0, LONGEST_TEXT, "letters")
 

@@ -8,7 +8,7 @@
 Each root is a level of its own: it wins whenever it is ready, whatever the other roots
 do; what they want of the robot the reservations settle. Below a root at most one
 sibling wins. The robot and its simulator are the same to a schema: it sees an
-`Observation` and acts through `Actuators` (JD-17).
+`Observation` and acts through `Actuators`.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
 """Who acts: waking, sleeping, winning, losing, one after another in a slot.
 
-The order is what keeps the discipline (I-25): a loser has ended (`deactivation`) before
+The order is what keeps the discipline: a loser has ended (`deactivation`) before
 the new winner asks for anything.
 """
 
@@ -157,7 +157,7 @@ class Activation:
     # -- winning and losing -----------------------------------------------------------
 
     def compete(self, parent: Instance) -> None:
-        """Hold the competition of the children of a winner (JD-7)."""
+        """Hold the competition of the children of a winner."""
         ready = [
             one for one in parent.ranked if one.state in (State.READY, State.WINNER)
         ]

@@ -2,7 +2,7 @@
 
 The agenda is a bucket a tick, so that a slot costs what is due in it.
 
-A loser's orders end first, then its sub-tree, then its tokens (I-25). All that a
+A loser's orders end first, then its sub-tree, then its tokens. All that a
 schema's method may raise ends here too: this instance sleeps, and all below it; nobody
 else is touched.
 """

@@ -68,7 +68,7 @@ class GateActuators:
         return _Ordered(handle, self._commands, self._ledger)
 
     def interrupt(self, token: Token | None, name: str, tick: int) -> Playing:
-        """Join a command on to what runs, which pauses and goes on after it (SY-4)."""
+        """Join a command on to what runs, which pauses and goes on after it."""
         if token is None:
             return NeverPlayed("it has no token")
         handle = self._commands.interrupt(name, token, tick)
@@ -97,8 +97,8 @@ class _Ordered:
     def is_over(self) -> bool:
         """Whether nothing of it will happen any more.
 
-        Deleted while the robot goes to where it begins, it ends when that motion does
-        (SY-18): half a way from sitting to standing is no place to be left in.
+        Deleted while the robot goes to where it begins, it ends when that motion does:
+        half a way from sitting to standing is no place to be left in.
         """
         handle = self._handle
         initial = handle.initial

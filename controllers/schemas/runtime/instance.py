@@ -27,7 +27,7 @@ from controllers.schemas.waking import Waking
 
 
 class HeardPolicy:
-    """A policy as its holder knows it: whether it gave way for good (RM-35)."""
+    """A policy as its holder knows it: whether it gave way for good."""
 
     def __init__(self, policy: ConflictPolicy, ledger: Ledger) -> None:
         """Answer as a policy does.
@@ -216,7 +216,7 @@ MOST_ORDERS = 16
 
 @dataclass(eq=False, kw_only=True)
 class Instance:
-    """A schema under one parent, asleep or awake, with its own modulation (JD-13)."""
+    """A schema under one parent, asleep or awake, with its own modulation."""
 
     schema: ActuationSchema[Any] | PerceptiveSchema[Any]
     """The object with its methods."""

@@ -306,11 +306,11 @@ class StreamEvents:
 class StreamEndings:
     """Ends streams; those who listen let go of them."""
 
-    __slots__ = ("_teller", "on_end")
+    __slots__ = ("_events", "on_end")
 
-    def __init__(self, teller: StreamEvents) -> None:
+    def __init__(self, events: StreamEvents) -> None:
         """Begin with nobody who listens."""
-        self._teller = teller
+        self._events = events
         self.on_end: list[Callable[[ReceivedStream, int], None]] = []
         """Called with each stream that has ended, and the tick, in this order."""
 
@@ -328,7 +328,7 @@ class StreamEndings:
         member.signal_at = member.on_signal = None
         if member.play is not None:
             member.play.live.remove(member)
-        self._teller.ended(member, reason, detail, tick)
+        self._events.ended(member, reason, detail, tick)
         for let_go in self.on_end:
             let_go(member, tick)
 

@@ -37,7 +37,7 @@ def why_no_right(ledger: Ledger, stream: Stream, lent: Collection[str] = ()) -> 
     Args:
         ledger: knows.
         stream: with its token.
-        lent: leaves that it need not have now: its token recalls them in time (SY-27).
+        lent: leaves that it need not have now: its token recalls them in time.
     """
     for leaf in stream.leaves:
         try:
@@ -57,13 +57,13 @@ class Running:
     """Plays in the order of their starts, and who uses which leaf."""
 
     def __init__(
-        self, gate: Gate, ledger: Ledger, endings: StreamEndings, teller: StreamEvents
+        self, gate: Gate, ledger: Ledger, endings: StreamEndings, events: StreamEvents
     ) -> None:
         """Begin with nothing that runs."""
         self._gate = gate
         self._ledger = ledger
         self._endings = endings
-        self._teller = teller
+        self._events = events
         self._plays: dict[Group, None] = {}
         self._groups: dict[GroupKey, Group] = {}
         self._users: dict[str, list[ReceivedStream]] = {}
@@ -167,9 +167,9 @@ class Running:
                 out += [(member, -1) for member, _ in play.pause.lead.pop(0)]
             else:
                 out += self._count(play, tick, signals)
-        if self._teller.tells_items:
+        if self._events.tells_items:
             for member, k in sorted(out, key=_bus_order):
-                self._teller.sent(member, k, tick)
+                self._events.sent(member, k, tick)
         for member, k in out:
             if k + 1 == member.receipt.items:
                 self._endings.end(member, EndReason.DONE, tick)
@@ -188,7 +188,7 @@ class Running:
             out.append((member, receipt.sent))
             parts = member.stream.parts
             if parts and receipt.sent in parts:
-                self._teller.part_started(member, parts[receipt.sent], tick)
+                self._events.part_started(member, parts[receipt.sent], tick)
             receipt.sent += 1
             left = (receipt.items or 0) - receipt.sent
             if member.signal_at is not None and left <= member.signal_at:
@@ -201,10 +201,10 @@ class Running:
         play.has_started = True
         if play.key is not None:
             streams = (member.number for member in play.members)
-            self._teller.group_started(play.key, streams, tick)
+            self._events.group_started(play.key, streams, tick)
         for member in play.live:
             member.receipt.started_tick = tick
-            self._teller.started(member, tick)
+            self._events.started(member, tick)
 
     def _let_go(self, member: ReceivedStream, tick: int) -> None:
         """Free the leaves of a stream that has ended."""
@@ -238,13 +238,13 @@ def _resting(live: Sequence[ReceivedStream], parts: Sequence[Part]) -> RequiredR
 
 
 def _bus_order(out: _Out) -> tuple[str, int, int]:
-    """Order items as they stand on each bus within an instant (SY-12)."""
+    """Order items as they stand on each bus within an instant."""
     member, _ = out
     return member.bus, member.order, member.number
 
 
 ENDS_GROUP = (NotReceived.GROUP_EXCEEDS, NotReceived.DOUBLED_MEMBER)
-"""Refusals that end the whole group, since it can never be right (reading of SY-8)."""
+"""Refusals that end the whole group, since it can never be right."""
 
 
 class StreamAdmission:

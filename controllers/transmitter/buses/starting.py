@@ -4,7 +4,7 @@ Independent streams start at once. A complete group is held by a stream that it 
 by a leaf that is in use, or by a bus that does not permit it. The first two cost
 nothing in a slot: the end of that stream wakes it.
 
-An interrupt is joined on to the action that runs (SY-4): at the next slot its stream
+An interrupt is joined on to the action that runs: at the next slot its stream
 starts; what runs and shares a leaf with it pauses, a group whole. When it is over, that
 comes back to where it was and goes on with its next item. What has not started may be
 deleted instead.
@@ -53,7 +53,7 @@ class Starts:
         endings.on_end.append(self._wake)
 
     def add_at_once(self, play: Group) -> None:
-        """Let an independent stream start in the next slot, whatever waits (SY-15)."""
+        """Let an independent stream start in the next slot, whatever waits."""
         self._at_once.append(play)
 
     def add(self, play: Group, tick: int) -> None:
@@ -171,13 +171,13 @@ class Interrupts:
         running: Running,
         present: PresentTargets,
         endings: StreamEndings,
-        teller: StreamEvents,
+        events: StreamEvents,
     ) -> None:
         """Begin with none."""
         self._running = running
         self._present = present
         self._endings = endings
-        self._teller = teller
+        self._events = events
         self._waiting: list[Group] = []
         self._paused: dict[Group, None] = {}
         endings.on_end.append(self._let_go)
@@ -220,7 +220,7 @@ class Interrupts:
                 del self._paused[play]
                 for member in play.live:
                     member.receipt.state = StreamState.RUNNING
-                    self._teller.resumed(member, tick)
+                    self._events.resumed(member, tick)
 
     # -- inside -----------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class Interrupts:
             self._paused[play] = None
             for member in play.live:
                 member.receipt.state = StreamState.PAUSED
-                self._teller.paused(member, by.members[0].number, tick)
+                self._events.paused(member, by.members[0].number, tick)
 
     def _let_go(self, member: ReceivedStream, tick: int) -> None:
         """Unblock what an interrupt that is over has paused."""

@@ -2,7 +2,7 @@
 
 Refused at once, before anything moves: an initial motion whose synchronous part has no
 token would end in the wrong posture for nothing. The way from one posture to another
-leads through the transitions of DB2 (SY-19, SY-20); where the robot is, say the motions
+leads through the transitions of DB2; where the robot is, say the motions
 that were sent to it, and whoever sees it.
 """
 
@@ -142,7 +142,7 @@ def group_key(
     """Return the key of a group; None for independent outputs.
 
     Args:
-        outputs: of the order; their preset is a part of the key (SY-17).
+        outputs: of the order; their preset is a part of the key.
         group: ID that the sender gives; None: the name of the outputs, with a number
             behind it while a group of that ID is under way.
         taken: keys of orders under way.

@@ -3,10 +3,10 @@
     submit -- DB1 -- [prep command -- initial motion -- transmit-enable] -- converters
 
 Where a motion begins in another posture than the present one, a prep command goes to
-the motion converter first (SY-20). It carries the moment at which the transmitter
+the motion converter first. It carries the moment at which the transmitter
 enables the rest: when the items left take as long as the synchronous data are expected
-to take (SY-22) [CN1396856, fig. 24]. So these are there when the initial motion ends,
-and nothing of them is on a bus before (SY-18).
+to take [CN1396856, fig. 24]. So these are there when the initial motion ends,
+and nothing of them is on a bus before.
 
     handle = controller.submit("say hello and wave", token, tick)
     controller.step(tick)  # once a slot, after the behaviours, before the transmitter
@@ -50,8 +50,8 @@ class CommandController:
     """Issues the output commands of orders, and joins them on to what goes before.
 
     An order whose motion shares motors with that of an order under way, or changes the
-    posture as that one does, follows it without a gap (SY-1), as long as the token of
-    the other is alive. Independent lights and sounds wait for nothing (SY-16).
+    posture as that one does, follows it without a gap, as long as the token of
+    the other is alive. Independent lights and sounds wait for nothing.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class CommandController:
         *,
         delete: Iterable[GroupKey] = (),
     ) -> OrderHandle:
-        """Join one output on to what runs (SY-4): it starts as soon as it is converted.
+        """Join one output on to what runs: it starts as soon as it is converted.
 
         What runs and shares a leaf with it pauses, a group whole, goes back to where it
         was when it is over, and goes on.
@@ -303,7 +303,7 @@ class CommandController:
     def _look_again(self, order: PendingOrder, tick: int) -> None:
         """Choose the way anew for a robot that is elsewhere by now, or end the order.
 
-        What follows another motion begins at the expected end of that (SY-3).
+        What follows another motion begins at the expected end of that.
         """
         here, goal = self._belief.posture, order.outputs.way_to
         if order.handle.follows is not None or here == order.start or goal is None:
@@ -340,7 +340,7 @@ class CommandController:
             self._lending.end(order, tick)
 
     def _why_not(self, command: OutputCommand, present: Present) -> str:
-        """Return why a motion cannot start: the robot is not where it begins (I-26).
+        """Return why a motion cannot start: the robot is not where it begins.
 
         Or it would not end where it says, from where the motors are.
         """

@@ -1,7 +1,6 @@
 """When output commands are issued, and their way through the converters.
 
-`Enable` says when the transmitter enables the synchronous data after an initial motion
-(SY-22).
+`Enable` says when the transmitter enables the synchronous data after an initial motion.
 """
 
 import heapq
@@ -33,7 +32,7 @@ from models.library import Unit
 
 
 class Enable(StrEnum):
-    """When the transmitter enables the synchronous data (SY-22)."""
+    """When the transmitter enables the synchronous data."""
 
     EXPECTED = "expected"
     """When what is left of the initial motion takes as long as the data are expected to
@@ -159,7 +158,7 @@ class Issuing:
         """Return the items left of a motion at which outputs are to be planned.
 
         With `Enable.EXPECTED`: as many as the data are expected to take from the signal
-        to the transmitter. The slowest converter counts (SY-22).
+        to the transmitter. The slowest converter counts.
         """
         if self._cfg.enable is Enable.AT_END:
             return 0
@@ -256,7 +255,7 @@ class Issuing:
         self._converters[command.unit].take(command, tick)
 
     def _enabled(self, order: PendingOrder, tick: int) -> None:
-        """Hear the transmitter: of the initial motion so much is left (SY-21)."""
+        """Hear the transmitter: of the initial motion so much is left."""
         number = order.handle.number
         initial = order.handle.initial
         stream = initial.number if initial else 0

@@ -1,6 +1,6 @@
-"""Orders that join on to the motion of the order before them (SY-1), and how they end.
+"""Orders that join on to the motion of the order before them, and how they end.
 
-What an order does not use before its motion's turn is lent (SY-16, SY-23, SY-27).
+What an order does not use before its motion's turn is lent.
 Lights and loudspeaker obey everybody who asks for them while the robot goes to where a
 group begins, or does what the group joins on to; when the motion of the group is about
 to be issued, its tokens recall them. Motors stay held: the posture rests on all.
@@ -156,7 +156,7 @@ class Lending:
 
 
 class Joining:
-    """Begins such an order when the motion before it is about to end (SY-3).
+    """Begins such an order when the motion before it is about to end.
 
     That is when the items left take as long as its own data are expected to take, as
     with an initial motion.

@@ -216,7 +216,7 @@ class OrderHandle:
 
     @property
     def dead_slots(self) -> int | None:
-        """Empty slots between the motion before it and what joins on to it (SY-22).
+        """Empty slots between the motion before it and what joins on to it.
 
         That is all of a group, else its motion. None where there is no motion before
         it, or nothing has started.
@@ -233,7 +233,7 @@ class OrderHandle:
 
     @property
     def held_slots(self) -> int | None:
-        """Slots for which the transmitter had to remember its data (SY-22).
+        """Slots for which the transmitter had to remember its data.
 
         From the first stream's receipt to the start; None: it has not started.
         """
@@ -264,7 +264,7 @@ class PendingOrder:
     It is forgotten then: each of an endless row would keep all before it.
     """
     is_interrupt: bool = False
-    """Whether it starts at once, and what it disturbs pauses (SY-4)."""
+    """Whether it starts at once, and what it disturbs pauses."""
     commands: "list[OutputCommand]" = field(default_factory=list)
     """Those that were issued."""
 
@@ -288,7 +288,7 @@ class PendingOrder:
 
     @property
     def free_units(self) -> tuple[Unit, ...]:
-        """The units that wait for nothing: independent lights and sounds (SY-15)."""
+        """The units that wait for nothing: independent lights and sounds."""
         return tuple(u for u in self.outputs.units if u not in self.later_units)
 
     @property
@@ -310,7 +310,7 @@ class PendingOrder:
         return content
 
     def tag(self, unit: Unit) -> SyncTag | None:
-        """Return ID and points for the head of a unit's data (SY-10)."""
+        """Return ID and points for the head of a unit's data."""
         key = self.handle.group
         if key is None:
             return None
@@ -335,13 +335,13 @@ class OutputCommand:
     content: Content
     token: Token
     tag: SyncTag | None
-    """ID and points, at the head of the data (SY-10); None: independent."""
+    """ID and points, at the head of the data; None: independent."""
     is_initial: bool = False
     """Whether it is a prep command: the motions lead to where the order begins."""
     after: Receipt | None = None
     """Of the motion that it joins on to."""
     signal_at: int | None = None
-    """Of a prep command: items left at which transmission is enabled (SY-22)."""
+    """Of a prep command: items left at which transmission is enabled."""
     on_signal: Callable[[int], None] | None = None
     why_not: WhyNot | None = None
     """Says in the slot of the start why it cannot begin; empty: it can."""

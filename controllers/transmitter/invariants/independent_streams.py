@@ -1,13 +1,13 @@
 """I-24 and I-26: independent streams pass at once; motions begin in their state.
 
 I-24: an independent stream passes, however many groups wait. With a right to all its
-leaves it is never dropped, unless a group that has started uses one (reading of SY-15).
+leaves it is never dropped, unless a group that has started uses one.
 What has the preset 10 never counts towards 100.
 
 I-26: a motion that begins in a posture begins in a robot that is in its state. As it is
 seen; on the way between two states, as it was seen last, or as the last whole motion
 left it. A robot of which nothing was ever seen is in no state. What follows an initial
-motion, or another order, begins where that ended (I-23).
+motion, or another order, begins where that ended.
 """
 
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,7 @@
 """Streams: what one output command puts out, one item in each slot.
 
 The converters make streams, the transmitter plays them [CN1396856, fig. 18]. Items of
-one number in the streams of a group belong to one instant (SY-12). A slot takes 10 ms;
+one number in the streams of a group belong to one instant. A slot takes 10 ms;
 item k leaves in the slot of the start plus k.
 
 Here are the protocol, what an output command may put out (motions, a light pattern or a

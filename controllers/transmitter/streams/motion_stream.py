@@ -1,6 +1,6 @@
 """Stream of a motion, or of several that follow each other: set-points for each slot.
 
-From the keyframes of a motion to one set-point a motor and slot (DB3, SY-19): all
+From the keyframes of a motion to one set-point a motor and slot (DB3): all
 motors of a motion start from where they are and rest at their own last keyframe until
 the motion is over. No motor may be faster than it can; the way back after an interrupt
 is a cubic at half speed.
@@ -158,9 +158,9 @@ def _keyframes(track: Track, start: float) -> tuple[FloatArray, FloatArray]:
 class MotionStream:
     """Set-points of the motors of some motions, one after the other without a gap.
 
-    The way between two postures may take several motions; its data are sent as one set
-    (SY-20). A motor rests while it has no part in a motion. No motions are one instant
-    without a set-point: points without a motor (SY-28).
+    The way between two postures may take several motions; its data are sent as one set.
+    A motor rests while it has no part in a motion. No motions are one instant without a
+    set-point: points without a motor.
     """
 
     unit = Unit.MOTION
