@@ -69,18 +69,22 @@ def test_each_unit_finds_the_group_or_the_elected_one_tells(
     assert completed.streams == (1, 2, 3)
 
 
+@pytest.mark.parametrize(
+    ("watch", "found_by"),
+    [(Watch.ELECTED, ("joints",)), (Watch.WATCHING, ("lamps", "voice"))],
+)
 @pytest.mark.requirement("SY-24")
 def test_the_elected_unit_finds_a_group_of_which_it_carries_nothing(
-    nao: Robot,
+    nao: Robot, watch: Watch, found_by: tuple[str, ...]
 ) -> None:
-    """The memory is shared."""
-    stage = TransmitterWorld.of(nao, "three buses", Watch.ELECTED)
+    """The memory is shared; where all watch, only those do that hold a part."""
+    stage = TransmitterWorld.of(nao, "three buses", watch)
     token = stage.take("greet", *LEAVES)
     stage.receive(Clip(token, [LEAVES[0]], unit=LIGHT), tag(4, preset=10))
     stage.receive(Clip(token, [LEAVES[1]], unit=SOUND), tag(6, preset=10))
     stage.slot()
     (completed,) = stage.told(GroupCompleted)
-    assert completed.found_by == ("joints",)
+    assert completed.found_by == found_by
     assert {event.bus for event in stage.told(Sent)} == {"lamps", "voice"}
 
 
