@@ -58,6 +58,10 @@ def _times(duration_s: float, start_s: float = 0.02) -> np.ndarray:
     return start_s + 0.02 * np.arange(round(duration_s / 0.02))
 
 
+def test_a_run_names_the_commit_of_its_source_where_there_is_one() -> None:
+    assert bool(_meta().commit) is (ROOT / ".git").exists()
+
+
 def test_a_run_opens_as_it_was_recorded(tmp_path: Path) -> None:
     folder = create_run_folder(tmp_path / "runs", "small")
     times = _times(70.0)

@@ -422,6 +422,8 @@ def test_restore_continues_bit_for_bit(model: HeatingModel, alpha: float) -> Non
     heating.advance(square, 100.0)
     second = heating.temperature, heating.winding, heating.joule_energy
     assert np.array_equal(first, second)
+    heating.reset(33.0)
+    assert not heating.joule_energy.any()
 
 
 @every_model
