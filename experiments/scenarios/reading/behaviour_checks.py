@@ -33,14 +33,14 @@ from models.library import Library, Unit
 from models.resources import DeviceKind
 
 
-def check_owner_tree(behaviours: tuple[Behaviour, ...], scene: Lookup) -> None:
+def check_owner_tree(behaviours: tuple[Behaviour, ...], lookup: Lookup) -> None:
     """Note parents that are below the top or come later, and circles of them (RM-6).
 
     Behaviours of the top level are owners even if they need nothing.
 
     Args:
         behaviours: of the top level, in the order of the file.
-        scene: knows all of them.
+        lookup: knows all of them.
     """
     above: dict[str, str] = {}
     order = {behaviour.name: i for i, behaviour in enumerate(behaviours)}
@@ -49,19 +49,19 @@ def check_owner_tree(behaviours: tuple[Behaviour, ...], scene: Lookup) -> None:
         if parent is None:
             continue
         place = ("behaviours", i, "parent")
-        role = scene.behaviour(place, parent)
+        role = lookup.behaviour(place, parent)
         if role is not None and not role.is_top:
-            scene.notes.add(
+            lookup.notes.add(
                 place,
                 f"behaviour {parent!r} is below another one and comes and goes with "
                 "it; name one of the top level.",
             )
         elif role is not None:
             above[behaviour.name] = role.path
-    in_circle = _note_circles(behaviours, above, scene)
+    in_circle = _note_circles(behaviours, above, lookup)
     for name, parent in above.items():
         if name not in in_circle and order[parent] > order[name]:
-            scene.notes.add(
+            lookup.notes.add(
                 ("behaviours", order[name], "parent"),
                 f"behaviour {parent!r} comes later in the file; put it before "
                 f"{name!r}, so that there is an owner to be a part of.",
@@ -69,7 +69,7 @@ def check_owner_tree(behaviours: tuple[Behaviour, ...], scene: Lookup) -> None:
 
 
 def _note_circles(
-    behaviours: tuple[Behaviour, ...], above: dict[str, str], scene: Lookup
+    behaviours: tuple[Behaviour, ...], above: dict[str, str], lookup: Lookup
 ) -> set[str]:
     """Note each circle once, and return who is in one."""
     in_circle: set[str] = set()
@@ -81,7 +81,7 @@ def _note_circles(
         if last == behaviour.name and behaviour.name not in in_circle:
             in_circle.update(way)
             circle = " is a part of ".join([*way, last])
-            scene.notes.add(
+            lookup.notes.add(
                 ("behaviours", i, "parent"),
                 f"cycle of owners: {circle}; take one parent away.",
             )
@@ -173,7 +173,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def check_ways(behaviours: tuple[Behaviour, ...], posture: str, scene: Lookup) -> None:
+def check_ways(behaviours: tuple[Behaviour, ...], posture: str, lookup: Lookup) -> None:
     """Note behaviours whose command an initial motion leads to that they may not play.
 
     Only where nobody else in the file may move the joints of the way: else the robot
@@ -182,58 +182,60 @@ def check_ways(behaviours: tuple[Behaviour, ...], posture: str, scene: Lookup) -
     Args:
         behaviours: of the top level, in the order of the file.
         posture: in which the scenario begins.
-        scene: knows all behaviours and what they ask for.
+        lookup: knows all behaviours and what they ask for.
     """
     for i, behaviour in enumerate(behaviours):
-        _check_way(behaviour, ("behaviours", i), posture, scene)
+        _check_way(behaviour, ("behaviours", i), posture, lookup)
 
 
-def _check_way(behaviour: Behaviour, place: Place, posture: str, scene: Lookup) -> None:
+def _check_way(
+    behaviour: Behaviour, place: Place, posture: str, lookup: Lookup
+) -> None:
     for i, child in enumerate(behaviour.children):
-        _check_way(child, (*place, "children", i), posture, scene)
-    order = scene.robot.library.orders.get(_command(behaviour))
+        _check_way(child, (*place, "children", i), posture, lookup)
+    order = lookup.robot.library.orders.get(_command(behaviour))
     if order is None:
         return
-    motion = scene.robot.library.motions.get(order.outputs.get(Unit.MOTION, ""))
+    motion = lookup.robot.library.motions.get(order.outputs.get(Unit.MOTION, ""))
     begin = order.to if motion is None else motion.start
-    if begin in {None, posture} or posture not in scene.robot.postures:
+    if begin in {None, posture} or posture not in lookup.robot.postures:
         return
-    library = scene.robot.library
+    library = lookup.robot.library
     way = find_way(library, posture, begin or "")
     steps = way or ()
     joints = {j for step in steps for j in library.motion(step.motion).joints}
-    needed = scene.leaves(resources_of_joints(scene.robot, joints))
-    role = scene.roles[behaviour.path]
-    others = [r for r in scene.roles.values() if r.path != role.path]
-    moved = needed or scene.leaves(("All motors",))
+    needed = lookup.leaves(resources_of_joints(lookup.robot, joints))
+    role = lookup.roles[behaviour.path]
+    others = [r for r in lookup.roles.values() if r.path != role.path]
+    moved = needed or lookup.leaves(("All motors",))
     if any(moved & other.leaves for other in others):
         return
     if way is None:
-        scene.notes.add(
+        lookup.notes.add(
             (*place, "with"),
             f"command {order.name!r} {'begins in' if motion else 'goes to'} {begin}, "
             f"the robot begins in {posture}, and no transition leads there; begin in "
             "another posture, or add one.",
         )
     elif needed - role.leaves:
-        _note_needs(behaviour, place, needed, scene)
+        _note_needs(behaviour, place, needed, lookup)
 
 
 def _note_needs(
-    behaviour: Behaviour, place: Place, needed: frozenset[str], scene: Lookup
+    behaviour: Behaviour, place: Place, needed: frozenset[str], lookup: Lookup
 ) -> None:
-    robot, held = scene.robot, scene.roles[behaviour.path].leaves
+    robot, held = lookup.robot, lookup.roles[behaviour.path].leaves
     motors = {
         name
         for leaf in needed | held
-        if (device := scene.tree.node(leaf).device) is not None
+        if (device := lookup.tree.node(leaf).device) is not None
         and device.kind is DeviceKind.MOTOR
         for name in device.names
     }
     joints = [joint.name for joint in robot.joints if joint.motor in motors]
     rest = [leaf for leaf in sorted(held) if leaf not in motors]
     needs = ", ".join((*resources_of_joints(robot, joints), *rest))
-    scene.notes.add(
+    lookup.notes.add(
         (*place, "with"),
         f"{behaviour.name!r} brings the robot into another posture, and does not ask "
         f"for all that moves on the way; give needs: [{needs}].",
@@ -251,16 +253,16 @@ def _command(behaviour: Behaviour) -> str:
     return command if isinstance(command, str) else ""
 
 
-def check_activation(behaviours: Iterable[Behaviour], scene: Lookup) -> None:
+def check_activation(behaviours: Iterable[Behaviour], lookup: Lookup) -> None:
     """Note what schemas refuse to be woken with.
 
     Args:
         behaviours: of the top level, in the order of the file.
-        scene: knows their schemas.
+        lookup: knows their schemas.
     """
     for place, behaviour in _walk_with_places(behaviours):
-        schema = scene.roles[behaviour.path].schema
-        if schema is None or not scene.is_library_right:
+        schema = lookup.roles[behaviour.path].schema
+        if schema is None or not lookup.is_library_right:
             continue
         try:
             made = make_parameters(schema.info, behaviour.parameters)
@@ -268,14 +270,14 @@ def check_activation(behaviours: Iterable[Behaviour], scene: Lookup) -> None:
         except BadInput:
             continue  # it is told elsewhere
         here = (*place, "with" if behaviour.parameters else "schema")
-        scene.notes.attempt(here, check_waking, schema, waking, made, scene.robot)
+        lookup.notes.attempt(here, check_waking, schema, waking, made, lookup.robot)
 
 
 def check_grants(
     behaviours: Iterable[Behaviour],
     expectations: Iterable[Expectation],
     preemption: Preemption,
-    scene: Lookup,
+    lookup: Lookup,
     *,
     changes_body: bool,
 ) -> None:
@@ -285,17 +287,17 @@ def check_grants(
         behaviours: of the top level, in the order of the file.
         expectations: of the file.
         preemption: whether a priority takes what is held.
-        scene: knows what they ask for.
+        lookup: knows what they ask for.
         changes_body: whether an event gives the robot another body.
     """
     expected = set(_expected_to_wait(expectations))
-    absent = frozenset() if changes_body else scene.leaves(scene.robot.absent)
+    absent = frozenset() if changes_body else lookup.leaves(lookup.robot.absent)
     priorities: dict[str, int] = {}
     for place, behaviour in _walk_with_places(behaviours):
         above = priorities.get(behaviour.path.rpartition("/")[0], 0)
         priority = above if behaviour.priority is None else behaviour.priority
         priorities[behaviour.path] = priority
-        needed = scene.roles[behaviour.path].needed
+        needed = lookup.roles[behaviour.path].needed
         if behaviour.path in expected:
             continue
         key = "needs" if behaviour.needs is not None else "schema"
@@ -304,15 +306,15 @@ def check_grants(
             f"{{happens: {{timed_out: {behaviour.path}}}}}."
         )
         if lacking := sorted(needed & absent):
-            scene.notes.add(
+            lookup.notes.add(
                 (*place, key),
                 f"{behaviour.name!r} needs {', '.join(lacking)}, which this body "
                 f"lacks: it never acts. {meant}",
             )
-        elif _limits_torque(needed, scene) and (
+        elif _limits_torque(needed, lookup) and (
             preemption is Preemption.OFF or priority <= STIFFNESS_PRIORITY
         ):
-            scene.notes.add(
+            lookup.notes.add(
                 (*place, key),
                 f"{behaviour.name!r} needs torque limits that the stiffness controller "
                 "holds: it never acts. Give it a priority above "
@@ -329,8 +331,8 @@ def _walk_with_places(
         yield from _walk_with_places(behaviour.children, (*place, i, "children"))
 
 
-def _limits_torque(leaves: Iterable[str], scene: Lookup) -> bool:
-    devices = (scene.tree.node(leaf).device for leaf in leaves)
+def _limits_torque(leaves: Iterable[str], lookup: Lookup) -> bool:
+    devices = (lookup.tree.node(leaf).device for leaf in leaves)
     return any(d is not None and d.kind is DeviceKind.STIFFNESS for d in devices)
 
 

@@ -115,7 +115,7 @@ def read_asked(
     place: Place,
     schema: SchemaClass | None,
     parameters: Any,
-    scene: Lookup,
+    lookup: Lookup,
 ) -> AskedResources:
     """Return what a behaviour asks for, needed, optional and by rates.
 
@@ -124,18 +124,18 @@ def read_asked(
         place: of it in the file.
         schema: its class; None: it is unknown.
         parameters: of the schema; None: some are wrong.
-        scene: gets notes of what cannot be asked for.
+        lookup: gets notes of what cannot be asked for.
     """
-    needs = _named(form, place, "needs", schema, parameters, scene)
-    optional = _named(form, place, "optional", schema, parameters, scene)
+    needs = _named(form, place, "needs", schema, parameters, lookup)
+    optional = _named(form, place, "optional", schema, parameters, lookup)
     rates = form.rates
     if rates is None:
         rates = {} if schema is None else dict(schema.info.rates)
     names = (*(needs or ()), *(optional or ()), *rates)
     is_certain = needs is not None and optional is not None
-    desk = _TrialLedger(form.name, scene)
-    known = [name in scene.tree for name in names]
-    known += [scene.resource((*place, "rates", name), name) for name in rates]
+    desk = _TrialLedger(form.name, lookup)
+    known = [name in lookup.tree for name in names]
+    known += [lookup.resource((*place, "rates", name), name) for name in rates]
     taken = [
         *(desk.ask((*place, "rates", n), rates={n: rate}) for n, rate in rates.items()),
         *(desk.ask((*place, "needs"), resources=(n,)) for n in needs or ()),
@@ -160,18 +160,18 @@ def read_asked(
 class _TrialLedger:
     """A ledger that is asked for trial, so that what it refuses is told beforehand."""
 
-    def __init__(self, owner: str, scene: Lookup) -> None:
+    def __init__(self, owner: str, lookup: Lookup) -> None:
         self._owner = owner
-        self._scene = scene
-        self._ledger = Ledger(scene.tree)
+        self._lookup = lookup
+        self._ledger = Ledger(lookup.tree)
         self._ledger.add_owner(Owner(name=owner), 0)
 
     def ask(self, place: Place, **wanted: Any) -> bool:
         """Tell whether this could be asked for; note it if not."""
         names = [name for group in wanted.values() for name in group]
-        if not all(name in self._scene.tree for name in names):
+        if not all(name in self._lookup.tree for name in names):
             return False  # noted before
-        return self._scene.notes.attempt(place, self._request, **wanted) is not None
+        return self._lookup.notes.attempt(place, self._request, **wanted) is not None
 
     def _request(self, **wanted: Any) -> Ticket:
         return self._ledger.request(Request(owner=self._owner, **wanted), 0)
@@ -183,20 +183,20 @@ def _named(
     key: str,
     schema: SchemaClass | None,
     parameters: Any,
-    scene: Lookup,
+    lookup: Lookup,
 ) -> tuple[str, ...] | None:
     """Return resources of a kind; None where the schema cannot be asked for them."""
     given = getattr(form, key)
     if given is not None:
         for i, name in enumerate(given):
-            scene.resource((*place, key, i), name)
+            lookup.resource((*place, key, i), name)
         return tuple(given)
     if schema is None or not issubclass(schema, ActuationSchema):
         return None if schema is None else ()
-    if parameters is None or not scene.is_library_right:
+    if parameters is None or not lookup.is_library_right:
         return None
     ask = schema.needs_of if key == "needs" else schema.optional_of
-    found = scene.notes.attempt((*place, "with"), ask, parameters, scene.robot)
+    found = lookup.notes.attempt((*place, "with"), ask, parameters, lookup.robot)
     return None if found is None else tuple(found)
 
 
@@ -205,23 +205,23 @@ PATIENCE_S = 5.0
 
 
 def read_behaviours(
-    forms: list[BehaviourForm], scene: Lookup, started: Mapping[str, float]
+    forms: list[BehaviourForm], lookup: Lookup, started: Mapping[str, float]
 ) -> tuple[Behaviour, ...]:
-    """Return the behaviours of the top level, and tell the scene of all of them.
+    """Return the behaviours of the top level, and tell the lookup of all of them.
 
     Args:
         forms: of the file.
-        scene: gets their names and roles.
+        lookup: gets their names and roles.
         started: name to the earliest time at which an event may start it, in s.
     """
-    _check_names(forms, scene)
+    _check_names(forms, lookup)
     found = []
     for i, form in enumerate(forms):
         times = [started[form.name]] if form.name in started else []
         if form.start is None:
             times.append(form.start_s or 0.0)
-        first = round(min(times) / scene.tick_s) if times else None
-        reader = _Reader(scene, first)
+        first = round(min(times) / lookup.tick_s) if times else None
+        reader = _Reader(lookup, first)
         found.append(reader.read(form, ("behaviours", i), above=""))
     return tuple(found)
 
@@ -253,24 +253,24 @@ def read_schema(
     return found, read_parameters(found.info, given, (*place, "with"), notes)
 
 
-def _check_names(forms: list[BehaviourForm], scene: Lookup) -> None:
+def _check_names(forms: list[BehaviourForm], lookup: Lookup) -> None:
     first: dict[str, Place] = {}
     for place, form in walk_forms(forms):
         here = (*place, "name")
         if "/" in form.name or "." in form.name:
-            scene.notes.add(
+            lookup.notes.add(
                 here,
                 f"behaviour {form.name!r} has '/' or '.' in its name, which paths and "
                 "variables are written with; leave them out.",
             )
-        if form.name in scene.virtual:
-            scene.notes.add(
+        if form.name in lookup.virtual:
+            lookup.notes.add(
                 here,
                 f"behaviour {form.name!r} has the name of an owner that is there "
                 "without it; give it another one.",
             )
         if first.setdefault(form.name, place) != place:
-            scene.notes.add(
+            lookup.notes.add(
                 here,
                 f"a second behaviour is called {form.name!r}; give each a name of its "
                 "own, so that events and expectations say whom they mean.",
@@ -280,9 +280,9 @@ def _check_names(forms: list[BehaviourForm], scene: Lookup) -> None:
 class _Reader:
     """Reads one behaviour of the top level and all below it."""
 
-    def __init__(self, scene: Lookup, first_tick: int | None) -> None:
-        self._scene = scene
-        self._notes = scene.notes
+    def __init__(self, lookup: Lookup, first_tick: int | None) -> None:
+        self._lookup = lookup
+        self._notes = lookup.notes
         self._first_tick = first_tick
 
     def read(self, form: BehaviourForm, place: Place, above: str) -> Behaviour:
@@ -313,28 +313,28 @@ class _Reader:
             timeout_s=self._timeout_s(form, place),
             start_tick=self._start(form, place),
             owner_parent=form.parent,
-            line=self._scene.line_of(place),
+            line=self._lookup.line_of(place),
         )
 
     def _tell(
         self, form: BehaviourForm, place: Place, path: str, *, is_top: bool
     ) -> None:
-        """Let the scene know of it."""
+        """Let the lookup know of it."""
         schema, parameters = read_schema(form, place, self._notes)
-        asked = read_asked(form, place, schema, parameters, self._scene)
-        names = asked.names if asked.is_certain else (self._scene.tree.root.name,)
-        self._scene.roles[path] = Role(
+        asked = read_asked(form, place, schema, parameters, self._lookup)
+        names = asked.names if asked.is_certain else (self._lookup.tree.root.name,)
+        self._lookup.roles[path] = Role(
             path=path,
             is_owner=bool(names),
-            leaves=self._scene.leaves(names),
-            needed=self._scene.leaves(asked.needed),
+            leaves=self._lookup.leaves(names),
+            needed=self._lookup.leaves(asked.needed),
             first_tick=self._first_tick,
             is_top=is_top,
             schema=schema,
             parameters=plain(form.with_),
         )
-        self._scene.paths[path] = path
-        self._scene.paths.setdefault(form.name, path)
+        self._lookup.paths[path] = path
+        self._lookup.paths.setdefault(form.name, path)
 
     def _check_child(self, form: BehaviourForm, place: Place) -> None:
         for key in ("start_s", "start", "parent"):
@@ -348,7 +348,7 @@ class _Reader:
     def _timeout_s(self, form: BehaviourForm, place: Place) -> float:
         if form.timeout_s is None:
             return PATIENCE_S
-        self._scene.ticks((*place, "timeout_s"), form.timeout_s)
+        self._lookup.ticks((*place, "timeout_s"), form.timeout_s)
         return form.timeout_s
 
     def _policy(self, form: BehaviourForm, place: Place) -> ConflictPolicy | None:
@@ -361,7 +361,7 @@ class _Reader:
         settings: dict[str, Any] = given.model_dump(exclude_unset=True)
         for key, value in settings.items():
             if key.endswith("_s") and value is not None:
-                self._scene.ticks((*here, key), value)
+                self._lookup.ticks((*here, key), value)
         return self._notes.attempt(here, make_policy, settings.pop("name"), **settings)
 
     def _start(self, form: BehaviourForm, place: Place) -> int | None:
@@ -369,7 +369,7 @@ class _Reader:
             return None
         if form.start_s is None:
             return 0
-        return self._scene.moment((*place, "start_s"), form.start_s)
+        return self._lookup.moment((*place, "start_s"), form.start_s)
 
 
 def _tuple(names: list[str] | None) -> tuple[str, ...] | None:

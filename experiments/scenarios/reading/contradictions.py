@@ -75,47 +75,47 @@ def _claim_in_words(key: str, claim: object) -> str:
 
 
 def check_times(
-    expectations: Iterable[tuple[Place, Expectation]], scene: Lookup
+    expectations: Iterable[tuple[Place, Expectation]], lookup: Lookup
 ) -> None:
     """Note what is expected before it can be.
 
     Args:
         expectations: each with its place in the file.
-        scene: knows when behaviours are woken at the earliest, and events take place.
+        lookup: knows when behaviours are woken at the earliest, and events take place.
     """
-    end = scene.duration_ticks - 1
+    end = lookup.duration_ticks - 1
     for place, item in expectations:
         match item:
             case AtTime(tick=tick):
                 for key, path in _acting(item):
-                    scene.note_asleep((*place, key), path, tick)
+                    lookup.note_asleep((*place, key), path, tick)
             case Happens(condition=condition, where=where, times=times) if times != 0:
                 first, last = 0, end
                 if isinstance(where, Window):
                     first, last = where.first, where.last
-                condition.check((*place, "happens"), first, last, scene)
+                condition.check((*place, "happens"), first, last, lookup)
             case InOrder(conditions=conditions):
                 for i, condition in enumerate(conditions):
-                    condition.check((*place, "order", i), 0, end, scene)
+                    condition.check((*place, "order", i), 0, end, lookup)
             case _:
                 pass
 
 
-def check_triggers(events: Sequence[ScenarioEvent | None], scene: Lookup) -> None:
+def check_triggers(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> None:
     """Note events that wait for what never comes true, or for each other.
 
     Args:
         events: in the order of the file; None where one is wrong.
-        scene: as of `check_times`.
+        lookup: as of `check_times`.
     """
     waits_for: dict[str, str] = {}
     for i, event in enumerate(events):
         if event is None or not isinstance(event.trigger, WhenTrue):
             continue
         condition = event.trigger.condition
-        condition.check(("events", i, "when"), 0, scene.duration_ticks - 1, scene)
-        if event.trigger.after_ticks >= scene.duration_ticks:
-            scene.notes.add(
+        condition.check(("events", i, "when"), 0, lookup.duration_ticks - 1, lookup)
+        if event.trigger.after_ticks >= lookup.duration_ticks:
+            lookup.notes.add(
                 ("events", i, "after_s"),
                 "after_s is longer than the scenario; give a shorter time.",
             )
@@ -129,7 +129,7 @@ def check_triggers(events: Sequence[ScenarioEvent | None], scene: Lookup) -> Non
             way.append(waits_for[way[-1]])
         if waits_for.get(way[-1]) == event.name:
             circle = " waits for ".join([*way, event.name])
-            scene.notes.add(
+            lookup.notes.add(
                 ("events", i, "when"),
                 f"cycle of events: {circle}; give one of them a time.",
             )
@@ -146,12 +146,12 @@ def _acting(item: AtTime) -> Iterator[tuple[str, str]]:
         yield "running", path
 
 
-def check_repairs(events: Sequence[ScenarioEvent | None], scene: Lookup) -> None:
+def check_repairs(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> None:
     """Note parts that are repaired but never broken, or only later (RM-45).
 
     Args:
         events: in the order of the file; None where one is wrong.
-        scene: gets the notes.
+        lookup: gets the notes.
     """
     broken: dict[str, int] = {}
     for event in events:
@@ -166,14 +166,14 @@ def check_repairs(events: Sequence[ScenarioEvent | None], scene: Lookup) -> None
         for j, part in enumerate(event.action.parts):
             place = ("events", i, "repair", j)
             where = "what events of this scenario break"
-            if not scene.notes.is_known(place, "Part", part, sorted(broken), where):
+            if not lookup.notes.is_known(place, "Part", part, sorted(broken), where):
                 continue
             if broken[part] > _latest_slot(event):
-                scene.notes.add(
+                lookup.notes.add(
                     place,
-                    f"{part!r} is repaired at {_latest_slot(event) * scene.tick_s:g} s,"
-                    f" but broken at {broken[part] * scene.tick_s:g} s; exchange the "
-                    "times.",
+                    f"{part!r} is repaired at "
+                    f"{_latest_slot(event) * lookup.tick_s:g} s, but broken at "
+                    f"{broken[part] * lookup.tick_s:g} s; exchange the times.",
                 )
 
 

@@ -179,7 +179,7 @@ class _Loader:
         self._notes = notes
         self._ledger = read_ledger(form)
         tick_s = self._ledger.tick_s
-        self._scene = Lookup(
+        self._lookup = Lookup(
             robot=robot,
             tree=ResourceTree(robot.resources),
             tick_s=tick_s,
@@ -192,14 +192,14 @@ class _Loader:
 
     def read(self) -> Scenario:
         """Return the plan; it is of use only if nothing was noted."""
-        form, scene, notes = self._form, self._scene, self._notes
-        scene.ticks(("duration_s",), form.duration_s)
-        check_reservations(form, scene)
+        form, lookup, notes = self._form, self._lookup, self._notes
+        lookup.ticks(("duration_s",), form.duration_s)
+        check_reservations(form, lookup)
         notes.attempt(("posture",), self._robot.posture, form.posture)
         read_controller(("controller",), form.controller, notes)
         notes.attempt(("voice",), make_voice, form.voice)
         simulation = read_simulation(form, self._robot, notes)
-        scene.start_degc = {
+        lookup.start_degc = {
             joint.name: simulation.start_degc.get(
                 joint.name, simulation.other_start_degc
             )
@@ -209,13 +209,13 @@ class _Loader:
         library = self._robot.library
         behaviours = self._behaviours()
         if not self._file.left_out:
-            check_ways(behaviours, form.posture, scene)
-        check_activation(behaviours, scene)
+            check_ways(behaviours, form.posture, lookup)
+        check_activation(behaviours, lookup)
         commands = frozenset(form.commands)
-        scene.groups = commands | frozenset(group_ids(library, behaviours))
+        lookup.groups = commands | frozenset(group_ids(library, behaviours))
         said = (event.say for event in form.events if isinstance(event, SayEvent))
-        scene.spoken = frozenset((*spoken_texts(library, behaviours), *said))
-        scene.events = event_names(form.events, scene)
+        lookup.spoken = frozenset((*spoken_texts(library, behaviours), *said))
+        lookup.events = event_names(form.events, lookup)
         events = self._events()
         expectations = self._expectations()
         if not self._file.left_out:
@@ -223,7 +223,7 @@ class _Loader:
                 behaviours,
                 expectations,
                 self._ledger.preemption,
-                scene,
+                lookup,
                 changes_body=any(isinstance(e.action, ChangeBody) for e in events),
             )
         return Scenario(
@@ -234,13 +234,13 @@ class _Loader:
             robot=self._robot,
             body=form.body,
             posture=form.posture,
-            duration_ticks=scene.duration_ticks,
+            duration_ticks=lookup.duration_ticks,
             seed=form.seed,
             controller=form.controller,
             voice=form.voice,
             simulation=simulation,
             ledger=self._ledger,
-            transmitter=read_transmitter(form.transmitter, scene),
+            transmitter=read_transmitter(form.transmitter, lookup),
             library=library,
             behaviours=behaviours,
             events=events,
@@ -255,11 +255,11 @@ class _Loader:
         problems = library_problems(self._form, self._robot, known, joined)
         self._notes.problems += problems
         left_out = {place[0] for place in self._file.left_out}
-        scene = self._scene
-        scene.is_library_right = not problems and not left_out & set(_SECTIONS)
-        if scene.is_library_right:
+        lookup = self._lookup
+        lookup.is_library_right = not problems and not left_out & set(_SECTIONS)
+        if lookup.is_library_right:
             more = own.with_more(build_library(self._form, self._robot))
-            scene.robot = self._robot = replace(self._robot, library=more)
+            lookup.robot = self._robot = replace(self._robot, library=more)
 
     def _behaviours(self) -> tuple[Behaviour, ...]:
         started: dict[str, float] = {}
@@ -269,8 +269,8 @@ class _Loader:
                 started[event.start] = min(before, event.at_s or 0.0)
         if any(place[0] == "events" for place in self._file.left_out):
             started = {form.name: 0.0 for form in self._form.behaviours}  # perhaps
-        found = read_behaviours(self._form.behaviours, self._scene, started)
-        check_owner_tree(found, self._scene)
+        found = read_behaviours(self._form.behaviours, self._lookup, started)
+        check_owner_tree(found, self._lookup)
         return found
 
     def _events(self) -> tuple[ScenarioEvent, ...]:
@@ -278,15 +278,15 @@ class _Loader:
             read_event(
                 form,
                 ("events", i),
-                self._scene,
+                self._lookup,
                 self._file.tree["events"][i],
                 self._line(("events", i)),
             )
             for i, form in enumerate(self._form.events)
         ]
         if not self._file.left_out:
-            check_repairs(read, self._scene)
-            check_triggers(read, self._scene)
+            check_repairs(read, self._lookup)
+            check_triggers(read, self._lookup)
         return tuple(event for event in read if event is not None)
 
     def _expectations(self) -> tuple[Expectation, ...]:
@@ -295,11 +295,11 @@ class _Loader:
             place: Place = ("expect", i)
             tree = self._file.tree["expect"][i]
             line = self._line(place)
-            item = read_expectation(form, place, self._scene, tree, line)
+            item = read_expectation(form, place, self._lookup, tree, line)
             if item is not None:
                 found.append((place, item))
-        check_together(found, self._scene.tree, self._notes)
-        check_times(found, self._scene)
+        check_together(found, self._lookup.tree, self._notes)
+        check_times(found, self._lookup)
         return tuple(item for _, item in found)
 
     def _line(self, place: Place) -> int:

@@ -215,35 +215,35 @@ def read_ledger(form: ScenarioFile) -> LedgerCfg:
     )
 
 
-def check_reservations(form: ScenarioFile, scene: Lookup) -> None:
+def check_reservations(form: ScenarioFile, lookup: Lookup) -> None:
     """Note times of the reservations' rules that are no whole slots."""
-    scene.ticks(("reservations", "retry_s"), form.reservations.retry_s)
-    scene.ticks(("reservations", "overtake_s"), form.reservations.overtake_s)
+    lookup.ticks(("reservations", "retry_s"), form.reservations.retry_s)
+    lookup.ticks(("reservations", "overtake_s"), form.reservations.overtake_s)
 
 
-def read_transmitter(form: TransmitterForm, scene: Lookup) -> TransmitterPlan:
+def read_transmitter(form: TransmitterForm, lookup: Lookup) -> TransmitterPlan:
     """Return how outputs are put on buses."""
     place = ("transmitter", "buses")
     served = [Unit(unit) for units in form.buses.values() for unit in units]
     for unit in Unit:
         if served.count(unit) != 1:
-            scene.notes.add(
+            lookup.notes.add(
                 place,
                 f"unit {unit.value!r} is on {served.count(unit)} buses; put each of "
                 f"{', '.join(Unit)} on exactly one.",
             )
     early = form.early_s
-    scene.ticks(("transmitter", "ttl_s"), form.ttl_s)
+    lookup.ticks(("transmitter", "ttl_s"), form.ttl_s)
     for key, times in (("conversion_s", form.conversion_s), ("late_s", form.late_s)):
         for name, seconds in times.items():
-            scene.ticks(("transmitter", key, name), seconds, f"{key} of {name}")
+            lookup.ticks(("transmitter", key, name), seconds, f"{key} of {name}")
     return TransmitterPlan(
         buses={bus: tuple(map(Unit, units)) for bus, units in form.buses.items()},
         mode=form.mode,
         enable=form.enable,
         early_ticks=None
         if early is None
-        else scene.ticks(("transmitter", "early_s"), early),
+        else lookup.ticks(("transmitter", "early_s"), early),
         time_to_live_s=form.ttl_s,
         conversion_s={Unit(unit): s for unit, s in form.conversion_s.items()},
         late_s={Unit(unit): s for unit, s in form.late_s.items()},

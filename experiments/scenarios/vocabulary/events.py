@@ -347,19 +347,19 @@ else:
 
 
 def read_event(
-    form: Triggered, place: Place, scene: Lookup, tree: Any, line: int
+    form: Triggered, place: Place, lookup: Lookup, tree: Any, line: int
 ) -> ScenarioEvent | None:
     """Return an event; None, and notes, where something in it is wrong.
 
     Args:
         form: of the event.
         place: of the event in the file.
-        scene: what it may name.
+        lookup: what it may name.
         tree: the event as it was read.
         line: of the event in the file.
     """
-    trigger = _trigger(form, place, scene)
-    action = _READERS[type(form)](form, place, scene)
+    trigger = _trigger(form, place, lookup)
+    action = _READERS[type(form)](form, place, lookup)
     if trigger is None or action is None:
         return None
     text = one_line(tree)
@@ -368,14 +368,14 @@ def read_event(
     )
 
 
-def event_names(forms: Iterable[Triggered], scene: Lookup) -> dict[str, float | None]:
+def event_names(forms: Iterable[Triggered], lookup: Lookup) -> dict[str, float | None]:
     """Return name to time in s, None of one on a condition; note names of two."""
     names: dict[str, float | None] = {}
     for i, form in enumerate(forms):
         if form.name is None:
             continue
         if form.name in names:
-            scene.notes.add(
+            lookup.notes.add(
                 ("events", i, "name"),
                 f"a second event is called {form.name!r}; give each a name of its own.",
             )
@@ -383,23 +383,23 @@ def event_names(forms: Iterable[Triggered], scene: Lookup) -> dict[str, float | 
     return names
 
 
-def _trigger(form: Triggered, place: Place, scene: Lookup) -> Trigger | None:
+def _trigger(form: Triggered, place: Place, lookup: Lookup) -> Trigger | None:
     if form.when is None:
-        return AtTick(tick=scene.moment((*place, "at_s"), form.at_s or 0.0))
-    condition = form.when.resolved((*place, "when"), scene)
-    after = scene.ticks((*place, "after_s"), form.after_s or 0.0)
+        return AtTick(tick=lookup.moment((*place, "at_s"), form.at_s or 0.0))
+    condition = form.when.resolved((*place, "when"), lookup)
+    after = lookup.ticks((*place, "after_s"), form.after_s or 0.0)
     if condition is None:
         return None
     return WhenTrue(condition=condition, after_ticks=after)
 
 
-def _top_level(name: str, place: Place, scene: Lookup) -> str | None:
-    role = scene.behaviour(place, name)
+def _top_level(name: str, place: Place, lookup: Lookup) -> str | None:
+    role = lookup.behaviour(place, name)
     if role is None:
         return None
     if not role.is_top:
         above = role.path.partition("/")[0]
-        scene.notes.add(
+        lookup.notes.add(
             place,
             f"behaviour {name!r} is below {above!r}, which alone wakes it and puts it "
             "to sleep; name one of the top level.",
@@ -408,19 +408,19 @@ def _top_level(name: str, place: Place, scene: Lookup) -> str | None:
     return role.path
 
 
-def _start(form: Any, place: Place, scene: Lookup) -> Action | None:
-    name = _top_level(form.start, (*place, "start"), scene)
+def _start(form: Any, place: Place, lookup: Lookup) -> Action | None:
+    name = _top_level(form.start, (*place, "start"), lookup)
     return None if name is None else StartBehaviour(behaviour=name)
 
 
-def _stop(form: Any, place: Place, scene: Lookup) -> Action | None:
-    name = _top_level(form.stop, (*place, "stop"), scene)
+def _stop(form: Any, place: Place, lookup: Lookup) -> Action | None:
+    name = _top_level(form.stop, (*place, "stop"), lookup)
     return None if name is None else StopBehaviour(behaviour=name)
 
 
-def _say(form: Any, place: Place, scene: Lookup) -> Action | None:
+def _say(form: Any, place: Place, lookup: Lookup) -> Action | None:
     if not any(letter.isalnum() for letter in form.say):
-        scene.notes.add(
+        lookup.notes.add(
             (*place, "say"),
             f"{form.say!r} has no letter and no digit; give something to say.",
         )
@@ -428,73 +428,73 @@ def _say(form: Any, place: Place, scene: Lookup) -> Action | None:
     return Say(text=form.say)
 
 
-def _push(form: Any, place: Place, scene: Lookup) -> Action | None:
+def _push(form: Any, place: Place, lookup: Lookup) -> Action | None:
     here = (*place, "push")
     push: PushForm = form.push
-    links = [link.name for link in scene.robot.links]
-    where = f"robot {scene.robot.name!r}"
-    ticks = scene.ticks((*here, "for_s"), push.for_s)
-    if not scene.notes.is_known((*here, "link"), "Link", push.link, links, where):
+    links = [link.name for link in lookup.robot.links]
+    where = f"robot {lookup.robot.name!r}"
+    ticks = lookup.ticks((*here, "for_s"), push.for_s)
+    if not lookup.notes.is_known((*here, "link"), "Link", push.link, links, where):
         return None
     x, y, z = push.newton
     return Push(link=push.link, newton=(x, y, z), ticks=ticks)
 
 
-def _heat(form: Any, place: Place, scene: Lookup) -> Action | None:
+def _heat(form: Any, place: Place, lookup: Lookup) -> Action | None:
     heat: HeatForm = form.heat
-    if not scene.joint((*place, "heat", "joint"), heat.joint):
+    if not lookup.joint((*place, "heat", "joint"), heat.joint):
         return None
     return SetTemperature(joint=heat.joint, degc=heat.degc)
 
 
-def _break(form: Any, place: Place, scene: Lookup) -> Action | None:
+def _break(form: Any, place: Place, lookup: Lookup) -> Action | None:
     here = (*place, "break")
-    known = [scene.resource((*here, i), part) for i, part in enumerate(form.break_)]
+    known = [lookup.resource((*here, i), part) for i, part in enumerate(form.break_)]
     return BreakParts(parts=tuple(form.break_)) if all(known) else None
 
 
-def _repair(form: Any, place: Place, scene: Lookup) -> Action | None:
+def _repair(form: Any, place: Place, lookup: Lookup) -> Action | None:
     here = (*place, "repair")
-    known = [scene.resource((*here, i), part) for i, part in enumerate(form.repair)]
+    known = [lookup.resource((*here, i), part) for i, part in enumerate(form.repair)]
     return RepairParts(parts=tuple(form.repair)) if all(known) else None
 
 
-def _body(form: Any, place: Place, scene: Lookup) -> Action | None:
-    robot = scene.robot
+def _body(form: Any, place: Place, lookup: Lookup) -> Action | None:
+    robot = lookup.robot
     where = f"robot {robot.name!r}"
-    is_known = scene.notes.is_known(
+    is_known = lookup.notes.is_known(
         (*place, "body"), "Body", form.body, robot.bodies, where
     )
     return ChangeBody(body=form.body) if is_known else None
 
 
-def _ground(form: Any, place: Place, scene: Lookup) -> Action | None:
-    del place, scene  # its form has the ranges
+def _ground(form: Any, place: Place, lookup: Lookup) -> Action | None:
+    del place, lookup  # its form has the ranges
     ground: GroundForm = form.ground
     return SetGround(friction=ground.friction, slope_deg=ground.slope_deg)
 
 
-def _controller(form: Any, place: Place, scene: Lookup) -> Action | None:
-    read_controller((*place, "controller"), form.controller, scene.notes)
+def _controller(form: Any, place: Place, lookup: Lookup) -> Action | None:
+    read_controller((*place, "controller"), form.controller, lookup.notes)
     return UseController(controller=form.controller)
 
 
-def _delete_group(form: Any, place: Place, scene: Lookup) -> Action | None:
-    scene.group((*place, "delete_group"), form.delete_group)
+def _delete_group(form: Any, place: Place, lookup: Lookup) -> Action | None:
+    lookup.group((*place, "delete_group"), form.delete_group)
     return DeleteGroup(group=form.delete_group)
 
 
-def _modulate(form: Any, place: Place, scene: Lookup) -> Action | None:
+def _modulate(form: Any, place: Place, lookup: Lookup) -> Action | None:
     here = (*place, "modulate")
     modulate: ModulateForm = form.modulate
-    role = scene.behaviour((*here, "behaviour"), modulate.behaviour)
+    role = lookup.behaviour((*here, "behaviour"), modulate.behaviour)
     if role is None:
         return None
     given = plain(modulate.with_)
     if role.schema is not None:
         there = (*here, "with")
         base = role.parameters
-        read_parameters(role.schema.info, given, there, scene.notes, base)
+        read_parameters(role.schema.info, given, there, lookup.notes, base)
     return Modulate(behaviour=role.path, parameters=given)
 
 

@@ -356,39 +356,39 @@ class Item:
 
     form: Any
     place: Place
-    scene: Lookup
+    lookup: Lookup
     text: str
     line: int
 
 
 def read_at_time(item: Item) -> Expectation | None:
     """Return what is so at one time."""
-    form, place, scene = item.form, item.place, item.scene
+    form, place, lookup = item.form, item.place, item.lookup
     waiters: dict[str, tuple[str, ...]] = {}
     for resource, names in form.waiters.items():
         here = (*place, "waiters", resource)
-        roles = [scene.owner((*here, i), name) for i, name in enumerate(names)]
+        roles = [lookup.owner((*here, i), name) for i, name in enumerate(names)]
         paths = tuple(role.path for role in roles if role is not None)
-        if scene.resource(here, resource):
-            for leaf in scene.tree.leaves(resource):
+        if lookup.resource(here, resource):
+            for leaf in lookup.tree.leaves(resource):
                 waiters[leaf] = paths
-                _note_idle_waiters(here, leaf, roles, scene)
+                _note_idle_waiters(here, leaf, roles, lookup)
     running = _paths(item, "running")
     not_running = _paths(item, "not_running")
     for name in set(running) & set(not_running):
-        scene.notes.add(
+        lookup.notes.add(
             (*place, "not_running"),
             f"impossible: {name!r} would be running and not running; keep one.",
         )
     if form.state is not None:
-        scene.state((*place, "state"), form.state)
+        lookup.state((*place, "state"), form.state)
     if form.posture is not None:
-        scene.notes.attempt((*place, "posture"), scene.robot.posture, form.posture)
+        lookup.notes.attempt((*place, "posture"), lookup.robot.posture, form.posture)
     return AtTime(
         text=item.text,
         line=item.line,
-        tick=scene.moment((*place, "at_s"), form.at_s),
-        holders=read_holders(form.holds, (*place, "holds"), scene),
+        tick=lookup.moment((*place, "at_s"), form.at_s),
+        holders=read_holders(form.holds, (*place, "holds"), lookup),
         waiters=waiters,
         states=() if form.state is None else (form.state,),
         running=running,
@@ -399,11 +399,11 @@ def read_at_time(item: Item) -> Expectation | None:
 
 
 def _note_idle_waiters(
-    place: Place, leaf: str, roles: list[Role | None], scene: Lookup
+    place: Place, leaf: str, roles: list[Role | None], lookup: Lookup
 ) -> None:
     for role in roles:
         if role is not None and leaf not in role.leaves:
-            scene.notes.add(
+            lookup.notes.add(
                 place,
                 f"impossible: {role.path!r} never waits for {leaf!r}, since it does "
                 "not ask for it. Name another resource, or add it to its needs.",
@@ -413,37 +413,37 @@ def _note_idle_waiters(
 def _paths(item: Item, key: str) -> tuple[str, ...]:
     found = []
     for i, name in enumerate(getattr(item.form, key)):
-        role = item.scene.behaviour((*item.place, key, i), name)
+        role = item.lookup.behaviour((*item.place, key, i), name)
         if role is not None:
             found.append(role.path)
     return tuple(found)
 
 
 def read_expectation(
-    form: Part, place: Place, scene: Lookup, tree: Any, line: int
+    form: Part, place: Place, lookup: Lookup, tree: Any, line: int
 ) -> Expectation | None:
     """Return an expectation; None, and notes, where something in it is wrong.
 
     Args:
         form: of the expectation.
         place: of the expectation in the file.
-        scene: what it may name.
+        lookup: what it may name.
         tree: the expectation as it was read.
         line: of the expectation in the file.
     """
-    item = Item(form=form, place=place, scene=scene, text=one_line(tree), line=line)
+    item = Item(form=form, place=place, lookup=lookup, text=one_line(tree), line=line)
     return _READERS[type(form)](item)
 
 
 def _happens(item: Item) -> Expectation | None:
-    form, place, scene = item.form, item.place, item.scene
-    condition = form.happens.resolved((*place, "happens"), scene)
+    form, place, lookup = item.form, item.place, item.lookup
+    condition = form.happens.resolved((*place, "happens"), lookup)
     if form.at_s is None:
         where = _where(item)
     else:
-        tick = scene.moment((*place, "at_s"), form.at_s)
-        near = scene.ticks((*place, "within_s"), form.within_s or 0.0)
-        last = scene.duration_ticks - 1
+        tick = lookup.moment((*place, "at_s"), form.at_s)
+        near = lookup.ticks((*place, "within_s"), form.within_s or 0.0)
+        last = lookup.duration_ticks - 1
         where = Window(first=max(0, tick - near), last=min(last, tick + near))
     if condition is None or where is None:
         return None
@@ -457,7 +457,7 @@ def _happens(item: Item) -> Expectation | None:
 
 
 def _never(item: Item) -> Expectation | None:
-    condition = item.form.never.resolved((*item.place, "never"), item.scene)
+    condition = item.form.never.resolved((*item.place, "never"), item.lookup)
     where = _where(item)
     if condition is None or where is None:
         return None
@@ -467,37 +467,37 @@ def _never(item: Item) -> Expectation | None:
 
 
 def _where(item: Item) -> Window | After | None:
-    form, place, scene = item.form, item.place, item.scene
+    form, place, lookup = item.form, item.place, item.lookup
     if form.after is None:
         return _window(item)
-    after = form.after.resolved((*place, "after"), scene)
+    after = form.after.resolved((*place, "after"), lookup)
     if after is None:
         return None
     return After(condition=after, within_ticks=form.within_slots)
 
 
 def _window(item: Item) -> Window:
-    form, place, scene = item.form, item.place, item.scene
-    first, last = 0, scene.duration_ticks - 1
+    form, place, lookup = item.form, item.place, item.lookup
+    first, last = 0, lookup.duration_ticks - 1
     if form.from_s is not None:
-        first = scene.moment((*place, "from_s"), form.from_s)
+        first = lookup.moment((*place, "from_s"), form.from_s)
     if form.to_s is not None:
-        to = scene.ticks((*place, "to_s"), form.to_s)
-        if to > scene.duration_ticks:
-            scene.moment((*place, "to_s"), form.to_s)
+        to = lookup.ticks((*place, "to_s"), form.to_s)
+        if to > lookup.duration_ticks:
+            lookup.moment((*place, "to_s"), form.to_s)
         last = min(to, last)
     if first > last:
-        scene.notes.add(
+        lookup.notes.add(
             (*place, "to_s"),
-            f"impossible: from_s {first * scene.tick_s:g} s is after to_s "
-            f"{last * scene.tick_s:g} s; exchange them.",
+            f"impossible: from_s {first * lookup.tick_s:g} s is after to_s "
+            f"{last * lookup.tick_s:g} s; exchange them.",
         )
     return Window(first=first, last=last)
 
 
 def _order(item: Item) -> Expectation | None:
     found = [
-        form.resolved((*item.place, "order", i), item.scene)
+        form.resolved((*item.place, "order", i), item.lookup)
         for i, form in enumerate(item.form.order)
     ]
     conditions = tuple(one for one in found if one is not None)
@@ -505,29 +505,29 @@ def _order(item: Item) -> Expectation | None:
 
 
 def _temperatures(item: Item) -> Expectation | None:
-    form, place, scene = item.form, item.place, item.scene
+    form, place, lookup = item.form, item.place, item.lookup
     names = form.joint if isinstance(form.joint, list) else [form.joint]
     joints = tuple(
         dict.fromkeys(
-            joint for name in names for joint in scene.joints((*place, "joint"), name)
+            joint for name in names for joint in lookup.joints((*place, "joint"), name)
         )
     )
     window = _window(item)
     below, above = form.degc_below, form.degc_above
     if below is not None and above is not None and below <= above:
-        scene.notes.add(
+        lookup.notes.add(
             (*place, "degc_below"),
             f"impossible: below {below:g} °C and above {above:g} °C; raise the one or "
             "lower the other.",
         )
     for joint in joints if window.first == 0 else ():
-        start = scene.start_degc[joint]
+        start = lookup.start_degc[joint]
         for key, limit, is_out in (
             ("degc_below", below, below is not None and start >= below),
             ("degc_above", above, above is not None and start <= above),
         ):
             if is_out:
-                scene.notes.add(
+                lookup.notes.add(
                     (*place, key),
                     f"impossible: {joint} begins at {start:g} °C, and {key} is "
                     f"{limit:g} °C from the start; give from_s, or another limit.",
@@ -543,12 +543,12 @@ def _temperatures(item: Item) -> Expectation | None:
 
 
 def _group(item: Item) -> Expectation | None:
-    form, place, scene = item.form, item.place, item.scene
-    scene.group((*place, "group"), form.group)
+    form, place, lookup = item.form, item.place, item.lookup
+    lookup.group((*place, "group"), form.group)
     if form.starts_after == INITIAL_MOTION:
         _note_no_start(item)
     elif form.starts_after is not None:
-        scene.group((*place, "starts_after"), form.starts_after)
+        lookup.group((*place, "starts_after"), form.starts_after)
     return StartsTogether(
         text=item.text,
         line=item.line,
@@ -561,13 +561,13 @@ def _group(item: Item) -> Expectation | None:
 
 def _note_no_start(item: Item) -> None:
     """Note a command that begins in any posture: no initial motion leads there."""
-    library = item.scene.robot.library
+    library = item.lookup.robot.library
     order = library.orders.get(item.form.group)
     if order is None:
         return  # another id than a command's name
     motion = library.motions.get(order.outputs.get(Unit.MOTION, ""))
     if motion is None or motion.start is None:
-        item.scene.notes.add(
+        item.lookup.notes.add(
             (*item.place, "starts_after"),
             f"impossible: command {order.name!r} has no motion that begins in a stated "
             "posture, so no initial motion leads there; leave starts_after out.",
@@ -575,8 +575,8 @@ def _note_no_start(item: Item) -> None:
 
 
 def _counts(item: Item) -> Expectation | None:
-    form, place, scene = item.form, item.place, item.scene
-    role = scene.owner((*place, "owner"), form.owner)
+    form, place, lookup = item.form, item.place, item.lookup
+    role = lookup.owner((*place, "owner"), form.owner)
     counts = {
         key: _count(item, key) for key in ("executed", "refused", "granted", "demanded")
     }
@@ -591,7 +591,7 @@ def _count(item: Item, key: str) -> Count | None:
         return None
     low, high = given if isinstance(given, list) else (given, given)
     if low > high:
-        item.scene.notes.add(
+        item.lookup.notes.add(
             (*item.place, key),
             f"impossible: at least {low} and at most {high}; exchange them.",
         )

@@ -128,7 +128,9 @@ def test_policies_have_settings(load: Load) -> None:
 EVENTS = """
     behaviours:
       - {name: a, schema: example, needs: [Head]}
-      - {name: b, schema: choose, children: [{name: kid, schema: example}]}
+      - name: b
+        schema: choose
+        children: [{name: kid, schema: example}, {name: guard, schema: fall watch}]
       - {name: fall watch, schema: fall watch}
     events:
 """
@@ -165,7 +167,7 @@ def test_each_action_has_its_key(load: Load, text: str, action: e.Action) -> Non
     assert event.action == action
     assert event.trigger == e.AtTick(tick=250)
     assert event.text == f"at_s: 2.5, {text}"
-    assert event.line == 10
+    assert event.line == 12
 
 
 MEANT = [
@@ -189,6 +191,7 @@ MEANT = [
     ("said: Good morning", None),
     ("event: shove", None),
     ("output: {fall watch.is_falling: true}", None),
+    ("output: {guard.is_falling: true}", {"output": {"b/guard.is_falling": True}}),
     ("output_above: {fall watch.margin_m: 0.02}", None),
     ("output_below: {fall watch.margin_m: 0.02}", None),
     ("motion_started: nod", None),
