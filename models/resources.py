@@ -11,9 +11,9 @@ class ResourceKind(StrEnum):
     EXCLUSIVE = "exclusive"
     """One user at a time: a motor, a microphone, a ball."""
     STATE = "state"
-    """Shared by all who need the state; one of its siblings is active (RM-51)."""
+    """Shared by all who need the state; one of its siblings is active."""
     CUMULATIVE = "cumulative"
-    """Shared by rates that sum to at most 100 %: processor, network (RM-56)."""
+    """Shared by rates that sum to at most 100 %: processor, network."""
 
 
 class DeviceKind(StrEnum):
@@ -41,7 +41,7 @@ class Device:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceNode:
-    """A leaf, or a composite of what is under it (RM-5)."""
+    """A leaf, or a composite of what is under it."""
 
     name: str
     kind: ResourceKind = ResourceKind.EXCLUSIVE

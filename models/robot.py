@@ -84,7 +84,7 @@ class Joint(JointNumbers):
 
 @dataclass(frozen=True, kw_only=True)
 class ContactPoint:
-    """A point of the body that may touch the ground (ST-11)."""
+    """A point of the body that may touch the ground."""
 
     name: str
     link: str
@@ -264,7 +264,7 @@ _NO_RESOURCES = ResourceNode(name="root")
 
 @dataclass(frozen=True, kw_only=True)
 class Posture:
-    """A stored typical posture (ST-12)."""
+    """A stored typical posture."""
 
     name: str
     angles: NDArray[np.float64]
@@ -272,11 +272,11 @@ class Posture:
     effectors: tuple[str, ...]
     """Body parts that carry the robot in it; empty where it is not a typical one."""
     offset: float | None
-    """Stiffness offset of the posture (ST-19), or None for the default."""
+    """Stiffness offset of the posture, or None for the default."""
     status: str
     """`published` or `estimate`."""
     state: str | None = None
-    """The state resource that a robot in it is in (RM-51), or None."""
+    """The state resource that a robot in it is in, or None."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -305,9 +305,9 @@ class Robot:
     speakers: tuple[Speaker, ...]
     battery: Battery
     resources: ResourceNode = _NO_RESOURCES
-    """What behaviours may reserve: the root of the tree (RM-3)."""
+    """What behaviours may reserve: the root of the tree."""
     bodies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Bodies that it is made with, and the resources that each lacks (RM-41)."""
+    """Bodies that it is made with, and the resources that each lacks."""
     absent: tuple[str, ...] = ()
     """Resources, leaves or composites, that this body lacks."""
     library: Library = field(default_factory=Library)
@@ -417,10 +417,10 @@ class Robot:
         return self.postures[name]
 
     def with_body(self, name: str) -> "Robot":
-        """Return the same robot with a body that lacks some parts (RM-41).
+        """Return the same robot with a body that lacks some parts.
 
         Joints, links and resources stay as they are, so that behaviours do not depend
-        on the body (RM-42): only `absent` says what is missing.
+        on the body: only `absent` says what is missing.
 
         Raises:
             UnknownName: it is not made with such a body.

@@ -152,7 +152,7 @@ GREETING = Behaviour(
     essential=("TTS", "Right arm"),
     optional=("Left leg", "Right leg"),
 )
-"""The document's example: a word, a wave, and two steps if legs are free."""
+"""The example of ES2535273: a word, a wave, and two steps if legs are free."""
 
 GREETING_IN_PARTS = Behaviour(
     name="Greeting in parts",

@@ -38,7 +38,7 @@ from models.resources import DeviceKind
 ENDLESS = 10**9
 """Items of a stream that is never over here."""
 POINTS = {Unit.MOTION: 20, Unit.LIGHT: 10, Unit.SOUND: 70}
-"""As the document distributes them [CN1396856, description of fig. 18]."""
+"""As CN1396856 distributes them [CN1396856, description of fig. 18]."""
 MOST = 1.5
 """What a slot among many groups may cost, as a multiple of one among few."""
 

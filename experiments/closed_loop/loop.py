@@ -198,7 +198,7 @@ def _expect_none(*refused: Rejected | None) -> None:
 
 
 CONTROL_PERIOD = 0.02
-"""Cycle of the controllers in s (ST-2)."""
+"""Cycle of the controllers in s."""
 APPROACH_TIME = 2.0
 """Time to take a posture, in s: the speed of a slow `goToPosture`."""
 

@@ -115,7 +115,7 @@ class RobotWithLedger:
         self.hot_engine = HotEngine(self.ledger, robot, cfg.hot_engine)
         self.broken = BrokenPart(self.ledger)
         self.modes = DegradedModes(self.ledger)
-        """Such as saving energy: enter and leave them at any slot (RM-46)."""
+        """Such as saving energy: enter and leave them at any slot."""
         self.posture = _posture_monitor(self.ledger, robot, cfg.posture_monitor)
         """None: the robot's resources have no states."""
         if self.posture is not None and (name := robot.posture(cfg.posture).state):
@@ -223,7 +223,7 @@ class RobotWithLedger:
         return is_over()
 
     def break_parts(self, parts: Iterable[str]) -> None:
-        """Inject a fault: motors give no torque, and `brokenArm` has them (RM-44).
+        """Inject a fault: motors give no torque, and `brokenArm` has them.
 
         Raises:
             BadInput: no part is named, or one is unknown.
@@ -232,7 +232,7 @@ class RobotWithLedger:
         self._follow_faults()
 
     def repair_parts(self, parts: Iterable[str]) -> None:
-        """Repair faults, by the names with which they were injected (RM-45).
+        """Repair faults, by the names with which they were injected.
 
         Raises:
             BadInput: one of them is not broken.
@@ -241,7 +241,7 @@ class RobotWithLedger:
         self._follow_faults()
 
     def change_body(self, name: str) -> None:
-        """Be another model: what that lacks is limp and nobody's (RM-41).
+        """Be another model: what that lacks is limp and nobody's.
 
         Raises:
             UnknownName: the robot is not made with such a body.

@@ -125,7 +125,7 @@ def simulation_cfg(cfg: HeatCfg, setting: HeatSetting) -> SimulationCfg:
 
 LONGEST_MINUTES = 24.0 * 60.0
 DEFAULT_POSTURE = "PoseInit"
-"""That of the document; a robot without it takes its first one."""
+"""That of ES2659053; a robot without it takes its first one."""
 
 
 def plan_trials(cfg: HeatCfg) -> list[TrialCfg]:

@@ -57,7 +57,7 @@ from sim.thermal import make_heating
 FloatArray = NDArray[np.float64]
 
 DURATION_S = 900.0
-"""About 15 minutes (ST-23)."""
+"""About 15 minutes."""
 SETTLING_S = 5.0
 """Taking the posture (2 s) and coming to rest."""
 WINDOW_S = 0.5
@@ -265,7 +265,7 @@ def _simplex(x: FloatArray, size: float) -> FloatArray:
 
 
 EFFORT_LIMIT = 3.2
-"""N·m, the document's authorised maximum of the legs (ST-3)."""
+"""N·m, the authorised maximum of the legs."""
 LEGS = ("HipYawPitch", "HipRoll", "HipPitch", "KneePitch", "AnklePitch", "AnkleRoll")
 OTHER_START_DEGC = 30.0
 REACHED = ("left_rise_k", "right_rise_k", "LAnklePitch_degc", "RHipPitch_degc")
@@ -350,7 +350,7 @@ def _as_preset(
         "about": (
             "NAO in PoseInit, legs limited to 3.2 N·m, with calibration errors that "
             "heat its joints as published for the robot without the method. Start "
-            "temperatures are an assumption between 25 and 45 °C; the document gives "
+            "temperatures are an assumption between 25 and 45 °C; ES2659053 gives "
             "none. In the search (5 s of physics, then the closed form) it reached "
             f"{left:.1f} K left, {right:.1f} K right, LAnklePitch {ankle:.1f} °C, "
             f"RHipPitch {hip:.1f} °C."

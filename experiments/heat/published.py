@@ -24,7 +24,7 @@ from models.files.yaml_forms import read_yaml
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """One column of the document's outcomes."""
+    """One column of the published outcomes."""
 
     end_degc: dict[str, float]
     """Joint to temperature at the end, in °C."""
@@ -49,7 +49,7 @@ PUBLISHED = {
 """By the name of our controller: `fixed` is without, `smart` with the method."""
 
 PRESET, POSTURE, MINUTES = "document", "PoseInit", 15.0
-"""Our setting that stands for the document's robots; what they held, and how long."""
+"""Our setting that stands for the published robots; what they held, and how long."""
 
 LIFETIME_FACTOR = 4.0
 """How much longer the most loaded joint lasts before the shut-down, about."""

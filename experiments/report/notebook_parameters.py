@@ -21,7 +21,7 @@ class HeatStory:
     """Of `01_the_documents_experiment`."""
 
     minutes: float
-    """Simulated time; the document's is 15."""
+    """Simulated time; the published is 15."""
     preset: str
     """Setting that holds misalignments and starts."""
     controllers: tuple[str, ...]

@@ -83,7 +83,7 @@ class TransmitterPlan:
     )
     """Bus to the units that it serves."""
     mode: str = "watching"
-    """`watching` or `elected` (SY-24)."""
+    """`watching` or `elected`."""
     enable: str = "expected"
     """When synchronous outputs are asked for: `expected`, `at end` or `early`."""
     early_ticks: int | None = None

@@ -1,4 +1,4 @@
-"""What the files of a robot's library may say: the forms of DB1 to DB5 (SY-19).
+"""What the files of a robot's library may say: the forms of DB1 to DB5.
 
 A scenario file holds the same sections. `models.load.library_files` checks what the
 values mean, `models.load.library_files` makes data of them.

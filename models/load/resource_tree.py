@@ -371,7 +371,7 @@ class _Reader:
             way.append(above)
 
     def check_states(self) -> None:
-        """Refuse a set of states that holds anything else (RM-52)."""
+        """Refuse a set of states that holds anything else."""
         for parent, parts in self.parts.items():
             states = [part for part in parts if self._is_state(part)]
             others = [part for part in parts if not self._is_state(part)]

@@ -33,9 +33,9 @@ CONTROLLER_COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#5
 """Of controllers, from the same palette."""
 
 SIDES = {"R": "right leg", "L": "left leg"}
-"""In the order of the rows, as the document's figures a and b."""
+"""In the order of the rows, as the figures a and b of ES2659053."""
 MOST_JOINTS = 7
-"""Joints in a panel of a robot whose legs are not those of the document."""
+"""Joints in a panel of a robot whose legs are not those of ES2659053."""
 
 
 def new_figure(width: float, height: float, gap: float = 0.05) -> "Figure":

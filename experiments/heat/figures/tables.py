@@ -41,11 +41,11 @@ from experiments.heat.published import (
 )
 
 MOST_ROWS = 10
-"""Joints shown of a robot whose legs are not those of the document."""
+"""Joints shown of a robot whose legs are not those of ES2659053."""
 
 
 def has_published_legs(result: HeatResult) -> bool:
-    """Does the robot have the legs that the document draws?"""
+    """Does the robot have the legs that ES2659053 draws?"""
     return all(
         arm.left_leg_rise_k is not None and arm.right_leg_rise_k is not None
         for arm in result.arms.values()
@@ -61,7 +61,7 @@ def why_not_beside(result: HeatResult) -> str | None:
 
 
 def shown_joints(result: HeatResult) -> tuple[str, ...]:
-    """Return the joints to look at: the document's ten, or the hottest ones."""
+    """Return the joints to look at: the ten of ES2659053, or the hottest ones."""
     if has_published_legs(result):
         return tuple(side + joint for side in "RL" for joint in LEG_JOINTS)
     arms = list(result.arms.values())
@@ -491,7 +491,7 @@ def _work(result: HeatResult) -> Table:
     if any(arm.largest_shift_deg for arm in arms):
         add("largest set-point shift", lambda arm: f"{arm.largest_shift_deg:.1f}°")
     for flag in dict.fromkeys(flag for arm in arms for flag in arm.flags):
-        if flag.isupper():  # what the document's method met; others count their own
+        if flag.isupper():  # what the published method met; others count their own
             add(_flag_words(flag), partial(_cycles, flag=flag))
     if any(arm.failure for arm in arms):
         add("ended early", lambda arm: arm.failure or "no")

@@ -34,7 +34,7 @@ from models.resources import DeviceKind
 
 
 def check_owner_tree(behaviours: tuple[Behaviour, ...], lookup: Lookup) -> None:
-    """Note parents that are below the top or come later, and circles of them (RM-6).
+    """Note parents that are below the top or come later, and circles of them.
 
     Behaviours of the top level are owners even if they need nothing.
 
@@ -107,7 +107,7 @@ def group_ids(library: Library, behaviours: Iterable[Behaviour]) -> Iterator[str
 
 
 def joined_commands(form: ScenarioFile) -> frozenset[str]:
-    """Return the commands that behaviours complete to a group of one ID (SY-7, SY-8).
+    """Return the commands that behaviours complete to a group of one ID.
 
     Behaviours that give commands the same `group` send its parts: it can start if the
     points of some of them sum to the preset.

@@ -147,7 +147,7 @@ def _acting(item: AtTime) -> Iterator[tuple[str, str]]:
 
 
 def check_repairs(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> None:
-    """Note parts that are repaired but never broken, or only later (RM-45).
+    """Note parts that are repaired but never broken, or only later.
 
     Args:
         events: in the order of the file; None where one is wrong.

@@ -77,7 +77,7 @@ class StopBehaviour:
 
 @dataclass(frozen=True, kw_only=True)
 class Say:
-    """Say a text, as an independent command of an owner of its own (SY-15).
+    """Say a text, as an independent command of an owner of its own.
 
     It waits while somebody else has the loudspeaker.
     """
@@ -105,7 +105,7 @@ class SetTemperature:
 
 @dataclass(frozen=True, kw_only=True)
 class BreakParts:
-    """Parts fail: no torque, and nobody's (RM-44)."""
+    """Parts fail: no torque, and nobody's."""
 
     parts: tuple[str, ...]
     """Resources, as named."""
@@ -113,7 +113,7 @@ class BreakParts:
 
 @dataclass(frozen=True, kw_only=True)
 class RepairParts:
-    """Parts that an event broke work again (RM-45)."""
+    """Parts that an event broke work again."""
 
     parts: tuple[str, ...]
     """By the names with which they were broken."""
@@ -121,7 +121,7 @@ class RepairParts:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeBody:
-    """The robot is another model from now on: what it lacks is nobody's (RM-41)."""
+    """The robot is another model from now on: what it lacks is nobody's."""
 
     body: str
 

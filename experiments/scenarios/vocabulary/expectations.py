@@ -127,12 +127,12 @@ class Temperatures(Expectation):
 
 
 INITIAL_MOTION = "initial motion"
-"""What a command controller plays to bring the robot where a group begins (SY-2)."""
+"""What a command controller plays to bring the robot where a group begins."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StartsTogether(Expectation):
-    """A synchronous group starts, as one (SY-1, SY-8)."""
+    """A synchronous group starts, as one."""
 
     group: str
     after: str | None = None

@@ -192,7 +192,7 @@ def band_table(sweep: Sweep) -> DataTable:
             *(Column(label=label) for label in labels),
         ),
         rows=tuple(rows),
-        note="The hotter leg is the document's left one; a joint is the hottest of its "
+        note="The hotter leg is the published left one; a joint is the hottest of its "
         "leg under fixed [ES2659053T3, fig. 4a to 5b].",
     )
 

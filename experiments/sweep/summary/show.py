@@ -81,7 +81,7 @@ def band_table(sweep: Sweep) -> Table:
     table = plain_table(
         "\nRobots near the published one without the method",
         "Median and 90 % band; robots below: those whose outcome is below the "
-        "published one. The hotter leg is the document's left one.",
+        "published one. The hotter leg is the published left one.",
     )
     for name in ("outcome", "controller"):
         table.add_column(name)
