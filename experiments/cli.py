@@ -232,3 +232,7 @@ app.add_typer(scenario_app, name="scenario")
 app.add_typer(resources_app, name="resources")
 app.command(name="bench")(bench_command)
 app.command(name="preset-search")(preset_search_command)
+
+
+if __name__ == "__main__":
+    main()

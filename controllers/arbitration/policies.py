@@ -11,7 +11,8 @@ the holder then learns by a notice.
     callback  user code decides, then free
 
 A policy is a class with a `name` of its own and a method `answer`; all its fields have
-defaults, so that its name alone makes one.
+defaults, so that its name alone makes one. Ours stand in `_OWN`; another package
+registers its own as an entry point.
 """
 
 from collections.abc import Callable
