@@ -33,7 +33,6 @@ from controllers.stiffness.contact_forces import (
 from controllers.stiffness.dynamics import GRAVITY, Dynamics
 from experiments.bench.figures import Figure, figure, median_us, ratio
 from experiments.closed_loop.loop import (
-    CONTROL_PERIOD,
     Loop,
     SoleOwner,
     TimedController,
@@ -41,6 +40,7 @@ from experiments.closed_loop.loop import (
     run_for,
 )
 from experiments.closed_loop.recording import RunRecording
+from experiments.common.robot_setting import CONTROL_PERIOD
 from models import Robot, TestbedError
 from sim.engine.bullet_engine import Engine
 from sim.engine.world import ticks_of

@@ -34,6 +34,7 @@ from controllers.interface.robot_interface import (
     RobotInterface,
     check_shift,
 )
+from experiments.common.robot_setting import CONTROL_PERIOD
 from models import Robot, TestbedError
 from models.files import write_text
 from sim.engine.world import ticks_of
@@ -197,8 +198,6 @@ def _expect_none(*refused: Rejected | None) -> None:
         raise AssertionError(f"the only owner is refused: {refused}")
 
 
-CONTROL_PERIOD = 0.02
-"""Cycle of the controllers in s."""
 APPROACH_TIME = 2.0
 """Time to take a posture, in s: the speed of a slow `goToPosture`."""
 

@@ -10,6 +10,7 @@ line, and whether the torques are steady enough to leave the physics alone for a
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,11 @@ from numpy.typing import NDArray
 from controllers.interface.controller import Controller, SensorError, SignalSource
 from controllers.registry import make_controller
 from experiments.closed_loop.fast_forward import FastForwardCfg, JumpLength, Steadiness
-from experiments.closed_loop.loop import CONTROL_PERIOD, Loop
+from experiments.closed_loop.loop import Loop
 from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.trial_log import TrialLog
 from experiments.closed_loop.trial_result import TrialResult
+from experiments.common.robot_setting import CONTROL_PERIOD, RobotSetting
 from models import BadInput, Robot, UnknownName, load_robot
 from sim.body import SimulationDiverged
 from sim.robot import SimulatedRobot, SimulationCfg
@@ -133,6 +135,26 @@ class TrialCfg:
     """The command line, kept in the run folder."""
     exact: bool = False
     """Record every digit of what the controller sees."""
+
+    @classmethod
+    def of(cls, setting: RobotSetting, *, gui: bool = False, **run: Any) -> "TrialCfg":
+        """Return the trial of a robot in a setting.
+
+        Args:
+            setting: of the robot.
+            gui: open the engine's window.
+            **run: the other fields; the posture among them.
+
+        Raises:
+            BadInput: a value is out of its range.
+        """
+        return cls(
+            robot_folder=Path(setting.robot),
+            effort_limits=setting.effort_limits,
+            simulation=setting.simulation(gui=gui),
+            control_period=setting.control_period,
+            **run,
+        )
 
     def load_robot(self) -> Robot:
         """Return the robot with its effort limits in force."""

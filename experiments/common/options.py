@@ -4,15 +4,21 @@
 stdout.
 """
 
+import dataclasses
+import functools
+import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from experiments.common.robot_setting import Asked, RobotSetting
+from models import BadInput
 from models.files import check_writable, write_secret, write_text
+from models.values import number_of
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -100,6 +106,93 @@ def controllers_option(default: str) -> Any:
 def names_in(text: str | None) -> tuple[str, ...]:
     """Return comma-separated names; none where nothing is given."""
     return () if text is None else tuple(name.strip() for name in text.split(","))
+
+
+CommandT = TypeVar("CommandT", bound=Callable[..., None])
+
+
+def setting_options(command: CommandT) -> CommandT:
+    """Give a command the options of a setting in the place of its `**setting`.
+
+    It is called with the fields that were asked for, by their names.
+    """
+    options: list[inspect.Parameter] = []
+    field_of: dict[str, str] = {}
+    for name, asked, parameter in _options():
+        options.append(parameter)
+        field_of[asked.option] = name
+
+    @functools.wraps(command)
+    def with_setting(**given: Any) -> None:
+        setting = {}
+        for option, name in field_of.items():
+            value = given.pop(option)
+            if isinstance(value, list):
+                value = _pairs(f"--{option}", value)
+            if value is not None:
+                setting[name] = value
+        command(**given, **setting)
+
+    own = [
+        one
+        for one in inspect.signature(command).parameters.values()
+        if one.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+    with_setting.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [*parameters, *options]
+    )
+    with_setting.__annotations__ = {
+        one.name: one.annotation for one in [*own, *options]
+    }
+    return with_setting  # type: ignore[return-value]  # options where fields were
+
+
+def _options() -> Iterator[tuple[str, Asked, inspect.Parameter]]:
+    """Yield field, words and typer's parameter of all that a command line asks for."""
+    hints = get_type_hints(RobotSetting, include_extras=True)
+    for one in dataclasses.fields(RobotSetting):
+        marks = getattr(hints[one.name], "__metadata__", ())
+        for asked in (mark for mark in marks if isinstance(mark, Asked)):
+            kind = hints[one.name].__origin__
+            if one.default is dataclasses.MISSING:  # joints and numbers
+                kind = list[str] | None
+            option = typer.Option(help=asked.help, metavar=asked.metavar)
+            yield (
+                one.name,
+                asked,
+                inspect.Parameter(
+                    asked.option,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=None if one.default is dataclasses.MISSING else one.default,
+                    annotation=Annotated[kind, option],
+                ),
+            )
+
+
+def _pairs(option: str, items: Iterable[str]) -> dict[str, float]:
+    """Return `Joint=number` texts as a mapping.
+
+    Raises:
+        BadInput: a text is not of that form, or a joint comes twice.
+    """
+    found: dict[str, float] = {}
+    for item in items:
+        name, equals, text = item.partition("=")
+        try:
+            value = number_of(text)
+        except ValueError:
+            equals = ""
+            value = 0.0
+        if not (name and equals):
+            raise BadInput(
+                f"{option} {item!r} is not of the form Joint=number, such as "
+                f"{option} LAnklePitch=2.0."
+            )
+        if name in found:
+            raise BadInput(f"{option} names {name} twice; give it once.")
+        found[name] = value
+    return found
 
 
 STDOUT = "-"

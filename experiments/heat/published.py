@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from experiments.closed_loop.trial_result import TrialResult
 from experiments.common.builtin_files import BuiltinFiles
+from experiments.common.robot_setting import RobotSetting
 from models.files.yaml_forms import read_yaml
 
 
@@ -56,20 +57,24 @@ LIFETIME_FACTOR = 4.0
 
 MOST_DIFFERENCES = 2
 """Named in one line; the others are counted."""
-_SETTINGS: Mapping[str, tuple[str, object, str]] = {
-    "robot": ("the robot", "nao", "nao"),
-    "robot_folder": ("the robot's folder", None, "that of the testbed"),
-    "slope_deg": ("the slope in degrees", 0.0, "0"),
-    "servo": ("the servo", "torque", "torque"),
-    "gear_friction": ("the factor on gear friction", 1.0, "1"),
-    "heating": ("the heating", "one-node", "one-node"),
-    "copper": ("the winding's copper", False, "False"),
-    "ambient_degc": ("the ambient temperature", None, "the motors' own"),
-    "other_start_degc": ("the start of other joints in °C", 30.0, "30"),
-    "protection": ("the protection", "none", "none"),
-    "control_period_s": ("the control period in s", 0.02, "0.02"),
+_SETTINGS = {
+    "robot": "the robot",
+    "robot_folder": "the robot's folder",
+    "slope_deg": "the slope in degrees",
+    "servo": "the servo",
+    "gear_friction": "the factor on gear friction",
+    "heating": "the heating",
+    "copper": "the winding's copper",
+    "ambient_degc": "the ambient temperature",
+    "other_start_degc": "the start of other joints in °C",
+    "protection": "the protection",
+    "control_period_s": "the control period in s",
 }
-"""Setting of a heat experiment: its name, what the preset was found with, in words."""
+"""Settings of `HeatResult.settings` that change the heat, in words."""
+_WORDS_OF_NONE = {
+    "robot_folder": "that of the testbed",
+    "ambient_degc": "the motors' own",
+}
 
 
 def differences(
@@ -110,12 +115,24 @@ def differences(
         words, wanted = "the torque of {} at stiffness 1 in N·m", preset.effort_limits
         limits = {name: limits.get(name) for name in wanted}
         found.append(_of_joints(words, limits, wanted, None))
+    setting = RobotSetting().over(preset.setting)
+    fitted = vars(setting) | {
+        "robot": "nao",
+        "robot_folder": None,
+        "control_period_s": setting.control_period,
+    }
     found += [
-        f"{what} is {settings[key]}, not {words}"
-        for key, (what, expected, words) in _SETTINGS.items()
-        if key in settings and settings[key] != expected
+        f"{what} is {settings[key]}, not {_words(key, fitted[key])}"
+        for key, what in _SETTINGS.items()
+        if key in settings and settings[key] != fitted[key]
     ]
     return tuple(clause for clause in found if clause)
+
+
+def _words(key: str, value: object) -> str:
+    if value is None:
+        return _WORDS_OF_NONE[key]
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def differences_line(found: Sequence[str]) -> str:
@@ -246,6 +263,17 @@ class Preset(BaseModel):
     """Joint to start temperature, in °C: an assumption, not a published value."""
     other_start_degc: Celsius
     """Start temperature of all other joints, in °C."""
+
+    @property
+    def setting(self) -> RobotSetting:
+        """The robot that it stands for."""
+        return RobotSetting(
+            posture=self.posture,
+            effort_limits=self.effort_limits,
+            misalignment_deg=self.misalignment_deg,
+            start_degc=self.start_degc,
+            other_start_degc=self.other_start_degc,
+        )
 
 
 def preset_names() -> tuple[str, ...]:

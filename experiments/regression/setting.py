@@ -76,6 +76,7 @@ class StandingCfg:
             misalignment_deg=self.misalignment_deg,
             start_degc=self.start_degc,
             slope_deg=self.slope_deg,
+            friction=self.friction,
             seed=self.seed,
             robot=self.robot,
             full=not self.fast_forward,
@@ -84,11 +85,7 @@ class StandingCfg:
         (arm,) = plan_trials(asked)
         check_pushes(self.pushes, arm.load_robot())
         check_in_time(self.pushes, self.seconds)
-        world = dataclasses.replace(arm.simulation.world, friction=self.friction)
-        simulation = dataclasses.replace(arm.simulation, world=world)
-        return dataclasses.replace(
-            arm, duration_s=self.seconds, pushes=self.pushes, simulation=simulation
-        )
+        return dataclasses.replace(arm, duration_s=self.seconds, pushes=self.pushes)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON can hold it; the robot by the name of its folder."""

@@ -17,12 +17,9 @@ from typing import Any, TypeAlias
 
 from experiments.closed_loop.fast_forward import FastForwardCfg
 from experiments.closed_loop.trial import Push, TrialCfg
+from experiments.common.robot_setting import RobotSetting
 from models import default_robot_folder
-from sim.engine.world import WorldCfg
 from sim.recording.run_meta import plain
-from sim.robot import SimulationCfg
-from sim.servo import ServoCfg
-from sim.thermal import HeatingCfg
 
 Value: TypeAlias = float | str
 """Of a parameter in one trial."""
@@ -30,6 +27,20 @@ Value: TypeAlias = float | str
 MISALIGNMENT, START, EFFORT_LIMIT = "misalignment_deg", "start_degc", "effort_limit_nm"
 JOINT_PARAMETERS = (MISALIGNMENT, START, EFFORT_LIMIT)
 """Parameters with a value for each joint: columns `misalignment_deg.LAnklePitch`."""
+SETTING = (
+    "posture",
+    "slope_deg",
+    "friction",
+    "other_start_degc",
+    "gear_friction",
+    "ambient_degc",
+    "heating",
+    "protection",
+    "servo",
+    "control_period",
+)
+"""Fields of `RobotSetting` that are columns, with one value a trial, in the table's
+order."""
 _PLAIN = re.compile(r"[^A-Za-z0-9.+-]+")
 
 
@@ -73,34 +84,30 @@ class SweepTrial:
         Raises:
             BadInput: a value is out of its range.
         """
-        p = self.parameters
-        ambient = p.get("ambient_degc")
-        return TrialCfg(
+        return TrialCfg.of(
+            self.setting,
             controller=self.controller,
-            robot_folder=self.robot_folder or default_robot_folder(),
-            effort_limits=self.of_joints(EFFORT_LIMIT),
-            posture=str(p["posture"]),
-            duration_s=60.0 * float(p["minutes"]),
-            simulation=SimulationCfg(
-                world=WorldCfg(
-                    slope_deg=float(p["slope_deg"]), friction=float(p["friction"])
-                ),
-                servo=ServoCfg(
-                    kind=str(p["servo"]), friction_scale=float(p["gear_friction"])
-                ),
-                heating=HeatingCfg(
-                    model=str(p["heating"]),  # type: ignore[arg-type]  # checked by it
-                    ambient_degc=None if ambient is None else float(ambient),
-                ),
-                protection=str(p["protection"]),
-                misalignment_deg=self.of_joints(MISALIGNMENT),
-                start_degc=self.of_joints(START),
-                other_start_degc=float(p["other_start_degc"]),
-                seed=self.seed,
-            ),
+            posture=str(self.parameters["posture"]),
+            duration_s=60.0 * float(self.parameters["minutes"]),
             fast_forward=self.fast_forward,
-            control_period=float(p["control_period"]),
             pushes=self.pushes,
+        )
+
+    @property
+    def setting(self) -> RobotSetting:
+        """The robot that stands."""
+        plain_ones: dict[str, Any] = {
+            name: value if isinstance(value, str) else float(value)
+            for name, value in self.parameters.items()
+            if name in SETTING
+        }
+        return RobotSetting(
+            robot=self.robot_folder or default_robot_folder(),
+            misalignment_deg=self.of_joints(MISALIGNMENT),
+            start_degc=self.of_joints(START),
+            effort_limits=self.of_joints(EFFORT_LIMIT),
+            seed=self.seed,
+            **plain_ones,
         )
 
     def of_joints(self, parameter: str) -> dict[str, float]:

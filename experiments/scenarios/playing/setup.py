@@ -23,11 +23,11 @@ from controllers.transmitter.commands.converter import (
 from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
 from controllers.transmitter.receipt import GroupKey
 from experiments.closed_loop.behaviours import StiffnessOwner
-from experiments.closed_loop.loop import CONTROL_PERIOD
 from experiments.closed_loop.robot_with_ledger import (
     RobotWithLedger,
     RobotWithLedgerCfg,
 )
+from experiments.common.robot_setting import CONTROL_PERIOD
 from experiments.scenarios.scenario import Scenario, TransmitterPlan
 from experiments.scenarios.vocabulary.events import Vector3
 from models import UnknownName

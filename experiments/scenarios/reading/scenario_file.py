@@ -5,6 +5,7 @@ transmitter: as the file gives them (`...Form`), and as the parts of the testbed
 them (`read_...`). The models make the JSON Schema for editors, too.
 """
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -13,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.tokens import Preemption
+from experiments.common.robot_setting import RobotSetting
 from experiments.common.yaml_forms import Celsius, FiniteFloat, Name, Notes, Part, Prose
 from experiments.scenarios.reading.behaviours import BehaviourForm
 from experiments.scenarios.scenario import TransmitterPlan
@@ -23,10 +25,8 @@ from models import Robot, default_robot_folder, load_robot
 from models.library import Unit
 from models.load.library_forms import LibraryForm
 from models.values import PositiveSeconds, Seconds
-from sim.engine.world import WorldCfg
 from sim.robot import SimulationCfg, misalignment_of, start_temperatures
-from sim.servo import MOST_FRICTION, ServoCfg
-from sim.thermal import HeatingCfg
+from sim.servo import MOST_FRICTION
 
 UnitName = Literal["motion", "light", "sound"]
 UNITS: tuple[UnitName, ...] = get_args(UnitName)
@@ -180,29 +180,15 @@ def read_simulation(form: ScenarioFile, robot: Robot, notes: Notes) -> Simulatio
     for joint, degc in given.start_degc.items():
         place = ("simulation", "start_degc", joint)
         notes.attempt(place, start_temperatures, robot, {joint: degc}, 30.0)
-    return SimulationCfg(
-        world=read_world(form, notes) or WorldCfg(),
-        servo=ServoCfg(friction_scale=given.gear_friction),
-        heating=HeatingCfg(model=given.heating, ambient_degc=given.ambient_degc),
-        protection=given.protection,
-        misalignment_deg=given.misalignment_deg,
-        start_degc=given.start_degc,
-        other_start_degc=given.other_start_degc,
-        seed=form.seed,
-    )
+    world = notes.attempt(("world",), _in_world, form.world) or RobotSetting()
+    return dataclasses.replace(world, seed=form.seed, **dict(given)).simulation()
 
 
-def read_world(form: ScenarioFile, notes: Notes) -> WorldCfg | None:
-    """Return the ground, and gravity."""
-    given = form.world
-    return notes.attempt(
-        ("world",),
-        WorldCfg,
-        friction=given.friction,
-        slope_deg=given.slope_deg,
-        gravity=given.gravity,
-        solver_residual=given.solver_residual,
-    )
+def _in_world(given: WorldForm) -> RobotSetting:
+    """Return a robot on the ground, which must be one."""
+    setting = RobotSetting(**dict(given))
+    setting.simulation()
+    return setting
 
 
 def read_ledger(form: ScenarioFile) -> LedgerCfg:

@@ -7,7 +7,7 @@ be used is decided by the rules of the simulator (`check_value`); which columns 
 or a group of joints, means, by the robot (`joint_parameters`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ from controllers.registry import check_controllers, make_controller
 from experiments.closed_loop.fast_forward import FastForwardCfg
 from experiments.closed_loop.trial import Push, check_in_time, check_pushes
 from experiments.common.builtin_files import BuiltinFiles
+from experiments.common.robot_setting import RobotSetting
 from experiments.common.yaml_forms import Notes
-from experiments.heat.experiment import DEFAULT_POSTURE, LONGEST_MINUTES
+from experiments.heat.experiment import LONGEST_MINUTES
 from experiments.heat.published import Preset, load_preset
 from experiments.sweep.spec import (
     Fixed,
@@ -40,6 +41,7 @@ from experiments.sweep.sweep_trial import (
     EFFORT_LIMIT,
     JOINT_PARAMETERS,
     MISALIGNMENT,
+    SETTING,
     START,
     Value,
 )
@@ -48,11 +50,6 @@ from models import BadInput, Robot, UnknownName, default_robot_folder, load_robo
 from models.files.tables import read_text_of
 from models.files.yaml_forms import FileErrors, Place, read_file
 from models.resources import DeviceKind
-from sim.engine.world import WorldCfg, ticks_of
-from sim.robot import misalignment_of, start_temperatures
-from sim.servo import ServoCfg
-from sim.thermal import HeatingCfg
-from sim.thermal.protection import make_protection
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,40 +159,16 @@ def joint_parameters(
     return found
 
 
-PHYSICS_DT = WorldCfg().physics_dt
 SHORTEST_MINUTES = 0.01
 """Shorter ones hold no block of physics."""
 
 
-def _minutes(_robot: Robot, value: Any) -> None:
+def _check_minutes(value: float) -> None:
     if not SHORTEST_MINUTES <= value <= LONGEST_MINUTES:
         raise BadInput(
             f"minutes is {value:g}; give a number from {SHORTEST_MINUTES:g} to "
             f"{LONGEST_MINUTES:g}."
         )
-
-
-def _control_period(_robot: Robot, value: Any) -> None:
-    ticks_of("control period", value, PHYSICS_DT)
-
-
-_CHECKS: Mapping[str, Callable[[Robot, Any], object]] = {
-    "controller": lambda _robot, value: make_controller(value),
-    "minutes": _minutes,
-    "posture": lambda robot, value: robot.posture(value),
-    "slope_deg": lambda _robot, value: WorldCfg(slope_deg=value),
-    "friction": lambda _robot, value: WorldCfg(friction=value),
-    "gear_friction": lambda _robot, value: ServoCfg(friction_scale=value),
-    "servo": lambda _robot, value: ServoCfg(kind=value),
-    "heating": lambda _robot, value: HeatingCfg(model=value),
-    "ambient_degc": lambda _robot, value: HeatingCfg(ambient_degc=value),
-    "protection": lambda robot, value: make_protection(value, robot),
-    "other_start_degc": lambda robot, value: start_temperatures(robot, {}, value),
-    "control_period": _control_period,
-    MISALIGNMENT: misalignment_of,
-    START: lambda robot, value: start_temperatures(robot, value, 30.0),
-    EFFORT_LIMIT: lambda robot, value: robot.with_effort_limits(value),
-}
 
 
 def check_value(robot: Robot, column: str, value: Value) -> None:
@@ -210,25 +183,20 @@ def check_value(robot: Robot, column: str, value: Value) -> None:
         BadInput: it could not.
     """
     name, dot, joint = column.partition(".")
-    _CHECKS[name](robot, {joint: value} if dot else value)
+    if name == "controller":
+        make_controller(str(value))
+    elif name == "minutes":
+        _check_minutes(float(value))
+    else:
+        field = "effort_limits" if name == EFFORT_LIMIT else name
+        given: dict[str, Any] = {field: {joint: value} if dot else value}
+        RobotSetting(**given).check(robot)
 
 
 SWEEPS = BuiltinFiles(kind="sweep", folder=Path(__file__).resolve().parent / "builtin")
 
 
-PLAIN = (
-    "minutes",
-    "posture",
-    "slope_deg",
-    "friction",
-    "other_start_degc",
-    "gear_friction",
-    "ambient_degc",
-    "heating",
-    "protection",
-    "servo",
-    "control_period",
-)
+PLAIN = ("minutes", *SETTING)
 """Parameters with one value a trial, beside the controller, in the table's order."""
 DEFAULT_MINUTES, DEFAULT_START_DEGC = 15.0, 30.0
 ROBOTS_LOOKED_AT = 1000
@@ -412,10 +380,7 @@ def _default(robot: Robot, preset: Preset | None, name: str) -> Any:
     if name == "other_start_degc":
         return DEFAULT_START_DEGC if preset is None else preset.other_start_degc
     if name == "posture":
-        if preset is not None:
-            return preset.posture
-        known = DEFAULT_POSTURE in robot.postures
-        return DEFAULT_POSTURE if known else next(iter(robot.postures))
+        return (RobotSetting() if preset is None else preset.setting).posture_of(robot)
     return None
 
 

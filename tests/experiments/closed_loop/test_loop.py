@@ -12,13 +12,8 @@ from numpy.typing import NDArray
 from controllers.interface.controller import ConstantStiffness, Limits
 from controllers.interface.robot_interface import Command, Observation
 from controllers.registry import BUILT_IN, make_controller
-from experiments.closed_loop.loop import (
-    APPROACH_TIME,
-    CONTROL_PERIOD,
-    Loop,
-    approach,
-    run_for,
-)
+from experiments.closed_loop.loop import APPROACH_TIME, Loop, approach, run_for
+from experiments.common.robot_setting import CONTROL_PERIOD
 from models import BadInput, Robot, load_robot
 from sim.robot import SimulatedRobot, SimulationCfg
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from controllers.interface.controller import ConstantStiffness
 from controllers.interface.robot_interface import Command
-from experiments.closed_loop.loop import CONTROL_PERIOD, Loop, SoleOwner, approach
+from experiments.closed_loop.loop import Loop, SoleOwner, approach
+from experiments.common.robot_setting import CONTROL_PERIOD
 from models import BadInput, Robot
 from sim.robot import SimulatedRobot, SimulationCfg
 

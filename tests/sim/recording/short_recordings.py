@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.closed_loop.loop import CONTROL_PERIOD, Loop
+from experiments.closed_loop.loop import Loop
 from experiments.closed_loop.recording import RunRecording
+from experiments.common.robot_setting import CONTROL_PERIOD
 from models import Robot
 from sim.recording.channels import OBSERVED_CHANNELS
 from sim.replay import RecordedObservations

@@ -17,7 +17,7 @@ from controllers import registry
 from controllers.interface.controller import FixedStiffness, Limits
 from controllers.interface.robot_interface import Observation
 from controllers.registry import make_controller
-from experiments.closed_loop.loop import CONTROL_PERIOD, Loop, PacedRobot
+from experiments.closed_loop.loop import Loop, PacedRobot
 from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.robot_source import (
     RecordingSource,
@@ -25,6 +25,7 @@ from experiments.closed_loop.robot_source import (
     SimulatorSource,
     robot_source,
 )
+from experiments.common.robot_setting import CONTROL_PERIOD
 from experiments.regression.replay import (
     Recording,
     ReplayCfg,

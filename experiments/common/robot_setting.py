@@ -1,0 +1,199 @@
+"""The setting of a robot: what stands where, and what is wrong with it, declared once.
+
+A command takes its options from the fields (`experiments.common.options`), a preset,
+a sweep, a scenario and the regression kit give their values, and
+`RobotSetting.simulation` is the one way from there to the simulator, whose
+configurations hold the ranges. Importing this loads no engine.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from models import BadInput, Robot, default_robot_folder
+
+if TYPE_CHECKING:
+    from sim.robot import SimulationCfg
+
+Joints = Mapping[str, float]
+"""Joint to number."""
+CONTROL_PERIOD = 0.02
+"""In s: the 20 ms cycle of the stiffness controller."""
+DEFAULT_POSTURE = "PoseInit"
+"""That of ES2659053; a robot without it takes its first one."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a command line asks for a field."""
+
+    option: str
+    help: str
+    metavar: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotSetting:
+    """A robot, its ground, its heat; what is not said is as nothing were wrong."""
+
+    robot: Path = field(default_factory=default_robot_folder)
+    posture: Annotated[
+        str | None,
+        Asked(
+            "posture",
+            "Posture to hold; default: the preset's, PoseInit, or the first one.",
+        ),
+    ] = None
+    effort_limits: Joints = field(default_factory=dict)
+    """Joint to torque at stiffness 1 in N·m, where it is not the robot's own."""
+    misalignment_deg: Annotated[
+        Joints,
+        Asked(
+            "misalign",
+            "Calibration error of a joint in degrees; repeatable.",
+            "JOINT=DEG",
+        ),
+    ] = field(default_factory=dict)
+    """True angle minus measured angle."""
+    start_degc: Annotated[
+        Joints,
+        Asked(
+            "start",
+            "Start temperature of a joint in °C (others 30); repeatable.",
+            "JOINT=DEGC",
+        ),
+    ] = field(default_factory=dict)
+    other_start_degc: float | None = None
+    """Start temperature of all other joints in °C; None: the preset's, or 30."""
+    slope_deg: Annotated[float, Asked("slope", "Ground slope in degrees.")] = 0.0
+    friction: float = 0.7
+    """Coulomb coefficient of soles on the ground."""
+    gravity: float = 9.81
+    """In m/s²."""
+    solver_residual: float = 1e-7
+    """Squared residual at which the contact solver stops."""
+    servo: Annotated[
+        str,
+        Asked(
+            "servo",
+            "torque, or pybullet for the engine's own motors (no gear friction).",
+        ),
+    ] = "torque"
+    gear_friction: Annotated[
+        float, Asked("gear_friction", "Factor on all gear friction; 0 is none.")
+    ] = 1.0
+    heating: Annotated[str, Asked("heating", "one-node or two-node.")] = "one-node"
+    copper: Annotated[
+        bool, Asked("copper", "Winding resistance grows with temperature.")
+    ] = False
+    ambient_degc: Annotated[
+        float | None,
+        Asked("ambient", "Air temperature in °C; default: the motors' own."),
+    ] = None
+    protection: Annotated[
+        str, Asked("protection", "none, nao (statuses 0-3) or document (80 °C).")
+    ] = "none"
+    seed: Annotated[int, Asked("seed", "Seed of all sensor noise.")] = 0
+    control_period: Annotated[
+        float, Asked("control_period", "Cycle of the controllers in s.")
+    ] = CONTROL_PERIOD
+    physics_dt: Annotated[float, Asked("physics_dt", "Physics step in s.")] = 0.001
+
+    def over(self, below: "RobotSetting") -> Self:
+        """Return it with what it leaves open, None and joints, as `below` has it."""
+        filled: dict[str, Any] = {}
+        for one in dataclasses.fields(RobotSetting):
+            mine, its = getattr(self, one.name), getattr(below, one.name)
+            if mine is None:
+                filled[one.name] = its
+            elif isinstance(mine, Mapping):
+                filled[one.name] = {**its, **mine}
+        return dataclasses.replace(self, **filled)
+
+    def posture_of(self, robot: Robot) -> str:
+        """Return the posture that is held; whether there is one, `check` tells."""
+        if self.posture is not None:
+            return self.posture
+        known = DEFAULT_POSTURE in robot.postures
+        return DEFAULT_POSTURE if known else next(iter(robot.postures))
+
+    def check(self, robot: Robot) -> None:
+        """Look whether a robot can be in this setting.
+
+        Raises:
+            BadInput: it cannot; the message names the first reason.
+        """
+        from sim.engine.world import ticks_of  # noqa: PLC0415  # heavy
+        from sim.robot import misalignment_of, start_temperatures  # noqa: PLC0415
+        from sim.thermal.protection import make_protection  # noqa: PLC0415
+
+        if self.seed < 0:
+            raise BadInput(f"seed is {self.seed}; give a whole number from 0 up.")
+        simulation = self.simulation()
+        robot.with_effort_limits(self.effort_limits)
+        _check_physics_step(robot, self.physics_dt)
+        ticks_of("control period", self.control_period, self.physics_dt)
+        robot.posture(self.posture_of(robot))
+        misalignment_of(robot, self.misalignment_deg)
+        start_temperatures(robot, self.start_degc, simulation.other_start_degc)
+        make_protection(self.protection, robot)
+
+    def simulation(self, *, gui: bool = False) -> "SimulationCfg":
+        """Return what the simulator is told.
+
+        Raises:
+            BadInput: a value is out of its range.
+        """
+        from sim.engine.world import WorldCfg  # noqa: PLC0415  # heavy
+        from sim.robot import SimulationCfg  # noqa: PLC0415
+        from sim.servo import ServoCfg  # noqa: PLC0415
+        from sim.thermal import COPPER_COEFFICIENT, HeatingCfg  # noqa: PLC0415
+
+        other = self.other_start_degc
+        return SimulationCfg(
+            world=WorldCfg(
+                physics_dt=self.physics_dt,
+                gravity=self.gravity,
+                slope_deg=self.slope_deg,
+                friction=self.friction,
+                solver_residual=self.solver_residual,
+                gui=gui,
+            ),
+            servo=ServoCfg(kind=self.servo, friction_scale=self.gear_friction),
+            heating=HeatingCfg(
+                model=self.heating,  # type: ignore[arg-type]  # checked by HeatingCfg
+                copper_coefficient=COPPER_COEFFICIENT if self.copper else 0.0,
+                ambient_degc=self.ambient_degc,
+            ),
+            protection=self.protection,
+            misalignment_deg=dict(self.misalignment_deg),
+            start_degc=dict(self.start_degc),
+            other_start_degc=SimulationCfg.other_start_degc if other is None else other,
+            seed=self.seed,
+        )
+
+
+def _check_physics_step(robot: Robot, physics_dt: float) -> None:
+    """Refuse a step that does not divide the periods which a user cannot choose."""
+    from sim.engine.world import ticks_of  # noqa: PLC0415  # heavy
+    from sim.thermal.motor_heat import HEAT_PERIOD  # noqa: PLC0415
+
+    rates = robot.sensor_rates
+    periods = {
+        "heating": HEAT_PERIOD,
+        "encoder": rates.encoder_period,
+        "current": rates.current_period,
+        "IMU": rates.imu_period,
+        "FSR": rates.fsr_period,
+        "temperature": rates.temperature_period,
+    }
+    for name, period in periods.items():
+        try:
+            ticks_of(f"{name} period", period, physics_dt)
+        except BadInput as error:
+            raise BadInput(
+                f"physics step is {physics_dt:g} s, which does not divide the {name} "
+                f"period of {period:g} s; give one that does, such as 0.001."
+            ) from error
