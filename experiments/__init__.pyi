@@ -1,5 +1,4 @@
 from .closed_loop.fast_forward import FastForwardCfg as FastForwardCfg
-from .closed_loop.loop import CONTROL_PERIOD as CONTROL_PERIOD
 from .closed_loop.loop import Loop as Loop
 from .closed_loop.loop import run_for as run_for
 from .closed_loop.robot_with_ledger import RobotWithLedger as RobotWithLedger
@@ -10,6 +9,8 @@ from .closed_loop.trial_result import LEG_JOINTS as LEG_JOINTS
 from .closed_loop.trial_result import SHUT_DOWN_DEGC as SHUT_DOWN_DEGC
 from .closed_loop.trial_result import JointResult as JointResult
 from .closed_loop.trial_result import TrialResult as TrialResult
+from .common.robot_setting import CONTROL_PERIOD as CONTROL_PERIOD
+from .common.robot_setting import RobotSetting as RobotSetting
 from .heat.experiment import HeatCfg as HeatCfg
 from .heat.experiment import plan_trials as plan_trials
 from .heat.experiment import run_heat as run_heat
