@@ -7,10 +7,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-# What the inner pytest imports must be there already: it forgets its own imports.
-import experiments.regression.golden
-import experiments.regression.run_standing  # noqa: F401
-
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -4,10 +4,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-# What the inner pytest imports must be there already: it forgets its own imports.
-import experiments.scenarios.playing.runner
-import experiments.scenarios.reading.load  # noqa: F401
-
 pytest_plugins = ["pytester"]
 
 SHORT = """\

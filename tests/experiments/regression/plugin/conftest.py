@@ -1,0 +1,29 @@
+"""An inner pytest forgets what it imported itself; here, only what belongs to it.
+
+Numba loads parts of itself when it first compiles. Loaded twice they fail, and with
+them whatever is compiled later in the same process.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+from _pytest.pytester import SysModulesSnapshot
+
+PLUGIN = "experiments.regression.plugin"
+"""Each pytest loads it by itself, to rewrite its assertions."""
+
+
+@pytest.fixture(autouse=True)
+def keeps_what_it_imports(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    own = tmp_path_factory.getbasetemp()
+
+    def forget(_snapshot: object) -> None:
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if name == PLUGIN or (file and Path(file).is_relative_to(own)):
+                del sys.modules[name]
+
+    monkeypatch.setattr(SysModulesSnapshot, "restore", forget)
