@@ -3,9 +3,9 @@
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from experiments.closed_loop.trial import (
     check_in_time,
     check_pushes,
 )
+from experiments.common.robot_setting import RobotSetting
 from experiments.heat.experiment import HeatCfg, plan_trials
-from models import BadInput, UnknownName, default_robot_folder
+from models import BadInput, UnknownName
 from sim.recording.run_meta import plain
 
 LONGEST_S = 3600.0
@@ -24,32 +25,18 @@ LONGEST_S = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class StandingCfg:
+class StandingCfg(RobotSetting):
     """A robot stands in one posture for a while; everything but its controller."""
 
     seconds: float = 20.0
     """Simulated time in s, at most an hour."""
-    posture: str | None = None
-    """Stored posture; None: the preset's, or PoseInit, or the robot's first."""
     preset: str | None = None
     """Robot of a preset, such as `document`; the other values go on top of it."""
-    misalignment_deg: Mapping[str, float] = field(default_factory=dict)
-    """Joint to calibration error in degrees: true angle minus measured angle."""
-    start_degc: Mapping[str, float] = field(default_factory=dict)
-    """Joint to start temperature in °C; the others start at 30 °C."""
-    slope_deg: float = 0.0
-    """The ground rises by this angle ahead of the robot."""
-    friction: float = 0.7
-    """Coulomb coefficient of soles on the ground."""
     pushes: tuple[Push, ...] = ()
     """What disturbs it."""
-    seed: int = 0
-    """Of the sensors' noise."""
     fast_forward: bool = True
     """Leave the physics alone while the torques are steady, as the heat experiment
     does. The controller is not asked meanwhile; False asks it all the time."""
-    robot: Path = field(default_factory=default_robot_folder)
-    """Folder of the robot."""
 
     def __post_init__(self) -> None:
         """Refuse a time without meaning; `plan` looks at the rest."""
@@ -68,17 +55,12 @@ class StandingCfg:
         Raises:
             BadInput: a value cannot be used.
         """
+        shared = {f.name: getattr(self, f.name) for f in fields(RobotSetting)}
         asked = HeatCfg(
+            **shared,
             minutes=self.seconds / 60.0,
-            posture=self.posture,
             controllers=(controller,),
             preset=self.preset,
-            misalignment_deg=self.misalignment_deg,
-            start_degc=self.start_degc,
-            slope_deg=self.slope_deg,
-            friction=self.friction,
-            seed=self.seed,
-            robot=self.robot,
             full=not self.fast_forward,
             exact=True,
         )
@@ -88,15 +70,28 @@ class StandingCfg:
         return dataclasses.replace(arm, duration_s=self.seconds, pushes=self.pushes)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON can hold it; the robot by the name of its folder."""
-        row = plain(self)
+        """Return it as JSON can hold it: what was always said, and what is unusual.
+
+        The robot goes by the name of its folder.
+        """
+        row, usual = plain(self), plain(StandingCfg())
         assert isinstance(row, dict)
-        return row | {"robot": self.robot.name}
+        assert isinstance(usual, dict)
+        said = {k: v for k, v in row.items() if k in _ALWAYS_SAID or v != usual[k]}
+        return said | {"robot": self.robot.name}
 
     @property
     def key(self) -> str:
         """Text that is the same for equal settings only."""
         return json.dumps(plain(self), sort_keys=True)
+
+
+_ALWAYS_SAID = {
+    *("seconds", "posture", "preset", "misalignment_deg", "start_degc", "slope_deg"),
+    *("friction", "pushes", "seed", "fast_forward", "robot"),
+}
+"""In the description of a golden run."""
+_JOINTS = ("misalignment_deg", "start_degc", "effort_limits")
 
 
 def make_setting(values: Mapping[str, Any], where: str) -> StandingCfg:
@@ -109,16 +104,16 @@ def make_setting(values: Mapping[str, Any], where: str) -> StandingCfg:
     Raises:
         BadInput: a field is unknown, or its value of a wrong type.
     """
-    known = [f.name for f in dataclasses.fields(StandingCfg)]
+    known = get_type_hints(StandingCfg)
     for name in values:
         if name not in known:
-            raise UnknownName("Setting", name, known, where)
+            raise UnknownName("Setting", name, list(known), where)
     values = dict(values)
-    for name in ("misalignment_deg", "start_degc"):
-        values[name] = _numbers_by_joint(name, values.get(name, {}))
-    for name in ("seconds", "slope_deg", "friction"):
-        if name in values:
-            values[name] = _number(name, values[name])
+    for name, value in values.items():
+        if name in _JOINTS:
+            values[name] = _numbers_by_joint(name, value)
+        elif known[name] is float or (known[name] == float | None and value):
+            values[name] = _number(name, value)
     values["pushes"] = _pushes(values.get("pushes", ()))
     if "robot" in values:
         values["robot"] = Path(values["robot"])

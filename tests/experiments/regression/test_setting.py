@@ -23,6 +23,9 @@ def test_every_value_reaches_the_arm() -> None:
             "pushes": Push(at_s=7.0),
             "seed": 3,
             "fast_forward": False,
+            "protection": "nao",
+            "ambient_degc": 20,
+            "effort_limits": {"LKneePitch": 3},
         },
         "here",
     )
@@ -37,6 +40,9 @@ def test_every_value_reaches_the_arm() -> None:
     assert simulation.misalignment_deg == {"LAnklePitch": 2.0}
     assert simulation.start_degc == {"LAnklePitch": 50.0}
     assert simulation.seed == 3
+    assert simulation.protection == "nao"
+    assert simulation.heating.ambient_degc == 20.0
+    assert arm.effort_limits == {"LKneePitch": 3.0}
     assert (simulation.world.slope_deg, simulation.world.friction) == (1.0, 0.5)
 
 
@@ -48,6 +54,8 @@ def test_every_value_reaches_the_arm() -> None:
         ({"seconds": float("nan")}, "seconds is nan"),
         ({"seconds": 1e9}, "at most|3600"),
         ({"seconds": "20"}, "seconds is '20'; give a number"),
+        ({"ambient_degc": "20"}, "ambient_degc is '20'; give a number"),
+        ({"protection": "noa"}, "noa"),
         ({"slope_deg": True}, "slope_deg is True"),
         ({"slope_deg": 80.0}, "slope = 80"),
         ({"friction": -1.0}, "friction = -1"),
@@ -69,6 +77,14 @@ def test_a_value_without_meaning_is_refused(
 ) -> None:
     with pytest.raises(BadInput, match=message):
         make_setting(values, "here").plan()
+
+
+def test_a_description_names_what_is_unusual_beside_what_it_always_named() -> None:
+    always = make_setting({"friction": 0.7}, "here").as_json()
+    assert "gear_friction" not in always
+    assert make_setting({"gear_friction": 0.5}, "here").as_json() == always | {
+        "gear_friction": 0.5
+    }
 
 
 def test_settings_are_equal_by_their_values() -> None:
