@@ -76,6 +76,18 @@ def heed_stop_signals() -> None:
             signal.signal(number, _stop)
 
 
+@contextmanager
+def heeded_stop_signals() -> Iterator[None]:
+    """Let the signals raise `StoppedBySignal` meanwhile."""
+    before = {number: signal.getsignal(number) for number in ENDING}
+    heed_stop_signals()
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
     del frame
     raise StoppedBySignal(number)

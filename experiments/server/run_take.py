@@ -8,17 +8,16 @@ until its time is over or it is lost, and gives it back.
 import getpass
 import math
 import os
-import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 from controllers.arbitration.tokens import NoticeKind, Outcome
 from experiments.common.options import STDOUT, json_text, write_json
+from experiments.common.signals import heeded_stop_signals
 from experiments.server.client import Client
 from experiments.server.messages import (
     HoldingData,
@@ -122,8 +121,6 @@ def run_take(cfg: TakeCfg) -> int:
         raise BadInput(f"--for is {cfg.hold_s} s; give a number from 0.")
     rates = _rates(cfg.rates)
     holder = _Holder()
-    for number in (signal.SIGTERM, signal.SIGHUP):  # asked to end; terminal closed
-        signal.signal(number, _interrupt)
     client = Client(
         cfg.url,
         f"{_user()}-{os.getpid()}" if cfg.owner is None else cfg.owner,
@@ -134,7 +131,7 @@ def run_take(cfg: TakeCfg) -> int:
         on_notice=holder.hear,
     )
     try:
-        with client:
+        with heeded_stop_signals(), client:
             _say(f"{client.name} waits, for {cfg.timeout_s:g} s at most ...")
             outcome = client.take(
                 *cfg.names,
@@ -238,11 +235,6 @@ def _why_not(outcome: Outcome) -> str:
     ways = [f"{b.resource}: {', '.join(b.owners)}" for b in outcome.blockers]
     text = f"{outcome.kind}, {outcome.why}" + (f" ({'; '.join(ways)})" if ways else "")
     return printable(text)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    del number, frame
-    raise KeyboardInterrupt
 
 
 def _say(text: str) -> None:

@@ -120,8 +120,10 @@ def _holders(front: SharedLedger) -> list[str]:
 def test_holding_for_a_time_ends_by_itself(
     here: Here, server: ReservationServer, front: SharedLedger
 ) -> None:
+    handlers = [signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGHUP)]
     ran = here("take", "ball", "--for", "0.1", "--url", server.url)
     assert (ran.status, ran.err) == (0, "")
+    assert handlers == [signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGHUP)]
     Token.from_text(ran.out.strip())
     assert not _holders(front)
 
