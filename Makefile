@@ -18,7 +18,7 @@ DEV := $(VENV)/.dev
 RUN_EXTRAS := cluster export report server speech
 PIP_QUIET := --quiet --disable-pip-version-check
 PACKAGES := models controllers sim experiments
-CHECKED := $(wildcard $(PACKAGES) tests docs examples)
+CHECKED := $(wildcard $(PACKAGES) tests docs examples benchmarks)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 LINTED := $(CHECKED) $(NOTEBOOKS)
 JOBS ?= 2
@@ -47,7 +47,7 @@ if [ -z "$$python" ]; then \
 fi
 endef
 
-.PHONY: help run test test-all format lint types quick long docs lock clean
+.PHONY: help run bench test test-all format lint types quick long docs lock clean
 
 help:  ## say what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -55,6 +55,9 @@ help:  ## say what can be made
 run: $(READY)  ## two robots stand for 15 minutes; prints the table, draws the figures
 	@echo "== two robots stand for 15 minutes of their time: half a minute or so of yours"
 	@$(BIN)/nao-testbed heat --preset document --out $(OUT)
+
+bench: $(READY)  ## what reservations and the transmitter cost, beside references
+	@$(BIN)/python -m benchmarks
 
 test: $(DEV)  ## format, lint, types, documents and quick tests: four minutes
 	@$(MAKE) --keep-going --jobs=$(JOBS) --output-sync=target lint types

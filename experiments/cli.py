@@ -43,15 +43,13 @@ def bench_command(
     json_file: JsonOption = None,
     only: Annotated[
         str | None,
-        typer.Option(
-            metavar="PART", help="Only heat, reservations, transmitter, scenario."
-        ),
+        typer.Option(metavar="PART", help="Only heat, or only scenario."),
     ] = None,
     controllers: Annotated[
         str | None, controllers_option("smart, smart-full, minheat; their steps")
     ] = None,
 ) -> None:
-    """Measure loop, controller, fast-forward and reservations beside references."""
+    """Measure loop, controllers, fast-forward and a scenario beside references."""
     from experiments.bench.run_bench import run_bench_command  # noqa: PLC0415  # heavy
 
     raise typer.Exit(run_bench_command(seconds, json_file, only, names_in(controllers)))

@@ -1,1 +1,1 @@
-"""What loop, controller, fast-forward and reservations cost, beside references."""
+"""What loop, controllers, fast-forward and scenarios cost, beside references."""

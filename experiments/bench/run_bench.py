@@ -23,8 +23,6 @@ from experiments.bench.loop import (
     measure_loop,
     measure_servos,
 )
-from experiments.bench.reservations import ReservationBenchCfg, measure_reservations
-from experiments.bench.transmitter import TransmitterBenchCfg, measure_transmitter
 from experiments.bench.trials import (
     measure_fast_forward,
     measure_real_time,
@@ -43,9 +41,6 @@ class Part(StrEnum):
 
     HEAT = "heat"
     """The loop, the controllers, whole arms and fast-forward."""
-    RESERVATIONS = "reservations"
-    TRANSMITTER = "transmitter"
-    """Slots with streams that run and groups that wait."""
     SCENARIO = "scenario"
     """Ten behaviours on one robot."""
 
@@ -68,8 +63,6 @@ class BenchCfg:
     fast_forward_seconds: float | None = None
     """Simulated time with and without fast-forward in s; None is 24 times `seconds`:
     two minutes for five seconds."""
-    reservations: ReservationBenchCfg = field(default_factory=ReservationBenchCfg)
-    transmitter: TransmitterBenchCfg = field(default_factory=TransmitterBenchCfg)
     scenario_seconds: float | None = None
     """Simulated time of the scenario in s; None is 12 times `seconds`."""
     only: Part | None = None
@@ -111,7 +104,8 @@ class Machine:
 class BenchResult:
     """What was found."""
 
-    seconds: float
+    seconds: float | None
+    """Simulated time of each measured loop, in s; None where none was measured."""
     machine: Machine
     figures: tuple[Figure, ...]
 
@@ -139,19 +133,13 @@ def run_bench(cfg: BenchCfg, on_stage: Callable[[str], None]) -> BenchResult:
     machine = Machine.here()
     robot = load_robot(cfg.robot_folder)
     figures: list[Figure] = []
-    if cfg.only in {None, Part.RESERVATIONS}:
-        on_stage("reservations")
-        figures += measure_reservations(robot, cfg.reservations)
-    if cfg.only in {None, Part.TRANSMITTER}:
-        on_stage("transmitter")
-        figures += measure_transmitter(robot, cfg.transmitter)
+    if cfg.only in {None, Part.HEAT}:
+        figures += _measure_heat(robot, cfg, on_stage)
     if cfg.only in {None, Part.SCENARIO}:
         on_stage("scenario")
         with TemporaryDirectory(prefix="nao-testbed-bench-") as name:
             scenario_s = cfg.scenario_seconds or 12.0 * cfg.seconds
             figures += measure_scenario(Path(name), seconds=scenario_s)
-    if cfg.only in {None, Part.HEAT}:
-        figures = _measure_heat(robot, cfg, on_stage) + figures
     return BenchResult(seconds=cfg.seconds, machine=machine, figures=tuple(figures))
 
 
@@ -213,12 +201,17 @@ def run_bench_command(
         cfg = replace(cfg, controllers=tuple(controllers))
     check_json_file(json_file)
     result = _with_progress(cfg)
+    show(result, json_file)
+    return 0
+
+
+def show(result: BenchResult, json_file: str | None) -> None:
+    """Write the JSON, if asked for, and print the table; to stderr beside JSON."""
     write_json(json_file, json_text(result.as_json()))
     to_stderr = json_file == STDOUT
     stream = sys.stderr if to_stderr else sys.stdout
     console = Console(stderr=to_stderr, width=None if stream.isatty() else 100)
     console.print(bench_table(result))
-    return 0
 
 
 def _part(name: str | None) -> Part | None:

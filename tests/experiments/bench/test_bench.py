@@ -8,14 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from controllers.arbitration.gate import Gate
-from experiments.bench.figures import BareMutex, Figure, figure, ratio
+from experiments.bench.figures import Figure, figure, ratio
 from experiments.bench.loop import PinocchioAlone, measure_loop
-from experiments.bench.reservations import (
-    RequestCostCfg,
-    ReservationBenchCfg,
-    measure_reservations,
-)
 from experiments.bench.run_bench import (
     BenchCfg,
     BenchResult,
@@ -24,7 +18,6 @@ from experiments.bench.run_bench import (
     run_bench,
     run_bench_command,
 )
-from experiments.bench.transmitter import TransmitterBenchCfg, measure_transmitter
 from experiments.bench.trials import measure_real_time
 from models import (
     BadInput,
@@ -43,14 +36,6 @@ TINY = BenchCfg(
     rounds=1,
     arm_seconds=0.1,
     fast_forward_seconds=0.1,
-    reservations=ReservationBenchCfg(
-        blocks=2,
-        block_s=0.002,
-        costs=RequestCostCfg(
-            resources=(5, 10), waiters=(1, 3), depths=(2, 3), blocks=2, repeats=2
-        ),
-    ),
-    transmitter=TransmitterBenchCfg(waiting=(2, 20), groups=8, blocks=2, block_s=0.002),
 )
 RATIOS = {
     "loop_over_bare",
@@ -60,18 +45,6 @@ RATIOS = {
     "servo_over_pybullet",
     "two_over_one",
     "full_over_fast_forward",
-    "bare_over_pairs",
-    "bare_over_questions",
-    "cost_resources_10",
-    "cost_waiters_3",
-    "cost_hand_over_3",
-    "cost_depth_3",
-    "cost_owners_3",
-    "cost_size_8",
-    "cost_size_32",
-    "bare_over_transmitter",
-    "gate_over_transmitter",
-    "transmitter_waiting",
     "scenario_over_bare",
 }
 OTHERS = {
@@ -95,27 +68,17 @@ OTHERS = {
     "full_s",
     "fast_forward_s",
     "fast_forward_difference_k",
-    "reservation_pairs",
-    "bare_pairs",
-    "gated_commands",
-    "gate_questions",
-    "bare_tests",
-    "transmitter_slots",
-    "bare_slots",
-    "gate_slots",
-    "group_skew",
     "scenario_real_time",
 }
-NOTHING = {"fast_forward_difference_k", "group_skew"}
-"""Where 0 is right: no time to jump, and no group comes apart."""
-OPTIONAL = {"spot_leases", "pairs_over_spot", "commands_over_spot"}
+NOTHING = {"fast_forward_difference_k"}
+"""Where 0 is right: no time to jump."""
 
 
 @pytest.fixture(scope="module")
 def result() -> BenchResult:
     stages: list[str] = []
     found = run_bench(TINY, stages.append)
-    assert len(stages) == 8
+    assert len(stages) == 6
     return found
 
 
@@ -132,7 +95,7 @@ def by_name(result: BenchResult) -> dict[str, Figure]:
 @pytest.mark.requirement("ST-21")
 def test_every_figure_is_there_once_finite_and_positive(result: BenchResult) -> None:
     assert len(result.figures) == len(by_name(result))
-    assert by_name(result).keys() - OPTIONAL == RATIOS | OTHERS
+    assert by_name(result).keys() == RATIOS | OTHERS
     for one in result.figures:
         assert math.isfinite(one.value), one
         assert one.low <= one.value <= one.high, one
@@ -145,23 +108,13 @@ def test_ratios_have_no_unit_and_targets_are_stated(result: BenchResult) -> None
     figures = by_name(result)
     assert {name for name in RATIOS if figures[name].unit != "1"} == set()
     targets = {n: f.target for n, f in figures.items() if f.target is not None}
-    costs = dict.fromkeys((n for n in RATIOS if n.startswith("cost_")), 2.0)
     assert targets == {
         "loop_over_bare": 1.5,
         "smart_us": 150.0,
         "minheat_p99_us": 2000.0,
-        "reservation_pairs": 100.0,
-        "gated_commands": 200.0,
-        "transmitter_slots": 0.1,
-        "transmitter_waiting": 1.5,
-        "group_skew": 0.0,
         "scenario_real_time": 8.0,
-        **costs,
     }
     assert {n for n, f in figures.items() if f.is_at_least and f.target} == {
-        "reservation_pairs",
-        "gated_commands",
-        "transmitter_slots",
         "scenario_real_time",
     }
 
@@ -188,7 +141,7 @@ def test_the_json_holds_each_figure_by_its_name(result: BenchResult) -> None:
     data = json.loads(json.dumps(result.as_json(), allow_nan=False))
     assert data.keys() == {"experiment", "seconds", "machine", "figures"}
     assert data["experiment"] == "bench"
-    assert data["figures"].keys() - OPTIONAL == RATIOS | OTHERS
+    assert data["figures"].keys() == RATIOS | OTHERS
     keys = {"what", "unit", "value", "low", "high", "blocks", "target", "is_at_least"}
     assert all(row.keys() == keys for row in data["figures"].values())
     assert data["machine"]["cores"] >= 1
@@ -313,44 +266,10 @@ def test_the_table_shows_every_figure(result: BenchResult) -> None:
     assert bench_table(result).row_count == len(result.figures)
 
 
-@pytest.mark.parametrize(
-    ("part", "figure_of_it"),
-    [
-        (Part.RESERVATIONS, "gated_commands"),
-        (Part.TRANSMITTER, "transmitter_slots"),
-    ],
-)
-def test_a_part_is_measured_alone(part: Part, figure_of_it: str) -> None:
-    cfg = dataclasses.replace(TINY, only=part)
-    stages: list[str] = []
-    found = by_name(run_bench(cfg, stages.append))
-    assert stages == [part]
-    assert figure_of_it in found
-    assert len(found.keys() & {"gated_commands", "transmitter_slots", "loop_us"}) == 1
-
-
-def test_the_command_shows_a_part_alone(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tiny = dataclasses.replace(TINY, only=Part.TRANSMITTER)
-    monkeypatch.setattr("experiments.bench.run_bench.BenchCfg", lambda **_: tiny)
-    assert run_bench_command(5.0, None, "transmitter") == 0
-    shown = capsys.readouterr().out
-    assert "group" in shown
-    assert "whole loop" not in shown
-
-
-@pytest.mark.slow(covers=True)
-@pytest.mark.requirement("SY-12", "I-23")
-def test_no_measured_group_comes_apart(result: BenchResult) -> None:
-    skew = by_name(result)["group_skew"]
-    assert (skew.low, skew.value, skew.high, skew.blocks) == (0, 0, 0, 8)
-
-
 def test_an_unknown_part_is_refused_by_name() -> None:
-    asked = r"'reservation' is not in .*\. Did you mean 'reservations'\?"
+    asked = r"'scenarios' is not in .*\. Did you mean 'scenario'\?"
     with pytest.raises(UnknownName, match=asked):
-        run_bench_command(5.0, None, "reservation")
+        run_bench_command(5.0, None, "scenarios")
 
 
 @pytest.mark.slow(covers=True)
@@ -361,40 +280,16 @@ def test_the_table_says_which_way_a_target_lies(
     assert run_bench_command(5.0, None) == 0
     lines = capsys.readouterr().out.splitlines()
     rows = {line.strip().split("  ")[0]: line for line in lines}
-    assert "≥ 100 k/s" in rows["take + release"]
-    assert "≥ 200 k/s" in rows["gated set-points"]
+    assert "≥ 8" in rows["ten behaviours, times real time"]
     assert "≤ 1.5" in rows["whole loop / bare engine"]
 
 
-def test_the_bare_mutex_is_an_arbiter_too() -> None:
-    """Else it would be no comparison."""
-    bare = BareMutex()
-    token = bare.take("TTS")
-    assert token is not None
-    assert bare.take("TTS") is None
-    assert bare.is_valid("TTS", token)
-    assert not bare.is_valid("TTS", bytes(8))
-    assert not bare.is_valid("TTS", None)
-    assert not bare.release("TTS", bytes(8))
-    assert bare.release("TTS", token)
-    assert not bare.is_valid("TTS", token)
-    assert bare.take("TTS") is not None
-
-
-def test_a_gate_that_writes_nothing_is_no_measurement(
-    nao: Robot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Gate, "flush", lambda *_: ())
-    with pytest.raises(TestbedError, match="did not write each slot"):
-        measure_reservations(nao, TINY.reservations)
-    with pytest.raises(TestbedError, match="no items in some slots"):
-        measure_transmitter(nao, TINY.transmitter)
-
-
-def test_without_the_other_library_only_its_figures_are_missing(
-    nao: Robot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("experiments.bench.figures.find_spec", lambda _: None)
-    found = {one.name for one in measure_reservations(nao, TINY.reservations)}
-    assert "gated_commands" in found
-    assert not found & OPTIONAL
+def test_a_part_is_measured_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = figure("scenario", "", "1", [1.0])
+    monkeypatch.setattr(
+        "experiments.bench.run_bench.measure_scenario", lambda *_, **__: [one]
+    )
+    stages: list[str] = []
+    found = run_bench(dataclasses.replace(TINY, only=Part.SCENARIO), stages.append)
+    assert stages == [Part.SCENARIO]
+    assert found.figures == (one,)

@@ -15,6 +15,7 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.references import Run, bare_pairs, bare_tests, rates_of, spot_leases
 from controllers.arbitration.gate import Gate
 from controllers.arbitration.gate.device_map import map_devices
 from controllers.arbitration.manager.ledger import Ledger
@@ -22,16 +23,7 @@ from controllers.arbitration.requests import Owner, Request, Ticket
 from controllers.arbitration.resource_tree import ResourceTree
 from controllers.arbitration.tokens import Token
 from controllers.interface.robot_interface import Command, Observation
-from experiments.bench.figures import (
-    Figure,
-    Run,
-    bare_pairs,
-    bare_tests,
-    figure,
-    rates_of,
-    ratio,
-    spot_leases,
-)
+from experiments.bench.figures import Figure, figure, ratio
 from models import Robot, TestbedError
 from models.resources import DeviceKind, ResourceNode
 

@@ -16,6 +16,8 @@ from itertools import cycle, islice, permutations
 
 import numpy as np
 
+from benchmarks.references import Run, rates_of
+from benchmarks.reservations import Sink, take_all
 from controllers.arbitration.events import Event
 from controllers.arbitration.gate import Gate
 from controllers.arbitration.gate.device_map import DeviceMap, map_devices
@@ -29,8 +31,7 @@ from controllers.transmitter.events import Sent
 from controllers.transmitter.receipt import SyncTag
 from controllers.transmitter.streams import NO_PARTS, Item, Present
 from controllers.transmitter.transmitter import Transmitter
-from experiments.bench.figures import Figure, Run, figure, rates_of, ratio
-from experiments.bench.reservations import Sink, take_all
+from experiments.bench.figures import Figure, figure, ratio
 from models import Robot, TestbedError
 from models.library import Unit
 from models.resources import DeviceKind
