@@ -1,7 +1,8 @@
 """Elements of a page: numbers, tables, figures, replay, sections, as plain data.
 
 The template of the report reads these and nothing else. Numbers have a true minus sign
-and no noise digits.
+and no noise digits. A table is said once, for pages and for terminals; what is told of
+each result in it is a list of quantities.
 
 matplotlib writes inks, paper and the colours of curves as fixed values. `themed_svg`
 makes them CSS variables of the page, so that a figure is readable on light and on dark
@@ -14,13 +15,17 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from rich.text import Text
+
+from experiments.common.drawing.plain_table import PlainTable, plain_table
 from experiments.common.drawing.style import COLOURS, FAINT_INK, INK, SHADE, SOFT_INK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.figure import Figure as Drawn
+    from rich.console import Console, ConsoleOptions, RenderResult
 
 
 NOTHING = "–"
@@ -45,7 +50,7 @@ def signed(value: float | None, digits: int = 1) -> str:
 def with_unit(value: float | None, unit: str, digits: int = 1) -> str:
     """Return a number with its unit; no unit where there is no number."""
     text = number(value, digits)
-    return text if text == NOTHING else f"{text} {unit}"
+    return text if text == NOTHING else f"{text}{'' if unit == '°' else ' '}{unit}"
 
 
 def duration(time_s: float) -> str:
@@ -60,10 +65,19 @@ class Column:
     """Head of a column."""
 
     label: str
+    unit: str = ""
+    """Of all its numbers; empty where there is none, or cells have their own."""
     group: str = ""
     """Written once above neighbours of the same group, such as a controller."""
     is_number: bool = True
     """Whether the cells are aligned to the right."""
+    is_extra: bool = False
+    """Whether a terminal leaves it out."""
+
+    @property
+    def head(self) -> str:
+        """Its label with the unit."""
+        return f"{self.label}, {self.unit}" if self.unit else self.label
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +88,56 @@ class Row:
     is_sum: bool = False
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Quantity(Generic[T]):
+    """What a table tells of each result: a column, or a row with a cell a result."""
+
+    label: str
+    of: Callable[[T], float | str | None]
+    """Its value of a result: a number, words, or None where there is none."""
+    unit: str = ""
+    digits: int = 1
+    is_signed: bool = False
+
+    def bare(self, result: T) -> str:
+        """Return its cell in a column whose head has the unit."""
+        value = self.of(result)
+        if isinstance(value, str):
+            return value
+        return (signed if self.is_signed else number)(value, self.digits)
+
+    def text(self, result: T) -> str:
+        """Return its cell in a row of its own, with the unit."""
+        text = self.bare(result)
+        if text == NOTHING or not self.unit or isinstance(self.of(result), str):
+            return text
+        return text + ("" if self.unit == "°" else " ") + self.unit
+
+    def column(self, group: str = "", *, is_extra: bool = False) -> Column:
+        """Return its column."""
+        return Column(label=self.label, unit=self.unit, group=group, is_extra=is_extra)
+
+
+def rows_across(
+    quantities: Sequence[Quantity[T]], results: Sequence[T]
+) -> tuple[Row, ...]:
+    """Return a row a quantity, a cell a result; those that no result has left out."""
+    rows = [
+        Row(cells=(quantity.label, *map(quantity.text, results)))
+        for quantity in quantities
+    ]
+    return tuple(row for row in rows if {*row.cells[1:]} - {NOTHING})
+
+
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """A table with its caption; every number in it has its unit in head or cell."""
+    """A table with its caption; every number in it has its unit in head or cell.
+
+    The template of the page draws it; `Console.print` does on a terminal.
+    """
 
     caption: str
     columns: tuple[Column, ...]
@@ -99,6 +160,53 @@ class DataTable:
             else:
                 spans.append((column.group, 1))
         return tuple(spans)
+
+    def __rich_console__(
+        self, console: "Console", options: "ConsoleOptions"
+    ) -> "RenderResult":
+        """Draw it on a terminal."""
+        yield self.plain
+
+    @property
+    def plain(self) -> PlainTable:
+        """It as text: a group is one column, numbers have the keyboard's minus."""
+        table = plain_table(f"\n{self.caption}", Text(self.note) if self.note else None)
+        begin, columns = 0, []
+        for group, span in self.groups or (("", 1),) * len(self.columns):
+            shown = [
+                k for k in range(begin, begin + span) if not self.columns[k].is_extra
+            ]
+            begin += span
+            first = self.columns[shown[0]]
+            cells = [tuple(row.cells[k] for k in shown) for row in self.rows]
+            if first.is_number:
+                cells = [tuple(c.replace("−", "-") for c in row) for row in cells]
+            if group:
+                parts = [self.columns[k] for k in shown]
+                heads = [tuple(c.label for c in parts), tuple(c.unit for c in parts)]
+                heads = [head for head in heads if any(head)]
+                table.add_column(no_wrap=True)
+                lines = _joined([*heads, *cells])
+                head = "\n".join([group.rjust(len(lines[0])), *lines[: len(heads)]])
+                table.columns[-1].header = Text(head)
+                columns.append([Text(line) for line in lines[len(heads) :]])
+            else:
+                table.add_column(
+                    Text(f"{first.label}\n{first.unit}" if self.groups else first.head),
+                    justify="right" if first.is_number else "left",
+                    overflow="fold",
+                )
+                columns.append([Text(cell) for (cell,) in cells])
+        for row, *texts in zip(self.rows, *columns, strict=True):
+            style = "bold" if row.is_sum else None
+            table.add_row(*texts, style=style, end_section=row.is_sum)
+        return table
+
+
+def _joined(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the cells of neighbouring columns as lines, aligned to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.rjust, row, widths)) for row in rows]
 
 
 @dataclass(frozen=True, kw_only=True)

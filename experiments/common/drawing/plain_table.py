@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Column, Table
-from rich.text import Text
+from rich.text import Text, TextType
 
 BETWEEN = 3
 """Blanks between two columns."""
@@ -23,7 +23,7 @@ MOST_TURNED = 12
 """Rows that may become columns."""
 
 
-def plain_table(title: str, caption: str | None = None) -> "PlainTable":
+def plain_table(title: str, caption: TextType | None = None) -> "PlainTable":
     """Return a table without columns: one line below the heads, texts at the left.
 
     Args:
@@ -82,19 +82,13 @@ class PlainTable(Table):
         return needed
 
     def _parts(self, most: int) -> list[list[Column]]:
-        """Return the columns of each part; those whose head goes on stay together."""
+        """Return the columns of each part."""
         first, *others = self.columns
-        groups: list[list[Column]] = []
-        for column in others:
-            if groups and _texts(column)[0].startswith("\n"):
-                groups[-1].append(column)
-            else:
-                groups.append([column])
         parts: list[list[Column]] = [[first]]
-        for group in groups:
-            wider = [*parts[-1], *group]
+        for column in others:
+            wider = [*parts[-1], column]
             if len(parts[-1]) > 1 and _total(map(self._needed, wider)) > most:
-                parts.append([first, *group])
+                parts.append([first, column])
             else:
                 parts[-1] = wider
         return parts
@@ -141,7 +135,7 @@ class PlainTable(Table):
     def _turned(self) -> "PlainTable | None":
         """Return it with rows and columns exchanged, if the rows are few."""
         heads = [_texts(column)[0] for column in self.columns]
-        if len(self.rows) > MOST_TURNED or any(head.startswith("\n") for head in heads):
+        if len(self.rows) > MOST_TURNED or any("\n" in head for head in heads):
             return None
         turned = PlainTable(
             title=self.title,

@@ -15,24 +15,27 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from experiments.closed_loop.trial_result import TrialResult
 from experiments.common.drawing.page import (
-    NOTHING,
     Column,
     DataTable,
     PageFigure,
     PlannedFigure,
+    Quantity,
     Row,
     Section,
     draw_figures,
-    number,
-    signed,
 )
 from experiments.heat.figures.joints import shift_history_figure
 from experiments.heat.figures.tables import (
+    ENDED_EARLY,
+    LEFT_RISE,
+    POWER,
+    RIGHT_RISE,
+    TIMES_LEAST,
     hottest,
     legs_loss,
     shown_joints,
-    times_least,
 )
 from experiments.heat.published import HeatResult
 from models import BadInput, Robot
@@ -227,17 +230,28 @@ def picture_of(path: Path, caption: str, alt: str) -> list[PageFigure]:
     ]
 
 
+def _overview(joints: Sequence[str]) -> tuple[Quantity[TrialResult], ...]:
+    """Return what the overview tells of a robot; `joints` where it has no legs."""
+    return (
+        Quantity("time", lambda arm: arm.sim_s, "s", 0),
+        Quantity(
+            "hottest joint",
+            lambda arm: hottest(arm)[1].end_degc if arm.joints else None,
+            "°C",
+        ),
+        LEFT_RISE,
+        RIGHT_RISE,
+        Quantity("Joule loss of the legs", lambda arm: legs_loss(arm, joints), "J", 0),
+        POWER,
+        TIMES_LEAST,
+        ENDED_EARLY,
+    )
+
+
 COLUMNS = (
     Column(label="run", is_number=False),
     Column(label="controller", is_number=False),
-    Column(label="time, s"),
-    Column(label="hottest joint, °C"),
-    Column(label="left leg rises, K"),
-    Column(label="right leg rises, K"),
-    Column(label="legs' loss, J"),
-    Column(label="power at the end, W"),
-    Column(label="over the least with gear friction"),
-    Column(label="ended early", is_number=False),
+    *(quantity.column() for quantity in _overview(())),
 )
 
 
@@ -248,22 +262,9 @@ def outcome_rows(run: str, result: HeatResult) -> tuple[Row, ...]:
         run: what it is called on the page.
         result: of its experiment.
     """
-    joints = shown_joints(result)
+    told = _overview(shown_joints(result))
     return tuple(
-        Row(
-            cells=(
-                run,
-                name,
-                number(arm.sim_s, 0),
-                number(hottest(arm)[1].end_degc) if arm.joints else NOTHING,
-                signed(arm.left_leg_rise_k),
-                signed(arm.right_leg_rise_k),
-                number(legs_loss(arm, joints), 0),
-                number(arm.legs_power_w, 2),
-                times_least(arm.legs_power_w, arm.least_with_gears_w),
-                arm.failure or "no",
-            )
-        )
+        Row(cells=(run, name, *(quantity.bare(arm) for quantity in told)))
         for name, arm in result.arms.items()
     )
 

@@ -1,19 +1,17 @@
 """Tables of a heat experiment: outcome, joints, distance to the published numbers.
 
-Pure functions of the result, for a page and for a terminal or a pipe; nothing is
-printed here. First the key numbers that both are made of: which joints are shown, mean
-torque and Joule loss of the legs, lifetime (the time until the first joint reaches 80
-°C or the robot is shut down). On a terminal: the joints' temperatures; the published
-numbers beside ours; what the robots had to do.
+Pure functions of the result; pages and terminals draw the same tables. First the key
+numbers that they are made of: which joints are shown, mean torque and Joule loss of the
+legs, lifetime (the time until the first joint reaches 80 °C or the robot is shut down).
+A quantity is a line in `outcome_quantities` or `OF_JOINTS`.
 """
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import Group
 
 from experiments.closed_loop.trial_result import (
     LEG_JOINTS,
@@ -25,19 +23,18 @@ from experiments.common.drawing.page import (
     NOTHING,
     Column,
     DataTable,
+    Quantity,
     Row,
     duration,
     number,
+    rows_across,
     signed,
-    with_unit,
 )
-from experiments.common.drawing.plain_table import plain_table
 from experiments.heat.published import (
     LIFETIME_FACTOR,
     PRESET,
     PUBLISHED,
     HeatResult,
-    Published,
 )
 
 MOST_ROWS = 10
@@ -92,10 +89,6 @@ def legs_loss(arm: TrialResult, names: Sequence[str]) -> float:
     return sum(arm.joints[n].joule_loss_j for n in names if n in arm.joints)
 
 
-NO_LIFETIME = "–"
-"""Where there is nothing to tell."""
-
-
 def lifetime_s(arm: TrialResult) -> float:
     """Return when the first joint reaches 80 °C, or the robot is shut down, in s.
 
@@ -139,8 +132,101 @@ def lifetime_ratio_text(arm: TrialResult, reference: TrialResult) -> str:
     """Say how many times longer an arm lasts than the reference."""
     time_s, reference_s = lifetime_s(arm), lifetime_s(reference)
     if not math.isfinite(reference_s) or math.isnan(time_s):
-        return NO_LIFETIME
+        return NOTHING
     return "never" if math.isinf(time_s) else f"{time_s / max(reference_s, 1e-9):.1f} ×"
+
+
+LEFT_RISE = Quantity[TrialResult](
+    "left leg rises by", lambda arm: arm.left_leg_rise_k, "K", is_signed=True
+)
+RIGHT_RISE = Quantity[TrialResult](
+    "right leg rises by", lambda arm: arm.right_leg_rise_k, "K", is_signed=True
+)
+POWER = Quantity[TrialResult](
+    "power of the legs at the end", lambda arm: arm.legs_power_w, "W", 2
+)
+TIMES_LEAST = Quantity[TrialResult](
+    "power over the least with",
+    lambda arm: times_least(arm.legs_power_w, arm.least_with_gears_w),
+)
+ENDED_EARLY = Quantity[TrialResult]("ended early", lambda arm: arm.failure or "no")
+
+OF_JOINTS = (
+    Quantity[JointResult]("end", lambda joint: joint.end_degc, "°C"),
+    Quantity[JointResult]("rise", lambda joint: joint.rise_k, "K", is_signed=True),
+    Quantity[JointResult](
+        "mean |torque|", lambda joint: joint.mean_abs_effort_nm, "N·m", 2
+    ),
+)
+"""Told of a joint under every controller."""
+SHORT = 2
+"""So many of them on a terminal."""
+
+
+def outcome_quantities(result: HeatResult) -> tuple[Quantity[TrialResult], ...]:
+    """Return what is told of each robot, in the order of the rows."""
+    arms = list(result.arms.values())
+    joints = shown_joints(result)
+    shown = "of the legs" if has_published_legs(result) else "of the joints shown"
+    has_legs = any(arm.legs_joule_loss_j is not None for arm in arms)
+    beside = [] if any(map(_is_recomputed, arms)) else arms
+    flags = dict.fromkeys(flag for arm in arms for flag in arm.flags)
+
+    def over_first(arm: TrialResult) -> str | None:
+        return lifetime_ratio_text(arm, arms[0]) if arm in beside[1:] else None
+
+    return (
+        Quantity("hottest joint at the end", _hottest),
+        Quantity("first joint at 80 °C", _lifetime),
+        *(
+            [Quantity("hottest in the end", in_the_end_text)]
+            if any(math.isinf(lifetime_s(arm)) for arm in beside)
+            else []
+        ),
+        Quantity(f"time to 80 °C over that of {arms[0].controller}", over_first),
+        LEFT_RISE,
+        RIGHT_RISE,
+        Quantity(
+            f"mean |torque| {shown}", lambda arm: mean_effort(arm, joints), "N·m", 2
+        ),
+        Quantity(
+            f"Joule loss {'of the legs' if has_legs else shown}",
+            lambda arm: legs_loss(arm, joints),
+            "J",
+            0,
+        ),
+        POWER,
+        Quantity("least without gear friction", lambda arm: arm.least_power_w, "W", 2),
+        Quantity(
+            "power over the least without",
+            lambda arm: times_least(arm.legs_power_w, arm.least_power_w),
+        ),
+        Quantity(
+            "least with gear friction", lambda arm: arm.least_with_gears_w, "W", 2
+        ),
+        TIMES_LEAST,
+        *(
+            [
+                Quantity(
+                    "largest set-point shift", lambda arm: arm.largest_shift_deg, "°", 2
+                )
+            ]
+            if any(arm.largest_shift_deg for arm in arms)
+            else []
+        ),
+        Quantity("settled after", lambda arm: arm.settled_s, "s"),
+        *(
+            Quantity(
+                f"flag: {flag.lower().replace('_', ' ')}", partial(_cycles, flag=flag)
+            )
+            for flag in flags
+            if flag.isupper()  # others are a controller's own counts: events
+        ),
+        *([ENDED_EARLY] if any(arm.failure for arm in arms) else []),
+        Quantity("simulated time", lambda arm: duration(arm.sim_s)),
+        Quantity("of it with physics", lambda arm: arm.physics_s, "s"),
+        Quantity("computed in", lambda arm: arm.wall_s, "s"),
+    )
 
 
 def heat_tables(result: HeatResult) -> tuple[DataTable, ...]:
@@ -149,65 +235,30 @@ def heat_tables(result: HeatResult) -> tuple[DataTable, ...]:
     return tuple(table for table in tables if table.rows)
 
 
+def terminal_tables(result: HeatResult) -> Group:
+    """Return the tables for a terminal: what came of it stands last."""
+    outcome, *others = heat_tables(result)
+    failed = DataTable(
+        caption="Without a result",
+        columns=(
+            Column(label="", is_number=False),
+            Column(label="failed", is_number=False),
+        ),
+        rows=tuple(Row(cells=item) for item in result.failed.items()),
+    )
+    return Group(*others, outcome, *([failed] if failed.rows else []))
+
+
 def outcome_table(result: HeatResult) -> DataTable:
     """A row a quantity, a column a controller."""
     arms = list(result.arms.values())
-    legs = has_published_legs(result)
-    of_legs = "of the legs" if legs else "of the joints below"
-    joints = shown_joints(result)
-    rows: list[Row] = []
-
-    def add(label: str, cell: Callable[[TrialResult], str]) -> None:
-        cells = [cell(arm) for arm in arms]
-        if any(text != NOTHING for text in cells):
-            rows.append(Row(cells=(label, *cells)))
-
-    add("hottest joint at the end", _hottest)
-    add("first joint at 80 °C", _lifetime)
-    if len(arms) > 1 and not any(map(_is_recomputed, arms)):
-        first = arms[0]
-        add(
-            f"time to 80 °C over that of {first.controller}",
-            lambda arm: NOTHING if arm is first else lifetime_ratio_text(arm, first),
-        )
-    add("left leg rises by", lambda arm: with_unit(arm.left_leg_rise_k, "K"))
-    add("right leg rises by", lambda arm: with_unit(arm.right_leg_rise_k, "K"))
-    add(
-        f"mean |torque| {of_legs}",
-        lambda arm: with_unit(mean_effort(arm, joints), "N·m", 2),
-    )
-    add("Joule loss of the legs", lambda arm: with_unit(legs_loss(arm, joints), "J", 0))
-    add("power of the legs at the end", lambda arm: with_unit(arm.legs_power_w, "W", 2))
-    add("least without gear friction", lambda a: with_unit(a.least_power_w, "W", 2))
-    add(
-        "power over the least without",
-        lambda a: times_least(a.legs_power_w, a.least_power_w),
-    )
-    add("least with gear friction", lambda a: with_unit(a.least_with_gears_w, "W", 2))
-    add(
-        "power over the least with",
-        lambda a: times_least(a.legs_power_w, a.least_with_gears_w),
-    )
-    if any(arm.largest_shift_deg > 0.0 for arm in arms):
-        add("largest set-point shift", lambda a: with_unit(a.largest_shift_deg, "°", 2))
-    add("settled after", lambda arm: with_unit(arm.settled_s, "s"))
-    for flag in dict.fromkeys(flag for arm in arms for flag in arm.flags):
-        if not flag.isupper():  # a controller's own counts: they are events
-            continue
-        words = f"flag: {flag.lower().replace('_', ' ')}"
-        add(words, lambda arm, flag=flag: f"{arm.flags.get(flag, 0)} cycles")  # type: ignore[misc]  # its default
-    if any(arm.failure for arm in arms):
-        add("ended early", lambda arm: arm.failure or "no")
-    add("simulated time", lambda arm: duration(arm.sim_s))
-    add("of it with physics", lambda arm: with_unit(arm.physics_s, "s"))
-    add("computed in", lambda arm: with_unit(arm.wall_s, "s"))
     return DataTable(
         caption="What came of it",
         columns=(
             Column(label="", is_number=False),
             *(Column(label=name) for name in result.arms),
         ),
-        rows=tuple(rows),
+        rows=rows_across(outcome_quantities(result), arms),
         note=_outcome_note(arms),
     )
 
@@ -220,30 +271,27 @@ def joint_table(result: HeatResult) -> DataTable:
     for joint in shown_joints(result):
         found = [arm.joints.get(joint) for arm in arms]
         start = next(row.start_degc for row in found if row is not None)
-        cells = [joint, number(start)]
-        for row in found:
-            cells += (
-                [NOTHING] * 3
-                if row is None
-                else [
-                    number(row.end_degc),
-                    signed(row.rise_k),
-                    number(row.mean_abs_effort_nm, 2),
-                ]
-            )
-        rows.append(Row(cells=tuple(cells)))
+        cells = [
+            NOTHING if row is None else quantity.bare(row)
+            for row in found
+            for quantity in OF_JOINTS
+        ]
+        rows.append(Row(cells=(joint, number(start), *cells)))
         if legs and joint.endswith("AnklePitch"):
-            rows.append(_leg_sum(joint[0], arms))
-    per_arm = ("end, °C", "rise, K", "mean |torque|, N·m")
+            side, rise = {"L": ("left", LEFT_RISE), "R": ("right", RIGHT_RISE)}[
+                joint[0]
+            ]
+            sums = [cell for arm in arms for cell in ("", rise.bare(arm), "")]
+            rows.append(Row(cells=(f"{side} leg, sum", "", *sums), is_sum=True))
     return DataTable(
-        caption="Joints",
+        caption=f"Joints, {result.posture}, {result.minutes:g} min",
         columns=(
             Column(label="joint", is_number=False),
-            Column(label="start, °C"),
+            Column(label="start", unit="°C"),
             *(
-                Column(label=text, group=name)
+                quantity.column(name, is_extra=k >= SHORT)
                 for name in result.arms
-                for text in per_arm
+                for k, quantity in enumerate(OF_JOINTS)
             ),
         ),
         rows=tuple(rows),
@@ -251,46 +299,38 @@ def joint_table(result: HeatResult) -> DataTable:
     )
 
 
-def _leg_sum(side: str, arms: Sequence[TrialResult]) -> Row:
-    cells = [f"{'left' if side == 'L' else 'right'} leg, sum", ""]
-    for arm in arms:
-        rise = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
-        cells += ["", signed(rise), ""]
-    return Row(cells=tuple(cells), is_sum=True)
-
-
 def published_table(result: HeatResult) -> DataTable:
     """A row a published number: the number, ours, the distance between them."""
     known = list(result.published) if has_published_legs(result) else []
     rows: list[Row] = []
-    ends = dict.fromkeys(j for name in known for j in PUBLISHED[name].end_degc)
-    for joint in ends:
-        cells = [f"{joint} at the end, °C"]
-        for name in known:
-            published = PUBLISHED[name].end_degc.get(joint, math.nan)
-            ours = result.arms[name].joints[joint].end_degc
-            cells += [number(published, 0), number(ours), signed(ours - published)]
-        rows.append(Row(cells=tuple(cells)))
+
+    def add(label: str, ours: Sequence[float], published: Sequence[float]) -> None:
+        pairs = zip(ours, published, strict=True)
+        cells = [(number(b, 0), number(a), signed(a - b)) for a, b in pairs]
+        rows.append(Row(cells=(label, *itertools.chain(*cells))))
+
+    arms, numbers = [result.arms[n] for n in known], [PUBLISHED[n] for n in known]
+    for joint in numbers[0].end_degc if numbers else ():
+        add(
+            f"{joint} at the end, °C",
+            [arm.joints[joint].end_degc for arm in arms],
+            [column.end_degc[joint] for column in numbers],
+        )
     for side in ("right", "left") if known else ():
-        cells = [f"{side} leg rises by, K"]
-        for name in known:
-            published = getattr(PUBLISHED[name], f"{side}_leg_rise_k")
-            ours = getattr(result.arms[name], f"{side}_leg_rise_k")
-            cells += [number(published, 0), number(ours), signed(ours - published)]
-        rows.append(Row(cells=tuple(cells)))
+        rise = f"{side}_leg_rise_k"
+        add(
+            f"{side} leg rises by, K",
+            [getattr(arm, rise) for arm in arms],
+            [getattr(column, rise) for column in numbers],
+        )
     if {"fixed", "smart"} <= set(known):
-        fixed, smart = result.arms["fixed"], result.arms["smart"]
-        cells = ["time to 80 °C over that of fixed"]
-        for name in known:
-            ratio = lifetime_ratio_text(smart, fixed)
-            is_smart = name == "smart"
-            cells += (
-                [f"about {LIFETIME_FACTOR:.0f} ×", ratio, ""] if is_smart else [""] * 3
-            )
-        rows.append(Row(cells=tuple(cells)))
+        ratio = lifetime_ratio_text(result.arms["smart"], result.arms["fixed"])
+        smart = (f"about {LIFETIME_FACTOR:.0f} ×", ratio, "")
+        cells = [smart if name == "smart" else ("", "", "") for name in known]
+        rows.append(Row(cells=("time to 80 °C, ratio", *itertools.chain(*cells))))
     per_arm = ("published", "ours", "apart")
     return DataTable(
-        caption="Distance to the published numbers",
+        caption="Beside the published numbers",
         columns=(
             Column(label="", is_number=False),
             *(Column(label=text, group=name) for name in known for text in per_arm),
@@ -352,175 +392,5 @@ def times_least(power_w: float | None, least_w: float | None) -> str:
     return f"{number(power_w / least_w, 2)} ×"
 
 
-def terminal_tables(result: HeatResult) -> Group:
-    """Return the tables of an experiment; two arms fit into 80 columns."""
-    tables = [_temperatures(result), _beside_published(result), _work(result)]
-    shown: list[RenderableType] = [table for table in tables if table.row_count]
-    if (line := why_not_beside(result)) is not None:
-        shown.insert(1, Text(f"\n{line}"))
-    if result.failed:
-        shown.append(_failed(result))
-    return Group(*shown)
-
-
-def _temperatures(result: HeatResult) -> Table:
-    """A row a joint: start, then end and rise under every controller."""
-    names = shown_joints(result)
-    arms = list(result.arms.values())
-    setting = f"{result.posture}, {result.minutes:g} min"
-    table = plain_table(f"\nTemperatures in °C, {setting}")
-    table.add_column("joint", no_wrap=True)
-    table.add_column("start", justify="right")
-    for name in result.arms:
-        table.add_column(f"{name}\nend   rise", justify="right", overflow="fold")
-    for joint in names:
-        rows = [arm.joints.get(joint) for arm in arms]
-        starts = [row.start_degc for row in rows if row is not None]
-        is_last = joint[1:] == LEG_JOINTS[-1] and has_published_legs(result)
-        table.add_row(joint, f"{starts[0]:.1f}", *map(_end_and_rise, rows))
-        if is_last:
-            table.add_row(
-                f"{'left' if joint[0] == 'L' else 'right'} leg, sum",
-                "",
-                *(_leg_rise(arm, joint[0]) for arm in arms),
-                style="bold",
-                end_section=joint[0] == "R",
-            )
-    table.caption = None if has_published_legs(result) else "the hottest joints"
-    return table
-
-
-def _end_and_rise(row: JointResult | None) -> str:
-    if row is None:
-        return NO_LIFETIME
-    return f"{row.end_degc:.1f} {_signed(row.rise_k):>6}"
-
-
-def _signed(value: float) -> str:
-    """Return a number with its sign and one decimal; zero is never negative."""
-    return f"{round(value, 1) + 0.0:+.1f}"
-
-
-def _leg_rise(arm: TrialResult, side: str) -> str:
-    rise = arm.left_leg_rise_k if side == "L" else arm.right_leg_rise_k
-    return NO_LIFETIME if rise is None else _signed(rise)
-
-
-def _beside_published(result: HeatResult) -> Table:
-    """A row a published number: the number, ours, the distance."""
-    known = list(result.published) if has_published_legs(result) else []
-    table = plain_table("\nBeside the published numbers")
-    table.add_column("", no_wrap=True)
-    for name in known:
-        table.add_column(f"{name}\npubl.", justify="right")
-        table.add_column("\nours", justify="right")
-        table.add_column("\napart", justify="right")
-    if not known:
-        return table
-
-    def add(label: str, values: Callable[[TrialResult | Published], float]) -> None:
-        cells: list[str] = []
-        for name in known:
-            published, ours = values(PUBLISHED[name]), values(result.arms[name])
-            cells += [f"{published:.0f}", f"{ours:z.1f}", _signed(ours - published)]
-        table.add_row(label, *cells)
-
-    for joint in PUBLISHED[known[0]].end_degc:
-        add(f"{joint} end, °C", partial(_end, joint=joint))
-    add("right leg rises, K", lambda source: source.right_leg_rise_k or 0.0)
-    add("left leg rises, K", lambda source: source.left_leg_rise_k or 0.0)
-    if {"fixed", "smart"} <= set(known):
-        ratio = lifetime_ratio_text(result.arms["smart"], result.arms["fixed"])
-        smart = known.index("smart")
-        cells = ["", "", ""] * len(known)
-        cells[3 * smart : 3 * smart + 2] = [f"~{LIFETIME_FACTOR:.0f} ×", ratio]
-        table.add_row("time to 80 °C, ratio", *cells)
-    table.caption = _caption(known)
-    return table
-
-
-def _end(source: TrialResult | Published, *, joint: str) -> float:
-    if isinstance(source, TrialResult):
-        return source.joints[joint].end_degc
-    return source.end_degc[joint]
-
-
-def _caption(known: Sequence[str]) -> str:
-    """Say in few words what the comparison is worth."""
-    words = []
-    if "fixed" in known:
-        words.append(f"fixed: the preset '{PRESET}' is fitted to it")
-    if "smart" in known:
-        words.append("smart: a prediction")
-    return "; ".join(words)
-
-
-def _work(result: HeatResult) -> Table:
-    """A row a quantity: what each robot had to do for it, and how long it lasts."""
-    names = shown_joints(result)
-    arms = list(result.arms.values())
-    which = "legs" if has_published_legs(result) else "above"
-    table = plain_table("\nThe robots")
-    table.add_column("", no_wrap=True)
-    for name in result.arms:
-        table.add_column(name, justify="right", overflow="fold", min_width=11)
-
-    def add(label: str, text: Callable[[TrialResult], str]) -> None:
-        table.add_row(label, *(text(arm) for arm in arms))
-
-    add("hottest joint", _hottest_text)
-    add("first joint at 80 °C", lifetime_text)
-    if any(math.isinf(lifetime_s(arm)) for arm in arms):
-        add("hottest in the end", in_the_end_text)
-    if len(arms) > 1:
-        reference = arms[0]
-        table.add_row(
-            f"time over that of {reference.controller}",
-            "",
-            *(lifetime_ratio_text(arm, reference) for arm in arms[1:]),
-        )
-    add(f"mean |torque|, {which}", lambda arm: f"{mean_effort(arm, names):.2f} N·m")
-    add(f"Joule loss, {which}", lambda arm: f"{legs_loss(arm, names):.0f} J")
-    if any(arm.legs_power_w is not None for arm in arms):
-        add("power in all legs, end", lambda arm: _power_text(arm.legs_power_w, "W"))
-        add("least for that posture", lambda arm: _power_text(arm.least_power_w, "W"))
-        add(
-            "least if gears help it",
-            lambda arm: _power_text(arm.least_with_gears_w, "W"),
-        )
-    if any(arm.largest_shift_deg for arm in arms):
-        add("largest set-point shift", lambda arm: f"{arm.largest_shift_deg:.1f}°")
-    for flag in dict.fromkeys(flag for arm in arms for flag in arm.flags):
-        if flag.isupper():  # what the published method met; others count their own
-            add(_flag_words(flag), partial(_cycles, flag=flag))
-    if any(arm.failure for arm in arms):
-        add("ended early", lambda arm: arm.failure or "no")
-    return table
-
-
-def _failed(result: HeatResult) -> Table:
-    """A row a robot that has no result."""
-    table = plain_table("\nWithout a result")
-    table.add_column("", no_wrap=True)
-    table.add_column("failed", overflow="fold")
-    for name, why in result.failed.items():
-        table.add_row(Text(name), Text(why))
-    return table
-
-
-def _power_text(value: float | None, unit: str) -> str:
-    return "unknown" if value is None else f"{value:.2f} {unit}"
-
-
-def _flag_words(flag: str) -> str:
-    """Return `flag: com outside support` for COM_OUTSIDE_SUPPORT."""
-    return f"flag: {flag.lower().replace('_', ' ')}"
-
-
 def _cycles(arm: TrialResult, *, flag: str) -> str:
     return f"{arm.flags.get(flag, 0)} cycles"
-
-
-def _hottest_text(arm: TrialResult) -> str:
-    name, row = hottest(arm)
-    return f"{name} {row.end_degc:.1f} °C"

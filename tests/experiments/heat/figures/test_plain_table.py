@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from experiments.common.drawing.page import DataTable
 from experiments.common.drawing.plain_table import plain_table
 from experiments.heat.figures.tables import terminal_tables
 from experiments.heat.published import HeatResult
@@ -40,8 +41,8 @@ def test_four_controllers_keep_their_numbers_and_units(
     text = printed(group, width)
     assert max(map(len, text.splitlines())) <= width
     for table in group.renderables:
-        if isinstance(table, Table):
-            assert [n for n in numbers(table) if n not in text] == []
+        assert isinstance(table, DataTable)
+        assert [n for n in numbers(table.plain) if n not in text] == []
 
 
 def test_a_few_long_rows_are_turned() -> None:

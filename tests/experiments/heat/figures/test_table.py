@@ -65,14 +65,14 @@ def test_every_published_number_stands_beside_ours(make_heat_result: Make) -> No
     result = make_heat_result("fixed", "smart")
     text = printed(result)
     for joint in ("RHipPitch", "LAnklePitch"):
-        row = re.search(rf"{joint} end.*", text)
+        row = re.search(rf"{joint} at the end.*", text)
         assert row is not None
         expected = []
         for name in ("fixed", "smart"):
             published = PUBLISHED[name].end_degc[joint]
             ours = result.arms[name].joints[joint].end_degc
             expected += [published, ours, ours - published]
-        assert [float(x) for x in row[0].split()[3:]] == expected
+        assert [float(x) for x in row[0].split()[5:]] == expected
     for side in ("left", "right"):
         row = re.search(rf"{side} leg rises.*", text)
         assert row is not None
@@ -81,12 +81,13 @@ def test_every_published_number_stands_beside_ours(make_heat_result: Make) -> No
             published = getattr(PUBLISHED[name], f"{side}_leg_rise_k")
             ours = getattr(result.arms[name], f"{side}_leg_rise_k")
             expected += [published, ours, ours - published]
-        assert [float(x) for x in row[0].split()[4:]] == expected
+        assert [float(x) for x in row[0].split()[5:]] == expected
 
 
 def test_what_was_fitted_and_what_was_predicted_is_said(make_heat_result: Make) -> None:
     result = make_heat_result("fixed", "smart")
-    assert "'document' is fitted to it; smart: a prediction" in printed(result)
+    told = "The preset “document” is fitted to fixed. smart is a prediction."
+    assert told in printed(result)
 
 
 @pytest.mark.requirement("ST-24")
@@ -96,7 +97,7 @@ def test_what_nobody_published_is_set_beside_nothing(
     """A distance to numbers of another experiment says nothing: one line says why."""
     why, result = other_experiment
     text = printed(result)
-    assert "publ." not in text
+    assert "published   ours" not in text
     assert "apart" not in text
     words = " ".join(text.split())  # the line may be broken
     assert f"Not set beside the published numbers: {why}" in words
@@ -126,7 +127,7 @@ def test_ours_is_never_a_negative_zero(make_heat_result: Make) -> None:
     result = make_heat_result("smart")
     smart = dataclasses.replace(result.arms["smart"], left_leg_rise_k=-0.01)
     text = printed(dataclasses.replace(result, arms={"smart": smart}))
-    assert re.search(r"left leg rises, K +42 +0\.0 +-42\.0", text)
+    assert re.search(r"left leg rises by, K +42 +0\.0 +-42\.0", text)
 
 
 def test_what_a_controller_fell_back_on_is_named(make_heat_result: Make) -> None:
