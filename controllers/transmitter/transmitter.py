@@ -20,24 +20,31 @@ from collections.abc import Iterable
 from controllers.arbitration.gate import Gate
 from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.state import check_tick
-from controllers.transmitter.buses.bus import (
-    Permits,
-    TransmitterCfg,
-    WaitingGroups,
-)
+from controllers.arbitration.tokens import Token
+from controllers.transmitter.buses.bus import Permits, TransmitterCfg
 from controllers.transmitter.buses.group import (
     Group,
     OnSignal,
     ReceivedStream,
-    StreamEndings,
-    StreamEvents,
     WhyNot,
 )
-from controllers.transmitter.buses.running import ENDS_GROUP, Running, StreamAdmission
-from controllers.transmitter.buses.starting import Interrupts, Starts
-from controllers.transmitter.receipt import EndReason, GroupKey, Receipt, SyncTag
+from controllers.transmitter.buses.groups import Groups
+from controllers.transmitter.buses.slots import Slots, why_no_right
+from controllers.transmitter.events import StreamReceived
+from controllers.transmitter.receipt import (
+    EndReason,
+    GroupKey,
+    NotReceived,
+    Receipt,
+    StreamState,
+    SyncTag,
+)
 from controllers.transmitter.streams import Stream
 from models import BadInput
+from models.values import short
+
+ENDS_GROUP = (NotReceived.GROUP_EXCEEDS, NotReceived.DOUBLED_MEMBER)
+"""Refusals that end the whole group, since it can never be right."""
 
 
 class Transmitter:
@@ -63,17 +70,10 @@ class Transmitter:
             permits: asked before a group starts on its buses; None: always.
         """
         self.cfg = cfg or TransmitterCfg()
-        self._events = StreamEvents(ledger)
-        self._endings = StreamEndings(self._events)
-        self._running = Running(gate, ledger, self._endings, self._events)
-        ttl_ticks = max(1, ledger.cfg.ticks(self.cfg.ttl_s))
-        self._waiting = WaitingGroups(self.cfg, ttl_ticks)
-        self._starts = Starts(self._running, self._waiting, self._endings, permits)
-        self._interrupts = Interrupts(
-            self._running, gate.present, self._endings, self._events
-        )
-        self._admission = StreamAdmission(ledger, self._running, self._waiting)
-        self._endings.on_end.append(self._admission.forget)
+        self.groups = Groups(self.cfg, ledger)
+        """For pages and tests; nobody else changes them."""
+        self._ledger = ledger
+        self._slots = Slots(gate, ledger, self.groups, permits)
         self._count = 0
         self._tick = 0
 
@@ -104,18 +104,17 @@ class Transmitter:
             why_not: asked in the slot of its start why it cannot begin; empty: it can.
 
         Returns:
-            Its receipt, which says why it was refused, if it was. A member too many
-            ends its group, and all members are told.
+            Its receipt, which says why it was refused, if it was. A stream too many
+            ends its group, and all its streams are told.
 
         Raises:
             UnknownName: it has a leaf that the ledger does not know.
-            BadInput: one of its leaves is a composite, or time goes back.
+            BadInput: its token is none, one of its leaves is a composite, it follows
+                its own group, or time goes back.
         """
-        member = self._new(stream, tag, tick, after=after, why_not=why_not)
-        member.signal_at, member.on_signal = signal_at, on_signal
-        if self._admit(member, tick):
-            self._queue(member, tick)
-        return member.receipt
+        bus = self.cfg.bus_of(stream.unit)
+        one = ReceivedStream(stream, bus, tag, after, signal_at, on_signal, why_not)
+        return self._take(one, tick)
 
     def interrupt(
         self,
@@ -139,12 +138,9 @@ class Transmitter:
             UnknownName: it has a leaf that the ledger does not know.
             BadInput: one of its leaves is a composite, or time goes back.
         """
-        member = self._new(stream, None, tick, is_interrupt=True, why_not=why_not)
-        if self._admit(member, tick):
-            for key in delete:
-                self.delete_group(key, tick)
-            self._interrupts.add(Group(None, [member]))
-        return member.receipt
+        bus = self.cfg.bus_of(stream.unit)
+        one = ReceivedStream(stream, bus, why_not=why_not, is_interrupt=True)
+        return self._take(one, tick, delete)
 
     # -- streams go -------------------------------------------------------------------
 
@@ -155,7 +151,10 @@ class Transmitter:
             Whether there was one, waiting or running.
         """
         check_tick(tick)
-        return self._end_group(key, EndReason.DELETED, tick, "by its sender")
+        group = self.groups.find(key)
+        if group is not None:
+            self._delete(group, EndReason.DELETED, tick, "by its sender")
+        return group is not None
 
     def withdraw(self, receipt: Receipt, tick: int) -> bool:
         """End a stream and the group that it belongs to.
@@ -164,30 +163,18 @@ class Transmitter:
             Whether it was not over.
         """
         check_tick(tick)
-        member = self._admission.members.get(receipt.number)
-        if member is None or member.receipt is not receipt:
-            return False
-        if member.key is not None:
-            return self.delete_group(member.key, tick)
-        if member.play is not None:
-            self._end_play(member.play, EndReason.DELETED, tick, "by its sender")
-        return True
+        one = self.groups.find_stream(receipt)
+        if one is not None:
+            self._delete(one.group, EndReason.DELETED, tick, "by its sender")
+        return one is not None
 
     def is_under_way(self, key: GroupKey, tick: int) -> bool:
         """Whether a new group cannot have this key now.
 
         One waits, runs, or ended unsent so lately that late members may still come.
         """
-        return (
-            self._waiting.find(key) is not None
-            or self._running.group(key) is not None
-            or self._waiting.is_dead(key, tick)
-        )
-
-    @property
-    def waiting(self) -> WaitingGroups:
-        """What waits, for pages and tests; nobody else changes it."""
-        return self._waiting
+        groups = self.groups
+        return groups.find(key) is not None or groups.is_dead(key, tick)
 
     # -- a slot -----------------------------------------------------------------------
 
@@ -198,13 +185,8 @@ class Transmitter:
             BadInput: time goes back.
         """
         self._pass_time(tick)
-        self._expire(tick, tick)
-        self._running.revoke_lost(tick)
-        self._interrupts.start(tick)
-        self._interrupts.resume(tick)
-        self._starts.start_independent(tick)
-        self._starts.start_groups(tick)
-        self._running.send(tick)
+        self.groups.expire(tick, tick)
+        self._slots.step(tick)
 
     def settle(self, tick: int) -> None:
         """Count what the gate has written in this slot; to be called after its flush.
@@ -212,83 +194,89 @@ class Transmitter:
         A group of which one item was refused is over: nothing of it was written.
         """
         check_tick(tick)
-        self._running.settle(tick)
+        self._slots.settle(tick)
 
     # -- inside -----------------------------------------------------------------------
 
-    def _new(
-        self,
-        stream: Stream,
-        tag: SyncTag | None,
-        tick: int,
-        *,
-        after: Receipt | None = None,
-        is_interrupt: bool = False,
-        why_not: WhyNot | None = None,
-    ) -> ReceivedStream:
+    def _take(
+        self, one: ReceivedStream, tick: int, delete: Iterable[GroupKey] = ()
+    ) -> Receipt:
+        """Number a stream, test and tell it; let it wait, or end its group."""
         self._pass_time(tick)
-        self._expire(tick - 1, tick)
+        self.groups.expire(tick - 1, tick)
         self._count += 1
-        receipt = Receipt(number=self._count, received_tick=tick)
-        bus = self.cfg.bus_of(stream.unit)
-        return ReceivedStream(
-            stream,
-            tag,
-            bus,
-            receipt,
-            after=after,
-            is_interrupt=is_interrupt,
-            why_not=why_not,
+        receipt = one.receipt = Receipt(number=self._count, received_tick=tick)
+        _check_leaves(self._ledger, one.stream)
+        refused = self._without_right(one) or self._out_of_place(one, tick)
+        if self.groups.is_heard:
+            self._tell_received(one, tick, refused)
+        if refused is None:
+            for key in delete:
+                self.delete_group(key, tick)
+            self.groups.add(one, tick)
+            return receipt
+        receipt.refused, receipt.reason = refused, EndReason.REJECTED
+        receipt.state, receipt.ended_tick = StreamState.ENDED, tick
+        if refused in ENDS_GROUP and one.tag is not None:
+            group = self.groups.find(one.tag.key)
+            if group is not None:
+                why = f"{refused} by stream {one.number}"
+                self._delete(group, EndReason.REJECTED, tick, why)
+        return receipt
+
+    def _without_right(self, one: ReceivedStream) -> NotReceived | None:
+        """Refuse a stream without a right before it can do harm to a group."""
+        stream = one.stream
+        lent = () if one.tag is None else self._ledger.lent(stream.token)
+        one.receipt.detail = why_no_right(self._ledger, stream, lent)
+        return NotReceived.NO_TOKEN if one.receipt.detail else None
+
+    def _out_of_place(self, one: ReceivedStream, tick: int) -> NotReceived | None:
+        """Return what keeps a stream from waiting or starting, None if nothing does."""
+        after, tag = one.after, one.tag
+        if after is not None and after.is_over and not after.is_done:
+            return NotReceived.AFTER_FAILED
+        known = self.groups.stream(one.stream)
+        if known is not None and (tag is None or known.group.key != tag.key):
+            return NotReceived.UNDER_WAY
+        if tag is not None:
+            first = None if after is None else self.groups.find_stream(after)
+            if first is not None and first.group.key == tag.key:
+                raise BadInput(
+                    f"{one.stream.label!r} follows stream {first.number} of its own "
+                    f"group, {tag.key}; a group starts in one slot. Give them two "
+                    "groups."
+                )
+            return self.groups.why_not(one, tick)
+        if one.is_interrupt or (after is not None and not after.is_done):
+            return None  # it pauses those that use its leaves, or waits for them
+        users = self.groups.users(one.stream.leaves)
+        in_use = any(user.tag is not None for user in users)
+        return NotReceived.IN_USE if in_use else None
+
+    def _tell_received(
+        self, one: ReceivedStream, tick: int, refused: NotReceived | None
+    ) -> None:
+        token = one.stream.token
+        self.groups.tell(
+            StreamReceived(
+                tick=tick,
+                **one.head,
+                bus=one.bus,
+                token=token.id,
+                leaves=tuple(sorted(one.stream.leaves)),
+                points=0 if one.tag is None else one.tag.points,
+                after=None if one.after is None else one.after.number,
+                is_interrupt=one.is_interrupt,
+                refused=refused,
+                is_genuine=self._ledger.is_genuine(token),
+            )
         )
 
-    def _admit(self, member: ReceivedStream, tick: int) -> bool:
-        """Return whether a stream is taken; one that is not may end its group."""
-        refused = self._admission.test(member, tick)
-        self._events.received(member, tick, refused)
-        if refused is None:
-            self._admission.keep(member)
-        elif refused in ENDS_GROUP and member.key is not None:
-            why = f"{refused} by stream {member.number}"
-            self._end_group(member.key, EndReason.REJECTED, tick, why)
-        return refused is None
-
-    def _queue(self, member: ReceivedStream, tick: int) -> None:
-        """Let a stream wait: for its group, what it follows, or the next slot."""
-        tag = member.tag
-        if tag is not None:
-            group = self._waiting.add(member, tag.key, tag.points)
-            if group.play is not None:
-                streams = (one.number for one in group.members)
-                self._events.completed(tag.key, streams, group.found_by, tick)
-                self._starts.add(group.play, tick)
-        elif member.after is not None and not member.after.is_done:
-            self._starts.add(Group(None, [member]), tick)
-        else:
-            self._starts.add_at_once(Group(None, [member]))
-
-    def _end_group(
-        self, key: GroupKey, reason: EndReason, tick: int, detail: str
-    ) -> bool:
-        running = self._running.group(key)
-        if running is not None:
-            self._end_play(running, reason, tick, detail)
-        elif self._waiting.find(key) is not None:
-            members = self._waiting.end(key, tick)
-            self._endings.end_all(members, reason, tick, detail)
-        else:
-            return False
-        return True
-
-    def _end_play(self, play: Group, reason: EndReason, tick: int, detail: str) -> None:
-        """End a play; one of which something went out is revoked."""
-        reason = EndReason.REVOKED if play.has_started else reason
-        self._endings.end_play(play, reason, tick, detail)
-
-    def _expire(self, due: int, now: int) -> None:
-        """End the groups whose time to live was over at a tick."""
-        for members in self._waiting.pop_expired(due):
-            why = f"not complete within {self.cfg.ttl_s:g} s"
-            self._endings.end_all(members, EndReason.EXPIRED, now, why)
+    def _delete(self, group: Group, reason: EndReason, tick: int, detail: str) -> None:
+        """End a group; one of which something went out is revoked."""
+        reason = EndReason.REVOKED if group.has_started else reason
+        self.groups.end(group, reason, tick, detail)
 
     def _pass_time(self, tick: int) -> None:
         check_tick(tick)
@@ -298,3 +286,14 @@ class Transmitter:
                 "does not go back."
             )
         self._tick = tick
+
+
+def _check_leaves(ledger: Ledger, stream: Stream) -> None:
+    """Raise on what is no token; let the ledger raise on what is no leaf."""
+    if type(stream.token) is not Token:
+        raise BadInput(
+            f"token of {stream.label!r} is {short(stream.token)}; give that of a "
+            "reservation of all its leaves."
+        )
+    for leaf in stream.leaves:
+        ledger.authorise(None, leaf)

@@ -1,35 +1,12 @@
-"""A received stream, the group with which it plays, its events and its end.
+"""A received stream, and the group with which it starts, pauses and ends."""
 
-`ReceivedStream` goes from the receipt to the end of one stream; a `Group` starts
-together and pauses together: the members of a synchronous group, or one independent
-stream. `StreamEndings` is the one place in which a stream ends, for whatever reason.
-Without listeners of the ledger the events cost nothing; items are told only where the
-gate's commands are.
-"""
-
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
 
 from controllers.arbitration.gate.slot import Batch
-from controllers.arbitration.manager.ledger import Ledger
-from controllers.transmitter.events import (
-    GroupCompleted,
-    GroupStarted,
-    PartStarted,
-    Sent,
-    StreamEnded,
-    StreamPaused,
-    StreamReceived,
-    StreamResumed,
-    StreamStarted,
-)
-from controllers.transmitter.receipt import (
-    EndReason,
-    GroupKey,
-    NotReceived,
-    Receipt,
-    StreamState,
-    SyncTag,
-)
+from controllers.transmitter.receipt import GroupKey, Receipt, SyncTag
 from controllers.transmitter.streams import Item, Present, Stream
 from models.library import Unit
 
@@ -41,313 +18,115 @@ WhyNot = Callable[[Present], str]
 """Says, given the set-points, why a stream cannot begin; empty: it can."""
 
 
+@dataclass(slots=True, eq=False)
 class ReceivedStream:
     """One stream, from its receipt to its end."""
 
-    __slots__ = (
-        "after",
-        "bus",
-        "is_interrupt",
-        "number",
-        "on_signal",
-        "order",
-        "play",
-        "receipt",
-        "signal_at",
-        "stream",
-        "tag",
-        "values",
-        "why_not",
-    )
-
-    def __init__(
-        self,
-        stream: Stream,
-        tag: SyncTag | None,
-        bus: str,
-        receipt: Receipt,
-        *,
-        after: Receipt | None = None,
-        is_interrupt: bool = False,
-        why_not: WhyNot | None = None,
-    ) -> None:
-        """Begin as one that was just received."""
-        self.stream = stream
-        self.tag = tag
-        self.bus = bus
-        self.receipt = receipt
-        self.after = after
-        """Of the stream that has to come to its end before; None: of none."""
-        self.is_interrupt = is_interrupt
-        self.why_not = why_not
-        """Asked at its start; None: it can begin."""
-        self.number = receipt.number
-        self.order = UNIT_ORDER[stream.unit]
-        self.play: Group | None = None
-        """With which it starts; None while its group is not complete."""
-        self.signal_at: int | None = None
-        """Items left at which its sender is told; None: not, or it was."""
-        self.on_signal: OnSignal | None = None
-        self.values = 0
-        """Leaves that its item of this slot commands."""
+    stream: Stream
+    bus: str
+    tag: SyncTag | None = None
+    """None: it is independent."""
+    after: Receipt | None = None
+    """Of the stream that has to come to its end before; None: of none."""
+    signal_at: int | None = None
+    """Items left at which its sender is told; None: not, or it was."""
+    on_signal: OnSignal | None = None
+    why_not: WhyNot | None = None
+    """Asked at its start; None: it can begin."""
+    is_interrupt: bool = False
+    receipt: Receipt = field(init=False)
+    group: "Group" = field(init=False)
+    """With which it starts; alone in it if it is independent."""
+    values: int = 0
+    """Leaves that its item of this slot commands."""
 
     @property
-    def key(self) -> GroupKey | None:
-        """Its group, None if it is independent."""
-        return None if self.tag is None else self.tag.key
+    def number(self) -> int:
+        """Of the stream, in the order of receiving."""
+        return self.receipt.number
 
     @property
-    def is_over(self) -> bool:
-        """Whether it has ended."""
-        return self.receipt.state is StreamState.ENDED
+    def head(self) -> dict[str, Any]:
+        """What its events begin with."""
+        stream, tag = self.stream, self.tag
+        return {
+            "stream": self.number,
+            "unit": stream.unit,
+            "label": stream.label,
+            "group": None if tag is None else tag.group,
+            "preset": None if tag is None else tag.preset,
+        }
 
 
 Part = tuple[ReceivedStream, Item]
-"""What one member puts out in a slot."""
+"""What one stream puts out in a slot."""
 
 
-class Pause:
-    """Why a play does not go on, and how it comes back to where it was."""
+class GroupState(StrEnum):
+    """Where a group is in its life."""
 
-    __slots__ = ("blockers", "lead")
+    INCOMPLETE = "incomplete"
+    """Its points do not sum to the preset yet."""
+    WAITING = "waiting"
+    """Complete; for what it follows, for its leaves, for its buses or its slot."""
+    RUNNING = "running"
+    PAUSED = "paused"
+    """By interrupts, and until it is back where it was."""
+    OVER = "over"
 
-    def __init__(self) -> None:
-        """Begin without a reason."""
-        self.blockers: dict[Group, None] = {}
-        """Interrupts that have its leaves; none: it may come back."""
-        self.lead: list[list[Part]] | None = None
-        """What leads back, a slot each; None: not known yet."""
 
-
+@dataclass(slots=True, eq=False)
 class Group:
     """What starts together and pauses together: a group, or an independent stream."""
 
-    __slots__ = (
-        "after",
-        "batch",
-        "blocks",
-        "has_started",
-        "key",
-        "live",
-        "members",
-        "pause",
-        "place",
-    )
+    key: GroupKey | None
+    """None: an independent stream."""
+    due_tick: int = 0
+    """When it expires if it is incomplete."""
+    state: GroupState = GroupState.INCOMPLETE
+    streams: list[ReceivedStream] = field(default_factory=list)
+    """In the order of their numbers."""
+    live: list[ReceivedStream] = field(default_factory=list)
+    """Those that have not ended."""
+    points: int = 0
+    """Sum of its streams' (S8, S81)."""
+    after: set[int] = field(default_factory=set)
+    """Numbers of the streams that have to come to their end before."""
+    place: int = 0
+    """Among those that had to wait, in the order in which they came."""
+    has_started: bool = False
+    """Whether first items have gone out."""
+    batch: Batch | None = None
+    """What it gave the gate in this slot, between `step` and `settle`."""
+    blockers: dict["Group", None] = field(default_factory=dict)
+    """Interrupts that have its leaves while it is paused; none: it may come back."""
+    lead: list[list[Part]] | None = None
+    """What leads it back to where it was, a slot each; None: not known yet."""
+    blocks: list["Group"] = field(default_factory=list)
+    """What it has paused, as an interrupt."""
 
-    def __init__(self, key: GroupKey | None, members: Sequence[ReceivedStream]) -> None:
-        """Bind members, in the order of their numbers."""
-        self.key = key
-        self.members = tuple(members)
-        self.live = list(members)
-        """Those that have not ended."""
-        self.after: set[int] = set()
-        """Numbers of the streams that have to come to their end before."""
-        self.place = 0
-        """Among those that had to wait, in the order in which they came."""
-        self.has_started = False
-        """Whether first items have gone out."""
-        self.batch: Batch | None = None
-        """What it gave the gate in this slot, between `step` and `settle`."""
-        self.pause: Pause | None = None
-        """None: it is not paused."""
-        self.blocks: list[Group] = []
-        """What it has paused, as an interrupt."""
-        for member in members:
-            member.play = self
-
-
-class StreamEvents:
-    """Makes the events of one transmitter."""
-
-    __slots__ = ("_items", "_ledger", "_listeners")
-
-    def __init__(self, ledger: Ledger) -> None:
-        """Tell on behalf of one transmitter."""
-        self._ledger = ledger
-        self._listeners = ledger.listeners
-        self._items = ledger.cfg.tells_commands
+    def join(self, one: ReceivedStream) -> None:
+        """Take a stream that was received."""
+        one.group = self
+        self.streams.append(one)
+        self.live.append(one)
+        if one.tag is not None:
+            self.points += one.tag.points
 
     @property
-    def tells_items(self) -> bool:
-        """Whether anybody is told of items."""
-        return self._items and bool(self._listeners)
+    def leaves(self) -> list[str]:
+        """Those of its streams that have not ended."""
+        return [leaf for one in self.live for leaf in one.stream.leaves]
 
-    def received(
-        self, member: ReceivedStream, tick: int, refused: NotReceived | None
-    ) -> None:
-        """Tell that a stream came."""
-        if not self._listeners:
-            return
-        stream, tag = member.stream, member.tag
-        self._ledger.tell(
-            StreamReceived(
-                tick=tick,
-                stream=member.number,
-                unit=stream.unit,
-                label=stream.label,
-                bus=member.bus,
-                token=stream.token.id,
-                leaves=tuple(sorted(stream.leaves)),
-                group=None if tag is None else tag.group,
-                preset=None if tag is None else tag.preset,
-                points=0 if tag is None else tag.points,
-                after=None if member.after is None else member.after.number,
-                is_interrupt=member.is_interrupt,
-                refused=refused,
-                is_genuine=self._ledger.is_genuine(stream.token),
-            )
-        )
+    def break_batch(self) -> None:
+        """Let nothing be put of what it gave the gate in this slot."""
+        if self.batch is not None:
+            self.batch.is_broken = True
+            self.batch = None
 
-    def completed(
-        self,
-        key: GroupKey,
-        streams: Iterable[int],
-        found_by: tuple[str, ...],
-        tick: int,
-    ) -> None:
-        """Tell that a group is complete."""
-        if self._listeners:
-            self._ledger.tell(
-                GroupCompleted(
-                    tick=tick,
-                    group=key.group,
-                    preset=key.preset,
-                    streams=tuple(sorted(streams)),
-                    found_by=found_by,
-                )
-            )
-
-    def group_started(self, key: GroupKey, streams: Iterable[int], tick: int) -> None:
-        """Tell that a group has started."""
-        if self._listeners:
-            self._ledger.tell(
-                GroupStarted(
-                    tick=tick,
-                    group=key.group,
-                    preset=key.preset,
-                    streams=tuple(sorted(streams)),
-                )
-            )
-
-    def started(self, member: ReceivedStream, tick: int) -> None:
-        """Tell that a stream has started."""
-        if not self._listeners:
-            return
-        stream, key = member.stream, member.key
-        self._ledger.tell(
-            StreamStarted(
-                tick=tick,
-                stream=member.number,
-                unit=stream.unit,
-                label=stream.label,
-                leaves=tuple(sorted(stream.leaves)),
-                group=None if key is None else key.group,
-                preset=None if key is None else key.preset,
-                items=member.receipt.items or 0,
-            )
-        )
-
-    def part_started(self, member: ReceivedStream, label: str, tick: int) -> None:
-        """Tell that one of the motions of a stream begins."""
-        if self._listeners:
-            number, unit = member.number, member.stream.unit
-            self._ledger.tell(
-                PartStarted(tick=tick, stream=number, unit=unit, label=label)
-            )
-
-    def sent(self, member: ReceivedStream, k: int, tick: int) -> None:
-        """Tell that an item was on its bus; asked for only if `tells_items`."""
-        key = member.key
-        self._ledger.tell(
-            Sent(
-                tick=tick,
-                bus=member.bus,
-                unit=member.stream.unit,
-                stream=member.number,
-                k=k,
-                group=None if key is None else key.group,
-                preset=None if key is None else key.preset,
-                values=member.values,
-            )
-        )
-
-    def paused(self, member: ReceivedStream, by: int, tick: int) -> None:
-        """Tell that a stream is paused."""
-        if self._listeners:
-            self._ledger.tell(StreamPaused(tick=tick, stream=member.number, by=by))
-
-    def resumed(self, member: ReceivedStream, tick: int) -> None:
-        """Tell that a stream goes on."""
-        if self._listeners:
-            self._ledger.tell(StreamResumed(tick=tick, stream=member.number))
-
-    def ended(
-        self, member: ReceivedStream, reason: EndReason, detail: str, tick: int
-    ) -> None:
-        """Tell that a stream is over."""
-        if not self._listeners:
-            return
-        stream, key = member.stream, member.key
-        self._ledger.tell(
-            StreamEnded(
-                tick=tick,
-                stream=member.number,
-                unit=stream.unit,
-                label=stream.label,
-                group=None if key is None else key.group,
-                preset=None if key is None else key.preset,
-                reason=reason,
-                sent=member.receipt.sent,
-                detail=detail,
-            )
-        )
-
-
-class StreamEndings:
-    """Ends streams; those who listen let go of them."""
-
-    __slots__ = ("_events", "on_end")
-
-    def __init__(self, events: StreamEvents) -> None:
-        """Begin with nobody who listens."""
-        self._events = events
-        self.on_end: list[Callable[[ReceivedStream, int], None]] = []
-        """Called with each stream that has ended, and the tick, in this order."""
-
-    def end(
-        self, member: ReceivedStream, reason: EndReason, tick: int, detail: str = ""
-    ) -> None:
-        """End one stream, unless it is over."""
-        receipt = member.receipt
-        if receipt.state is StreamState.ENDED:
-            return
-        receipt.state = StreamState.ENDED
-        receipt.reason = reason
-        receipt.detail = detail
-        receipt.ended_tick = tick
-        member.signal_at = member.on_signal = None
-        if member.play is not None:
-            member.play.live.remove(member)
-        self._events.ended(member, reason, detail, tick)
-        for let_go in self.on_end:
-            let_go(member, tick)
-
-    def end_all(
-        self,
-        members: Iterable[ReceivedStream],
-        reason: EndReason,
-        tick: int,
-        detail: str = "",
-    ) -> None:
-        """End several streams for one reason, in their order."""
-        for member in tuple(members):
-            self.end(member, reason, tick, detail)
-
-    def end_play(
-        self, play: Group, reason: EndReason, tick: int, detail: str = ""
-    ) -> None:
-        """End what is left of a play; what it gave the gate in this slot is not put."""
-        if play.batch is not None:
-            play.batch.is_broken = True
-            play.batch = None
-        self.end_all(play.live, reason, tick, detail)
+    @property
+    def head(self) -> dict[str, Any]:
+        """What the events of a group with a key begin with."""
+        assert self.key is not None
+        streams = tuple(sorted(one.number for one in self.streams))
+        return {"group": self.key.group, "preset": self.key.preset, "streams": streams}

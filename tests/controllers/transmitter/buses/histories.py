@@ -135,7 +135,10 @@ class Twins:
         for _ in range(40):
             self.slot()
         assert all(receipt.is_over for receipt in self.receipts)
-        assert not len(self.stage.transmitter.waiting)
+        groups = self.stage.transmitter.groups
+        assert not any(groups.find(key) for key in KEYS)
+        assert not groups.running
+        assert not groups.free
         found = self.stage.checker.finish(is_over=True)
         assert not found, "; ".join(map(str, found))
 

@@ -96,14 +96,16 @@ def test_the_memory_keeps_id_and_points_of_each_converter(
     )
     stage.receive(light, tag(10))
     stage.receive(sound, tag(70))
-    waiting = stage.transmitter.waiting
-    assert [tuple(entry) for entry in waiting.entries(HELLO)] == [
-        ("main", LIGHT, 1, 10),
-        ("main", SOUND, 2, 70),
-    ]
+    group = stage.transmitter.groups.find(HELLO)
+    assert group is not None
+    assert [
+        (one.bus, one.stream.unit, one.number, one.tag and one.tag.points)
+        for one in group.streams
+    ] == [("main", LIGHT, 1, 10), ("main", SOUND, 2, 70)]
+    assert group.points == 80
     stage.receive(Clip(token, ["LWristYaw"]), tag(20))
-    stage.slot()
-    assert not waiting.entries(HELLO)
+    stage.slots(3)
+    assert stage.transmitter.groups.find(HELLO) is None
 
 
 @pytest.mark.requirement("SY-8", "I-23")

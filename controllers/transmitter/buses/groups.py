@@ -1,0 +1,321 @@
+"""The table of all groups of a transmitter: by key, by leaf, by what they wait for.
+
+    INCOMPLETE -- points sum to the preset --> WAITING --> RUNNING <--> PAUSED --> OVER
+
+All units of the buses share it as their memory for the IDs of groups and their points:
+[CN1396856, fig. 19 and 27] has an area for the ID and one for the points of each
+converter; here the streams of a group stand for both, and since all read one sum, a
+group is complete for all of them at once. An independent stream is a group of one.
+
+Streams of an incomplete group are buffered, and nothing of them is sent. A group that
+waits costs nothing in a slot, however many there are: its points are tested when a
+stream comes, its time to live stands in a heap, and what it follows, or who uses a leaf
+of it, wakes it at its end.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable
+from itertools import chain
+
+from controllers.arbitration.events import Event
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.transmitter.buses.bus import TransmitterCfg, Watch
+from controllers.transmitter.buses.group import Group, GroupState, ReceivedStream
+from controllers.transmitter.events import (
+    GroupCompleted,
+    StreamEnded,
+    StreamPaused,
+    StreamResumed,
+)
+from controllers.transmitter.receipt import (
+    EndReason,
+    GroupKey,
+    NotReceived,
+    Receipt,
+    StreamState,
+)
+from controllers.transmitter.streams import Stream
+
+
+class Groups:
+    """All groups, and the one place in which their states change."""
+
+    def __init__(self, cfg: TransmitterCfg, ledger: Ledger) -> None:
+        """Begin with no group; the ledger is told what happens."""
+        self._cfg = cfg
+        self._ttl_ticks = max(1, ledger.cfg.ticks(cfg.ttl_s))
+        self._listeners = ledger.listeners
+        self.tell: Callable[[Event], None] = ledger.tell
+        self._by_key: dict[GroupKey, Group] = {}
+        self._streams: dict[int, ReceivedStream] = {}
+        """Those that are not over, by the identity of what they put out."""
+        self._received: dict[Receipt, ReceivedStream] = {}
+        """The same by their receipts."""
+        self._users: dict[str, list[ReceivedStream]] = {}
+        """Leaf to the streams of groups that run or are paused."""
+        self.running: dict[Group, None] = {}
+        """In the order of their starts, paused ones too."""
+        self.paused: dict[Group, None] = {}
+        self.interrupts: list[Group] = []
+        """To start in the next slot."""
+        self.at_once: list[Group] = []
+        """Independent streams to start in the next slot, whatever waits."""
+        self.free: list[Group] = []
+        """Others that wait, and that nothing is known to hold."""
+        self._held: dict[int, list[Group]] = {}
+        """Stream to those that wait for its end."""
+        self._dead: dict[GroupKey, int] = {}
+        """Groups that were ended before their start, and until when late streams are
+        told so."""
+        self._due: list[tuple[int, int, GroupKey]] = []
+        self._count = 0
+
+    # -- looking ----------------------------------------------------------------------
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody is told of events."""
+        return bool(self._listeners)
+
+    def find(self, key: GroupKey) -> Group | None:
+        """Return a group that is not over; None: there is none."""
+        return self._by_key.get(key)
+
+    def stream(self, stream: Stream) -> ReceivedStream | None:
+        """Return what was received as this very stream and is not over."""
+        return self._streams.get(id(stream))
+
+    def find_stream(self, receipt: Receipt) -> ReceivedStream | None:
+        """Return what has a receipt of this transmitter; None: it is over."""
+        return self._received.get(receipt)
+
+    def is_dead(self, key: GroupKey, tick: int) -> bool:
+        """Whether streams of a group come too late, since it was ended."""
+        return self._dead.get(key, tick) > tick
+
+    def why_not(self, one: ReceivedStream, tick: int) -> NotReceived | None:
+        """Return why a stream cannot join its group; None: it can."""
+        if one.tag is None:
+            return None
+        key = one.tag.key
+        group = self._by_key.get(key) or Group(key)
+        if group.state in (GroupState.RUNNING, GroupState.PAUSED):
+            return NotReceived.GROUP_STARTED
+        if self.is_dead(key, tick):
+            return NotReceived.GROUP_DELETED
+        if not set(one.stream.leaves).isdisjoint(group.leaves):
+            return NotReceived.DOUBLED_MEMBER
+        if group.points + one.tag.points > key.preset:
+            return NotReceived.GROUP_EXCEEDS
+        return None
+
+    def users(self, leaves: Iterable[str]) -> list[ReceivedStream]:
+        """Return those that use one of some leaves, paused ones too."""
+        users = self._users
+        found = chain.from_iterable(users.get(leaf, ()) for leaf in leaves)
+        return list(dict.fromkeys(found))
+
+    # -- waiting ----------------------------------------------------------------------
+
+    def add(self, one: ReceivedStream, tick: int) -> None:
+        """Let a stream wait: for its group, what it follows, or the next slot.
+
+        The units that watch test the points of its group (S6 to S8). CN1396856 asks
+        first whether another stream has the ID (S7); that only saves the sum where it
+        cannot be met, and would keep a group of one for ever.
+        """
+        key, after = None if one.tag is None else one.tag.key, one.after
+        group = self._by_key.get(key) if key is not None else None
+        if group is None:
+            group = Group(key, due_tick=tick + self._ttl_ticks)
+            if key is not None:
+                self._by_key[key] = group
+                self._at(group.due_tick, key)
+        group.join(one)
+        self._streams[id(one.stream)] = self._received[one.receipt] = one
+        if key is not None and group.points != key.preset:
+            return
+        group.state = GroupState.WAITING
+        if one.is_interrupt:
+            self.interrupts.append(group)
+        elif key is None and (after is None or after.is_done):
+            self.at_once.append(group)
+        else:
+            if key is not None and self._listeners:
+                found_by = self._finders(group)
+                self.tell(GroupCompleted(tick=tick, **group.head, found_by=found_by))
+            self._queue(group, tick)
+
+    def hold(self, group: Group) -> bool:
+        """Let a group wait for the first stream that uses a leaf of it, if one does.
+
+        An independent one waits for groups with a key alone.
+        """
+        for user in self.users(group.leaves):
+            if group.key is not None or user.tag is not None:
+                self._held.setdefault(user.number, []).append(group)
+                return True
+        return False
+
+    def expire(self, due: int, now: int) -> None:
+        """End the incomplete groups whose time to live was over at a tick."""
+        while self._due and self._due[0][0] <= due:
+            _, _, key = heapq.heappop(self._due)
+            if self._dead.get(key, due + 1) <= due:
+                del self._dead[key]
+            group = self._by_key.get(key)
+            if (
+                group is not None
+                and group.state is GroupState.INCOMPLETE
+                and group.due_tick <= due
+            ):
+                self._bury(group, due)
+                why = f"not complete within {self._cfg.ttl_s:g} s"
+                self.end(group, EndReason.EXPIRED, now, why)
+
+    # -- running ----------------------------------------------------------------------
+
+    def run(self, group: Group) -> None:
+        """Let a group use its leaves from now on."""
+        self.running[group] = None
+        for one in group.live:
+            one.receipt.state = StreamState.RUNNING
+            for leaf in one.stream.leaves:
+                self._users.setdefault(leaf, []).append(one)
+
+    def pause(self, group: Group, by: Group, tick: int) -> None:
+        """Pause a group until an interrupt is over."""
+        group.blockers[by] = None
+        group.lead = None
+        by.blocks.append(group)
+        if group.state is not GroupState.PAUSED:
+            group.state = GroupState.PAUSED
+            self.paused[group] = None
+            for one in group.live:
+                one.receipt.state = StreamState.PAUSED
+                if self._listeners:
+                    by_number = by.streams[0].number
+                    self.tell(StreamPaused(tick=tick, stream=one.number, by=by_number))
+
+    def resume(self, group: Group, tick: int) -> None:
+        """Let a group go on that is back where it was."""
+        group.state = GroupState.RUNNING
+        del self.paused[group]
+        for one in group.live:
+            one.receipt.state = StreamState.RUNNING
+            if self._listeners:
+                self.tell(StreamResumed(tick=tick, stream=one.number))
+
+    # -- ending -----------------------------------------------------------------------
+
+    def end(self, group: Group, reason: EndReason, tick: int, detail: str = "") -> None:
+        """End what is left of a group; what it gave the gate in this slot is not put.
+
+        Ended before its start, its late streams are refused for a time.
+        """
+        group.break_batch()
+        if group.state in (GroupState.INCOMPLETE, GroupState.WAITING):
+            self._bury(group, tick)
+        for one in tuple(group.live):
+            self.end_stream(one, reason, tick, detail)
+
+    def end_stream(
+        self, one: ReceivedStream, reason: EndReason, tick: int, detail: str = ""
+    ) -> None:
+        """End one stream, free its leaves, and let those go on that waited for it."""
+        receipt, group = one.receipt, one.group
+        if receipt.is_over:
+            return
+        receipt.state, receipt.reason = StreamState.ENDED, reason
+        receipt.detail, receipt.ended_tick = detail, tick
+        one.signal_at = one.on_signal = None
+        group.live.remove(one)
+        if self._listeners:
+            sent = receipt.sent
+            self.tell(
+                StreamEnded(
+                    tick=tick, **one.head, reason=reason, sent=sent, detail=detail
+                )
+            )
+        if group in self.running:
+            for leaf in one.stream.leaves:
+                self._users[leaf].remove(one)
+        if not group.live:
+            self._forget(group)
+        self._wake(one, tick)
+        if not group.live:
+            for other in group.blocks:
+                other.blockers.pop(group, None)
+            group.blocks.clear()
+        self._streams.pop(id(one.stream), None)
+        del self._received[one.receipt]
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _finders(self, group: Group) -> tuple[str, ...]:
+        """Return the buses whose units find a group complete by themselves.
+
+        All that hold a part of it watch, or the first one, which tells the others.
+        """
+        buses = tuple(self._cfg.buses)
+        if self._cfg.watch is Watch.ELECTED:
+            return buses[:1]
+        holders = {one.bus for one in group.streams}
+        return tuple(bus for bus in buses if bus in holders)
+
+    def _queue(self, group: Group, tick: int) -> None:
+        """Let a group start when all that it follows has come to its end."""
+        self._count += 1
+        group.place = self._count
+        for one in group.live:
+            before = one.after
+            if before is None or before.is_done:
+                continue
+            if before.is_over:
+                self._fail(group, before.number, before.reason, tick)
+                return
+            if before.number not in group.after:
+                group.after.add(before.number)
+                self._held.setdefault(before.number, []).append(group)
+        if not group.after:
+            self.free.append(group)
+
+    def _wake(self, one: ReceivedStream, tick: int) -> None:
+        """Let those go on that waited for a stream; without it, some make no sense."""
+        for group in self._held.pop(one.number, ()):
+            if not group.live:
+                continue
+            if one.number in group.after:
+                if not one.receipt.is_done:
+                    self._fail(group, one.number, one.receipt.reason, tick)
+                    continue
+                group.after.remove(one.number)
+            if not group.after:
+                self.free.append(group)
+
+    def _fail(
+        self, group: Group, number: int, reason: EndReason | None, tick: int
+    ) -> None:
+        why = f"stream {number}, which it follows, is {reason}"
+        self.end(group, EndReason.DELETED, tick, why)
+
+    def _bury(self, group: Group, tick: int) -> None:
+        """Remember for a time that a group was ended before its start."""
+        group.state = GroupState.OVER
+        if group.key is not None:
+            del self._by_key[group.key]
+            until = tick + self._ttl_ticks
+            self._dead[group.key] = until
+            self._at(until, group.key)
+
+    def _forget(self, group: Group) -> None:
+        """Let go of a group of which no stream is left."""
+        if group.state is not GroupState.OVER and group.key is not None:
+            del self._by_key[group.key]
+        group.state = GroupState.OVER
+        self.running.pop(group, None)
+        self.paused.pop(group, None)
+
+    def _at(self, tick: int, key: GroupKey) -> None:
+        self._count += 1
+        heapq.heappush(self._due, (tick, self._count, key))

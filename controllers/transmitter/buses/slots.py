@@ -1,0 +1,327 @@
+"""What starts, goes out, pauses and goes on in a slot.
+
+Independent streams start at once. A complete group is held by a stream that it follows,
+by a leaf that is in use, or by a bus that does not permit it. The first two cost
+nothing in a slot: the end of that stream wakes it.
+
+A token has to cover all leaves of its stream, at the receipt and as long as it runs; of
+a group all items go out in a slot, or none does.
+
+An interrupt is joined on to the action that runs: at the next slot its stream
+starts; what runs and shares a leaf with it pauses, a group whole. When it is over, that
+comes back to where it was and goes on with its next item. What has not started may be
+deleted instead.
+"""
+
+from collections.abc import Collection, Sequence
+from itertools import zip_longest
+from operator import attrgetter
+
+from controllers.arbitration.gate import Gate
+from controllers.arbitration.gate.outputs import PresentTargets
+from controllers.arbitration.gate.slot import RequiredRights
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.transmitter.buses.bus import Permits
+from controllers.transmitter.buses.group import (
+    UNIT_ORDER,
+    Group,
+    GroupState,
+    OnSignal,
+    Part,
+    ReceivedStream,
+)
+from controllers.transmitter.buses.groups import Groups
+from controllers.transmitter.events import (
+    GroupStarted,
+    PartStarted,
+    Sent,
+    StreamStarted,
+)
+from controllers.transmitter.receipt import EndReason
+from controllers.transmitter.streams import CannotBegin, Stream
+from models import BadInput, UnknownName
+
+
+def why_no_right(ledger: Ledger, stream: Stream, lent: Collection[str] = ()) -> str:
+    """Return which leaf a stream may not command now, and why; empty: none.
+
+    Args:
+        ledger: knows.
+        stream: with its token.
+        lent: leaves that it need not have now: its token recalls them in time.
+    """
+    for leaf in stream.leaves:
+        try:
+            reason = ledger.authorise(stream.token, leaf)
+        except UnknownName:  # it was removed from the list of resources
+            return f"{leaf}: not known any more"
+        if reason is not None and leaf not in lent:
+            return f"{leaf}: {reason}"
+    return ""
+
+
+_Out = tuple[ReceivedStream, int]
+"""A stream and the place of its item that went out."""
+
+_place = attrgetter("place")
+
+
+class Slots:
+    """Starts what may start, sends an item of each stream, and counts what went out."""
+
+    def __init__(
+        self, gate: Gate, ledger: Ledger, groups: Groups, permits: Permits | None
+    ) -> None:
+        """Build it from what writes, what knows rights, and the groups there are."""
+        self._gate = gate
+        self._ledger = ledger
+        self._groups = groups
+        self._permits = permits
+        self._seen = -1
+        """Count of the ledger's changes up to which all rights are known to hold."""
+
+    def step(self, tick: int) -> None:
+        """End what has no right, start what may start, and send."""
+        groups = self._groups
+        self._revoke_lost(tick)
+        if groups.interrupts:
+            self._start_interrupts(tick)
+        if groups.paused:
+            self._resume(tick)
+        if groups.free or groups.at_once:
+            self._start_independent(tick)
+            self._start_groups(tick)
+        self._send(tick)
+
+    def settle(self, tick: int) -> None:
+        """Note what the gate has written: only that has gone out."""
+        groups = self._groups
+        out: list[_Out] = []
+        signals: list[OnSignal] = []
+        for group in tuple(groups.running):
+            batch, group.batch = group.batch, None
+            if batch is None:
+                continue
+            if batch.is_broken:
+                groups.end(group, EndReason.REVOKED, tick, batch.why)
+            elif group.lead and group.state is GroupState.PAUSED:
+                out += [(one, -1) for one, _ in group.lead.pop(0)]
+            else:
+                out += self._count(group, tick, signals)
+        if self._ledger.cfg.tells_commands and groups.is_heard:
+            for one, k in sorted(out, key=_bus_order):
+                self._tell_sent(one, k, tick)
+        for one, k in out:
+            if k + 1 == one.receipt.items:
+                groups.end_stream(one, EndReason.DONE, tick)
+        for signal in signals:
+            signal(tick)
+
+    # -- starting ---------------------------------------------------------------------
+
+    def _start_interrupts(self, tick: int) -> None:
+        """Start the interrupts; what they need pauses, if they can begin (S2).
+
+        Each breaks in between two items: of two for one leaf the second comes a slot
+        later, and pauses the first.
+        """
+        groups = self._groups
+        waiting, groups.interrupts = groups.interrupts, []
+        for group in waiting:
+            users = groups.users(group.leaves)
+            others = list(dict.fromkeys(user.group for user in users))
+            if not all(other.has_started for other in others):
+                groups.interrupts.append(group)
+            elif group.live and self._begin(group, tick):
+                for other in others:
+                    groups.pause(other, group, tick)
+
+    def _resume(self, tick: int) -> None:
+        """Lead back what no interrupt blocks any more; let go on what is back."""
+        for group in tuple(self._groups.paused):
+            if group.blockers:
+                continue
+            if group.lead is None:
+                try:
+                    group.lead = _lead(group, self._gate.present)
+                except (CannotBegin, BadInput) as error:
+                    why = str(error)
+                    self._groups.end(group, EndReason.CANNOT_BEGIN, tick, why)
+                    continue
+            if not group.lead:
+                self._groups.resume(group, tick)
+
+    def _start_independent(self, tick: int) -> None:
+        """Start the independent streams; each replaces those that it overlaps.
+
+        Those that waited for another one come first: who came since then is later.
+        """
+        groups = self._groups
+        followers = sorted((x for x in groups.free if x.key is None), key=_place)
+        groups.free = [group for group in groups.free if group.key is not None]
+        at_once, groups.at_once = groups.at_once, []
+        ready = [x for x in followers if x.live and not groups.hold(x)]
+        for group in ready + at_once:
+            for user in groups.users(group.leaves):
+                if user.tag is None:
+                    why = f"by stream {group.streams[0].number}"
+                    groups.end(user.group, EndReason.REPLACED, tick, why)
+            if group.live:
+                self._begin(group, tick)
+
+    def _start_groups(self, tick: int) -> None:
+        """Start the groups that nothing holds in this slot (S9, S10)."""
+        groups = self._groups
+        waiting, groups.free = groups.free, []
+        for group in sorted(waiting, key=_place):
+            if group.key is None:  # it became free just now
+                groups.free.append(group)
+            elif group.live and not groups.hold(group):
+                if self._is_permitted(group, tick):
+                    self._begin(group, tick)
+                else:
+                    groups.free.append(group)
+
+    def _is_permitted(self, group: Group, tick: int) -> bool:
+        """Ask all buses of a group."""
+        if self._permits is None:
+            return True
+        buses = dict.fromkeys(one.bus for one in group.live)
+        return all(self._permits(bus, tick) for bus in buses)
+
+    def _begin(self, group: Group, tick: int) -> bool:
+        """Start a group: all its streams prepare their items, or it is over.
+
+        Returns:
+            Whether it runs; its first items go out with the next `_send`.
+        """
+        group.state = GroupState.RUNNING
+        present, lengths = self._gate.present, []
+        for one in group.live:
+            if lost := why_no_right(self._ledger, one.stream):
+                self._groups.end(group, EndReason.REVOKED, tick, lost)
+                return False
+        for one in group.live:
+            try:
+                if one.why_not and (why := one.why_not(present)):
+                    raise CannotBegin(one.stream.label, why)
+                if (length := one.stream.begin(present)) < 1:
+                    raise CannotBegin(one.stream.label, f"it has {length} items")
+            except (CannotBegin, BadInput) as error:
+                self._groups.end(group, EndReason.CANNOT_BEGIN, tick, str(error))
+                return False
+            lengths.append(length)
+        for one, length in zip(group.live, lengths, strict=True):
+            one.receipt.items = length
+        self._groups.run(group)
+        return True
+
+    # -- running ----------------------------------------------------------------------
+
+    def _revoke_lost(self, tick: int) -> None:
+        """End what has lost its right, whole, paused or not; asked only on a change."""
+        changes = self._ledger.changes
+        if changes == self._seen:
+            return
+        for group in tuple(self._groups.running):
+            for one in tuple(group.live):
+                if lost := why_no_right(self._ledger, one.stream):
+                    self._groups.end(group, EndReason.REVOKED, tick, lost)
+                    break
+        self._seen = changes
+
+    def _send(self, tick: int) -> None:
+        """Give the gate every stream's item of this slot, a batch for each group."""
+        for group in tuple(self._groups.running):
+            group.break_batch()  # of a slot that was not settled
+            if group.state is GroupState.RUNNING:
+                parts = [(one, one.stream.item(one.receipt.sent)) for one in group.live]
+            elif group.lead:
+                parts = group.lead[0]
+            else:
+                continue
+            try:
+                group.batch = self._gate.submit_together(
+                    [(one.stream.token, item) for one, item in parts if item],
+                    _resting(group.live, parts),
+                )
+            except BadInput as error:
+                self._groups.end(group, EndReason.CANNOT_BEGIN, tick, str(error))
+                continue
+            for one, item in parts:
+                one.values = len(item)
+
+    def _count(self, group: Group, tick: int, signals: list[OnSignal]) -> list[_Out]:
+        """Count the items of a group that went out; collect the signals now due."""
+        if not group.has_started:
+            self._tell_start(group, tick)
+        out = []
+        for one in group.live:
+            receipt, parts = one.receipt, one.stream.parts
+            out.append((one, receipt.sent))
+            if parts and receipt.sent in parts and self._groups.is_heard:
+                label, unit = parts[receipt.sent], one.stream.unit
+                self._groups.tell(
+                    PartStarted(tick=tick, stream=one.number, unit=unit, label=label)
+                )
+            receipt.sent += 1
+            left = (receipt.items or 0) - receipt.sent
+            if one.signal_at is not None and left <= one.signal_at:
+                if one.on_signal is not None:
+                    signals.append(one.on_signal)
+                one.signal_at = None
+        return out
+
+    def _tell_start(self, group: Group, tick: int) -> None:
+        group.has_started = True
+        groups = self._groups
+        if group.key is not None and groups.is_heard:
+            groups.tell(GroupStarted(tick=tick, **group.head))
+        for one in group.live:
+            one.receipt.started_tick = tick
+            if groups.is_heard:
+                leaves, items = tuple(sorted(one.stream.leaves)), one.receipt.items or 0
+                groups.tell(
+                    StreamStarted(tick=tick, **one.head, leaves=leaves, items=items)
+                )
+
+    def _tell_sent(self, one: ReceivedStream, k: int, tick: int) -> None:
+        key = one.group.key
+        self._groups.tell(
+            Sent(
+                tick=tick,
+                bus=one.bus,
+                unit=one.stream.unit,
+                stream=one.number,
+                k=k,
+                group=None if key is None else key.group,
+                preset=None if key is None else key.preset,
+                values=one.values,
+            )
+        )
+
+
+def _resting(live: Sequence[ReceivedStream], parts: Sequence[Part]) -> RequiredRights:
+    """Return the rights of those whose items leave out a leaf in this slot.
+
+    Their tokens have to hold all the same: a group is a whole.
+    """
+    full = [one for one, item in parts if len(item) == len(one.stream.leaves)]
+    if len(full) == len(live):
+        return ()
+    return [(one.stream.token, one.stream.leaves) for one in live if one not in full]
+
+
+def _bus_order(out: _Out) -> tuple[str, int, int]:
+    """Order items as they stand on each bus within an instant."""
+    one, _ = out
+    return one.bus, UNIT_ORDER[one.stream.unit], one.number
+
+
+def _lead(group: Group, present: PresentTargets) -> list[list[Part]]:
+    """Return what leads a group back to where it was, a list of parts for each slot."""
+    leads: list[Sequence[Part]] = [
+        [(one, item) for item in one.stream.rejoin(one.receipt.sent, present)]
+        for one in group.live
+    ]
+    return [[part for part in slot if part] for slot in zip_longest(*leads)]
