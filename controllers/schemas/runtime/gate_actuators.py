@@ -9,7 +9,7 @@ from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.tokens import Token
 from controllers.schemas.actuators import NeverPlayed, Playing
 from controllers.transmitter.commands.command_controller import CommandController
-from controllers.transmitter.commands.order import OrderHandle, OutputSet
+from controllers.transmitter.commands.order import OutputSet, PlacedOrder
 from models.library import LightPattern, Motion, Sound
 
 
@@ -87,7 +87,7 @@ class _Ordered:
     __slots__ = ("_commands", "_handle", "_ledger")
 
     def __init__(
-        self, handle: OrderHandle, commands: CommandController, ledger: Ledger
+        self, handle: PlacedOrder, commands: CommandController, ledger: Ledger
     ) -> None:
         self._handle = handle
         self._commands = commands

@@ -7,20 +7,14 @@ that were sent to it, and whoever sees it.
 """
 
 import heapq
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
 from controllers.arbitration.manager.ledger import Ledger
-from controllers.arbitration.tokens import Token
 from controllers.transmitter.commands.converter import StreamMaker
-from controllers.transmitter.commands.order import (
-    OrderHandle,
-    OutputSet,
-    PendingOrder,
-    are_one_group,
-)
+from controllers.transmitter.commands.order import OutputSet, PlacedOrder
 from controllers.transmitter.events import NotOrdered
 from controllers.transmitter.receipt import GroupKey, Receipt
-from controllers.transmitter.streams import Content
+from controllers.transmitter.streams import Content, Present
 from controllers.transmitter.transmitter import Transmitter
 from models.library import Library, Motion, Transition, Unit
 
@@ -63,6 +57,11 @@ def joints_to(library: Library, end: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(joint for motion in motions for joint in motion.joints))
 
 
+FalseEnd = Callable[[Motion, Mapping[str, float] | None], str]
+"""Says what keeps a motion from ending in the posture that it names, given where the
+motors are, or None; empty: nothing."""
+
+
 class PostureBelief:
     """Follows the motions that lead from posture to posture.
 
@@ -76,6 +75,9 @@ class PostureBelief:
         posture: str | None,
         states: Mapping[str, str | None] | None = None,
         seen: Callable[[], str | None] | None = None,
+        *,
+        false_end: FalseEnd | None = None,
+        motors: Mapping[str, str] | None = None,
     ) -> None:
         """Begin in a posture.
 
@@ -84,8 +86,12 @@ class PostureBelief:
             states: posture to the state that a robot in it is in; None: none known.
             seen: returns the state in which the robot is seen, None while it is in none
                 or on its way; None: nobody looks.
+            false_end: None: a motion is believed.
+            motors: motor to its leaf.
         """
-        self._states = states or {}
+        self.states = states or {}
+        self.false_end = false_end or (lambda _motion, _here: "")
+        self._motors = motors or {}
         self.seen = seen or (lambda: None)
         """Returns the state in which the robot is seen; None: in none, on its way."""
         self._moves: list[tuple[Receipt, str | None]] = []
@@ -119,17 +125,48 @@ class PostureBelief:
             self._moves.remove(move)
         if self._posture is None:
             return
-        seen, state = self.seen(), self._states.get(self._posture)
+        seen, state = self.seen(), self.states.get(self._posture)
         if seen is None or seen == self._seen_before:
             return
         if state is not None and seen != state:
             self._posture = None
         self._seen_before = seen
 
+    def why_not(self, order: PlacedOrder, is_initial: bool, present: Present) -> str:
+        """Return why a motion of an order cannot start; empty: it can.
+
+        The robot is not where it begins, or it would not end where it says, from where
+        the motors are.
+
+        Args:
+            order: its motion, or the initial one.
+            is_initial: which of them.
+            present: set-points in force.
+        """
+        motion = order.outputs.motion
+        if motion is not None and motion.start is None:
+            at = {motor: present[leaf] for motor, leaf in self._motors.items()}
+            return self.false_end(motion, at) if motion.end else ""
+        if order.start is not None:
+            start = order.start if motion is None or is_initial else motion.start
+            here = self.posture
+            return "" if start in (None, here) else elsewhere(start, here)
+        state = self.states.get((motion.start if motion else None) or "")
+        seen = self.seen()
+        if motion is None or state is None or seen in (None, state):
+            return ""
+        return f"it begins in {motion.start}, and the robot is seen in {seen}"
+
     def _believe(self, posture: str | None) -> None:
         """Believe in a posture; the state in which it is seen may lag behind."""
         self._posture = posture
         self._seen_before = self.seen()
+
+
+def elsewhere(start: str | None, here: str | None) -> str:
+    """Say that the robot is not where something begins."""
+    where = here or "no known posture"
+    return f"it begins in {start}, and the robot is in {where} now"
 
 
 def group_key(
@@ -160,10 +197,6 @@ def group_key(
     return key
 
 
-Tokens = Token | Mapping[Unit, Token]
-"""One for all units, or one for each; who has none is refused."""
-
-
 class OrderAdmission:
     """Admits orders, each beside those that are under way."""
 
@@ -175,65 +208,41 @@ class OrderAdmission:
 
     def admit(
         self,
-        handle: OrderHandle,
-        outputs: OutputSet,
-        tokens: Tokens,
+        order: PlacedOrder,
         posture: str | None,
-    ) -> PendingOrder:
-        """Return an order that begins where the robot is; refuse it without a right.
-
-        Args:
-            handle: of the order; says afterwards whether it is refused, and why.
-            outputs: what it puts out.
-            tokens: one for all, or one for each unit.
-            posture: in which the robot is; None: unknown.
-        """
-        order = self._new(handle, outputs, tokens)
-        if outputs.to is not None:
-            self._find_way(order, posture)
-        if handle.refused is None:
-            self._check_rights(order)
-        return order
-
-    def admit_after(
-        self,
-        handle: OrderHandle,
-        outputs: OutputSet,
-        tokens: Tokens,
-        under_way: tuple[PendingOrder, ...],
-        posture: str | None,
-    ) -> PendingOrder:
-        """Return an order with the way to where it begins, after those under way.
+        under_way: Sequence[PlacedOrder] | None,
+    ) -> None:
+        """Note where an order begins and what it follows, or why it is refused.
 
         It follows none of its own group, which starts in one slot.
 
         Args:
-            handle: of the order; says afterwards whether it is refused, and why.
-            outputs: what it puts out.
-            tokens: one for all, or one for each unit.
-            under_way: oldest first.
+            order: nothing of it is under way.
             posture: in which the robot is; None: unknown.
+            under_way: what it may follow, oldest first; None: it begins at once, where
+                the robot is.
         """
-        order = self._new(handle, outputs, tokens)
-        if Unit.MOTION not in outputs.units:
-            self._check_rights(order)
-            return order
-        others = (x for x in reversed(under_way) if not are_one_group(x, order))
-        alive = [x for x in others if self._may_go_on(x)]
-        alive.sort(key=lambda x: x.is_interrupt)  # after these the others go on
+        outputs = order.outputs
+        if outputs.motion is not None:
+            order.motor_leaves = frozenset(self._maker.leaves((outputs.motion,)))
+        alive: list[PlacedOrder] = []
+        if under_way is not None and Unit.MOTION in outputs.units:
+            others = (x for x in reversed(under_way) if not x.is_grouped_with(order))
+            alive = [x for x in others if self._may_go_on(x)]
+            alive.sort(key=lambda x: x.is_interrupt)  # after these the others go on
         if order.changes_posture:
             order.joins = next((x for x in alive if x.changes_posture), None)
         if order.joins is not None:
             posture = order.joins.posture_after
-        self._find_way(order, posture)
+        if outputs.to is not None or under_way is not None:
+            self._find_way(order, posture)
         if order.joins is None:
             shares = (x for x in alive if x.motor_leaves & order.motor_leaves)
             order.joins = next(shares, None)
-        if handle.refused is None:
+        if order.refused is None:
             self._check_rights(order)
-        return order
 
-    def choose_anew(self, order: PendingOrder, posture: str) -> str:
+    def choose_anew(self, order: PlacedOrder, posture: str) -> str:
         """Choose the way from where the robot is by now, by the rights of the order.
 
         Returns:
@@ -251,74 +260,61 @@ class OrderAdmission:
         self._go(order, posture, motions)
         return ""
 
-    def _new(
-        self, handle: OrderHandle, outputs: OutputSet, tokens: Tokens
-    ) -> PendingOrder:
-        if not isinstance(tokens, Mapping):
-            tokens = dict.fromkeys(outputs.units, tokens)
-        order = PendingOrder(handle=handle, outputs=outputs, tokens=tokens)
-        if outputs.motion is not None:
-            order.motor_leaves = frozenset(self._maker.leaves((outputs.motion,)))
-        return order
-
-    def _may_go_on(self, order: PendingOrder) -> bool:
+    def _may_go_on(self, order: PlacedOrder) -> bool:
         """Return whether an order still moves: not over, its token alive."""
         token = order.tokens.get(Unit.MOTION)
-        return not order.handle.is_over and all(
+        return not order.is_over and all(
             self._ledger.authorise(token, leaf) is None for leaf in order.motor_leaves
         )
 
-    def _find_way(self, order: PendingOrder, posture: str | None) -> None:
+    def _find_way(self, order: PlacedOrder, posture: str | None) -> None:
         """Note the motions that lead from a posture to an order begins, or goes."""
-        handle, outputs = order.handle, order.outputs
+        outputs = order.outputs
         goal, motion = outputs.way_to, outputs.motion
         if goal is None:
             return
         says = f"{motion.name!r} begins in" if motion else f"{outputs.name!r} goes to"
         if posture is None:
-            handle.refused = NotOrdered.POSTURE_UNKNOWN
-            handle.detail = (
+            order.refused = NotOrdered.POSTURE_UNKNOWN
+            order.detail = (
                 f"{says} {goal}, and the present posture is not known; tell it, or "
                 "give a motion that begins in any."
             )
             return
         way = find_way(self._library, posture, goal)
         if way is None:
-            handle.refused = NotOrdered.NO_WAY
-            handle.detail = f"{says} {goal}; no transitions lead there from {posture}."
+            order.refused = NotOrdered.NO_WAY
+            order.detail = f"{says} {goal}; no transitions lead there from {posture}."
             return
         self._go(order, posture, tuple(self._library.motion(x.motion) for x in way))
 
-    def _go(self, order: PendingOrder, start: str, motions: tuple[Motion, ...]) -> None:
+    def _go(self, order: PlacedOrder, start: str, motions: tuple[Motion, ...]) -> None:
         """Note where an order begins, and what leads from there to where it goes."""
-        order.start = start
+        order.start, order.way = start, motions
         fixed = order.outputs.motion
-        if fixed is None:
-            order.way, moves = motions, motions
-        else:
-            order.initial, moves = motions, (*motions, fixed)
+        moves = motions if fixed is None else (*motions, fixed)
         order.motor_leaves = frozenset(self._maker.leaves(moves))
 
-    def _check_rights(self, order: PendingOrder) -> None:
+    def _check_rights(self, order: PlacedOrder) -> None:
         for unit, content in _contents(order):
             token = order.tokens.get(unit)
             leaves = self._maker.leaves(content)
             if not leaves and content != ():
-                order.handle.refused = NotOrdered.NO_DEVICE
-                order.handle.detail = f"the robot has nothing to put out {unit} with."
+                order.refused = NotOrdered.NO_DEVICE
+                order.detail = f"the robot has nothing to put out {unit} with."
                 return
             lent = self._ledger.lent(token) if token is not None else ()
             for leaf in leaves:
                 reason = self._ledger.authorise(token, leaf)
                 if reason is not None and leaf not in lent:
-                    order.handle.refused = NotOrdered.NO_TOKEN
-                    order.handle.detail = f"{unit} commands {leaf!r}: {reason}."
+                    order.refused = NotOrdered.NO_TOKEN
+                    order.detail = f"{unit} commands {leaf!r}: {reason}."
                     return
 
 
-def _contents(order: PendingOrder) -> Iterator[tuple[Unit, Content]]:
+def _contents(order: PlacedOrder) -> Iterator[tuple[Unit, Content]]:
     """Yield all that an order puts out, its initial motion first."""
-    if order.initial:
-        yield Unit.MOTION, order.initial
+    if order.prep:
+        yield Unit.MOTION, order.prep
     for unit in order.outputs.units:
         yield unit, order.content(unit)

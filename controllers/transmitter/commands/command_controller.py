@@ -8,7 +8,7 @@ enables the rest: when the items left take as long as the synchronous data are e
 to take [CN1396856, fig. 24]. So these are there when the initial motion ends,
 and nothing of them is on a bus before.
 
-    handle = controller.submit("say hello and wave", token, tick)
+    order = controller.submit("say hello and wave", token, tick)
     controller.step(tick)  # once a slot, after the behaviours, before the transmitter
 """
 
@@ -19,31 +19,24 @@ from controllers.arbitration.manager.state import check_tick
 from controllers.arbitration.tokens import Token
 from controllers.speech import Voice
 from controllers.transmitter.commands.admission import (
+    FalseEnd,
     OrderAdmission,
     PostureBelief,
-    Tokens,
     group_key,
 )
-from controllers.transmitter.commands.converter import (
-    StreamMaker,
-)
+from controllers.transmitter.commands.converter import StreamMaker
 from controllers.transmitter.commands.issuing import CommandControllerCfg, Issuing
-from controllers.transmitter.commands.joining import Joining, Lending, OrderEndings
-from controllers.transmitter.commands.order import (
-    OrderHandle,
-    OutputCommand,
-    OutputSet,
-    PendingOrder,
-    outputs_of,
-)
-from controllers.transmitter.events import OrderReceived, WayChosen
-from controllers.transmitter.receipt import EndReason, GroupKey, Receipt
-from controllers.transmitter.streams import EffectorLeaves, Present
+from controllers.transmitter.commands.lending import Lending
+from controllers.transmitter.commands.order import OutputSet, PlacedOrder, outputs_of
+from controllers.transmitter.events import OrderEnded, OrderReceived
+from controllers.transmitter.receipt import EndReason, GroupKey
+from controllers.transmitter.streams import EffectorLeaves
 from controllers.transmitter.transmitter import Transmitter
 from models import BadInput
-from models.library import Library, Motion, Order, Unit
+from models.library import Library, Order, Unit
 
-FalseEnd = Callable[[Motion, Mapping[str, float] | None], str]
+Tokens = Token | Mapping[Unit, Token]
+"""One for all units, or one for each; who has none is refused."""
 
 
 class CommandController:
@@ -51,7 +44,8 @@ class CommandController:
 
     An order whose motion shares motors with that of an order under way, or changes the
     posture as that one does, follows it without a gap, as long as the token of
-    the other is alive. Independent lights and sounds wait for nothing.
+    the other is alive. Independent lights and sounds wait for nothing. Orders end as a
+    whole: done, failed in a part of them, or ended by somebody.
     """
 
     def __init__(
@@ -89,35 +83,28 @@ class CommandController:
                 motion is believed.
         """
         cfg = cfg or CommandControllerCfg()
-        slot_s = ledger.cfg.tick_s
-        maker = StreamMaker(effectors, voice, slot_s)
+        maker = StreamMaker(effectors, voice, ledger.cfg.tick_s)
         self.library = library
         self._tell = ledger.tell
-        self._endings = OrderEndings(transmitter, ledger.tell)
         self._transmitter = transmitter
-        self._states = states or {}
-        self._false_end = false_end or (lambda _motion, _here: "")
-        self._motors = effectors.motors
-        self._belief = PostureBelief(posture, states, seen_state)
+        self._count = 0
+        self._orders: list[PlacedOrder] = []
+        """Under way, oldest first."""
+        self._belief = PostureBelief(
+            posture, states, seen_state, false_end=false_end, motors=effectors.motors
+        )
         self._admission = OrderAdmission(library, maker, ledger)
-        self._lending = Lending(maker, ledger)
+        self._lending = Lending(maker, ledger, self._orders)
         self._issuing = Issuing(
-            cfg=cfg,
+            cfg,
             delays=delays or cfg.conversion_s,
             maker=maker,
             transmitter=transmitter,
-            slot_s=slot_s,
-            tell=ledger.tell,
-            on_stream=self._has_stream,
-            on_failure=self._not_converted,
-            on_enabled=self._lending.end,
-            on_motion_due=self._look_again,
-            why_not=self._why_not,
+            ledger=ledger,
+            admission=self._admission,
+            belief=self._belief,
+            lending=self._lending,
         )
-        self._count = 0
-        self._orders: list[PendingOrder] = []
-        """Under way, oldest first."""
-        self._joining = Joining(self._issuing, self._endings, self._lending)
 
     # -- what senders call ------------------------------------------------------------
 
@@ -129,8 +116,8 @@ class CommandController:
         *,
         group: str | None = None,
         prepares: bool = True,
-    ) -> OrderHandle:
-        """Take an order; look at its handle for what becomes of it.
+    ) -> PlacedOrder:
+        """Take an order; look at it for what becomes of it.
 
         Args:
             command: name of a command of the library, an entry like it, or outputs.
@@ -149,17 +136,13 @@ class CommandController:
                 posture that it names.
         """
         outputs = self._outputs_of(command)
-        taken = {order.handle.group for order in self._orders}
+        taken = {order.group for order in self._orders}
         key = group_key(outputs, group, taken, self._transmitter, tick)
-        handle = self._new_handle(outputs, key)
-        if prepares:
-            order = self._admission.admit_after(
-                handle, outputs, tokens, tuple(self._orders), self._belief.posture
-            )
-        else:
-            order = self._admission.admit(handle, outputs, tokens, self._belief.posture)
+        order = self._new(outputs, key, tokens)
+        under_way = self._orders if prepares else None
+        self._admission.admit(order, self._belief.posture, under_way)
         self._accept(order, tick)
-        return handle
+        return order
 
     def interrupt(
         self,
@@ -168,7 +151,7 @@ class CommandController:
         tick: int,
         *,
         delete: Iterable[GroupKey] = (),
-    ) -> OrderHandle:
+    ) -> PlacedOrder:
         """Join one output on to what runs: it starts as soon as it is converted.
 
         What runs and shares a leaf with it pauses, a group whole, goes back to where it
@@ -191,24 +174,20 @@ class CommandController:
                 f"{', '.join(outputs.units)}; give one that has a single one, and no "
                 "points."
             )
-        handle = self._new_handle(outputs, None)
-        order = self._admission.admit(handle, outputs, token, self._belief.posture)
-        order.is_interrupt = True
+        order = self._new(outputs, None, token, is_interrupt=True)
+        self._admission.admit(order, self._belief.posture, None)
         self._accept(order, tick)
-        if handle.refused is None:
+        if order.refused is None:
             for key in delete:
                 self.delete_group(key, tick)
-        return handle
+        return order
 
-    def withdraw(self, handle: OrderHandle, tick: int) -> None:
+    def withdraw(self, order: PlacedOrder, tick: int) -> None:
         """End an order with all of its outputs, and its initial motion too."""
-        for order in self._orders:
-            if order.handle is handle and not handle.is_over:
-                if handle.initial is not None:
-                    self._transmitter.withdraw(handle.initial, tick)
-                self._endings.close(
-                    order, EndReason.DELETED, "its sender withdrew it", tick
-                )
+        if order in self._orders and not order.is_over:
+            if order.initial is not None:
+                self._transmitter.withdraw(order.initial, tick)
+            self._close(order, EndReason.DELETED, "its sender withdrew it", tick)
 
     def delete_group(self, key: GroupKey, tick: int) -> bool:
         """End a group, wherever its data are; an initial motion goes on to its end.
@@ -216,14 +195,10 @@ class CommandController:
         Returns:
             Whether there was one.
         """
-        orders = [
-            order
-            for order in self._orders
-            if order.handle.group == key and not order.handle.is_over
-        ]
+        orders = [x for x in self._orders if x.group == key and not x.is_over]
         found = self._transmitter.delete_group(key, tick)
         for order in orders:
-            self._endings.close(order, EndReason.DELETED, "its group was deleted", tick)
+            self._close(order, EndReason.DELETED, "its group was deleted", tick)
         return found or bool(orders)
 
     @property
@@ -244,12 +219,12 @@ class CommandController:
         self._belief.update()
         if not self._orders:
             return
-        self._joining.step(tick)
-        self._issuing.step(tick)
+        self._issuing.step(self._orders, tick)
         for order in tuple(self._orders):
-            if self._endings.watch(order, tick):
-                self._orders.remove(order)
+            self._end_failed(order, tick)
+            if order.is_over:
                 self._lending.end(order, tick)
+                self._orders.remove(order)
 
     # -- inside -----------------------------------------------------------------------
 
@@ -257,124 +232,87 @@ class CommandController:
         """Return what a command puts out, if its motion ends where it says."""
         outputs = outputs_of(command, self.library)
         motion = outputs.motion
-        if motion and motion.start and (why := self._false_end(motion, None)):
+        if motion and motion.start and (why := self._belief.false_end(motion, None)):
             raise BadInput(
                 f"motion {motion.name!r}: {why}. Bring it there, or leave `end` out."
             )
         return outputs
 
-    def _new_handle(self, outputs: OutputSet, key: GroupKey | None) -> OrderHandle:
+    def _new(
+        self,
+        outputs: OutputSet,
+        key: GroupKey | None,
+        tokens: Tokens,
+        *,
+        is_interrupt: bool = False,
+    ) -> PlacedOrder:
         self._count += 1
-        return OrderHandle(
-            number=self._count, name=outputs.name, units=outputs.units, group=key
+        if not isinstance(tokens, Mapping):
+            tokens = dict.fromkeys(outputs.units, tokens)
+        return PlacedOrder(
+            number=self._count,
+            outputs=outputs,
+            group=key,
+            tokens=tokens,
+            is_interrupt=is_interrupt,
         )
 
-    def _accept(self, order: PendingOrder, tick: int) -> None:
+    def _accept(self, order: PlacedOrder, tick: int) -> None:
         """Tell of an order, and begin what can begin."""
-        handle, joins = order.handle, order.joins
-        key, motion = handle.group, order.outputs.motion
+        joins, motion, states = order.joins, order.outputs.motion, self._belief.states
         begins = order.start or (motion.start if motion else None)
         self._tell(
             OrderReceived(
                 tick=tick,
-                order=handle.number,
-                name=handle.name,
-                group=key.group if key else None,
-                preset=key.preset if key else None,
-                units=handle.units,
-                follows=joins.handle.number if joins else None,
-                refused=handle.refused,
-                begins=None if joins else self._states.get(begins or ""),
-                ends=self._states.get(order.posture_after or ""),
+                **order.head,
+                name=order.name,
+                units=order.units,
+                follows=joins.number if joins else None,
+                refused=order.refused,
+                begins=None if joins else states.get(begins or ""),
+                ends=states.get(order.outputs.posture_after or ""),
             )
         )
-        if handle.refused is None:
-            waits = order.initial or joins is not None
-            at_once = order.free_units if waits else handle.units
+        if order.refused is None:
+            waits = order.prep or joins is not None
+            at_once = order.free_units if waits else order.units
             self._lending.give(order, at_once, tick)
-            self._lending.begin(order, self._orders, tick)
             self._orders.append(order)
+            self._lending.begin(order, tick)
             self._issuing.plan(order, order.free_units, tick)
-            if joins is not None:
-                self._joining.add(order)
-            else:
+            if joins is None:
                 self._issuing.plan(order, order.first_units, tick)
 
-    def _look_again(self, order: PendingOrder, tick: int) -> None:
-        """Choose the way anew for a robot that is elsewhere by now, or end the order.
+    def _end_failed(self, order: PlacedOrder, tick: int) -> None:
+        """End an order of which a part has failed, and tell of one that is over.
 
-        What follows another motion begins at the expected end of that.
+        A failed initial motion ends what should follow it; a stream of a group ends the
+        group (reading 24).
         """
-        here, goal = self._belief.posture, order.outputs.way_to
-        if order.handle.follows is not None or here == order.start or goal is None:
-            return
-        if order.start is None:
-            return  # it prepares nothing
-        why = self._elsewhere(order.start, here)
-        if here is not None:
-            no_way = self._admission.choose_anew(order, here)
-            why = f"{why}: {no_way}"
-            if not no_way:
-                self._tell_anew(order, here, goal, tick)
-                return
-        self._endings.close(
-            order, EndReason.CANNOT_BEGIN, f"{why}; give the command again.", tick
-        )
-
-    def _tell_anew(self, order: PendingOrder, here: str, goal: str, tick: int) -> None:
-        """Tell of another way, and lend or recall as it asks for."""
-        moves = order.initial or order.way
-        self._tell(
-            WayChosen(
-                tick=tick,
-                order=order.handle.number,
-                start=here,
-                end=goal,
-                motions=tuple(motion.name for motion in moves),
-                begins=self._states.get(here),
+        initial = order.initial
+        if order.is_over:
+            pass
+        elif initial is not None and initial.is_over and not initial.is_done:
+            why = f"its initial motion has ended: {initial.reason}. {initial.detail}"
+            self._close(order, EndReason.DELETED, why.strip(), tick)
+        elif order.group is not None:
+            for part in order.streams.values():
+                if part.reason not in {None, EndReason.DONE}:
+                    why = part.detail or str(part.refused or part.reason)
+                    self._close(order, part.reason or EndReason.DELETED, why, tick)
+                    break
+        if order.reason is not None:
+            self._tell(
+                OrderEnded(
+                    tick=tick,
+                    **order.head,
+                    name=order.name,
+                    reason=order.reason,
+                    detail=order.detail,
+                )
             )
-        )
-        if order.initial:
-            self._lending.begin(order, self._orders, tick)
-        else:
-            self._lending.end(order, tick)
 
-    def _why_not(self, command: OutputCommand, present: Present) -> str:
-        """Return why a motion cannot start: the robot is not where it begins.
-
-        Or it would not end where it says, from where the motors are.
-        """
-        order, motion = command.order, command.order.outputs.motion
-        if motion is not None and motion.start is None:
-            at = {motor: present[leaf] for motor, leaf in self._motors.items()}
-            return self._false_end(motion, at) if motion.end else ""
-        if order.start is not None:
-            is_own = motion is not None and not command.is_initial
-            start = motion.start if motion and is_own else order.start
-            here = self._belief.posture
-            return "" if start in (None, here) else self._elsewhere(start, here)
-        state = self._states.get((motion.start if motion else None) or "")
-        seen = self._belief.seen()
-        if motion is None or state is None or seen in (None, state):
-            return ""
-        return f"it begins in {motion.start}, and the robot is seen in {seen}"
-
-    @staticmethod
-    def _elsewhere(start: str | None, here: str | None) -> str:
-        where = here or "no known posture"
-        return f"it begins in {start}, and the robot is in {where} now"
-
-    def _has_stream(
-        self, order: PendingOrder, command: OutputCommand, receipt: Receipt
+    def _close(
+        self, order: PlacedOrder, reason: EndReason, why: str, tick: int
     ) -> None:
-        handle = order.handle
-        if command.is_initial:
-            handle.initial = handle.follows = receipt
-            self._belief.follow(receipt, order.outputs.way_to)
-            return
-        handle.streams[command.unit] = receipt
-        if command.unit is Unit.MOTION and order.changes_posture:
-            self._belief.follow(receipt, order.posture_after)
-
-    def _not_converted(self, order: PendingOrder, error: BadInput, tick: int) -> None:
-        self._endings.close(order, EndReason.CANNOT_BEGIN, str(error), tick)
+        order.close(reason, why, tick, self._transmitter)

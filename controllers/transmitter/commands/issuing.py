@@ -1,31 +1,39 @@
-"""When output commands are issued, and their way through the converters.
+"""When the outputs of orders are issued, and their way through the converters.
 
 `Enable` says when the transmitter enables the synchronous data after an initial motion.
 """
 
-import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
+from typing import NamedTuple
 
-from controllers.arbitration.events import Event
+from controllers.arbitration.manager.ledger import Ledger
+from controllers.transmitter.buses.group import UNIT_ORDER
+from controllers.transmitter.commands.admission import (
+    OrderAdmission,
+    PostureBelief,
+    elsewhere,
+)
 from controllers.transmitter.commands.converter import (
     CONVERSION_S,
-    Converter,
     StreamMaker,
     slots_of,
 )
-from controllers.transmitter.commands.order import OutputCommand, PendingOrder
+from controllers.transmitter.commands.lending import Lending
+from controllers.transmitter.commands.order import PlacedOrder
 from controllers.transmitter.events import (
     CommandIssued,
     Converted,
     PrepSent,
     SyncReceiveEnabled,
     TransmitEnabled,
+    WayChosen,
 )
-from controllers.transmitter.receipt import Receipt
-from controllers.transmitter.streams import Present, name_of
+from controllers.transmitter.receipt import EndReason, Receipt
+from controllers.transmitter.streams import Content, Stream, name_of
 from controllers.transmitter.transmitter import Transmitter
 from models import BadInput
 from models.library import Unit
@@ -77,6 +85,22 @@ class CommandControllerCfg:
 Units = tuple[Unit, ...]
 
 
+class OutputCommand(NamedTuple):
+    """What the converter of a unit has at work."""
+
+    ready_tick: int
+    order: PlacedOrder
+    unit: Unit
+    is_initial: bool
+    """Whether it is a prep command: the motions lead to where the order begins."""
+
+    @property
+    def content(self) -> Content:
+        """What it puts out."""
+        order = self.order
+        return order.prep if self.is_initial else order.content(self.unit)
+
+
 class Issuing:
     """Issues prep commands and output commands in their time, oldest first.
 
@@ -87,61 +111,46 @@ class Issuing:
 
     def __init__(
         self,
-        *,
         cfg: CommandControllerCfg,
+        *,
         delays: Mapping[Unit, float],
         maker: StreamMaker,
         transmitter: Transmitter,
-        slot_s: float,
-        tell: Callable[[Event], None],
-        on_stream: Callable[[PendingOrder, OutputCommand, Receipt], None],
-        on_failure: Callable[[PendingOrder, BadInput, int], None],
-        on_enabled: Callable[[PendingOrder, int], None],
-        on_motion_due: Callable[[PendingOrder, int], None],
-        why_not: Callable[[OutputCommand, Present], str],
+        ledger: Ledger,
+        admission: OrderAdmission,
+        belief: PostureBelief,
+        lending: Lending,
     ) -> None:
-        """Build it with the converters of the three units.
+        """Begin with nothing to issue.
 
         Args:
             cfg: expected times, and when to issue.
             delays: true times of the conversions, in s.
             maker: makes the streams.
             transmitter: gets them.
-            slot_s: length of a slot, in s.
-            tell: takes events.
-            on_stream: called when the transmitter has got a stream of an order.
-            on_failure: called with the error and the tick when none can be made.
-            on_enabled: called before the commands after an initial motion are issued.
-            on_motion_due: called before an order's first motion is issued; may end the
-                order, or change where it begins.
-            why_not: says in the slot of a motion's start why it cannot begin.
+            ledger: takes events, and counts in slots.
+            admission: chooses another way when the robot is elsewhere.
+            belief: where the robot is; follows the motions.
+            lending: what is recalled at an order's turn.
         """
+        slot_s = ledger.cfg.tick_s
         self._cfg = cfg
         self._slot_s = slot_s
-        self._tell = tell
-        self._on_stream = on_stream
-        self._on_failure = on_failure
-        self._on_enabled = on_enabled
-        self._on_motion_due = on_motion_due
-        self._why_not = why_not
+        self._delays = {unit: slots_of(delays[unit], slot_s) for unit in Unit}
         self._command_slots = slots_of(cfg.command_s, slot_s)
-        self._signals: list[PendingOrder] = []
-        self._count = 0
-        self._due: list[tuple[int, int, PendingOrder, Units | None]] = []
-        """Tick, count, and the units to issue; None: the prep command."""
-        self._converters = {
-            unit: Converter(
-                unit=unit,
-                make=maker.make,
-                transmitter=transmitter,
-                conversion_s=delays[unit],
-                slot_s=slot_s,
-                on_converted=self._converted,
-            )
-            for unit in Unit
-        }
+        self._maker = maker
+        self._transmitter = transmitter
+        self._tell = ledger.tell
+        self._admission = admission
+        self._belief = belief
+        self._lending = lending
+        self._enabled: list[PlacedOrder] = []
+        """Those of whose initial motion little enough is left."""
+        self._due: deque[tuple[int, PlacedOrder, Units | None]] = deque()
+        """Tick, order, and the units to issue; None: the prep command."""
+        self._at_work: list[OutputCommand] = []
 
-    def plan(self, order: PendingOrder, units: Units | None, tick: int) -> None:
+    def plan(self, order: PlacedOrder, units: Units | None, tick: int) -> None:
         """Issue output commands, or the prep command, after the controller's time.
 
         Args:
@@ -150,11 +159,38 @@ class Issuing:
             tick: now.
         """
         if units != ():
-            self._count += 1
-            at = tick + self._command_slots
-            heapq.heappush(self._due, (at, self._count, order, units))
+            self._due.append((tick + self._command_slots, order, units))
 
-    def lead(self, units: Iterable[Unit]) -> int:
+    def step(self, orders: Sequence[PlacedOrder], tick: int) -> None:
+        """Issue what is due of some orders, and hand over what is converted."""
+        for order in orders:
+            if order.joins is not None and not order.is_over:
+                self._join(order, order.joins, tick)
+        for order in self._enabled:
+            if not order.is_over:
+                self._tell(SyncReceiveEnabled(tick=tick, order=order.number))
+                self._lending.end(order, tick)
+                self.plan(order, order.later_units, tick)
+        self._enabled.clear()
+        while self._due and self._due[0][0] <= tick:
+            _, order, units = self._due.popleft()
+            moves = units is None or Unit.MOTION in units
+            if moves and not order.is_over and order.follows is None:
+                self._look_again(order, tick)
+                units = order.first_units
+            if order.is_over:
+                continue
+            if units is None:
+                self._send_prep(order, tick)
+            else:
+                for unit in units:
+                    self._issue(order, unit, tick)
+        if self._at_work:
+            self._hand_over(tick)
+
+    # -- the moment -------------------------------------------------------------------
+
+    def _lead(self, units: Iterable[Unit]) -> int:
         """Return the items left of a motion at which outputs are to be planned.
 
         With `Enable.EXPECTED`: as many as the data are expected to take from the signal
@@ -168,120 +204,145 @@ class Issuing:
             slots += slots_of(self._cfg.early_s, self._slot_s)
         return self._command_slots + slots
 
-    def step(self, tick: int) -> None:
-        """Issue what is due, and hand over what is converted."""
-        for order in self._signals:
-            if not order.handle.is_over:
-                self._tell(SyncReceiveEnabled(tick=tick, order=order.handle.number))
-                self._on_enabled(order, tick)
-                self.plan(order, order.later_units, tick)
-        self._signals.clear()
-        while self._due and self._due[0][0] <= tick:
-            _, _, order, units = heapq.heappop(self._due)
-            is_first = order.handle.follows is None
-            if not order.handle.is_over and is_first and _moves(units):
-                self._on_motion_due(order, tick)
-                units = order.first_units
-            if order.handle.is_over:
-                continue
-            if units is None:
-                self._send_prep(order, tick)
-            else:
-                for unit in units:
-                    self._issue(order, unit, tick)
-        for converter in self._converters.values():
-            converter.step(tick)
+    def _join(self, order: PlacedOrder, before: PlacedOrder, tick: int) -> None:
+        """Begin an order when the motion before it is about to end.
 
-    def _send_prep(self, order: PendingOrder, tick: int) -> None:
-        key = order.handle.group
-        signal_at = self.lead(order.later_units)
-        self._take(
-            OutputCommand(
-                order=order,
-                unit=Unit.MOTION,
-                name=name_of(order.initial),
-                content=order.initial,
-                token=order.tokens[Unit.MOTION],
-                tag=None,
-                is_initial=True,
-                after=order.handle.follows,
-                signal_at=signal_at,
-                on_signal=partial(self._enabled, order),
-            ),
-            tick,
+        That is when the items left take as long as its own data are expected to take,
+        as with an initial motion.
+        """
+        receipt = before.streams.get(Unit.MOTION)
+        is_over = before.is_over if receipt is None else receipt.is_over
+        if is_over and not (receipt and receipt.is_done):
+            why = f"{before.name!r}, which it follows, did not come to its end"
+            order.close(EndReason.DELETED, why, tick, self._transmitter)
+            return
+        left = receipt.items_left if receipt else None
+        first = order.first_units
+        if left is None or left > self._lead(first or (Unit.MOTION,)):
+            return
+        order.follows, order.joins = receipt, None
+        if first is not None:
+            self._lending.end(order, tick)
+        self.plan(order, first, tick)
+
+    def _look_again(self, order: PlacedOrder, tick: int) -> None:
+        """Choose the way anew for a robot that is elsewhere by now, or end the order.
+
+        What follows another motion begins at the expected end of that; an order without
+        a start prepares nothing.
+        """
+        here, goal = self._belief.posture, order.outputs.way_to
+        if goal is None or order.start is None or here == order.start:
+            return
+        why = elsewhere(order.start, here)
+        if here is not None:
+            no_way = self._admission.choose_anew(order, here)
+            why = f"{why}: {no_way}"
+            if not no_way:
+                self._tell_anew(order, here, goal, tick)
+                return
+        why = f"{why}; give the command again."
+        order.close(EndReason.CANNOT_BEGIN, why, tick, self._transmitter)
+
+    def _tell_anew(self, order: PlacedOrder, here: str, goal: str, tick: int) -> None:
+        """Tell of another way, and lend or recall as it asks for."""
+        self._tell(
+            WayChosen(
+                tick=tick,
+                order=order.number,
+                start=here,
+                end=goal,
+                motions=tuple(motion.name for motion in order.way),
+                begins=self._belief.states.get(here),
+            )
         )
+        if order.prep:
+            self._lending.begin(order, tick)
+        else:
+            self._lending.end(order, tick)
+
+    # -- issuing and converting -------------------------------------------------------
+
+    def _send_prep(self, order: PlacedOrder, tick: int) -> None:
+        self._take(order, Unit.MOTION, tick, is_initial=True)
         self._tell(
             PrepSent(
                 tick=tick,
-                order=order.handle.number,
-                group=key.group if key else None,
-                preset=key.preset if key else None,
+                **order.head,
                 start=order.start or "",
                 end=order.outputs.way_to or "",
-                motions=tuple(motion.name for motion in order.initial),
-                signal_at=signal_at,
+                motions=tuple(motion.name for motion in order.prep),
+                signal_at=self._lead(order.later_units),
             )
         )
 
-    def _issue(self, order: PendingOrder, unit: Unit, tick: int) -> None:
-        tag = order.tag(unit)
-        waits = unit in order.later_units
-        command = OutputCommand(
-            order=order,
-            unit=unit,
-            name=order.name(unit),
-            content=order.content(unit),
-            token=order.tokens[unit],
-            tag=tag,
-            after=order.handle.follows if waits else None,
-        )
-        self._take(command, tick)
+    def _issue(self, order: PlacedOrder, unit: Unit, tick: int) -> None:
+        self._take(order, unit, tick)
+        points = order.outputs.points[unit] if order.group else 0
+        name = name_of(order.content(unit))
         self._tell(
-            CommandIssued(
-                tick=tick,
-                order=order.handle.number,
-                unit=unit,
-                name=command.name,
-                group=tag.group if tag else None,
-                preset=tag.preset if tag else None,
-                points=tag.points if tag else 0,
-            )
+            CommandIssued(tick=tick, **order.head, unit=unit, name=name, points=points)
         )
 
-    def _take(self, command: OutputCommand, tick: int) -> None:
-        if command.unit is Unit.MOTION:
-            command.why_not = partial(self._why_not, command)
-        command.order.commands.append(command)
-        self._converters[command.unit].take(command, tick)
-
-    def _enabled(self, order: PendingOrder, tick: int) -> None:
-        """Hear the transmitter: of the initial motion so much is left."""
-        number = order.handle.number
-        initial = order.handle.initial
-        stream = initial.number if initial else 0
-        self._tell(TransmitEnabled(tick=tick, order=number, stream=stream))
-        self._signals.append(order)
-
-    def _converted(
-        self, command: OutputCommand, result: Receipt | BadInput, tick: int
+    def _take(
+        self, order: PlacedOrder, unit: Unit, tick: int, *, is_initial: bool = False
     ) -> None:
-        order = command.order
-        if isinstance(result, BadInput):
-            self._on_failure(order, result, tick)
+        ready_tick = tick + self._delays[unit]
+        self._at_work.append(OutputCommand(ready_tick, order, unit, is_initial))
+
+    def _enable(self, order: PlacedOrder, tick: int) -> None:
+        """Hear the transmitter: of the initial motion so much is left."""
+        stream = order.initial.number if order.initial else 0
+        self._tell(TransmitEnabled(tick=tick, order=order.number, stream=stream))
+        self._enabled.append(order)
+
+    def _hand_over(self, tick: int) -> None:
+        """Hand over what is converted, unit by unit."""
+        ready = [x for x in self._at_work if x.ready_tick <= tick]
+        self._at_work = [x for x in self._at_work if x.ready_tick > tick]
+        for command in sorted(ready, key=lambda x: UNIT_ORDER[x.unit]):
+            if command.order.closed is None:
+                self._convert(command, tick)
+
+    def _convert(self, command: OutputCommand, tick: int) -> None:
+        """Hand the stream of an output to the transmitter, or end its order."""
+        _, order, unit, is_initial = command
+        try:
+            stream = self._maker.make(command.content, order.tokens[unit])
+        except BadInput as error:
+            order.close(EndReason.CANNOT_BEGIN, str(error), tick, self._transmitter)
             return
+        receipt = self._send(stream, command, tick)
         self._tell(
             Converted(
                 tick=tick,
-                order=order.handle.number,
-                unit=command.unit,
-                name=command.name,
-                stream=result.number,
-                is_initial=command.is_initial,
+                order=order.number,
+                unit=unit,
+                name=name_of(command.content),
+                stream=receipt.number,
+                is_initial=is_initial,
             )
         )
-        self._on_stream(order, command, result)
+        if is_initial:
+            order.initial = order.follows = receipt
+            self._belief.follow(receipt, order.outputs.way_to)
+            return
+        order.streams[unit] = receipt
+        if unit is Unit.MOTION and order.changes_posture:
+            self._belief.follow(receipt, order.outputs.posture_after)
 
-
-def _moves(units: Units | None) -> bool:
-    """Whether a motion is among what is issued; None: the prep command."""
-    return units is None or Unit.MOTION in units
+    def _send(self, stream: Stream, command: OutputCommand, tick: int) -> Receipt:
+        _, order, unit, is_initial = command
+        moves = unit is Unit.MOTION
+        why_not = partial(self._belief.why_not, order, is_initial) if moves else None
+        if order.is_interrupt:
+            return self._transmitter.interrupt(stream, tick, why_not=why_not)
+        return self._transmitter.receive(
+            stream,
+            None if is_initial else order.tag(unit),
+            tick,
+            after=order.follows if unit in order.later_units else None,
+            signal_at=self._lead(order.later_units) if is_initial else None,
+            on_signal=partial(self._enable, order) if is_initial else None,
+            why_not=why_not,
+        )

@@ -1,16 +1,15 @@
-"""An order: what it puts out, what its sender keeps, and what is remembered of it.
+"""What a command puts out, and the order: a command on its way.
 
-`OutputSet` is an entry of DB1 with its names looked up; `OrderHandle` says the sender
-how far the order has come; `PendingOrder` is the order on its way through the pipeline,
-`OutputCommand` what a converter is told of it.
+`OutputSet` is an entry of DB1 with its names looked up; `PlacedOrder` the one object of
+an order, which its sender looks at and the command controller leads to its end.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from controllers.arbitration.tokens import Token
-from controllers.transmitter.buses.group import WhyNot
 from controllers.transmitter.events import NotOrdered
 from controllers.transmitter.receipt import (
     EndReason,
@@ -19,7 +18,8 @@ from controllers.transmitter.receipt import (
     StreamState,
     SyncTag,
 )
-from controllers.transmitter.streams import Content, name_of
+from controllers.transmitter.streams import Content
+from controllers.transmitter.transmitter import Transmitter
 from models import BadInput
 from models.library import PRESET, Library, LightPattern, Motion, Order, Sound, Unit
 
@@ -72,7 +72,7 @@ class OutputSet:
                 f"preset, {self.preset}."
             )
 
-    @property
+    @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The units that it uses, in their order on a bus."""
         contents = (self.motion or self.to, self.light, self.sound)
@@ -132,20 +132,24 @@ def outputs_of(command: str | Order | OutputSet, library: Library) -> OutputSet:
     return look_up(order, library)
 
 
-@dataclass(kw_only=True, slots=True, eq=False)
-class OrderHandle:
-    """The state of one order. Its sender looks; only the command controller writes.
+@dataclass(kw_only=True, eq=False)
+class PlacedOrder:
+    """A command that was ordered, until it is over.
 
-    What the streams' receipts say shows at once, in the slot in which it happens.
+    Its sender looks; only the command controller writes. What the streams' receipts say
+    shows at once, in the slot in which it happens.
     """
 
     number: int
     """Of the order, counted from 1."""
-    name: str
-    units: tuple[Unit, ...]
-    """The units that it uses, in their order on a bus."""
+    outputs: OutputSet
     group: GroupKey | None
     """None: its outputs are independent."""
+    tokens: Mapping[Unit, Token]
+    """By what right; who has none is refused."""
+    is_interrupt: bool = False
+    """Whether it starts at once, and what it disturbs pauses."""
+
     refused: NotOrdered | None = None
     """Why nothing of it is done; None: it is."""
     detail: str = ""
@@ -155,9 +159,37 @@ class OrderHandle:
     streams: dict[Unit, Receipt] = field(default_factory=dict)
     """Of the outputs that are converted."""
     closed: EndReason | None = None
-    """Why it ended before all of its outputs were converted."""
+    """Why it ended before all of its outputs were over: no more of it is issued."""
     follows: Receipt | None = None
     """Of the motion that it joins on to: an initial one, or that of another order."""
+
+    start: str | None = None
+    """Posture in which the robot is when it begins; None: no matter."""
+    way: tuple[Motion, ...] = ()
+    """From there to where its motion begins, or to the posture to which it goes."""
+    motor_leaves: frozenset[str] = frozenset()
+    """Leaves of its motion, and of the way."""
+    joins: "PlacedOrder | None" = None
+    """The order whose motion it joins on to, as long as it waits for that; None: none.
+
+    It is forgotten then: each of an endless row would keep all before it.
+    """
+    awaits_turn: bool = False
+    """Whether it waits for a motion before its own."""
+    loans: dict[Token, set[str]] | None = None
+    """What its tokens have lent until its turn; None: nothing was looked for."""
+
+    # -- what its sender asks ---------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """Of the command."""
+        return self.outputs.name
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The units that it uses, in their order on a bus."""
+        return self.outputs.units
 
     @property
     def is_over(self) -> bool:
@@ -242,31 +274,19 @@ class OrderHandle:
         first = min(receipt.received_tick for receipt in self.streams.values())
         return self.started_tick - first
 
+    # -- what leads it to its end -----------------------------------------------------
 
-@dataclass(kw_only=True, eq=False)
-class PendingOrder:
-    """What was ordered, by what right, and what of it is under way."""
+    def close(
+        self, reason: EndReason, why: str, tick: int, transmitter: Transmitter
+    ) -> None:
+        """End it: nothing of it is issued, converted or sent any more.
 
-    handle: OrderHandle
-    outputs: OutputSet
-    tokens: Mapping[Unit, Token]
-    start: str | None = None
-    """Posture in which the robot is when it begins; None: no matter."""
-    initial: tuple[Motion, ...] = ()
-    """From there to where its motion begins."""
-    way: tuple[Motion, ...] = ()
-    """From there to the posture to which it goes; none where it is there."""
-    motor_leaves: frozenset[str] = frozenset()
-    """Leaves of its motion, and of the initial one."""
-    joins: "PendingOrder | None" = None
-    """The order whose motion it joins on to, as long as it waits for that; None: none.
-
-    It is forgotten then: each of an endless row would keep all before it.
-    """
-    is_interrupt: bool = False
-    """Whether it starts at once, and what it disturbs pauses."""
-    commands: "list[OutputCommand]" = field(default_factory=list)
-    """Those that were issued."""
+        An initial motion that the transmitter has goes on to its end: half way nobody
+        would know in which posture the robot is.
+        """
+        self.closed, self.detail = reason, why
+        for receipt in self.streams.values():
+            transmitter.withdraw(receipt, tick)
 
     @cached_property
     def changes_posture(self) -> bool:
@@ -292,13 +312,14 @@ class PendingOrder:
         return tuple(u for u in self.outputs.units if u not in self.later_units)
 
     @property
+    def prep(self) -> tuple[Motion, ...]:
+        """The initial motion, from where the robot is to where its own begins."""
+        return () if self.outputs.motion is None else self.way
+
+    @property
     def first_units(self) -> tuple[Unit, ...] | None:
         """What is issued first of what waits; None: the prep command."""
-        return None if self.initial else self.later_units
-
-    def name(self, unit: Unit) -> str:
-        """Return the name of what a unit puts out."""
-        return name_of(self.content(unit))
+        return None if self.prep else self.later_units
 
     def content(self, unit: Unit) -> Content:
         """Return what a unit puts out."""
@@ -311,39 +332,22 @@ class PendingOrder:
 
     def tag(self, unit: Unit) -> SyncTag | None:
         """Return ID and points for the head of a unit's data."""
-        key = self.handle.group
+        key = self.group
         if key is None:
             return None
         points = self.outputs.points[unit]
         return SyncTag(group=key.group, points=points, preset=key.preset)
 
+    def is_grouped_with(self, other: "PlacedOrder") -> bool:
+        """Whether another order, or it itself, belongs to its group."""
+        return self is other or (self.group is not None and self.group == other.group)
 
-def are_one_group(one: PendingOrder, other: PendingOrder) -> bool:
-    """Return whether two orders belong to one group."""
-    return one.handle.group is not None and one.handle.group == other.handle.group
-
-
-@dataclass(kw_only=True, slots=True, eq=False)
-class OutputCommand:
-    """What the command controller tells a converter."""
-
-    order: PendingOrder
-    """What it belongs to."""
-    unit: Unit
-    name: str
-    """Of the motion, light pattern or sound."""
-    content: Content
-    token: Token
-    tag: SyncTag | None
-    """ID and points, at the head of the data; None: independent."""
-    is_initial: bool = False
-    """Whether it is a prep command: the motions lead to where the order begins."""
-    after: Receipt | None = None
-    """Of the motion that it joins on to."""
-    signal_at: int | None = None
-    """Of a prep command: items left at which transmission is enabled."""
-    on_signal: Callable[[int], None] | None = None
-    why_not: WhyNot | None = None
-    """Says in the slot of the start why it cannot begin; empty: it can."""
-    is_cancelled: bool = False
-    """Whether it is not wanted any more."""
+    @property
+    def head(self) -> dict[str, Any]:
+        """What its events begin with."""
+        key = self.group
+        return {
+            "order": self.number,
+            "group": key.group if key else None,
+            "preset": key.preset if key else None,
+        }

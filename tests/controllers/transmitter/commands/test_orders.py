@@ -9,7 +9,7 @@ import pytest
 from controllers.arbitration.invariants import JUDGES, Checker
 from controllers.transmitter.commands.admission import find_way
 from controllers.transmitter.commands.issuing import Enable
-from controllers.transmitter.commands.order import OrderHandle, OutputSet, look_up
+from controllers.transmitter.commands.order import OutputSet, PlacedOrder, look_up
 from controllers.transmitter.events import (
     NotOrdered,
     OrderReceived,
@@ -396,7 +396,7 @@ def test_orders_of_one_name_under_way_have_different_groups(nao: Robot) -> None:
     line = Line.of(nao)
     token = line.take("host", *ALL)
 
-    def order() -> OrderHandle:
+    def order() -> PlacedOrder:
         return line.controller.submit("greet", token, line.tick)
 
     assert [order().group for _ in range(3)] == [

@@ -18,7 +18,7 @@ from controllers.arbitration.events import (
 from controllers.arbitration.requests import Owner, Request
 from controllers.transmitter.commands.converter import CONVERSION_S
 from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
-from controllers.transmitter.commands.order import OrderHandle, OutputSet, look_up
+from controllers.transmitter.commands.order import OutputSet, PlacedOrder, look_up
 from controllers.transmitter.events import (
     CommandIssued,
     Converted,
@@ -52,7 +52,7 @@ EXPECTED = 11
 GREET = GroupKey(100, "greet")
 
 
-def greet(nao: Robot, slots: int = 500, **how: Any) -> tuple[Line, OrderHandle]:
+def greet(nao: Robot, slots: int = 500, **how: Any) -> tuple[Line, PlacedOrder]:
     """Let a robot that sits stand up and greet."""
     line = Line.of(nao, **how)
     handle = line.controller.submit("greet", line.take("host", *ALL), line.tick)

@@ -11,7 +11,7 @@ from controllers.arbitration.events import event_to_line
 from controllers.arbitration.invariants import JUDGES, Checker
 from controllers.arbitration.tokens import Token
 from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
-from controllers.transmitter.commands.order import OrderHandle
+from controllers.transmitter.commands.order import PlacedOrder
 from controllers.transmitter.events import OrderEnded, OrderReceived, Sent
 from controllers.transmitter.invariants import SYNC_JUDGES
 from controllers.transmitter.receipt import EndReason
@@ -76,7 +76,7 @@ def take(line: Line, owner: str) -> Token | dict[Unit, Token]:
 
 def play(
     nao: Robot, owner: str, enable: Enable, steps: list[Step]
-) -> tuple[Line, list[OrderHandle]]:
+) -> tuple[Line, list[PlacedOrder]]:
     """Let a history happen, and then all that follows from it."""
     cfg = CommandControllerCfg(enable=enable, early_s=0.3)
     line = Line.of(nao, cfg=cfg, is_seen=True)
@@ -85,7 +85,7 @@ def play(
         checker.see(event)
     line.ledger.listeners.append(checker.see)
     tokens = take(line, owner)
-    handles: list[OrderHandle] = []
+    handles: list[PlacedOrder] = []
     for i, step in enumerate(steps):
         controller, tick = line.controller, line.tick
         some = handles[step.number % len(handles)] if handles else None
