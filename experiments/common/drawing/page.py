@@ -164,13 +164,15 @@ class DataTable:
     def __rich_console__(
         self, console: "Console", options: "ConsoleOptions"
     ) -> "RenderResult":
-        """Draw it on a terminal."""
+        """Draw it on a terminal, its note below it in lines of the terminal's width."""
         yield self.plain
+        if self.note:
+            yield Text(self.note)
 
     @property
     def plain(self) -> PlainTable:
         """It as text: a group is one column, numbers have the keyboard's minus."""
-        table = plain_table(f"\n{self.caption}", Text(self.note) if self.note else None)
+        table = plain_table(f"\n{self.caption}")
         begin, columns = 0, []
         for group, span in self.groups or (("", 1),) * len(self.columns):
             shown = [

@@ -11,19 +11,19 @@ from collections.abc import Iterable, Sequence
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Column, Table
-from rich.text import Text, TextType
+from rich.text import Text
 
 BETWEEN = 3
 """Blanks between two columns."""
 LONGEST_VALUE = 24
 """Cells that are longer are texts, which may be wrapped."""
-BLANK_OF_VALUES = re.compile(r" (?=\()|(?<=[^\W\d]) (?=[+-]?\d)")
+BLANK_OF_VALUES = re.compile(r" (?=\()|(?<=[^\W\d])(?<! to) (?=[+-]?\d)")
 BLANK_OF_TEXTS = re.compile(r"(?<!\d) +| +(?=[\d(])")
 MOST_TURNED = 12
 """Rows that may become columns."""
 
 
-def plain_table(title: str, caption: TextType | None = None) -> "PlainTable":
+def plain_table(title: str, caption: str | None = None) -> "PlainTable":
     """Return a table without columns: one line below the heads, texts at the left.
 
     Args:

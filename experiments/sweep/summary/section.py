@@ -33,8 +33,8 @@ from experiments.sweep.spec import (
     words_of,
 )
 from experiments.sweep.summary import compared, controllers_of, is_near_published
-from experiments.sweep.summary.section_tables import sweep_tables, trial_tables
 from experiments.sweep.summary.show import has_pairs
+from experiments.sweep.summary.tables import sweep_tables, trial_tables
 from experiments.sweep.sweep_table import Sweep, SweepFolder
 from models import BadInput
 

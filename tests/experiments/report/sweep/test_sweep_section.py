@@ -17,7 +17,7 @@ from experiments.sweep.summary.section import (
     sweep_section,
     values_from,
 )
-from experiments.sweep.summary.section_tables import (
+from experiments.sweep.summary.tables import (
     count_table,
     grid_columns,
     sweep_tables,
@@ -73,9 +73,10 @@ def test_the_comparison_is_that_of_the_summary(found: SweepFolder) -> None:
     row = summary_of(found.sweep).loc["minheat"]
     texts = cells(table, "minheat")
     low, high = row["loss_low"], row["loss_high"]
-    assert texts[0] == f"{row['pairs']:.0f}"
-    assert texts[1] == f"{row['loss_median']:.2f} ({low:.2f} to {high:.2f})"
-    assert texts[4:] == ("12, 14 s; 2 never", "0.40°")
+    assert cells(table, "smart")[0] == "10, 2 fell, 1 failed"
+    assert texts[:2] == ("10", f"{row['pairs']:.0f}")
+    assert texts[2] == f"{row['loss_median']:.2f} ({low:.2f} to {high:.2f})"
+    assert texts[5:] == ("12, 14 s; 2 never", "0.40°")
 
 
 def test_controllers_are_compared_on_robots_that_stood_with_both(

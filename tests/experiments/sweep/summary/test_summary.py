@@ -233,7 +233,7 @@ def test_a_sweep_is_shown_later(
     status, out, err = show(monkeypatch, capsys, str(tmp_path / "out"), "--json", "-")
     assert status == 0
     assert json.loads(out)["controllers"]["minheat"]["trials"] == 10
-    assert "legs' joule loss" in err
+    assert "Controllers compared on the same robots" in err
 
 
 def test_a_killed_sweep_is_shown_as_far_as_it_came(

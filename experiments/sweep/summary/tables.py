@@ -1,49 +1,56 @@
-"""Tables of a sweep for a page: how far it came, controllers compared, single trials.
+"""Tables of a sweep: how far it came, controllers compared, single trials.
 
-Controllers are compared on the same robots, with the numbers of `nao-testbed
-sweep-show`. Trials are listed one by one: those without a result, those that fell, and
-all of them.
+Controllers are compared on the same robots, in the same tables on pages and terminals;
+what is told of a controller is a line in `_of_controllers`, of a trial in `_of_trials`.
+Trials are listed one by one: those without a result, those that fell, and all of them.
 """
 
 import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from experiments.common.drawing.page import NOTHING, Column, DataTable, Row, number
+from experiments.common.drawing.page import (
+    NOTHING,
+    Column,
+    DataTable,
+    Quantity,
+    Row,
+    number,
+)
 from experiments.sweep.summary import (
-    MEASURE_WORDS,
-    NONE,
-    band_texts,
     compared,
     controllers_of,
     hotter_on,
     is_near_published,
-    measure_form,
-    number_text,
     paired,
     published_band,
     reference_of,
     relative,
-    settled_text,
     summary_of,
     why_no_band,
 )
 from experiments.sweep.sweep_table import Sweep, SweepFolder
 
+TableRow = Mapping[Hashable, Any]
+"""Of a frame."""
+
 
 def sweep_tables(found: SweepFolder) -> tuple[DataTable, ...]:
-    """Return the tables of what came of a sweep, those that say nothing left out.
+    """Return the tables of what came of a sweep, those that say nothing left out."""
+    stands = compared(found.sweep)["stands"].any()
+    return (count_table(found), *(comparisons(found.sweep) if stands else ()))
 
-    They have the numbers of `nao-testbed sweep-show`.
-    """
-    sweep = found.sweep
-    tables = [count_table(found)]
-    if compared(sweep)["stands"].any():
-        tables.append(summary_table(sweep))
-        if paired(sweep, "legs_joule_loss_j").notna().sum(axis=1).max() > 1:
-            tables.append(hotter_table(sweep))
-        if is_near_published(sweep):
-            tables.append(band_table(sweep))
+
+def comparisons(sweep: Sweep) -> tuple[DataTable, ...]:
+    """Return the tables that compare controllers; empty where there are none."""
+    if not controllers_of(sweep):
+        return ()
+    tables = [summary_table(sweep)]
+    pairs = paired(sweep, "legs_joule_loss_j")
+    if len(pairs) and pairs.notna().sum(axis=1).max() > 1:
+        tables.append(hotter_table(sweep))
+    if is_near_published(sweep):
+        tables.append(band_table(sweep))
     return tuple(tables)
 
 
@@ -104,33 +111,33 @@ def _kept_words(sweep: Sweep) -> str:
     ).strip()
 
 
+def _of_controllers(reference: str | None) -> tuple[Quantity[TableRow], ...]:
+    """Return what is told of a row of `summary_of`."""
+    return (
+        Quantity("trials", _trials),
+        Quantity("pairs", lambda row: row["pairs"], digits=0),
+        Quantity(f"loss, × {reference}", lambda row: _band(row, "loss_")),
+        Quantity("power, × least of forces", lambda row: _band(row, "multiple_")),
+        Quantity("power, × least with gears", lambda row: _band(row, "with_gears_")),
+        Quantity("settled: median, last", _settled),
+        Quantity("largest shift", lambda row: row["largest_shift_deg"], "°", 2),
+    )
+
+
 def summary_table(sweep: Sweep) -> DataTable:
     """A row a controller: heat beside the reference and the least, settling, shift."""
     reference = reference_of(sweep)
-    labels = {
-        f"loss, × {reference}": "loss_",
-        "power, × least of forces": "multiple_",
-        "power, × least with gears": "with_gears_",
-    }
-    rows = []
-    for name, row in summary_of(sweep).to_dict("index").items():
-        cells = [str(name), f"{row['pairs']:.0f}"]
-        for prefix in labels.values():
-            texts = band_texts(row, prefix)
-            cells.append(_dash(" ".join((texts[0], *(f"({t})" for t in texts[1:])))))
-        cells.append(_dash(settled_text(row)))
-        cells.append(_dash(number_text(row["largest_shift_deg"], "{:.2f}°")))
-        rows.append(Row(cells=tuple(cells)))
+    told = _of_controllers(reference)
     return DataTable(
         caption="Controllers compared on the same robots",
         columns=(
             Column(label="controller", is_number=False),
-            Column(label="pairs"),
-            *(Column(label=label) for label in labels),
-            Column(label="settled: median, last"),
-            Column(label="largest shift"),
+            *(Column(label=quantity.label) for quantity in told),
         ),
-        rows=tuple(rows),
+        rows=tuple(
+            Row(cells=(str(name), *(quantity.text(row) for quantity in told)))
+            for name, row in summary_of(sweep).to_dict("index").items()
+        ),
         note="Median (5 to 95 % of the robots). Loss: the legs' Joule loss over the "
         f"whole run, over that of {reference} on the same robot, of as many pairs as "
         "both stood. Power is that at the end; the least is what the best contact "
@@ -138,6 +145,29 @@ def summary_table(sweep: Sweep) -> DataTable:
         "gears bearing what they can. Settled: the legs' power stays within 5 % of its "
         "last value.",
     )
+
+
+def _trials(row: TableRow) -> str:
+    others = [f"{row[name]} {name}" for name in ("fell", "failed") if row[name]]
+    return ", ".join([str(row["trials"]), *others])
+
+
+def _band(row: TableRow, prefix: str) -> str | None:
+    """Return a median and its 90 % band, with as many decimals as say something."""
+    median, low, high = (
+        number(value, 2 if value < 10.0 else 1)
+        for value in (row[f"{prefix}{name}"] for name in ("median", "low", "high"))
+    )
+    return None if median == NOTHING else f"{median} ({low} to {high})"
+
+
+def _settled(row: TableRow) -> str | None:
+    """Return when trials settled, median and last, and how many never did."""
+    never = row["trials"] - row["fell"] - row["failed"] - row["settled"]
+    words = []
+    if row["settled"]:
+        words = [f"{row['settled_median_s']:.0f}, {row['settled_last_s']:.0f} s"]
+    return "; ".join([*words, *([f"{never} never"] if never else [])]) or None
 
 
 def hotter_table(sweep: Sweep) -> DataTable:
@@ -166,22 +196,37 @@ def hotter_table(sweep: Sweep) -> DataTable:
     )
 
 
+MEASURE_WORDS = {
+    "hot_leg_rise_k": "hotter leg, rise, K",
+    "other_leg_rise_k": "other leg, rise, K",
+    "hot_joint_degc": "hotter leg, hottest joint, °C",
+    "other_joint_degc": "other leg, hottest joint, °C",
+    "rise_ratio": "both legs, rise of fixed",
+}
+"""What the outcomes of `published_band` are called."""
+
+
 def band_table(sweep: Sweep) -> DataTable:
     """Where the published outcomes lie among the robots that were kept."""
     rows = []
     before = None
     for row in published_band(sweep).reset_index().to_dict("records"):
         measure = str(row["measure"])
-        rows.append(
-            Row(
-                cells=(
-                    MEASURE_WORDS[measure] if measure != before else "",
-                    str(row["controller"]),
-                    str(row["robots"]),
-                    *_band_cells(row, measure_form(measure)),
-                )
-            )
+        digits = 2 if measure == "rise_ratio" else 1
+        median, low, high, published = (
+            number(row[name], digits) for name in ("median", "low", "high", "published")
         )
+        below = number(100.0 * row["below"], 0)
+        cells = (
+            MEASURE_WORDS[measure] if measure != before else "",
+            str(row["controller"]),
+            str(row["robots"]),
+            median,
+            low if low == NOTHING else f"{low} to {high}",
+            published,
+            below if below == NOTHING else f"{below} %",
+        )
+        rows.append(Row(cells=cells))
         before = measure
     labels = ("robots", "median", "5 to 95 %", "published", "robots below it")
     return DataTable(
@@ -197,25 +242,6 @@ def band_table(sweep: Sweep) -> DataTable:
     )
 
 
-def _band_cells(row: Mapping[Hashable, Any], form: str) -> tuple[str, ...]:
-    low, high = (number_text(row[name], form) for name in ("low", "high"))
-    return (
-        _dash(number_text(row["median"], form)),
-        _dash(low) if low == NONE else _minus(f"{low} to {high}"),
-        _dash(number_text(row["published"], form)),
-        _dash(number_text(100.0 * row["below"], "{:.0f} %")),
-    )
-
-
-def _dash(text: str) -> str:
-    """Return a text of the terminal as the page writes it."""
-    return NOTHING if text == NONE else _minus(text)
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "−")
-
-
 MOST_TRIALS = 2000
 """Rows of the table of all trials; the folder's table has them all."""
 MOST_REASONS = 50
@@ -224,7 +250,6 @@ MOST_UNFOLDED = 12
 """Rows above which such a table is closed at first."""
 MOST_GRIDS = 4
 """Columns of the grid that are shown; a group of joints counts once."""
-TrialRow = Mapping[Hashable, Any]
 
 
 def trial_tables(sweep: Sweep) -> tuple[DataTable, ...]:
@@ -316,6 +341,26 @@ def _reasons(
     )
 
 
+def _of_trials(reference: str | None) -> dict[str, Quantity[TableRow]]:
+    """Return what is told of a trial, by its column."""
+
+    def of(column: str, label: str, unit: str, digits: int) -> Quantity[TableRow]:
+        return Quantity(label, lambda trial: trial[column], unit, digits)
+
+    return {
+        column: of(column, *how)
+        for column, how in {
+            "legs_joule_loss_j": ("legs' loss", "J", 0),
+            "ratio": (f"× {reference}", "", 2),
+            "legs_power_w": ("power", "W", 2),
+            "multiple_with_gears": ("× least", "", 2),
+            "settled_s": ("settled", "s", 1),
+            "largest_shift_deg": ("largest shift", "°", 2),
+            "hottest_degc": ("hottest", "°C", 1),
+        }.items()
+    }
+
+
 def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
     reference = reference_of(sweep)
     frame = compared(sweep)
@@ -325,18 +370,9 @@ def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
         keys = [name for name in pairs.index.names if name is not None]
         ratios = ratios.melt(keys, var_name="controller", value_name="ratio")
         frame = frame.merge(ratios, how="left", on=[*keys, "controller"])
-    labels = {
-        "legs_joule_loss_j": ("legs' loss, J", 0),
-        "ratio": (f"× {reference}", 2),
-        "legs_power_w": ("power, W", 2),
-        "multiple_with_gears": ("× least", 2),
-        "settled_s": ("settled, s", 1),
-        "largest_shift_deg": ("largest shift, °", 2),
-        "hottest_degc": ("hottest, °C", 1),
-    }
-    labels = {
-        name: label
-        for name, label in labels.items()
+    told = {
+        name: quantity
+        for name, quantity in _of_trials(reference).items()
         if name in frame and frame[name].notna().any()
     }
     rows = [
@@ -346,7 +382,7 @@ def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
                 *(_value(trial[name]) for name in grid),
                 str(trial["controller"]),
                 _end(trial),
-                *(_cell(trial[name], digits) for name, (_, digits) in labels.items()),
+                *(quantity.bare(trial) for quantity in told.values()),
                 _text(trial.get("hottest_joint")),
             )
         )
@@ -355,7 +391,7 @@ def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
     more = len(frame) - len(rows)
     dropped = len(sweep.frame) - len(frame)
     notes = ["Power at the end; × least: over the least where stuck gears help."]
-    if "multiple_with_gears" not in labels:
+    if "multiple_with_gears" not in told:
         notes = []
     notes += [f"And {more} more: the sweep's table has them all."] if more else []
     if dropped:
@@ -367,7 +403,7 @@ def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
             *(Column(label=label) for label in grid.values()),
             Column(label="controller", is_number=False),
             Column(label="end", is_number=False),
-            *(Column(label=label) for label, _ in labels.values()),
+            *(quantity.column() for quantity in told.values()),
             Column(label="hottest joint", is_number=False),
         ),
         rows=tuple(rows),
@@ -377,7 +413,7 @@ def _all(sweep: Sweep, grid: Mapping[str, str]) -> DataTable:
     )
 
 
-def _end(trial: TrialRow) -> str:
+def _end(trial: TableRow) -> str:
     if isinstance(trial["error"], str):
         return "no result"
     if isinstance(trial["failure"], str):
@@ -390,10 +426,6 @@ def _value(value: object) -> str:
     if isinstance(value, int | float):
         return NOTHING if math.isnan(value) else f"{value:.4g}".replace("-", "−")
     return _text(value)
-
-
-def _cell(value: object, digits: int) -> str:
-    return number(float(value) if isinstance(value, int | float) else None, digits)
 
 
 def _text(value: object) -> str:
