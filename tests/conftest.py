@@ -9,6 +9,7 @@ a second of YAML, is read once.
 """
 
 import contextlib
+import gc
 import os
 import signal
 from collections.abc import Generator, Iterator
@@ -32,6 +33,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.suffix == _NOTEBOOK:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what is there for all tests.
+
+    Its long rounds would walk over a million objects: an eighth of the time of a
+    search that makes many small ones.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def is_measured(item: pytest.Item) -> bool:

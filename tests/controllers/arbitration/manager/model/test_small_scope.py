@@ -147,9 +147,10 @@ class Search:
         for depth in range(1, self.scope.depth + 1):
             found: list[tuple[tuple[Step, ...], bytes]] = []
             for path, state in frontier:
-                twins: Twins = pickle.loads(state)
-                for step in [s for s in steps if self.scope.is_new(s, twins.model)]:
-                    twins = pickle.loads(state)
+                first: Twins = pickle.loads(state)
+                ahead = [s for s in steps if self.scope.is_new(s, first.model)]
+                for step in ahead:
+                    twins = first if step is ahead[0] else pickle.loads(state)
                     try:
                         twins.run(step)
                     except AssertionError as failure:
