@@ -1,21 +1,24 @@
 """A scenario as its runner gets it: every name known, every time a whole slot."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from controllers.arbitration.manager.ledger import Listener
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.policies import ConflictPolicy
 from controllers.schemas.waking import Waking
+from controllers.transmitter.buses.bus import TransmitterCfg, Watch
+from controllers.transmitter.commands.converter import CONVERSION_S
+from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
+from experiments.closed_loop.robot_with_ledger import RobotWithLedgerCfg
 from experiments.scenarios.vocabulary.events import ScenarioEvent
-from experiments.scenarios.vocabulary.expectations import Expectation
+from experiments.scenarios.vocabulary.judge import Expected
+from experiments.scenarios.vocabulary.setup import Setup
 from models import Robot
 from models.library import Library, Unit
 from sim.robot import SimulationCfg
-
-DIRECTOR = "scenario"
-"""Owner for whom the schemas of a scenario are stepped, and what it says is said."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +129,7 @@ class Scenario:
     """Of the top level, in the order of acting."""
     events: tuple[ScenarioEvent, ...]
     """In the order of the file; of one slot, they take place in this order."""
-    expectations: tuple[Expectation, ...]
+    expectations: tuple[Expected, ...]
 
     @property
     def tick_s(self) -> float:
@@ -142,3 +145,35 @@ class Scenario:
         """Yield every behaviour of the file, parents before children."""
         for behaviour in self.behaviours:
             yield from behaviour.walk()
+
+    def set_up(self, listeners: Iterable[Listener] = ()) -> Setup:
+        """Place the robot and make every behaviour known; arguments as of `Setup`."""
+        return Setup(
+            self.robot,
+            self._robot_with_ledger(),
+            [(one.as_waking(), one.owner_parent) for one in self.behaviours],
+            controller=self.controller,
+            seed=self.seed,
+            listeners=listeners,
+        )
+
+    def _robot_with_ledger(self) -> RobotWithLedgerCfg:
+        plan = self.transmitter
+        early = plan.early_ticks
+        expected = {**CONVERSION_S, **plan.conversion_s}
+        return RobotWithLedgerCfg(
+            posture=self.posture,
+            simulation=self.simulation,
+            ledger=self.ledger,
+            library=self.library,
+            voice=self.voice,
+            transmitter=TransmitterCfg(
+                buses=plan.buses, watch=Watch(plan.mode), ttl_s=plan.time_to_live_s
+            ),
+            commands=CommandControllerCfg(
+                enable=Enable(plan.enable.replace(" ", "_")),
+                early_s=0.0 if early is None else early * self.tick_s,
+                conversion_s=expected,
+            ),
+            delays={u: expected[u] + plan.late_s.get(u, 0.0) for u in Unit},
+        )

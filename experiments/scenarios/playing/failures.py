@@ -35,10 +35,11 @@ from controllers.schemas.invariants import SchemaChecker
 from controllers.transmitter.events import OrderEnded, OrderReceived
 from controllers.transmitter.invariants import SYNC_JUDGES
 from controllers.transmitter.receipt import EndReason
-from experiments.scenarios.playing.result import RunFailure, Verdict
+from experiments.scenarios.playing.result import RunFailure
+from experiments.scenarios.vocabulary.judge import Verdict
 
 MOST_KEPT = 1000
-"""Mishaps that are kept: one in each slot would be ten thousands in minutes."""
+"""Failures that are kept: one in each slot would be ten thousands in minutes."""
 QUIET = frozenset({EndReason.DONE, EndReason.DELETED, EndReason.REPLACED})
 """Ends of an order that its sender wanted."""
 

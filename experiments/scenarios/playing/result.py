@@ -13,23 +13,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """Whether an expectation holds."""
-
-    expectation: str
-    """As in the file, on one line."""
-    holds: bool
-    seen: str
-    """What the run showed, in words with units."""
-    line: int
-    """Of the scenario's file."""
-
-    def complaint(self, file: str) -> str:
-        """Say in a sentence that it does not hold, with file and line."""
-        place = f"{file}:{self.line}" if self.line else file
-        return f"{place}: not as expected: {self.expectation}. Seen: {self.seen}."
+from experiments.scenarios.vocabulary.judge import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)

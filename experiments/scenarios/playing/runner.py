@@ -24,13 +24,10 @@ from experiments.closed_loop.robot_with_ledger import RobotWithLedger
 from experiments.common.signals import why_stopped
 from experiments.scenarios.playing.failures import NeverActed, Proof, RunFailures
 from experiments.scenarios.playing.result import ScenarioResult
-from experiments.scenarios.playing.setup import Setup
 from experiments.scenarios.playing.trace_file import TraceFile, TraceKeeper, WholeTrace
-from experiments.scenarios.playing.triggers import FactFinder, Triggers, act
-from experiments.scenarios.playing.verdicts import make_judges
+from experiments.scenarios.playing.triggers import FactFinder, Triggers
 from experiments.scenarios.scenario import Scenario
-from experiments.scenarios.vocabulary.events import ScenarioEvent, SetTemperature
-from experiments.scenarios.vocabulary.expectations import Counts
+from experiments.scenarios.vocabulary.events import HeatEvent, ScenarioEvent
 from experiments.scenarios.vocabulary.facts import Facts
 from models import TestbedError
 from sim.body import SimulationDiverged
@@ -87,7 +84,7 @@ class ScenarioRunner:
         proof: Proof | None,
         whole: WholeTrace | None = None,
     ) -> None:
-        """Build the stage; nobody acts yet.
+        """Set it up; nobody acts yet.
 
         Args:
             plan: the scenario.
@@ -103,21 +100,21 @@ class ScenarioRunner:
         self._proof = proof
         self._keeper = TraceKeeper(self._write, whole)
         self._facts = Facts()
-        self._judges = make_judges(plan.expectations, plan.tick_s)
-        self._mishaps = RunFailures(plan.tick_s)
+        self._judges = [one.judge(plan.tick_s) for one in plan.expectations]
+        self._failures = RunFailures(plan.tick_s)
         self._idle = NeverActed(one.path for b in plan.behaviours for one in b.walk())
         listeners = [
             self._keeper.hear,
             self._facts.hear,
-            self._mishaps.hear,
+            self._failures.hear,
             self._idle.hear,
         ]
         listeners += [judge.hear for judge in self._judges if judge.hears]
         if proof is not None:
             listeners.append(proof.hear)
-        self._stage = Setup(plan, listeners=listeners)
-        self._finder = FactFinder(plan, self._stage)
-        self._cues = Triggers(plan.events)
+        self._setup = plan.set_up(listeners)
+        self._finder = FactFinder(plan, self._setup)
+        self._triggers = Triggers(plan.events)
         self._starts: dict[int, list[str]] = {}
         """Slot to the behaviours that are woken in it, in the order of the file."""
         for behaviour in plan.behaviours:
@@ -129,7 +126,7 @@ class ScenarioRunner:
         self._fell = False
         self._samples: list[tuple[float, FloatArray]] = []
         self.happened: list[tuple[int, ScenarioEvent]] = []
-        self._highest = self._stage.true_degc().copy()
+        self._highest = self._setup.true_degc().copy()
         self._recorded: Observation | None = None
         """Last one that went into a row with an answer to it."""
 
@@ -148,7 +145,7 @@ class ScenarioRunner:
                 self._play_slots(on_time)
             except SimulationDiverged as error:
                 self._fail(str(error))
-                self._recording.save_last_second(self._stage.body.sim)
+                self._recording.save_last_second(self._setup.body.sim)
             except KeyboardInterrupt as stop:
                 stopped = stop
                 self._fail(why_stopped(stop))
@@ -172,46 +169,46 @@ class ScenarioRunner:
             now = time.perf_counter()
             if on_time is not None and now - reported > PROGRESS_S:
                 reported = now
-                on_time(self._stage.body.time_s)
+                on_time(self._setup.body.time_s)
 
     def close(self) -> None:
         """Release the engine."""
-        self._stage.close()
+        self._setup.close()
 
     @property
     def body(self) -> RobotWithLedger:
         """The robot that the scenario is played on."""
-        return self._stage.body
+        return self._setup.body
 
     def _save_sound(self, folder: Path | None) -> None:
         """Write what was heard, if anything was."""
-        speaker = self._stage.body.sim.speaker
+        speaker = self._setup.body.sim.speaker
         if folder is not None and speaker.utterances:
-            samples = speaker.recording(self._stage.body.time_s, RATE_HZ)
+            samples = speaker.recording(self._setup.body.time_s, RATE_HZ)
             write_wav(folder / SOUND_FILE, samples, RATE_HZ)
 
     def slot(self, tick: int) -> None:
         """Let the events of a slot take place, run it, and look at it."""
-        stage, facts = self._stage, self._facts
+        setup, facts = self._setup, self._facts
         facts.clear(tick)
         for name in self._starts.get(tick, ()):
-            stage.schemas.wake(name, tick)
-        for event in self._cues.due(tick):
+            setup.schemas.wake(name, tick)
+        for event in self._triggers.due(tick):
             self._happen(event, tick)
-        stage.disturbance.begin(tick)
+        setup.disturbance.begin(tick)
         try:
-            stage.body.slot()
+            setup.body.slot()
         except SlotsFailed as error:
             for failure in error.failures:
                 if isinstance(failure.error, ControllerFailed):
                     self._recording.keep_traceback(failure.error)
             self._fail(str(SlotsFailed(error.failures, error.count)))
         self._finder.find(facts)
-        self._cues.look(facts)
+        self._triggers.look(facts)
         for judge in self._judges:
-            judge.look(facts, stage)
+            judge.look(facts, setup)
         self._fell = self._fell or facts.has_fallen
-        if tick % stage.control_ticks == 0:
+        if tick % setup.control_ticks == 0:
             self._row()
         if tick % SAMPLE_TICKS == 0:
             self._sample()
@@ -227,11 +224,11 @@ class ScenarioRunner:
         self.happened.append((tick, event))
         if event.name is not None:
             self._facts.note_event(event.name)
-        is_heat = isinstance(event.action, SetTemperature)
+        is_heat = isinstance(event.action, HeatEvent)
         if is_heat:
             self._sample()
         try:
-            act(event.action, self._stage, tick)
+            event.action.act(self._setup)
         except TestbedError as error:
             self._fail(f"event of line {event.line} at {time_s:.2f} s: {error}")
         if is_heat:
@@ -239,7 +236,7 @@ class ScenarioRunner:
 
     def _fail(self, why: str) -> None:
         """Keep the first failure; the run goes on where it can."""
-        self._recording.event("failed", self._stage.body.time_s, why=why)
+        self._recording.event("failed", self._setup.body.time_s, why=why)
         self._failure = self._failure or why
 
     def _write(self, kind: str, tick: int, fields: dict[str, object]) -> None:
@@ -247,7 +244,7 @@ class ScenarioRunner:
 
     def _row(self) -> None:
         """Record what the stiffness controller was given and what it decided."""
-        sim, stiffness = self._stage.body.sim, self._stage.stiffness
+        sim, stiffness = self._setup.body.sim, self._setup.stiffness
         truth = sim.truth()
         self._keeper.feel(
             truth.q,
@@ -265,13 +262,14 @@ class ScenarioRunner:
         self._recorded = seen
 
     def _sample(self) -> None:
-        degc = self._stage.true_degc()
+        degc = self._setup.true_degc()
         np.maximum(self._highest, degc, out=self._highest)
-        self._samples.append((self._stage.body.time_s, degc.copy()))
+        self._samples.append((self._setup.body.time_s, degc.copy()))
 
     def _result(self, folder: Path | None, wall_s: float) -> ScenarioRun:
-        plan, stage = self._plan, self._stage
-        verdicts = [judge.verdict() for judge in self._judges]
+        plan, setup = self._plan, self._setup
+        judged = zip(plan.expectations, self._judges, strict=True)
+        verdicts = [one.verdict(judge) for one, judge in judged]
         if self._proof is not None:
             verdicts.append(self._proof.verdict())
         motor_of = plan.robot.motor_of_joint
@@ -283,10 +281,10 @@ class ScenarioRunner:
             seed=plan.seed,
             controller=plan.controller,
             verdicts=tuple(verdicts),
-            mishaps=tuple(self._mishaps.kept),
+            mishaps=tuple(self._failures.kept),
             fell=self._fell,
             failure=self._failure,
-            sim_s=stage.body.time_s,
+            sim_s=setup.body.time_s,
             wall_s=wall_s,
             trace_hash=self._keeper.hash,
             whole_trace_hash=self._keeper.whole_hash if self._proof else None,
@@ -307,7 +305,14 @@ class ScenarioRunner:
         )
 
 
-__all__ = ["RunStopped", "ScenarioRun", "run_scenario"]
+@dataclass(frozen=True, kw_only=True)
+class _Config:
+    """What `meta.json` keeps of a scenario."""
+
+    controller: str
+    file: str
+    scenario: str
+    """The whole file."""
 
 
 def run_scenario(
@@ -333,9 +338,7 @@ def run_scenario(
         BadInput: a value of the scenario cannot be used; nothing was started.
         RunStopped: by Ctrl-C or a signal, after the run folder was closed.
     """
-    counts = any(
-        isinstance(e, Counts) and e.executed is not None for e in scenario.expectations
-    )
+    counts = any(one.means.counts_commands for one in scenario.expectations)
     ledger = replace(scenario.ledger, tells_commands=proves or counts)
     plan = replace(scenario, ledger=ledger)
     recording = RunRecording.open(
@@ -358,13 +361,3 @@ def run_scenario(
     finally:
         if whole is not None:
             whole.close()
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Config:
-    """What `meta.json` keeps of a scenario."""
-
-    controller: str
-    file: str
-    scenario: str
-    """The whole file."""

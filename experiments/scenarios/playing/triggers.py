@@ -1,8 +1,8 @@
-"""Trigger the events of a scenario: what is so, what that triggers, what it does.
+"""Trigger the events of a scenario: what is so, and what that triggers.
 
 After each slot `FactFinder` finds out what is so, as far as any condition asks;
 `Triggers` tells which events take place at the beginning of the next one, at their
-times or after conditions; `act` lets an action happen.
+times or after conditions.
 """
 
 import heapq
@@ -11,37 +11,35 @@ from contextlib import suppress
 
 from controllers.arbitration.manager.front import take_snapshot
 from controllers.schemas.declaration import State
-from experiments.scenarios.playing.setup import Setup
 from experiments.scenarios.scenario import Scenario
-from experiments.scenarios.vocabulary import events as e
 from experiments.scenarios.vocabulary.conditions import Condition, ConditionWatch
 from experiments.scenarios.vocabulary.events import AtTick, ScenarioEvent, WhenTrue
-from experiments.scenarios.vocabulary.expectations import After, Happens, InOrder
 from experiments.scenarios.vocabulary.facts import Facts, Wanted
+from experiments.scenarios.vocabulary.setup import Setup
 from models import UnknownName
 
 
 class FactFinder:
     """Looks at the ledger and the robot; `find` once after each slot."""
 
-    def __init__(self, plan: Scenario, stage: Setup) -> None:
+    def __init__(self, plan: Scenario, setup: Setup) -> None:
         """Find out what is asked about."""
         wanted = Wanted()
         for condition in conditions_of(plan):
             condition.asks_for(wanted)
-        self._stage = stage
+        self._setup = setup
         self._leaves = frozenset(wanted.leaves)
         self._outputs = [(name, *name.rpartition(".")[::2]) for name in wanted.outputs]
-        self._motor_of = {joint: stage.motor_of[joint] for joint in wanted.joints}
+        self._motor_of = {joint: setup.motor_of[joint] for joint in wanted.joints}
 
     def find(self, facts: Facts) -> None:
         """Put what is so into the facts of a slot."""
-        stage = self._stage
+        setup = self._setup
         if self._leaves and (facts.has_moved or not facts.holders):
             facts.holders = self._holders()
         if self._outputs:
             facts.outputs = self._values()
-        sim = stage.body.sim
+        sim = setup.body.sim
         facts.has_fallen = sim.has_fallen()
         facts.is_shut_down = sim.protection.is_shut_down
         if self._motor_of:
@@ -51,7 +49,7 @@ class FactFinder:
             }
 
     def _values(self) -> dict[str, object]:
-        schemas, values = self._stage.schemas, {}
+        schemas, values = self._setup.schemas, {}
         for name, path, variable in self._outputs:
             with suppress(UnknownName):  # its parent has not woken it yet
                 if schemas.view(path).state is not State.SLEPT:
@@ -59,7 +57,7 @@ class FactFinder:
         return values
 
     def _holders(self) -> dict[str, tuple[str, ...]]:
-        rows = take_snapshot(self._stage.ledger).resources
+        rows = take_snapshot(self._setup.ledger).resources
         return {row.name: row.users for row in rows if row.name in self._leaves}
 
 
@@ -68,13 +66,8 @@ def conditions_of(plan: Scenario) -> Iterator[Condition]:
     for event in plan.events:
         if isinstance(event.trigger, WhenTrue):
             yield event.trigger.condition
-    for expectation in plan.expectations:
-        if isinstance(expectation, Happens):
-            yield expectation.condition
-            if isinstance(expectation.where, After):
-                yield expectation.where.condition
-        elif isinstance(expectation, InOrder):
-            yield from expectation.conditions
+    for expected in plan.expectations:
+        yield from expected.means.conditions()
 
 
 class Triggers:
@@ -123,37 +116,3 @@ class Triggers:
         places = [place for _, place in self._timed]
         places += [place for place, _, _ in self._watches]
         return tuple(self._events[place] for place in sorted(places))
-
-
-def act(action: e.Action, stage: Setup, tick: int) -> None:
-    """Let an action happen at the beginning of a slot.
-
-    Raises:
-        TestbedError: it cannot be done now; the message says why.
-    """
-    body = stage.body
-    match action:
-        case e.StartBehaviour(behaviour=name):
-            stage.schemas.wake(name, tick)
-        case e.StopBehaviour(behaviour=name):
-            stage.schemas.sleep(name, tick)
-        case e.Modulate(behaviour=path, parameters=values):
-            stage.modulate(path, values, tick)
-        case e.Say(text=text):
-            stage.say(text, tick)
-        case e.Push(link=link, newton=newton, ticks=ticks):
-            stage.disturbance.push(link, newton, tick + ticks)
-        case e.SetTemperature(joint=joint, degc=degc):
-            body.sim.set_temperature(stage.motor_name(joint), degc)
-        case e.BreakParts(parts=parts):
-            body.break_parts(parts)
-        case e.RepairParts(parts=parts):
-            body.repair_parts(parts)
-        case e.ChangeBody(body=name):
-            body.change_body(name)
-        case e.SetGround(friction=friction, slope_deg=slope_deg):
-            stage.disturbance.set_ground(friction, slope_deg)
-        case e.UseController(controller=spec):
-            stage.use_controller(spec)
-        case e.DeleteGroup(group=group):
-            stage.delete_group(group, tick)

@@ -20,12 +20,7 @@ from experiments.closed_loop.behaviours import STIFFNESS_PRIORITY
 from experiments.scenarios.reading.behaviours import BehaviourForm
 from experiments.scenarios.reading.scenario_file import ScenarioFile
 from experiments.scenarios.scenario import Behaviour
-from experiments.scenarios.vocabulary.expectations import (
-    AtTime,
-    Expectation,
-    Happens,
-    InOrder,
-)
+from experiments.scenarios.vocabulary.judge import Expected
 from experiments.scenarios.vocabulary.lookup import Lookup
 from models import BadInput
 from models.files.yaml_forms import Place
@@ -275,7 +270,7 @@ def check_activation(behaviours: Iterable[Behaviour], lookup: Lookup) -> None:
 
 def check_grants(
     behaviours: Iterable[Behaviour],
-    expectations: Iterable[Expectation],
+    expectations: Iterable[Expected],
     preemption: Preemption,
     lookup: Lookup,
     *,
@@ -290,7 +285,7 @@ def check_grants(
         lookup: knows what they ask for.
         changes_body: whether an event gives the robot another body.
     """
-    expected = set(_expected_to_wait(expectations))
+    expected = {w for one in expectations for w in one.means.waiters_in_vain()}
     absent = frozenset() if changes_body else lookup.leaves(lookup.robot.absent)
     priorities: dict[str, int] = {}
     for place, behaviour in _walk_with_places(behaviours):
@@ -334,17 +329,3 @@ def _walk_with_places(
 def _limits_torque(leaves: Iterable[str], lookup: Lookup) -> bool:
     devices = (lookup.tree.node(leaf).device for leaf in leaves)
     return any(d is not None and d.kind is DeviceKind.STIFFNESS for d in devices)
-
-
-def _expected_to_wait(expectations: Iterable[Expectation]) -> Iterator[str]:
-    """Yield owners of whom the file expects that they wait, or get nothing."""
-    for item in expectations:
-        match item:
-            case AtTime(waiters=waiters):
-                yield from (owner for paths in waiters.values() for owner in paths)
-            case Happens(condition=condition) if condition.is_in_vain:
-                yield str(condition.path)
-            case InOrder(conditions=conditions):
-                yield from (str(one.path) for one in conditions if one.is_in_vain)
-            case _:
-                pass

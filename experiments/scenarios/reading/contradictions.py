@@ -1,37 +1,23 @@
 """Note events and expectations that could never be, whatever the run does.
 
 Expectations that exclude each other; what is waited for or expected of behaviours that
-nothing has activated by then; events that wait for each other; repairs of what is not
-broken by then.
+nothing has activated by then; events that wait for each other; events that cannot take
+place beside the others.
 """
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from controllers.arbitration.resource_tree import ResourceTree
 from experiments.common.yaml_forms import Notes
 from experiments.scenarios.vocabulary.conditions import EventForm
-from experiments.scenarios.vocabulary.events import (
-    AtTick,
-    BreakParts,
-    RepairParts,
-    ScenarioEvent,
-    WhenTrue,
-)
-from experiments.scenarios.vocabulary.expectations import (
-    AtTime,
-    Expectation,
-    Happens,
-    InOrder,
-    Window,
-)
+from experiments.scenarios.vocabulary.events import ScenarioEvent, WhenTrue
+from experiments.scenarios.vocabulary.judge import Claim, Expected
 from experiments.scenarios.vocabulary.lookup import Lookup
 from models.files.yaml_forms import Place
-from models.resources import ResourceKind
 
 
 def check_together(
-    expectations: Iterable[tuple[Place, Expectation]], tree: ResourceTree, notes: Notes
+    expectations: Iterable[tuple[Place, Expected]], tree: ResourceTree, notes: Notes
 ) -> None:
     """Note two holders of one leaf in one slot, two states of a set, and such.
 
@@ -40,65 +26,17 @@ def check_together(
         tree: of resources; only exclusive leaves have one holder.
         notes: gets the later one of two that exclude each other.
     """
-    first: dict[tuple[int, str, str], tuple[int, object]] = {}
+    said: dict[tuple[int, tuple[str, str]], tuple[int, Claim]] = {}
     for place, item in expectations:
-        if not isinstance(item, AtTime):
-            continue
-        claims: list[tuple[str, str, object]] = [
-            ("holds", leaf, owner)
-            for leaf, owner in item.holders.items()
-            if tree.node(leaf).kind is ResourceKind.EXCLUSIVE
-        ]
-        claims += [("state", tree.state_group(s), s) for s in item.states if s in tree]
-        claims += [("running", name, True) for name in item.running]
-        claims += [("not_running", name, False) for name in item.not_running]
-        for key, what, claim in claims:
-            about = "running" if key == "not_running" else key
-            line, before = first.setdefault(
-                (item.tick, about, what), (item.line, claim)
-            )
-            if before != claim and line != item.line:
+        for claim in item.means.claims(tree):
+            key = (item.window.first, claim.about)
+            line, before = said.setdefault(key, (item.line, claim))
+            if before.value != claim.value and line != item.line:
                 notes.add(
-                    (*place, key),
-                    f"impossible: {what!r} is {_claim_in_words(key, claim)} here, and "
-                    f"{_claim_in_words(key, before)} at the same time in line "
-                    f"{line}; keep one.",
+                    (*place, claim.key),
+                    f"impossible: {claim.about[1]!r} is {claim.words} here, and "
+                    f"{before.words} at the same time in line {line}; keep one.",
                 )
-
-
-def _claim_in_words(key: str, claim: object) -> str:
-    if key == "holds":
-        return "nobody's" if claim is None else f"held by {claim!r}"
-    if key == "state":
-        return f"{claim!r}"
-    return "running" if claim else "not running"
-
-
-def check_times(
-    expectations: Iterable[tuple[Place, Expectation]], lookup: Lookup
-) -> None:
-    """Note what is expected before it can be.
-
-    Args:
-        expectations: each with its place in the file.
-        lookup: knows when behaviours are woken at the earliest, and events take place.
-    """
-    end = lookup.duration_ticks - 1
-    for place, item in expectations:
-        match item:
-            case AtTime(tick=tick):
-                for key, path in _acting(item):
-                    lookup.note_asleep((*place, key), path, tick)
-            case Happens(condition=condition, where=where, times=times) if times != 0:
-                first, last = 0, end
-                if isinstance(where, Window):
-                    first, last = where.first, where.last
-                condition.check((*place, "happens"), first, last, lookup)
-            case InOrder(conditions=conditions):
-                for i, condition in enumerate(conditions):
-                    condition.check((*place, "order", i), 0, end, lookup)
-            case _:
-                pass
 
 
 def check_triggers(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> None:
@@ -106,7 +44,7 @@ def check_triggers(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> No
 
     Args:
         events: in the order of the file; None where one is wrong.
-        lookup: as of `check_times`.
+        lookup: knows when behaviours are woken at the earliest, and events take place.
     """
     waits_for: dict[str, str] = {}
     for i, event in enumerate(events):
@@ -135,53 +73,14 @@ def check_triggers(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> No
             )
 
 
-def _acting(item: AtTime) -> Iterator[tuple[str, str]]:
-    """Yield key and path of each behaviour that has to be awake."""
-    for owner in dict.fromkeys(item.holders.values()):
-        if owner is not None:
-            yield "holds", owner
-    for owner in dict.fromkeys(p for paths in item.waiters.values() for p in paths):
-        yield "waiters", owner
-    for path in item.running:
-        yield "running", path
-
-
-def check_repairs(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> None:
-    """Note parts that are repaired but never broken, or only later.
+def check_actions(events: Sequence[ScenarioEvent | None], lookup: Lookup) -> None:
+    """Note what events cannot do by then, such as repairs of what is not broken.
 
     Args:
         events: in the order of the file; None where one is wrong.
         lookup: gets the notes.
     """
-    broken: dict[str, int] = {}
-    for event in events:
-        if event is not None and isinstance(event.action, BreakParts):
-            for part in event.action.parts:
-                broken[part] = min(
-                    broken.get(part, _earliest_slot(event)), _earliest_slot(event)
-                )
+    right = [event for event in events if event is not None]
     for i, event in enumerate(events):
-        if event is None or not isinstance(event.action, RepairParts):
-            continue
-        for j, part in enumerate(event.action.parts):
-            place = ("events", i, "repair", j)
-            where = "what events of this scenario break"
-            if not lookup.notes.is_known(place, "Part", part, sorted(broken), where):
-                continue
-            if broken[part] > _latest_slot(event):
-                lookup.notes.add(
-                    place,
-                    f"{part!r} is repaired at "
-                    f"{_latest_slot(event) * lookup.tick_s:g} s, but broken at "
-                    f"{broken[part] * lookup.tick_s:g} s; exchange the times.",
-                )
-
-
-def _earliest_slot(event: ScenarioEvent) -> int:
-    """Return the slot before which it cannot take place."""
-    return event.trigger.tick if isinstance(event.trigger, AtTick) else 0
-
-
-def _latest_slot(event: ScenarioEvent) -> float:
-    """Return the slot after which it cannot take place."""
-    return event.trigger.tick if isinstance(event.trigger, AtTick) else math.inf
+        if event is not None:
+            event.action.check(("events", i), event.latest, right, lookup)

@@ -37,8 +37,7 @@ from experiments.scenarios.reading.behaviour_checks import (
 )
 from experiments.scenarios.reading.behaviours import read_behaviours
 from experiments.scenarios.reading.contradictions import (
-    check_repairs,
-    check_times,
+    check_actions,
     check_together,
     check_triggers,
 )
@@ -50,17 +49,18 @@ from experiments.scenarios.reading.scenario_file import (
     read_simulation,
     read_transmitter,
 )
-from experiments.scenarios.scenario import DIRECTOR, Behaviour, Scenario
+from experiments.scenarios.scenario import Behaviour, Scenario
 from experiments.scenarios.vocabulary.events import (
-    ChangeBody,
+    BodyEvent,
     SayEvent,
     ScenarioEvent,
     StartEvent,
     event_names,
     read_event,
 )
-from experiments.scenarios.vocabulary.expectations import Expectation, read_expectation
+from experiments.scenarios.vocabulary.judge import Expected, read_expectation
 from experiments.scenarios.vocabulary.lookup import Lookup, read_controller
+from experiments.scenarios.vocabulary.setup import DIRECTOR
 from models import Robot
 from models.files.tables import read_text_of
 from models.files.yaml_forms import FileErrors, Place, Problem, ReadFile, read_file
@@ -224,7 +224,7 @@ class _Loader:
                 expectations,
                 self._ledger.preemption,
                 lookup,
-                changes_body=any(isinstance(e.action, ChangeBody) for e in events),
+                changes_body=any(isinstance(e.action, BodyEvent) for e in events),
             )
         return Scenario(
             name=form.name,
@@ -285,12 +285,12 @@ class _Loader:
             for i, form in enumerate(self._form.events)
         ]
         if not self._file.left_out:
-            check_repairs(read, self._lookup)
+            check_actions(read, self._lookup)
             check_triggers(read, self._lookup)
         return tuple(event for event in read if event is not None)
 
-    def _expectations(self) -> tuple[Expectation, ...]:
-        found: list[tuple[Place, Expectation]] = []
+    def _expectations(self) -> tuple[Expected, ...]:
+        found: list[tuple[Place, Expected]] = []
         for i, form in enumerate(self._form.expect):
             place: Place = ("expect", i)
             tree = self._file.tree["expect"][i]
@@ -299,7 +299,8 @@ class _Loader:
             if item is not None:
                 found.append((place, item))
         check_together(found, self._lookup.tree, self._notes)
-        check_times(found, self._lookup)
+        for place, item in found:
+            item.means.check(place, item.window, self._lookup)
         return tuple(item for _, item in found)
 
     def _line(self, place: Place) -> int:

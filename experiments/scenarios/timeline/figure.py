@@ -37,7 +37,6 @@ from experiments.common.drawing.style import (
     plain_frame,
     save_figure,
 )
-from experiments.common.yaml_forms import one_line
 from experiments.scenarios.scenario import Scenario
 from experiments.scenarios.timeline.canvas import (
     BROKEN,
@@ -66,7 +65,6 @@ from experiments.scenarios.timeline.spans import (
     state_spans,
     stream_spans,
 )
-from experiments.scenarios.vocabulary import events as e
 from models.resources import DeviceKind
 
 if TYPE_CHECKING:
@@ -74,38 +72,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from experiments.scenarios.playing.runner import ScenarioRun
-
-
-def action_words(action: e.Action) -> str:  # noqa: PLR0911 # one return a kind
-    """Return an action as a label of a figure has room for it."""
-    match action:
-        case e.StartBehaviour(behaviour=name):
-            return f"start {name}"
-        case e.StopBehaviour(behaviour=name):
-            return f"stop {name}"
-        case e.Say(text=text):
-            return f"say “{text}”"
-        case e.Push(link=link, newton=newton):
-            forces = ", ".join(f"{force:g}" for force in newton)
-            return f"push {link} ({forces}) N"
-        case e.SetTemperature(joint=joint, degc=degc):
-            return f"{joint} set to {degc:g} °C"
-        case e.BreakParts(parts=parts):
-            return f"break {', '.join(parts)}"
-        case e.RepairParts(parts=parts):
-            return f"repair {', '.join(parts)}"
-        case e.ChangeBody(body=body):
-            return f"body {body}"
-        case e.SetGround(friction=friction, slope_deg=slope):
-            words = [] if friction is None else [f"friction {friction:g}"]
-            words += [] if slope is None else [f"slope {slope:g}°"]
-            return f"ground {', '.join(words)}"
-        case e.UseController(controller=name):
-            return f"controller {name}"
-        case e.DeleteGroup(group=group):
-            return f"delete group {group}"
-        case e.Modulate(behaviour=name, parameters=parameters):
-            return f"modulate {name}: {one_line(dict(parameters))}"
 
 
 WIDTH, LEFT, RIGHT = 12.0, 1.6, 1.55
@@ -278,7 +244,7 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
         BadInput: a file cannot be written.
     """
     marks = [
-        Mark(time_s=tick * scenario.tick_s, text=action_words(event.action))
+        Mark(time_s=tick * scenario.tick_s, text=event.action.in_words())
         for tick, event in run.happened
     ]
     marks += [

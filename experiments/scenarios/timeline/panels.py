@@ -32,7 +32,7 @@ from experiments.scenarios.timeline.canvas import (
     Canvas,
 )
 from experiments.scenarios.timeline.spans import GroupStart, Span, SpanKind, StreamSpan
-from experiments.scenarios.vocabulary.expectations import Temperatures
+from experiments.scenarios.vocabulary.expectations import TemperatureExpectation
 from models.library import Library, Unit
 
 if TYPE_CHECKING:
@@ -336,11 +336,13 @@ def _one_a_motor(joints: list[str], scenario: Scenario) -> list[str]:
 
 
 def _limits(scenario: Scenario, joints: list[str]) -> list[float]:
-    found = set()
-    for item in scenario.expectations:
-        if isinstance(item, Temperatures) and set(item.joints) & set(joints):
-            found |= {item.below_degc, item.above_degc} - {None}
-    return sorted(limit for limit in found if limit is not None)
+    found: set[float] = set()
+    for one in scenario.expectations:
+        item = one.means
+        if isinstance(item, TemperatureExpectation) and set(item.joints) & set(joints):
+            limits = (item.degc_below, item.degc_above)
+            found.update(limit for limit in limits if limit is not None)
+    return sorted(found)
 
 
 MINUTES_FROM_S = 240.0

@@ -4,13 +4,15 @@ An event at a time takes place at the beginning of its slot, before anybody acts
 a condition takes place once: at the beginning of the slot after that in which the
 condition first comes true, or later by a delay.
 
-In a file an event is a time or a condition, and one action by its key (`...Event`);
-`read_event` looks up its names and makes its times slots.
+A class a word, told by its key (`...Event`): fields are what the file says, `resolved`
+looks up the names, `act` lets it happen, `in_words` is its label in the figure. A new
+event is one more class here.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from math import inf
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -26,20 +28,16 @@ from experiments.common.yaml_forms import (
     plain,
     tagged_union,
 )
-from experiments.scenarios.vocabulary.conditions import (
-    AnyCondition,
-    Condition,
-)
+from experiments.scenarios.vocabulary.conditions import AnyCondition, Condition
 from experiments.scenarios.vocabulary.lookup import (
     Lookup,
     read_controller,
     read_parameters,
 )
+from experiments.scenarios.vocabulary.setup import Setup
 from models.files.yaml_forms import Place
 from models.library import LONGEST_TEXT
 from models.values import PositiveSeconds, Seconds
-
-Vector3 = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,138 +59,8 @@ class WhenTrue:
 Trigger = AtTick | WhenTrue
 
 
-@dataclass(frozen=True, kw_only=True)
-class StartBehaviour:
-    """Wake a behaviour of the top level; awake already, it goes on."""
-
-    behaviour: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class StopBehaviour:
-    """Put a behaviour of the top level to sleep, with all below it."""
-
-    behaviour: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Say:
-    """Say a text, as an independent command of an owner of its own.
-
-    It waits while somebody else has the loudspeaker.
-    """
-
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Push:
-    """A force on a link at its centre of mass, in world axes."""
-
-    link: str
-    newton: Vector3
-    ticks: int
-    """For so many slots, the present one first."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SetTemperature:
-    """Give a joint's motor a temperature; it goes on from there."""
-
-    joint: str
-    degc: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class BreakParts:
-    """Parts fail: no torque, and nobody's."""
-
-    parts: tuple[str, ...]
-    """Resources, as named."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RepairParts:
-    """Parts that an event broke work again."""
-
-    parts: tuple[str, ...]
-    """By the names with which they were broken."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChangeBody:
-    """The robot is another model from now on: what it lacks is nobody's."""
-
-    body: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class SetGround:
-    """Another ground; None leaves a value as it is."""
-
-    friction: float | None = None
-    """Coulomb coefficient."""
-    slope_deg: float | None = None
-    """Rises by this angle towards +x."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class UseController:
-    """Another stiffness controller from now on."""
-
-    controller: str
-    """As `nao-testbed heat --controllers` names it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeleteGroup:
-    """Delete a synchronous group: waiting, it never starts; running, it ends whole."""
-
-    group: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Modulate:
-    """Change parameters of a behaviour that is awake; asleep, it stays as it is."""
-
-    behaviour: str
-    """Its path."""
-    parameters: Mapping[str, Any]
-    """Name to value; the others stay."""
-
-
-Action = (
-    StartBehaviour
-    | StopBehaviour
-    | Say
-    | Push
-    | SetTemperature
-    | BreakParts
-    | RepairParts
-    | ChangeBody
-    | SetGround
-    | UseController
-    | DeleteGroup
-    | Modulate
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScenarioEvent:
-    """An action and its trigger."""
-
-    trigger: Trigger
-    action: Action
-    name: str | None
-    """By which conditions speak of it."""
-    text: str
-    """As in the file, on one line."""
-    line: int
-    """Of the file."""
-
-
-class Triggered(Part):
-    """What every event has: `at_s`, or `when` and perhaps `after_s`."""
+class Action(Part):
+    """What happens at `at_s`, or after `when` came true, perhaps `after_s` later."""
 
     name: Name | None = None
     """By which conditions speak of it."""
@@ -204,33 +72,141 @@ class Triggered(Part):
     """With `when`: later by this time, in s."""
 
     @model_validator(mode="after")
-    def _has_one_trigger(self) -> "Triggered":
+    def _has_one_trigger(self) -> Self:
         if (self.at_s is None) == (self.when is None):
             raise ValueError("give either at_s or when, to say when it happens")
         if self.after_s is not None and self.when is None:
             raise ValueError("after_s goes with when; add it to at_s here")
         return self
 
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Return it with paths for names; None, and a note, where one is wrong."""
+        del place, lookup
+        return self
 
-class StartEvent(Triggered):
+    def check(
+        self,
+        place: Place,
+        latest: float,
+        events: "Iterable[ScenarioEvent]",
+        lookup: Lookup,
+    ) -> None:
+        """Note that it cannot take place by its latest slot, beside all the others."""
+
+    def act(self, setup: Setup) -> None:
+        """Let it happen, at the beginning of the present slot.
+
+        Raises:
+            TestbedError: it cannot be done now; the message says why.
+        """
+        raise NotImplementedError
+
+    def in_words(self) -> str:
+        """Return it as a label of a figure has room for it."""
+        raise NotImplementedError
+
+    def trigger(self, place: Place, lookup: Lookup) -> Trigger | None:
+        """Return when it happens; None, and a note, where that is wrong."""
+        if self.when is None:
+            return AtTick(tick=lookup.moment((*place, "at_s"), self.at_s or 0.0))
+        condition = self.when.resolved((*place, "when"), lookup)
+        after = lookup.ticks((*place, "after_s"), self.after_s or 0.0)
+        if condition is None:
+            return None
+        return WhenTrue(condition=condition, after_ticks=after)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioEvent:
+    """An action and its trigger."""
+
+    trigger: Trigger
+    action: Action
+    """With paths for names."""
+    name: str | None
+    """By which conditions speak of it."""
+    text: str
+    """As in the file, on one line."""
+    line: int
+    """Of the file."""
+
+    @property
+    def earliest(self) -> int:
+        """Slot before which it cannot take place."""
+        return self.trigger.tick if isinstance(self.trigger, AtTick) else 0
+
+    @property
+    def latest(self) -> float:
+        """Slot after which it cannot take place."""
+        return self.trigger.tick if isinstance(self.trigger, AtTick) else inf
+
+
+class StartEvent(Action):
     """Wake a behaviour."""
 
     start: BehaviourPath
     """A behaviour of the top level."""
 
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Look the behaviour up."""
+        path = _top_level(self.start, (*place, "start"), lookup)
+        return None if path is None else self.model_copy(update={"start": path})
 
-class StopEvent(Triggered):
+    def act(self, setup: Setup) -> None:
+        """Wake it; awake already, it goes on."""
+        setup.schemas.wake(self.start, setup.tick)
+
+    def in_words(self) -> str:
+        """Return its name."""
+        return f"start {self.start}"
+
+
+class StopEvent(Action):
     """Put a behaviour to sleep, with all below it."""
 
     stop: BehaviourPath
     """A behaviour of the top level."""
 
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Look the behaviour up."""
+        path = _top_level(self.stop, (*place, "stop"), lookup)
+        return None if path is None else self.model_copy(update={"stop": path})
 
-class SayEvent(Triggered):
+    def act(self, setup: Setup) -> None:
+        """Put it to sleep."""
+        setup.schemas.sleep(self.stop, setup.tick)
+
+    def in_words(self) -> str:
+        """Return its name."""
+        return f"stop {self.stop}"
+
+
+class SayEvent(Action):
     """Say something."""
 
     say: Annotated[Name, Field(max_length=LONGEST_TEXT)]
     """The text."""
+
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Note a text of which nothing could be heard."""
+        if any(letter.isalnum() for letter in self.say):
+            return self
+        lookup.notes.add(
+            (*place, "say"),
+            f"{self.say!r} has no letter and no digit; give something to say.",
+        )
+        return None
+
+    def act(self, setup: Setup) -> None:
+        """Say it, as an independent command of an owner of its own.
+
+        It waits while somebody else has the loudspeaker.
+        """
+        setup.say(self.say)
+
+    def in_words(self) -> str:
+        """Return the text."""
+        return f"say “{self.say}”"
 
 
 class PushForm(Part):
@@ -244,10 +220,31 @@ class PushForm(Part):
     """How long, in s."""
 
 
-class PushEvent(Triggered):
+class PushEvent(Action):
     """Push the robot."""
 
     push: PushForm
+
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Look the link up."""
+        here, push = (*place, "push"), self.push
+        lookup.ticks((*here, "for_s"), push.for_s)
+        links = [link.name for link in lookup.robot.links]
+        where = f"robot {lookup.robot.name!r}"
+        is_known = lookup.notes.is_known(
+            (*here, "link"), "Link", push.link, links, where
+        )
+        return self if is_known else None
+
+    def act(self, setup: Setup) -> None:
+        """Push for so many slots, the present one first."""
+        over = setup.tick + round(self.push.for_s / setup.tick_s)
+        setup.disturbance.push(self.push.link, self.push.newton, over)
+
+    def in_words(self) -> str:
+        """Return link and force."""
+        forces = ", ".join(f"{force:g}" for force in self.push.newton)
+        return f"push {self.push.link} ({forces}) N"
 
 
 class HeatForm(Part):
@@ -259,31 +256,110 @@ class HeatForm(Part):
     """In °C; it goes on from there."""
 
 
-class HeatEvent(Triggered):
+class HeatEvent(Action):
     """Give a motor a temperature."""
 
     heat: HeatForm
 
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Look the joint up."""
+        return (
+            self if lookup.joint((*place, "heat", "joint"), self.heat.joint) else None
+        )
 
-class BreakEvent(Triggered):
+    def act(self, setup: Setup) -> None:
+        """Set the temperature of the joint's motor."""
+        sim = setup.body.sim
+        sim.set_temperature(setup.motor_name(self.heat.joint), self.heat.degc)
+
+    def in_words(self) -> str:
+        """Return joint and temperature."""
+        return f"{self.heat.joint} set to {self.heat.degc:g} °C"
+
+
+class BreakEvent(Action):
     """Let parts fail: no torque, and nobody's."""
 
     break_: Annotated[list[Name], Field(min_length=1, alias="break")]
     """Resources, such as Left arm."""
 
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Look the parts up."""
+        return self if _are_resources(self.break_, (*place, "break"), lookup) else None
 
-class RepairEvent(Triggered):
+    def act(self, setup: Setup) -> None:
+        """Break them."""
+        setup.body.break_parts(tuple(self.break_))
+
+    def in_words(self) -> str:
+        """Return the parts."""
+        return f"break {', '.join(self.break_)}"
+
+
+class RepairEvent(Action):
     """Repair parts that an event broke."""
 
     repair: Annotated[list[Name], Field(min_length=1)]
     """By the names with which they were broken."""
 
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Look the parts up."""
+        return self if _are_resources(self.repair, (*place, "repair"), lookup) else None
 
-class BodyEvent(Triggered):
+    def check(
+        self,
+        place: Place,
+        latest: float,
+        events: Iterable[ScenarioEvent],
+        lookup: Lookup,
+    ) -> None:
+        """Note parts that are never broken, or only later."""
+        broken: dict[str, int] = {}
+        for event in events:
+            if isinstance(event.action, BreakEvent):
+                for part in event.action.break_:
+                    broken[part] = min(broken.get(part, event.earliest), event.earliest)
+        for i, part in enumerate(self.repair):
+            here = (*place, "repair", i)
+            where = "what events of this scenario break"
+            if not lookup.notes.is_known(here, "Part", part, sorted(broken), where):
+                continue
+            if broken[part] > latest:
+                lookup.notes.add(
+                    here,
+                    f"{part!r} is repaired at {latest * lookup.tick_s:g} s, but broken "
+                    f"at {broken[part] * lookup.tick_s:g} s; exchange the times.",
+                )
+
+    def act(self, setup: Setup) -> None:
+        """Let them work again."""
+        setup.body.repair_parts(tuple(self.repair))
+
+    def in_words(self) -> str:
+        """Return the parts."""
+        return f"repair {', '.join(self.repair)}"
+
+
+class BodyEvent(Action):
     """Make it another model of the robot."""
 
     body: Name
     """Such as H25 or T14."""
+
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Look the body up."""
+        robot = lookup.robot
+        here, where = (*place, "body"), f"robot {robot.name!r}"
+        is_known = lookup.notes.is_known(here, "Body", self.body, robot.bodies, where)
+        return self if is_known else None
+
+    def act(self, setup: Setup) -> None:
+        """Change the body: what it lacks is nobody's from now on."""
+        setup.body.change_body(self.body)
+
+    def in_words(self) -> str:
+        """Return the body."""
+        return f"body {self.body}"
 
 
 class GroundForm(Part):
@@ -295,30 +371,67 @@ class GroundForm(Part):
     """Rises by this angle towards +x, in degrees."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> "GroundForm":
+    def _says_something(self) -> Self:
         if self.friction is None and self.slope_deg is None:
             raise ValueError("give friction, slope_deg or both")
         return self
 
 
-class GroundEvent(Triggered):
+class GroundEvent(Action):
     """Set the ground."""
 
     ground: GroundForm
 
+    def act(self, setup: Setup) -> None:
+        """Set what it says; the rest stays."""
+        setup.disturbance.set_ground(self.ground.friction, self.ground.slope_deg)
 
-class ControllerEvent(Triggered):
+    def in_words(self) -> str:
+        """Return what it sets."""
+        friction, slope = self.ground.friction, self.ground.slope_deg
+        words = [] if friction is None else [f"friction {friction:g}"]
+        words += [] if slope is None else [f"slope {slope:g}°"]
+        return f"ground {', '.join(words)}"
+
+
+class ControllerEvent(Action):
     """Use another stiffness controller."""
 
     controller: Name
     """As `nao-testbed heat --controllers` names it."""
 
+    def resolved(self, place: Place, lookup: Lookup) -> Self:
+        """Try to make it."""
+        read_controller((*place, "controller"), self.controller, lookup.notes)
+        return self
 
-class DeleteGroupEvent(Triggered):
+    def act(self, setup: Setup) -> None:
+        """Let it decide from now on."""
+        setup.use_controller(self.controller)
+
+    def in_words(self) -> str:
+        """Return its name."""
+        return f"controller {self.controller}"
+
+
+class DeleteGroupEvent(Action):
     """Delete a synchronous group."""
 
     delete_group: Name
     """Its id."""
+
+    def resolved(self, place: Place, lookup: Lookup) -> Self:
+        """Note a group that nothing could start."""
+        lookup.group((*place, "delete_group"), self.delete_group)
+        return self
+
+    def act(self, setup: Setup) -> None:
+        """Delete it: waiting, it never starts; running, it ends whole."""
+        setup.delete_group(self.delete_group)
+
+    def in_words(self) -> str:
+        """Return its id."""
+        return f"delete group {self.delete_group}"
 
 
 class ModulateForm(Part):
@@ -330,24 +443,45 @@ class ModulateForm(Part):
     """Name to value; the others stay."""
 
 
-class ModulateEvent(Triggered):
+class ModulateEvent(Action):
     """Change parameters of a behaviour that is awake."""
 
     modulate: ModulateForm
     """Which behaviour, and how."""
 
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Look the behaviour up, and try its parameters."""
+        here, modulate = (*place, "modulate"), self.modulate
+        role = lookup.behaviour((*here, "behaviour"), modulate.behaviour)
+        if role is None:
+            return None
+        given = plain(modulate.with_)
+        if role.schema is not None:
+            info, base = role.schema.info, role.parameters
+            read_parameters(info, given, (*here, "with"), lookup.notes, base)
+        found = modulate.model_copy(update={"behaviour": role.path, "with_": given})
+        return self.model_copy(update={"modulate": found})
 
-ACTIONS = kinds_of(Triggered)
+    def act(self, setup: Setup) -> None:
+        """Change them; asleep, it stays as it is."""
+        setup.modulate(self.modulate.behaviour, self.modulate.with_)
+
+    def in_words(self) -> str:
+        """Return behaviour and values."""
+        return f"modulate {self.modulate.behaviour}: {one_line(self.modulate.with_)}"
+
+
+ACTIONS = kinds_of(Action)
 """Key to kind."""
 
 if TYPE_CHECKING:
-    AnyEvent = Triggered
+    AnyEvent = Action
 else:
     AnyEvent = tagged_union("an event", ACTIONS)
 
 
 def read_event(
-    form: Triggered, place: Place, lookup: Lookup, tree: Any, line: int
+    form: Action, place: Place, lookup: Lookup, tree: Any, line: int
 ) -> ScenarioEvent | None:
     """Return an event; None, and notes, where something in it is wrong.
 
@@ -358,8 +492,8 @@ def read_event(
         tree: the event as it was read.
         line: of the event in the file.
     """
-    trigger = _trigger(form, place, lookup)
-    action = _READERS[type(form)](form, place, lookup)
+    trigger = form.trigger(place, lookup)
+    action = form.resolved(place, lookup)
     if trigger is None or action is None:
         return None
     text = one_line(tree)
@@ -368,7 +502,7 @@ def read_event(
     )
 
 
-def event_names(forms: Iterable[Triggered], lookup: Lookup) -> dict[str, float | None]:
+def event_names(forms: Iterable[Action], lookup: Lookup) -> dict[str, float | None]:
     """Return name to time in s, None of one on a condition; note names of two."""
     names: dict[str, float | None] = {}
     for i, form in enumerate(forms):
@@ -381,16 +515,6 @@ def event_names(forms: Iterable[Triggered], lookup: Lookup) -> dict[str, float |
             )
         names[form.name] = form.at_s
     return names
-
-
-def _trigger(form: Triggered, place: Place, lookup: Lookup) -> Trigger | None:
-    if form.when is None:
-        return AtTick(tick=lookup.moment((*place, "at_s"), form.at_s or 0.0))
-    condition = form.when.resolved((*place, "when"), lookup)
-    after = lookup.ticks((*place, "after_s"), form.after_s or 0.0)
-    if condition is None:
-        return None
-    return WhenTrue(condition=condition, after_ticks=after)
 
 
 def _top_level(name: str, place: Place, lookup: Lookup) -> str | None:
@@ -408,107 +532,6 @@ def _top_level(name: str, place: Place, lookup: Lookup) -> str | None:
     return role.path
 
 
-def _start(form: Any, place: Place, lookup: Lookup) -> Action | None:
-    name = _top_level(form.start, (*place, "start"), lookup)
-    return None if name is None else StartBehaviour(behaviour=name)
-
-
-def _stop(form: Any, place: Place, lookup: Lookup) -> Action | None:
-    name = _top_level(form.stop, (*place, "stop"), lookup)
-    return None if name is None else StopBehaviour(behaviour=name)
-
-
-def _say(form: Any, place: Place, lookup: Lookup) -> Action | None:
-    if not any(letter.isalnum() for letter in form.say):
-        lookup.notes.add(
-            (*place, "say"),
-            f"{form.say!r} has no letter and no digit; give something to say.",
-        )
-        return None
-    return Say(text=form.say)
-
-
-def _push(form: Any, place: Place, lookup: Lookup) -> Action | None:
-    here = (*place, "push")
-    push: PushForm = form.push
-    links = [link.name for link in lookup.robot.links]
-    where = f"robot {lookup.robot.name!r}"
-    ticks = lookup.ticks((*here, "for_s"), push.for_s)
-    if not lookup.notes.is_known((*here, "link"), "Link", push.link, links, where):
-        return None
-    x, y, z = push.newton
-    return Push(link=push.link, newton=(x, y, z), ticks=ticks)
-
-
-def _heat(form: Any, place: Place, lookup: Lookup) -> Action | None:
-    heat: HeatForm = form.heat
-    if not lookup.joint((*place, "heat", "joint"), heat.joint):
-        return None
-    return SetTemperature(joint=heat.joint, degc=heat.degc)
-
-
-def _break(form: Any, place: Place, lookup: Lookup) -> Action | None:
-    here = (*place, "break")
-    known = [lookup.resource((*here, i), part) for i, part in enumerate(form.break_)]
-    return BreakParts(parts=tuple(form.break_)) if all(known) else None
-
-
-def _repair(form: Any, place: Place, lookup: Lookup) -> Action | None:
-    here = (*place, "repair")
-    known = [lookup.resource((*here, i), part) for i, part in enumerate(form.repair)]
-    return RepairParts(parts=tuple(form.repair)) if all(known) else None
-
-
-def _body(form: Any, place: Place, lookup: Lookup) -> Action | None:
-    robot = lookup.robot
-    where = f"robot {robot.name!r}"
-    is_known = lookup.notes.is_known(
-        (*place, "body"), "Body", form.body, robot.bodies, where
-    )
-    return ChangeBody(body=form.body) if is_known else None
-
-
-def _ground(form: Any, place: Place, lookup: Lookup) -> Action | None:
-    del place, lookup  # its form has the ranges
-    ground: GroundForm = form.ground
-    return SetGround(friction=ground.friction, slope_deg=ground.slope_deg)
-
-
-def _controller(form: Any, place: Place, lookup: Lookup) -> Action | None:
-    read_controller((*place, "controller"), form.controller, lookup.notes)
-    return UseController(controller=form.controller)
-
-
-def _delete_group(form: Any, place: Place, lookup: Lookup) -> Action | None:
-    lookup.group((*place, "delete_group"), form.delete_group)
-    return DeleteGroup(group=form.delete_group)
-
-
-def _modulate(form: Any, place: Place, lookup: Lookup) -> Action | None:
-    here = (*place, "modulate")
-    modulate: ModulateForm = form.modulate
-    role = lookup.behaviour((*here, "behaviour"), modulate.behaviour)
-    if role is None:
-        return None
-    given = plain(modulate.with_)
-    if role.schema is not None:
-        there = (*here, "with")
-        base = role.parameters
-        read_parameters(role.schema.info, given, there, lookup.notes, base)
-    return Modulate(behaviour=role.path, parameters=given)
-
-
-_READERS: Mapping[type, Callable[[Any, Place, Lookup], Action | None]] = {
-    StartEvent: _start,
-    StopEvent: _stop,
-    SayEvent: _say,
-    PushEvent: _push,
-    HeatEvent: _heat,
-    BreakEvent: _break,
-    RepairEvent: _repair,
-    BodyEvent: _body,
-    GroundEvent: _ground,
-    ControllerEvent: _controller,
-    DeleteGroupEvent: _delete_group,
-    ModulateEvent: _modulate,
-}
+def _are_resources(names: Sequence[str], place: Place, lookup: Lookup) -> bool:
+    known = [lookup.resource((*place, i), name) for i, name in enumerate(names)]
+    return all(known)

@@ -4,16 +4,32 @@ Times are ticks: slot `t` begins at `t` times the slot's length. "In slot t" mea
 all that happens in it. Temperatures and postures of expectations are the true ones of
 the simulation; those of conditions are what the robot's sensors report.
 
-In a file an expectation is told by its key (`...Expectation`); `read_expectation` looks
-up its names, and notes at once what could never be so.
+A class a word, told by its key (`...Expectation`), and below it who judges it: fields
+are what the file says, `resolved` looks up the names, `window` the slots, `check` notes
+what could never be. A new expectation is one more class and its judge here.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
+import numpy as np
 from pydantic import Discriminator, Field, model_validator
 
+from controllers.arbitration.events import Event, Executed, Granted, Notified, Rejected
+from controllers.arbitration.manager.front import ResourceRow, take_snapshot
+from controllers.arbitration.resource_tree import ResourceTree
+from controllers.arbitration.tokens import NoticeKind, TokenId
+from controllers.transmitter.events import (
+    Converted,
+    GroupStarted,
+    PrepSent,
+    StreamEnded,
+    StreamStarted,
+)
+from controllers.transmitter.receipt import EndReason
 from experiments.common.yaml_forms import (
     MANY,
     ONE,
@@ -21,161 +37,109 @@ from experiments.common.yaml_forms import (
     Celsius,
     FiniteFloat,
     Name,
-    Part,
     how_many,
     kinds_of,
-    one_line,
     tagged_union,
 )
 from experiments.scenarios.vocabulary.conditions import (
     AnyCondition,
     Condition,
+    is_held_by,
     read_holders,
 )
+from experiments.scenarios.vocabulary.facts import Facts
+from experiments.scenarios.vocabulary.judge import (
+    Claim,
+    Expectation,
+    Judge,
+    Window,
+    slots_between,
+)
 from experiments.scenarios.vocabulary.lookup import Lookup, Role
+from experiments.scenarios.vocabulary.setup import Setup
 from models.files.yaml_forms import Place
 from models.library import Unit
+from models.resources import ResourceKind
 from models.values import Seconds
-
-
-@dataclass(frozen=True, kw_only=True)
-class Window:
-    """Slots from one to another, both with it."""
-
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class After:
-    """Slots from that in which a condition first comes true, both ends with it.
-
-    If it never does, the expectation is broken, also one that nothing happens: a test
-    that passes because nothing was tested is none.
-    """
-
-    condition: Condition
-    within_ticks: int | None
-    """So many slots later at most; None: to the end."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Expectation:
-    """What all have."""
-
-    text: str
-    """As in the file, on one line."""
-    line: int
-    """Of the file."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AtTime(Expectation):
-    """All this is so in one slot."""
-
-    tick: int
-    holders: Mapping[str, str | None] = field(default_factory=dict)
-    """Leaf to the path of the owner that holds it, by use; None: nobody does."""
-    waiters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Leaf to those who wait for it: all of them, in the order of being served."""
-    states: tuple[str, ...] = ()
-    """Leaves that are the active state of their set."""
-    running: tuple[str, ...] = ()
-    """Behaviours that may act: WINNER, with a live token if they need one."""
-    not_running: tuple[str, ...] = ()
-    """Behaviours that may not."""
-    posture: str | None = None
-    """The stored posture that every joint is near."""
-    within_deg: float = 5.0
-    """How near."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Happens(Expectation):
-    """A condition is true in some slots, or comes true so often in them.
-
-    What lasts counts in every slot of a window in which it is so, also if it came true
-    before. After another condition something happens only if it comes true then; and
-    nothing does only if it is not so in any slot.
-    """
-
-    condition: Condition
-    where: Window | After
-    times: int | None = None
-    """So often it comes true in these slots; None: it is true in one or more; 0: in
-    none of them."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class InOrder(Expectation):
-    """Conditions come true one after the other; some may do so in the same slot.
-
-    Each must come true in the slot of the one before it, or later.
-    """
-
-    conditions: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Temperatures(Expectation):
-    """Motors stay below, or above, a temperature in all slots of a window."""
-
-    joints: tuple[str, ...]
-    below_degc: float | None
-    above_degc: float | None
-    window: Window
-
-
-INITIAL_MOTION = "initial motion"
-"""What a command controller plays to bring the robot where a group begins."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class StartsTogether(Expectation):
-    """A synchronous group starts, as one."""
-
-    group: str
-    after: str | None = None
-    """INITIAL_MOTION, or another group that it follows."""
-    empty_slots: int | None = None
-    """Slots between the last item of what it follows and its first items; exact."""
-    skew_slots: int = 0
-    """Slots between the first items of its streams, the widest pair; exact."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Count:
-    """From the lowest to the highest, both with it."""
-
-    lowest: int
-    highest: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Counts(Expectation):
-    """How often something happened to an owner in the run; None is not counted."""
-
-    owner: str
-    executed: Count | None = None
-    """Its commands that the gate wrote to a device."""
-    refused: Count | None = None
-    """Its commands that the gate refused."""
-    granted: Count | None = None
-    """Its requests that were granted."""
-    demanded: Count | None = None
-    """Times that it was told that somebody wants what it holds."""
-
 
 Times = Annotated[int, Field(ge=0)]
 
 
-class ExpectationForm(Part):
-    """What a file expects; its key is the first field."""
+class ConditionExpectation(Expectation):
+    """A condition is true in some slots, or comes true so often in them.
+
+    What lasts counts in every slot of a window in which it is so, also if it came true
+    before. After another condition something happens only if it comes true then; and
+    nothing does only if it is not so in any slot. If the other one never comes true,
+    the expectation is broken, also one that nothing happens: a test that passes because
+    nothing was tested is none.
+    """
+
+    key: ClassVar[str]
+    ways: ClassVar[str] = "from_s and to_s, or after"
+    """To say when."""
+    if TYPE_CHECKING:  # each kind has them, in words of its own
+        from_s: Seconds | None
+        to_s: Seconds | None
+        after: AnyCondition | None
+        within_slots: Times | None
+
+    @property
+    def condition(self) -> Condition:
+        """What comes true, or does not."""
+        condition: Condition = getattr(self, self.key)
+        return condition
+
+    @property
+    def count(self) -> int | None:
+        """So often; None: it is true in one slot or more; 0: in none of them."""
+        return 0
+
+    @model_validator(mode="after")
+    def _has_one_window(self) -> Self:
+        given = {name for name, value in self if value is not None}
+        ways = ({"at_s"}, {"from_s", "to_s"}, {"after"})
+        if sum(not given.isdisjoint(way) for way in ways) > 1:
+            raise ValueError(f"give {self.ways}: only one way")
+        for key, other in (("within_s", "at_s"), ("within_slots", "after")):
+            if key in given and other not in given:
+                raise ValueError(f"{key} goes with {other}")
+        return self
+
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Look up what it names, and what that follows."""
+        found: dict[str, Condition | None] = {
+            self.key: self.condition.resolved((*place, self.key), lookup)
+        }
+        if self.after is not None:
+            found["after"] = self.after.resolved((*place, "after"), lookup)
+        return None if None in found.values() else self.model_copy(update=found)
+
+    def window(self, place: Place, lookup: Lookup) -> Window:
+        """Return the slots; after a condition all, until it comes true."""
+        return slots_between(place, lookup, self.from_s, self.to_s)
+
+    def check(self, place: Place, window: Window, lookup: Lookup) -> None:
+        """Note what cannot come true in these slots."""
+        if self.count != 0:
+            self.condition.check((*place, self.key), *window, lookup)
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return what comes true, and what that follows."""
+        after = self.after
+        return (self.condition,) if after is None else (self.condition, after)
+
+    def waiters_in_vain(self) -> Iterator[str]:
+        """Yield the owner of a request that ends without a grant."""
+        if self.condition.is_in_vain:
+            yield str(self.condition.path)
 
 
-class HappensExpectation(ExpectationForm):
+class HappensExpectation(ConditionExpectation):
     """Something comes true, in the whole run or in a part of it."""
 
+    key = "happens"
+    ways = "at_s, or from_s and to_s, or after"
     happens: AnyCondition
     """What comes true."""
     at_s: Seconds | None = None
@@ -193,22 +157,24 @@ class HappensExpectation(ExpectationForm):
     times: Annotated[int, Field(ge=1)] | None = None
     """Exactly so often; absent: at least once."""
 
-    @model_validator(mode="after")
-    def _has_one_window(self) -> "HappensExpectation":
-        is_between = self.from_s is not None or self.to_s is not None
-        ways = (self.at_s is not None) + is_between + (self.after is not None)
-        if ways > 1:
-            raise ValueError("give at_s, or from_s and to_s, or after: only one way")
-        if self.within_s is not None and self.at_s is None:
-            raise ValueError("within_s goes with at_s")
-        if self.within_slots is not None and self.after is None:
-            raise ValueError("within_slots goes with after")
-        return self
+    @property
+    def count(self) -> int | None:
+        """As the file says."""
+        return self.times
+
+    def window(self, place: Place, lookup: Lookup) -> Window:
+        """Return the slots, or those near to one."""
+        if self.at_s is None:
+            return super().window(place, lookup)
+        tick = lookup.moment((*place, "at_s"), self.at_s)
+        near = lookup.ticks((*place, "within_s"), self.within_s or 0.0)
+        return Window(max(0, tick - near), min(lookup.duration_ticks - 1, tick + near))
 
 
-class NeverExpectation(ExpectationForm):
+class NeverExpectation(ConditionExpectation):
     """Something does not come true, in the whole run or in a part of it."""
 
+    key = "never"
     never: AnyCondition
     """What does not come true."""
     from_s: Seconds | None = None
@@ -220,21 +186,85 @@ class NeverExpectation(ExpectationForm):
     within_slots: Times | None = None
     """With `after`: for so many slots."""
 
-    @model_validator(mode="after")
-    def _has_one_window(self) -> "NeverExpectation":
-        is_between = self.from_s is not None or self.to_s is not None
-        if is_between and self.after is not None:
-            raise ValueError("give from_s and to_s, or after: only one way")
-        if self.within_slots is not None and self.after is None:
-            raise ValueError("within_slots goes with after")
-        return self
+
+class ConditionJudge(Judge[ConditionExpectation], of=ConditionExpectation):
+    """Watches the condition, and the one after which it should come true."""
+
+    def verdict(self) -> tuple[bool, str]:
+        """Look whether it was true in the window, or count how often it came true."""
+        watch, *firsts = self.watches
+        window = self.window
+        if firsts:
+            if not firsts[0].ticks:
+                return False, "what it should follow never came true"
+            first, within = firsts[0].ticks[0], self.want.within_slots
+            window = Window(first, 2**62 if within is None else first + within)
+        inside = [t for t in watch.ticks if window.first <= t <= window.last]
+        is_true = watch.is_true_within(*window)
+        if self.want.count:
+            holds = len(inside) == self.want.count
+        elif self.want.count == 0:
+            holds = not is_true
+        else:  # after something else it has to come true, not to be so since before
+            holds = bool(inside) if firsts else is_true
+        others = self.times(watch.ticks)
+        if inside:
+            seen = self.times(inside)
+            if firsts:
+                later = inside[0] - window.first
+                seen += f", {later} slots after {self.time(window.first)}"
+        elif is_true:
+            seen = f"true all along since before, {others}"
+        else:
+            seen = f"not then, but {others}" if watch.ticks else others
+        return holds, seen
 
 
-class OrderExpectation(ExpectationForm):
+class OrderExpectation(Expectation):
     """Conditions come true one after the other, or in one slot."""
 
     order: Annotated[list[AnyCondition], Field(min_length=2)]
     """What comes true, in this order."""
+
+    def resolved(self, place: Place, lookup: Lookup) -> Self:
+        """Look up what each names."""
+        found = [
+            one.resolved((*place, "order", i), lookup)
+            for i, one in enumerate(self.order)
+        ]
+        return self.model_copy(update={"order": [one for one in found if one]})
+
+    def check(self, place: Place, window: Window, lookup: Lookup) -> None:
+        """Note what cannot come true."""
+        for i, condition in enumerate(self.order):
+            condition.check((*place, "order", i), *window, lookup)
+
+    def conditions(self) -> list[Condition]:
+        """Return all of them."""
+        return self.order
+
+    def waiters_in_vain(self) -> Iterator[str]:
+        """Yield the owners of requests that end without a grant."""
+        yield from (str(one.path) for one in self.order if one.is_in_vain)
+
+
+class OrderJudge(Judge[OrderExpectation], of=OrderExpectation):
+    """Watches them all; the next one counts from the slot of the one before."""
+
+    def verdict(self) -> tuple[bool, str]:
+        """Take for each condition the first slot that is not before the last one's."""
+        reached: list[int] = []
+        for watch in self.watches:
+            since = reached[-1] if reached else 0
+            later = [tick for tick in watch.ticks if tick >= since]
+            if not later:
+                break
+            reached.append(later[0])
+        n = len(self.watches)
+        seen = ", ".join(map(self.time, reached)) or "none"
+        if len(reached) < n:
+            seen += f"; then number {len(reached) + 1} of {n} did not come true"
+        return len(reached) == n, seen
 
 
 Names = Annotated[list[Name], Field(min_length=1)]
@@ -243,7 +273,7 @@ NameOrNames = Annotated[
 ]
 
 
-class TemperatureExpectation(ExpectationForm):
+class TemperatureExpectation(Expectation):
     """Motors stay below or above a temperature."""
 
     joint: NameOrNames
@@ -258,13 +288,96 @@ class TemperatureExpectation(ExpectationForm):
     """Up to this time, in s."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> "TemperatureExpectation":
+    def _says_something(self) -> Self:
         if self.degc_below is None and self.degc_above is None:
             raise ValueError("give degc_below, degc_above or both")
         return self
 
+    @property
+    def joints(self) -> list[str]:
+        """All of them."""
+        return self.joint if isinstance(self.joint, list) else [self.joint]
 
-class GroupExpectation(ExpectationForm):
+    def resolved(self, place: Place, lookup: Lookup) -> Self:
+        """Make groups joints."""
+        here = (*place, "joint")
+        found = [joint for name in self.joints for joint in lookup.joints(here, name)]
+        return self.model_copy(update={"joint": list(dict.fromkeys(found))})
+
+    def window(self, place: Place, lookup: Lookup) -> Window:
+        """Return the slots."""
+        return slots_between(place, lookup, self.from_s, self.to_s)
+
+    def check(self, place: Place, window: Window, lookup: Lookup) -> None:
+        """Note limits that exclude each other, or what is so at the start."""
+        below, above = self.degc_below, self.degc_above
+        if below is not None and above is not None and below <= above:
+            lookup.notes.add(
+                (*place, "degc_below"),
+                f"impossible: below {below:g} °C and above {above:g} °C; raise the one "
+                "or lower the other.",
+            )
+        for joint in self.joints if window.first == 0 else ():
+            start = lookup.start_degc[joint]
+            for key, limit, is_out in (
+                ("degc_below", below, below is not None and start >= below),
+                ("degc_above", above, above is not None and start <= above),
+            ):
+                if is_out:
+                    lookup.notes.add(
+                        (*place, key),
+                        f"impossible: {joint} begins at {start:g} °C, and {key} is "
+                        f"{limit:g} °C from the start; give from_s, or another limit.",
+                    )
+
+
+class TemperatureJudge(Judge[TemperatureExpectation], of=TemperatureExpectation):
+    """Keeps the highest and the lowest of them, and where they were."""
+
+    def __init__(
+        self, want: TemperatureExpectation, window: Window, tick_s: float
+    ) -> None:
+        """Begin before the first slot."""
+        super().__init__(want, window, tick_s)
+        self._joints = want.joints
+        self._highest = (-inf, "", 0)
+        self._lowest = (inf, "", 0)
+
+    def look(self, facts: Facts, setup: Setup) -> None:
+        """Compare the temperatures of a slot of the window."""
+        if not self.window.first <= facts.tick <= self.window.last:
+            return
+        degc = setup.true_degc()
+        for joint in self._joints:
+            value = float(degc[setup.motor_of[joint]])
+            if value > self._highest[0]:
+                self._highest = (value, joint, facts.tick)
+            if value < self._lowest[0]:
+                self._lowest = (value, joint, facts.tick)
+
+    def verdict(self) -> tuple[bool, str]:
+        """Compare the extremes with the limits."""
+        below, above = self.want.degc_below, self.want.degc_above
+        seen, holds = [], bool(self._highest[1])
+        if below is not None:
+            holds &= self._highest[0] < below
+            seen.append("at most " + self._say(*self._highest))
+        if above is not None:
+            holds &= self._lowest[0] > above
+            seen.append("at least " + self._say(*self._lowest))
+        return holds, ", ".join(seen)
+
+    def _say(self, degc: float, joint: str, tick: int) -> str:
+        if not joint:
+            return "nothing: the run ended before"
+        return f"{degc:.2f} °C ({joint} at {self.time(tick)})"
+
+
+INITIAL_MOTION = "initial motion"
+"""What a command controller plays to bring the robot where a group begins."""
+
+
+class GroupExpectation(Expectation):
     """A synchronous group starts as one."""
 
     group: Name
@@ -277,10 +390,113 @@ class GroupExpectation(ExpectationForm):
     """Exactly so many slots between the first items of its streams."""
 
     @model_validator(mode="after")
-    def _counts_from_something(self) -> "GroupExpectation":
+    def _counts_from_something(self) -> Self:
         if self.empty_slots is not None and self.starts_after is None:
             raise ValueError("empty_slots goes with starts_after")
         return self
+
+    def resolved(self, place: Place, lookup: Lookup) -> Self:
+        """Note groups that nothing could start, and an initial motion to nowhere."""
+        lookup.group((*place, "group"), self.group)
+        if self.starts_after == INITIAL_MOTION:
+            self._note_no_start((*place, "starts_after"), lookup)
+        elif self.starts_after is not None:
+            lookup.group((*place, "starts_after"), self.starts_after)
+        return self
+
+    def _note_no_start(self, place: Place, lookup: Lookup) -> None:
+        """Note a command that begins in any posture: no initial motion leads there."""
+        library = lookup.robot.library
+        order = library.orders.get(self.group)
+        if order is None:
+            return  # another id than a command's name
+        motion = library.motions.get(order.outputs.get(Unit.MOTION, ""))
+        if motion is None or motion.start is None:
+            lookup.notes.add(
+                place,
+                f"impossible: command {order.name!r} has no motion that begins in a "
+                "stated posture, so no initial motion leads there; leave starts_after "
+                "out.",
+            )
+
+
+@dataclass(kw_only=True)
+class _Start:
+    """One start of the group."""
+
+    tick: int
+    streams: tuple[int, ...]
+    before: int | None
+    """Slot of the last item of what it follows; None: that did not end."""
+
+
+class GroupJudge(Judge[GroupExpectation], of=GroupExpectation):
+    """Notes the first slots of the group's streams, and the last of those before."""
+
+    def __init__(self, want: GroupExpectation, window: Window, tick_s: float) -> None:
+        """Begin without having seen any."""
+        super().__init__(want, window, tick_s)
+        self._starts: list[_Start] = []
+        self._first: dict[int, int] = {}
+        """Stream of the group to the slot of its first item."""
+        self._orders: dict[int, int | None] = {}
+        """Order that prepared for a group of this ID to the preset of that."""
+        self._before: dict[int, int | None] = {}
+        """Stream that it follows to that preset; None: any."""
+        self._last_before: dict[int | None, int] = {}
+        """Preset to the slot in which the last of these ended, since the last start."""
+
+    def hear(self, event: Event) -> None:
+        """Note what belongs to the group."""
+        group, after = self.want.group, self.want.starts_after
+        match event:
+            case PrepSent() if event.group == group and after == INITIAL_MOTION:
+                self._orders[event.order] = event.preset
+            case Converted() if event.is_initial and event.order in self._orders:
+                self._before[event.stream] = self._orders[event.order]
+            case GroupStarted() if event.group == group:
+                ends = [self._last_before.pop(p, None) for p in (event.preset, None)]
+                before = max((end for end in ends if end is not None), default=None)
+                start = _Start(tick=event.tick, streams=event.streams, before=before)
+                self._starts.append(start)
+            case GroupStarted() if event.group == after:
+                self._before |= dict.fromkeys(event.streams)
+            case StreamStarted() if event.group == group:
+                self._first.setdefault(event.stream, event.tick)
+            case StreamEnded() if event.stream in self._before:
+                if event.reason is EndReason.DONE:
+                    self._last_before[self._before[event.stream]] = event.tick
+
+    def verdict(self) -> tuple[bool, str]:
+        """Compare the slots of every start."""
+        if not self._starts:
+            return False, f"group {self.want.group} never started"
+        judged = [self._judge(start) for start in self._starts]
+        holds = all(is_right for is_right, _ in judged)
+        seen = next((said for is_right, said in judged if not is_right), judged[0][1])
+        if len(judged) > 1:
+            right = sum(is_right for is_right, _ in judged)
+            seen = f"{right} of {len(judged)} starts as expected; {seen}"
+        return holds, seen
+
+    def _judge(self, start: _Start) -> tuple[bool, str]:
+        """Return whether a start is as expected, and what it was like."""
+        want = self.want
+        slots = [self._first[n] for n in start.streams if n in self._first]
+        begin = min(slots, default=start.tick)
+        skew = max(slots, default=begin) - begin
+        holds = len(slots) == len(start.streams) and skew == want.skew_slots
+        seen = (
+            f"{len(slots)} of {len(start.streams)} streams started at "
+            f"{self.time(begin)}, skew {skew} slots"
+        )
+        if want.starts_after is None:
+            return holds, seen
+        if start.before is None:
+            return False, f"{seen}; {want.starts_after} did not end before"
+        empty = begin - start.before - 1
+        holds &= want.empty_slots is None or empty == want.empty_slots
+        return holds, f"{seen}, {empty} empty slots after {want.starts_after}"
 
 
 Range = Annotated[list[Times], Field(min_length=2, max_length=2)]
@@ -290,7 +506,7 @@ CountForm = Annotated[
 """A number, or the lowest and the highest."""
 
 
-class CountsExpectation(ExpectationForm):
+class CountsExpectation(Expectation):
     """How often something happened to an owner in the run."""
 
     owner: BehaviourPath
@@ -305,13 +521,76 @@ class CountsExpectation(ExpectationForm):
     """Times that it was told that somebody wants what it holds."""
 
     @model_validator(mode="after")
-    def _counts_something(self) -> "CountsExpectation":
+    def _counts_something(self) -> Self:
         if len(self.model_fields_set) < 2:
             raise ValueError("give executed, refused, granted or demanded")
         return self
 
+    @property
+    def counts_commands(self) -> bool:
+        """If those that were written are counted."""
+        return self.executed is not None
 
-class AtTimeExpectation(ExpectationForm):
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """Return what is counted to its lowest and highest number, both with it."""
+        given = {key: getattr(self, key) for key in COUNTED}
+        return {
+            key: (one, one) if isinstance(one, int) else (one[0], one[1])
+            for key, one in given.items()
+            if one is not None
+        }
+
+    def resolved(self, place: Place, lookup: Lookup) -> Self | None:
+        """Look the owner up."""
+        role = lookup.owner((*place, "owner"), self.owner)
+        return None if role is None else self.model_copy(update={"owner": role.path})
+
+    def check(self, place: Place, window: Window, lookup: Lookup) -> None:
+        """Note ranges that hold no number."""
+        del window
+        for key, (low, high) in self.ranges().items():
+            if low > high:
+                lookup.notes.add(
+                    (*place, key),
+                    f"impossible: at least {low} and at most {high}; exchange them.",
+                )
+
+
+COUNTED = ("executed", "refused", "granted", "demanded")
+
+
+class CountsJudge(Judge[CountsExpectation], of=CountsExpectation):
+    """Counts events of one owner; commands belong to him whose token they carry."""
+
+    def __init__(self, want: CountsExpectation, window: Window, tick_s: float) -> None:
+        """Begin at 0."""
+        super().__init__(want, window, tick_s)
+        self._owner = want.owner
+        self._tokens: set[TokenId] = set()
+        self._counted: Counter[str] = Counter()
+
+    def hear(self, event: Event) -> None:
+        """Count."""
+        owner = self._owner
+        match event:
+            case Granted() if event.owner == owner:
+                self._tokens.add(event.token)
+                self._counted["granted"] += 1
+            case Notified() if event.owner == owner:
+                self._counted["demanded"] += event.kind is NoticeKind.DEMANDED
+            case Executed():
+                self._counted["executed"] += event.token in self._tokens
+            case Rejected():
+                self._counted["refused"] += event.token in self._tokens
+
+    def verdict(self) -> tuple[bool, str]:
+        """Compare each count that is expected."""
+        ranges, counted = self.want.ranges(), self._counted
+        holds = all(low <= counted[key] <= high for key, (low, high) in ranges.items())
+        return holds, ", ".join(f"{counted[key]} {key}" for key in ranges)
+
+
+class AtTimeExpectation(Expectation):
     """All this is so at one time."""
 
     at_s: Seconds
@@ -332,7 +611,7 @@ class AtTimeExpectation(ExpectationForm):
     """With `posture`: how near, in degrees."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> "AtTimeExpectation":
+    def _says_something(self) -> Self:
         if not self.model_fields_set - {"at_s", "within_deg"}:
             raise ValueError(
                 "give what is so then: holds, waiters, state, running, not_running or "
@@ -340,69 +619,79 @@ class AtTimeExpectation(ExpectationForm):
             )
         return self
 
+    def resolved(self, place: Place, lookup: Lookup) -> Self:
+        """Look up resources, owners and behaviours; composites become leaves."""
+        waiters: dict[str, list[str]] = {}
+        for resource, names in self.waiters.items():
+            here = (*place, "waiters", resource)
+            found = [lookup.owner((*here, i), name) for i, name in enumerate(names)]
+            roles = [role for role in found if role is not None]
+            if lookup.resource(here, resource):
+                for leaf in lookup.tree.leaves(resource):
+                    waiters[leaf] = [role.path for role in roles]
+                    _note_idle_waiters(here, leaf, roles, lookup)
+        acting = {
+            key: [
+                role.path
+                for i, name in enumerate(getattr(self, key))
+                if (role := lookup.behaviour((*place, key, i), name)) is not None
+            ]
+            for key in ("running", "not_running")
+        }
+        for name in set(acting["running"]) & set(acting["not_running"]):
+            lookup.notes.add(
+                (*place, "not_running"),
+                f"impossible: {name!r} would be running and not running; keep one.",
+            )
+        if self.state is not None:
+            lookup.state((*place, "state"), self.state)
+        if self.posture is not None:
+            here = (*place, "posture")
+            lookup.notes.attempt(here, lookup.robot.posture, self.posture)
+        holders = read_holders(self.holds, (*place, "holds"), lookup)
+        update = {"holds": holders, "waiters": waiters, **acting}
+        return self.model_copy(update=update)
 
-EXPECTATIONS = kinds_of(ExpectationForm)
-"""Key to kind; `at_s` is the last, since another kind may have it too."""
+    def window(self, place: Place, lookup: Lookup) -> Window:
+        """Return its one slot."""
+        tick = lookup.moment((*place, "at_s"), self.at_s)
+        return Window(tick, tick)
 
-if TYPE_CHECKING:
-    AnyExpectation = ExpectationForm
-else:
-    AnyExpectation = tagged_union("an expectation", EXPECTATIONS)
+    def check(self, place: Place, window: Window, lookup: Lookup) -> None:
+        """Note who has to be awake then, and is not."""
+        acting = {
+            "holds": [owner for owner in self.holds.values() if owner is not None],
+            "waiters": list(self.waiters_in_vain()),
+            "running": self.running,
+        }
+        for key, paths in acting.items():
+            for path in dict.fromkeys(paths):
+                lookup.note_asleep((*place, key), path, window.first)
 
+    def claims(self, tree: ResourceTree) -> Iterator[Claim]:
+        """Yield holders of exclusive resources, the state, who runs and who not."""
+        for leaf, owner in self.holds.items():
+            if tree.node(leaf).kind is ResourceKind.EXCLUSIVE:
+                words = "nobody's" if owner is None else f"held by {owner!r}"
+                yield Claim("holds", ("holds", leaf), owner, words)
+        if self.state is not None and self.state in tree:
+            about = ("state", tree.state_group(self.state))
+            yield Claim("state", about, self.state, repr(self.state))
+        for path in self.running:
+            yield Claim("running", ("running", path), True, "running")
+        for path in self.not_running:
+            yield Claim("not_running", ("running", path), False, "not running")
 
-@dataclass(frozen=True, kw_only=True)
-class Item:
-    """One expectation of a file, and where it stands."""
-
-    form: Any
-    place: Place
-    lookup: Lookup
-    text: str
-    line: int
-
-
-def read_at_time(item: Item) -> Expectation | None:
-    """Return what is so at one time."""
-    form, place, lookup = item.form, item.place, item.lookup
-    waiters: dict[str, tuple[str, ...]] = {}
-    for resource, names in form.waiters.items():
-        here = (*place, "waiters", resource)
-        roles = [lookup.owner((*here, i), name) for i, name in enumerate(names)]
-        paths = tuple(role.path for role in roles if role is not None)
-        if lookup.resource(here, resource):
-            for leaf in lookup.tree.leaves(resource):
-                waiters[leaf] = paths
-                _note_idle_waiters(here, leaf, roles, lookup)
-    running = _paths(item, "running")
-    not_running = _paths(item, "not_running")
-    for name in set(running) & set(not_running):
-        lookup.notes.add(
-            (*place, "not_running"),
-            f"impossible: {name!r} would be running and not running; keep one.",
-        )
-    if form.state is not None:
-        lookup.state((*place, "state"), form.state)
-    if form.posture is not None:
-        lookup.notes.attempt((*place, "posture"), lookup.robot.posture, form.posture)
-    return AtTime(
-        text=item.text,
-        line=item.line,
-        tick=lookup.moment((*place, "at_s"), form.at_s),
-        holders=read_holders(form.holds, (*place, "holds"), lookup),
-        waiters=waiters,
-        states=() if form.state is None else (form.state,),
-        running=running,
-        not_running=not_running,
-        posture=form.posture,
-        within_deg=form.within_deg,
-    )
+    def waiters_in_vain(self) -> Iterator[str]:
+        """Yield all that wait."""
+        yield from (owner for paths in self.waiters.values() for owner in paths)
 
 
 def _note_idle_waiters(
-    place: Place, leaf: str, roles: list[Role | None], lookup: Lookup
+    place: Place, leaf: str, roles: Iterable[Role], lookup: Lookup
 ) -> None:
     for role in roles:
-        if role is not None and leaf not in role.leaves:
+        if leaf not in role.leaves:
             lookup.notes.add(
                 place,
                 f"impossible: {role.path!r} never waits for {leaf!r}, since it does "
@@ -410,200 +699,65 @@ def _note_idle_waiters(
             )
 
 
-def _paths(item: Item, key: str) -> tuple[str, ...]:
-    found = []
-    for i, name in enumerate(getattr(item.form, key)):
-        role = item.lookup.behaviour((*item.place, key, i), name)
-        if role is not None:
-            found.append(role.path)
-    return tuple(found)
+class AtTimeJudge(Judge[AtTimeExpectation], of=AtTimeExpectation):
+    """Looks once."""
+
+    wrong: list[str] | None = None
+    """What was otherwise in its slot; None before it."""
+
+    def look(self, facts: Facts, setup: Setup) -> None:
+        """Compare everything in the slot."""
+        if facts.tick == self.window.first:
+            rows = {row.name: row for row in take_snapshot(setup.ledger).resources}
+            self.wrong = [
+                *self._wrong_reservations(rows),
+                *self._wrong_behaviours(setup),
+                *self._wrong_posture(setup),
+            ]
+
+    def verdict(self) -> tuple[bool, str]:
+        """Say what was otherwise."""
+        if self.wrong is None:
+            return False, "the run ended before"
+        return not self.wrong, "; ".join(self.wrong) or "as expected"
+
+    def _wrong_reservations(self, rows: Mapping[str, ResourceRow]) -> Iterator[str]:
+        for leaf, expected in self.want.holds.items():
+            users = rows[leaf].users
+            if not is_held_by(users, expected):
+                yield f"{leaf} is held by {', '.join(users) or 'nobody'}"
+        for leaf, waiters in self.want.waiters.items():
+            waiting = [wait.owner for wait in rows[leaf].waiters]
+            if waiting != waiters:
+                yield f"for {leaf} wait {', '.join(waiting) or 'none'}"
+        state = self.want.state
+        if state is not None and not rows[state].is_active:
+            parent = rows[state].parent
+            others = [
+                r.name for r in rows.values() if r.parent == parent and r.is_active
+            ]
+            yield f"state is {', '.join(others) or 'none'}, not {state}"
+
+    def _wrong_behaviours(self, setup: Setup) -> Iterator[str]:
+        may_act = setup.schemas.may_act
+        yield from (f"{p} does not run" for p in self.want.running if not may_act(p))
+        yield from (f"{p} runs" for p in self.want.not_running if may_act(p))
+
+    def _wrong_posture(self, setup: Setup) -> Iterator[str]:
+        name, robot = self.want.posture, setup.robot
+        if name is None:
+            return
+        error = np.rad2deg(setup.body.sim.truth().q - robot.posture(name).angles)
+        worst = int(np.abs(error).argmax())
+        if abs(error[worst]) > self.want.within_deg:
+            joint = robot.joint_names[worst]
+            yield f"{joint} is {error[worst]:+.1f}° off posture {name}"
 
 
-def read_expectation(
-    form: Part, place: Place, lookup: Lookup, tree: Any, line: int
-) -> Expectation | None:
-    """Return an expectation; None, and notes, where something in it is wrong.
+EXPECTATIONS = kinds_of(Expectation)
+"""Key to kind; `at_s` is the last, since another kind may have it too."""
 
-    Args:
-        form: of the expectation.
-        place: of the expectation in the file.
-        lookup: what it may name.
-        tree: the expectation as it was read.
-        line: of the expectation in the file.
-    """
-    item = Item(form=form, place=place, lookup=lookup, text=one_line(tree), line=line)
-    return _READERS[type(form)](item)
-
-
-def _happens(item: Item) -> Expectation | None:
-    form, place, lookup = item.form, item.place, item.lookup
-    condition = form.happens.resolved((*place, "happens"), lookup)
-    if form.at_s is None:
-        where = _where(item)
-    else:
-        tick = lookup.moment((*place, "at_s"), form.at_s)
-        near = lookup.ticks((*place, "within_s"), form.within_s or 0.0)
-        last = lookup.duration_ticks - 1
-        where = Window(first=max(0, tick - near), last=min(last, tick + near))
-    if condition is None or where is None:
-        return None
-    return Happens(
-        text=item.text,
-        line=item.line,
-        condition=condition,
-        where=where,
-        times=form.times,
-    )
-
-
-def _never(item: Item) -> Expectation | None:
-    condition = item.form.never.resolved((*item.place, "never"), item.lookup)
-    where = _where(item)
-    if condition is None or where is None:
-        return None
-    return Happens(
-        text=item.text, line=item.line, condition=condition, where=where, times=0
-    )
-
-
-def _where(item: Item) -> Window | After | None:
-    form, place, lookup = item.form, item.place, item.lookup
-    if form.after is None:
-        return _window(item)
-    after = form.after.resolved((*place, "after"), lookup)
-    if after is None:
-        return None
-    return After(condition=after, within_ticks=form.within_slots)
-
-
-def _window(item: Item) -> Window:
-    form, place, lookup = item.form, item.place, item.lookup
-    first, last = 0, lookup.duration_ticks - 1
-    if form.from_s is not None:
-        first = lookup.moment((*place, "from_s"), form.from_s)
-    if form.to_s is not None:
-        to = lookup.ticks((*place, "to_s"), form.to_s)
-        if to > lookup.duration_ticks:
-            lookup.moment((*place, "to_s"), form.to_s)
-        last = min(to, last)
-    if first > last:
-        lookup.notes.add(
-            (*place, "to_s"),
-            f"impossible: from_s {first * lookup.tick_s:g} s is after to_s "
-            f"{last * lookup.tick_s:g} s; exchange them.",
-        )
-    return Window(first=first, last=last)
-
-
-def _order(item: Item) -> Expectation | None:
-    found = [
-        form.resolved((*item.place, "order", i), item.lookup)
-        for i, form in enumerate(item.form.order)
-    ]
-    conditions = tuple(one for one in found if one is not None)
-    return InOrder(text=item.text, line=item.line, conditions=conditions)
-
-
-def _temperatures(item: Item) -> Expectation | None:
-    form, place, lookup = item.form, item.place, item.lookup
-    names = form.joint if isinstance(form.joint, list) else [form.joint]
-    joints = tuple(
-        dict.fromkeys(
-            joint for name in names for joint in lookup.joints((*place, "joint"), name)
-        )
-    )
-    window = _window(item)
-    below, above = form.degc_below, form.degc_above
-    if below is not None and above is not None and below <= above:
-        lookup.notes.add(
-            (*place, "degc_below"),
-            f"impossible: below {below:g} °C and above {above:g} °C; raise the one or "
-            "lower the other.",
-        )
-    for joint in joints if window.first == 0 else ():
-        start = lookup.start_degc[joint]
-        for key, limit, is_out in (
-            ("degc_below", below, below is not None and start >= below),
-            ("degc_above", above, above is not None and start <= above),
-        ):
-            if is_out:
-                lookup.notes.add(
-                    (*place, key),
-                    f"impossible: {joint} begins at {start:g} °C, and {key} is "
-                    f"{limit:g} °C from the start; give from_s, or another limit.",
-                )
-    return Temperatures(
-        text=item.text,
-        line=item.line,
-        joints=joints,
-        below_degc=below,
-        above_degc=above,
-        window=window,
-    )
-
-
-def _group(item: Item) -> Expectation | None:
-    form, place, lookup = item.form, item.place, item.lookup
-    lookup.group((*place, "group"), form.group)
-    if form.starts_after == INITIAL_MOTION:
-        _note_no_start(item)
-    elif form.starts_after is not None:
-        lookup.group((*place, "starts_after"), form.starts_after)
-    return StartsTogether(
-        text=item.text,
-        line=item.line,
-        group=form.group,
-        after=form.starts_after,
-        empty_slots=form.empty_slots,
-        skew_slots=form.skew_slots,
-    )
-
-
-def _note_no_start(item: Item) -> None:
-    """Note a command that begins in any posture: no initial motion leads there."""
-    library = item.lookup.robot.library
-    order = library.orders.get(item.form.group)
-    if order is None:
-        return  # another id than a command's name
-    motion = library.motions.get(order.outputs.get(Unit.MOTION, ""))
-    if motion is None or motion.start is None:
-        item.lookup.notes.add(
-            (*item.place, "starts_after"),
-            f"impossible: command {order.name!r} has no motion that begins in a stated "
-            "posture, so no initial motion leads there; leave starts_after out.",
-        )
-
-
-def _counts(item: Item) -> Expectation | None:
-    form, place, lookup = item.form, item.place, item.lookup
-    role = lookup.owner((*place, "owner"), form.owner)
-    counts = {
-        key: _count(item, key) for key in ("executed", "refused", "granted", "demanded")
-    }
-    if role is None:
-        return None
-    return Counts(text=item.text, line=item.line, owner=role.path, **counts)
-
-
-def _count(item: Item, key: str) -> Count | None:
-    given = getattr(item.form, key)
-    if given is None:
-        return None
-    low, high = given if isinstance(given, list) else (given, given)
-    if low > high:
-        item.lookup.notes.add(
-            (*item.place, key),
-            f"impossible: at least {low} and at most {high}; exchange them.",
-        )
-    return Count(lowest=low, highest=high)
-
-
-_READERS: Mapping[type, Callable[[Item], Expectation | None]] = {
-    AtTimeExpectation: read_at_time,
-    HappensExpectation: _happens,
-    NeverExpectation: _never,
-    OrderExpectation: _order,
-    TemperatureExpectation: _temperatures,
-    GroupExpectation: _group,
-    CountsExpectation: _counts,
-}
+if TYPE_CHECKING:
+    AnyExpectation = Expectation
+else:
+    AnyExpectation = tagged_union("an expectation", EXPECTATIONS)

@@ -6,8 +6,9 @@ import io
 import pytest
 from rich.console import Console
 
-from experiments.scenarios.playing.result import ScenarioResult, Verdict
+from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.tables import verdict_table
+from experiments.scenarios.vocabulary.judge import Verdict
 
 GOOD = Verdict(expectation="never: {fallen: true}", holds=True, seen="never", line=9)
 BAD = Verdict(expectation="holds: {[x]: a}", holds=False, seen="[b] held", line=12)

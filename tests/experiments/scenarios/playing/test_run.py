@@ -25,10 +25,10 @@ from controllers.transmitter.receipt import EndReason
 from experiments.common.signals import StoppedBySignal
 from experiments.scenarios.playing import runner
 from experiments.scenarios.playing.runner import RunStopped, ScenarioRun, run_scenario
-from experiments.scenarios.playing.setup import Setup
 from experiments.scenarios.playing.trace_file import TRACE_FILE, read_trace
 from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.timeline.spans import holding_spans
+from experiments.scenarios.vocabulary.setup import Setup
 from models import BadInput
 from sim.body import SimulationDiverged
 from sim.recording.run_folder import read_run
@@ -214,9 +214,9 @@ def test_whatever_stops_a_run_its_folder_is_closed_and_the_engine_released(
     closed: list[Setup] = []
     close = Setup.close
 
-    def note(stage: Setup) -> None:
-        closed.append(stage)
-        close(stage)
+    def note(setup: Setup) -> None:
+        closed.append(setup)
+        close(setup)
 
     def stop(time_s: float) -> None:
         raise error

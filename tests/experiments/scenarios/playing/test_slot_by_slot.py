@@ -10,7 +10,6 @@ from controllers.schemas.library.move import SayParameters
 from controllers.transmitter.commands.command_controller import CommandController
 from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.runner import run_scenario
-from experiments.scenarios.playing.setup import Setup
 from experiments.scenarios.reading.load import load_scenario
 
 
@@ -160,20 +159,20 @@ behaviours:
 """,
         encoding="utf-8",
     )
-    stage = Setup(load_scenario(path))
+    setup = load_scenario(path).set_up()
 
     def says() -> str:
-        return cast(SayParameters, stage.schemas.view("talks").parameters).text
+        return cast(SayParameters, setup.schemas.view("talks").parameters).text
 
     try:
-        stage.modulate("talks", {"text": "Two"}, 0)
-        stage.modulate("talks/below", {"text": "Two"}, 0)  # was never woken
+        setup.modulate("talks", {"text": "Two"})
+        setup.modulate("talks/below", {"text": "Two"})  # was never woken
         assert says() == "One"
-        stage.schemas.wake("talks", 0)
-        stage.modulate("talks", {"text": "Two"}, 0)
+        setup.schemas.wake("talks", 0)
+        setup.modulate("talks", {"text": "Two"})
         assert says() == "Two"
     finally:
-        stage.close()
+        setup.close()
 
 
 @pytest.mark.scenario

@@ -1,10 +1,12 @@
 """A judge says broken where an expectation does not hold, and what it saw instead."""
 
+from collections.abc import Container
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from ruamel.yaml import YAML
 
 from controllers.arbitration.events import Event, Executed, Granted, Rejected
 from controllers.arbitration.manager.ledger import Ledger
@@ -19,43 +21,47 @@ from controllers.transmitter.events import (
     StreamStarted,
 )
 from controllers.transmitter.receipt import EndReason
-from experiments.scenarios.playing.result import Verdict
-from experiments.scenarios.playing.setup import Setup
-from experiments.scenarios.playing.verdicts import Judge, make_judges
-from experiments.scenarios.vocabulary import conditions as c
-from experiments.scenarios.vocabulary import expectations as e
+from experiments.scenarios.vocabulary.expectations import EXPECTATIONS
 from experiments.scenarios.vocabulary.facts import Facts
+from experiments.scenarios.vocabulary.judge import Judge, Window
+from experiments.scenarios.vocabulary.setup import Setup
 from models import load_robot
 from models.library import Unit
 
-SAID: dict[str, Any] = {"text": "as in the file", "line": 7}
 TICK_S = 0.01
+ALL = Window(0, 20)
 
 
-def judge_of(expectation: e.Expectation) -> Judge[Any]:
-    (judge,) = make_judges([expectation], TICK_S)
-    assert judge.expectation is expectation
-    return judge
+def judge_of(text: str, window: Window = ALL) -> Judge[Any]:
+    """Return who judges an expectation whose names are paths and leaves already."""
+    given = YAML(typ="safe").load(f"{{{text}}}")
+    kind = next(kind for key, kind in EXPECTATIONS.items() if key in given)
+    return kind.judged_by(kind.model_validate(given), window, TICK_S)
 
 
-def verdict(judge: Judge[Any]) -> Verdict:
-    said = judge.verdict()
-    assert (said.expectation, said.line) == ("as in the file", 7)
-    return said
-
-
-def stage_with(**parts: object) -> Setup:
+def setup_with(**parts: object) -> Setup:
     return cast(Setup, SimpleNamespace(**parts))
 
 
-def watch(judge: Judge[Any], fallen_at: set[int], last: int = 20) -> Verdict:
+def watch(
+    judge: Judge[Any], fallen_at: Container[int], last: int = 20
+) -> tuple[bool, str]:
     """Show a judge slots 0 to `last`, in some of which the robot has fallen."""
     facts = Facts()
     for tick in range(last + 1):
         facts.clear(tick)
         facts.has_fallen = tick in fallen_at
-        judge.look(facts, stage_with())
-    return verdict(judge)
+        judge.look(facts, setup_with())
+    return judge.verdict()
+
+
+FALLEN = {
+    None: "happens: {fallen: true}",
+    0: "never: {fallen: true}",
+    1: "happens: {fallen: true}, times: 1",
+    2: "happens: {fallen: true}, times: 2",
+}
+"""So often; None: at least once."""
 
 
 @pytest.mark.parametrize(
@@ -73,22 +79,14 @@ def watch(judge: Judge[Any], fallen_at: set[int], last: int = 20) -> Verdict:
 def test_what_happens_is_counted_in_its_window(
     window: tuple[int, int], times: int | None, holds: bool, seen: str
 ) -> None:
-    where = e.Window(first=window[0], last=window[1])
-    expectation = e.Happens(
-        condition=c.FallenForm(fallen=True), where=where, times=times, **SAID
-    )
-    said = watch(judge_of(expectation), {5, 12})
-    assert (said.holds, said.seen) == (holds, seen)
+    judge = judge_of(FALLEN[times], Window(*window))
+    assert watch(judge, {5, 12}) == (holds, seen)
 
 
-def test_after_what_never_happens_nothing_is_tested() -> None:
-    after = e.After(condition=c.EventForm(event="push"), within_ticks=None)
-    happens = e.Happens(condition=c.FallenForm(fallen=True), where=after, **SAID)
-    never = e.Happens(condition=c.FallenForm(fallen=True), where=after, times=0, **SAID)
-    for judge in (judge_of(happens), judge_of(never)):
-        said = watch(judge, {5})
-        assert not said.holds, "nothing was tested"
-        assert said.seen == "what it should follow never came true"
+@pytest.mark.parametrize("times", [None, 0])
+def test_after_what_never_happens_nothing_is_tested(times: int | None) -> None:
+    judge = judge_of(FALLEN[times] + ", after: {event: push}")
+    assert watch(judge, {5}) == (False, "what it should follow never came true")
 
 
 @pytest.mark.parametrize(
@@ -105,69 +103,55 @@ def test_after_what_never_happens_nothing_is_tested() -> None:
 def test_what_lasts_counts_in_every_slot_in_which_it_is_so(
     window: tuple[int, int], times: int | None, holds: bool, seen: str
 ) -> None:
-    where = e.Window(first=window[0], last=window[1])
-    expectation = e.Happens(
-        condition=c.FallenForm(fallen=True), where=where, times=times, **SAID
-    )
-    said = watch(judge_of(expectation), set(range(5, 15)))
-    assert (said.holds, said.seen) == (holds, seen)
+    judge = judge_of(FALLEN[times], Window(*window))
+    assert watch(judge, range(5, 15)) == (holds, seen)
 
 
 @pytest.mark.parametrize(("within", "holds"), [(2, False), (3, True), (None, True)])
 def test_the_window_after_a_condition_has_both_its_ends(
     within: int | None, holds: bool
 ) -> None:
-    after = e.After(condition=c.EventForm(event="push"), within_ticks=within)
-    judge = judge_of(
-        e.Happens(condition=c.FallenForm(fallen=True), where=after, **SAID)
-    )
+    slots = "" if within is None else f", within_slots: {within}"
+    judge = judge_of(FALLEN[None] + ", after: {event: push}" + slots)
     facts = Facts()
     for tick in range(10):
         facts.clear(tick)
         if tick == 4:
             facts.note_event("push")
         facts.has_fallen = tick >= 7
-        judge.look(facts, stage_with())
-    assert verdict(judge).holds is holds
+        judge.look(facts, setup_with())
     there = "at 0.07 s, 3 slots after 0.04 s"
-    assert verdict(judge).seen == (there if holds else "not then, but at 0.07 s")
+    assert judge.verdict() == (holds, there if holds else "not then, but at 0.07 s")
 
 
 def test_order_says_which_one_did_not_come_true() -> None:
-    conditions = (
-        c.FallenForm(fallen=True),
-        c.EventForm(event="push"),
-        c.FallenForm(fallen=True),
-    )
-    judge = judge_of(e.InOrder(conditions=conditions, **SAID))
+    judge = judge_of("order: [fallen: true, event: push, fallen: true]")
     facts = Facts()
     for tick in range(8):
         facts.clear(tick)
         if tick == 3:
             facts.note_event("push")
         facts.has_fallen = tick in {2, 6}
-        judge.look(facts, stage_with())
+        judge.look(facts, setup_with())
         if tick == 4:
-            assert verdict(judge).seen.endswith("then number 3 of 3 did not come true")
-            assert not verdict(judge).holds
-    assert verdict(judge).holds
+            holds, seen = judge.verdict()
+            assert not holds
+            assert seen.endswith("then number 3 of 3 did not come true")
+    assert judge.verdict() == (True, "0.02 s, 0.03 s, 0.06 s")
 
 
 def test_temperatures_count_inside_the_window_only() -> None:
-    window = e.Window(first=2, last=3)
-    below = e.Temperatures(
-        joints=("HeadYaw",), below_degc=50.0, above_degc=40.0, window=window, **SAID
-    )
+    below = "joint: HeadYaw, degc_below: 50.0, degc_above: 40.0"
     degc = [99.0, 99.0, 45.0, 49.9, 10.0]
     for change, holds in (({}, True), ({3: 50.0}, False), ({2: 40.0}, False)):
-        judge, facts = judge_of(below), Facts()
+        judge, facts = judge_of(below, Window(2, 3)), Facts()
         for tick, value in enumerate(degc):
             facts.clear(tick)
             true_degc = np.array([change.get(tick, value)])
-            stage = stage_with(true_degc=lambda t=true_degc: t, motor_of={"HeadYaw": 0})
-            judge.look(facts, stage)
-        assert verdict(judge).holds is holds
-    assert not judge_of(below).verdict().holds, "a run that ends before shows nothing"
+            setup = setup_with(true_degc=lambda t=true_degc: t, motor_of={"HeadYaw": 0})
+            judge.look(facts, setup)
+        assert judge.verdict()[0] is holds
+    assert not judge_of(below).verdict()[0], "a run that ends before shows nothing"
 
 
 def granted(owner: str, number: int) -> Granted:
@@ -199,13 +183,11 @@ def test_commands_count_for_the_owner_of_their_token() -> None:
         )
     )
     for lowest, highest, holds in ((3, 3, True), (4, 9, False), (0, 2, False)):
-        count = e.Count(lowest=lowest, highest=highest)
-        refused = e.Count(lowest=1, highest=1)
-        judge = judge_of(e.Counts(owner="me", executed=count, refused=refused, **SAID))
+        judge = judge_of(f"owner: me, executed: [{lowest}, {highest}], refused: 1")
+        assert judge.hears
         for event in events:
             judge.hear(event)
-        assert verdict(judge).holds is holds
-        assert verdict(judge).seen == "3 executed, 1 refused"
+        assert judge.verdict() == (holds, "3 executed, 1 refused")
 
 
 def started(stream: int, tick: int, group: str | None) -> StreamStarted:
@@ -268,23 +250,19 @@ PREPARED: tuple[Event, ...] = (
 def test_a_gap_and_a_skew_of_a_group_are_found(
     starts: tuple[int, int], holds: bool, seen: str
 ) -> None:
-    expectation = e.StartsTogether(
-        group="hello", after=e.INITIAL_MOTION, empty_slots=0, **SAID
-    )
-    judge = judge_of(expectation)
+    judge = judge_of("group: hello, starts_after: initial motion, empty_slots: 0")
     for event in PREPARED:
         judge.hear(event)
     judge.hear(group_started(min(starts), (2, 3)))
     for stream, tick in zip((2, 3), starts, strict=True):
         judge.hear(started(stream, tick, "hello"))
-    assert verdict(judge).holds is holds
-    assert verdict(judge).seen.endswith(seen)
+    assert judge.verdict()[0] is holds
+    assert judge.verdict()[1].endswith(seen)
 
 
 def test_a_group_that_never_starts_is_broken() -> None:
-    judge = judge_of(e.StartsTogether(group="hello", **SAID))
-    assert verdict(judge).seen == "group hello never started"
-    assert not verdict(judge).holds
+    judge = judge_of("group: hello")
+    assert judge.verdict() == (False, "group hello never started")
 
 
 def test_at_one_time_all_that_is_otherwise_is_said() -> None:
@@ -297,38 +275,24 @@ def test_at_one_time_all_that_is_otherwise_is_said() -> None:
     sim = SimpleNamespace(
         truth=lambda: SimpleNamespace(q=nao.posture("StandInit").angles)
     )
-    stage = stage_with(
+    setup = setup_with(
         ledger=ledger,
         robot=nao,
         schemas=SimpleNamespace(may_act=lambda path: path == "life/dance"),
         body=SimpleNamespace(sim=sim),
     )
-    right = e.AtTime(
-        tick=3,
-        holders={"HeadYaw": "a", "HeadPitch": None},
-        waiters={"HeadYaw": ("b", "c")},
-        states=("Sit",),
-        running=("life/dance",),
-        not_running=("life",),
-        posture="StandInit",
-        **SAID,
-    )
-    wrong = e.AtTime(
-        tick=3,
-        holders={"HeadYaw": "b", "HeadPitch": "a"},
-        waiters={"HeadYaw": ("c", "b")},
-        states=("Stand",),
-        running=("life",),
-        not_running=("life/dance",),
-        posture="StandZero",
-        **SAID,
-    )
-    judges = [judge_of(right), judge_of(wrong)]
+    right = """at_s: 0.03, holds: {HeadYaw: a, HeadPitch: null},
+        waiters: {HeadYaw: [b, c]}, state: Sit, running: [life/dance],
+        not_running: [life], posture: StandInit"""
+    wrong = """at_s: 0.03, holds: {HeadYaw: b, HeadPitch: a},
+        waiters: {HeadYaw: [c, b]}, state: Stand, running: [life],
+        not_running: [life/dance], posture: StandZero"""
+    judges = [judge_of(text, Window(3, 3)) for text in (right, wrong)]
     for judge in judges:
-        assert not verdict(judge).holds, "before its slot nothing holds"
-        judge.look(Facts(tick=3), stage)
-    assert [verdict(judge).holds for judge in judges] == [True, False]
-    said = verdict(judges[1]).seen
+        assert not judge.verdict()[0], "before its slot nothing holds"
+        judge.look(Facts(tick=3), setup)
+    assert [judge.verdict()[0] for judge in judges] == [True, False]
+    said = judges[1].verdict()[1]
     for part in (
         "HeadYaw is held by a",
         "HeadPitch is held by nobody",
@@ -343,15 +307,15 @@ def test_at_one_time_all_that_is_otherwise_is_said() -> None:
 
 @pytest.mark.requirement("SY-1")
 def test_every_start_of_a_group_is_judged() -> None:
-    judge = judge_of(e.StartsTogether(group="hello", **SAID))
+    judge = judge_of("group: hello")
     for start, slots in ((10, (10, 10)), (20, (20, 22)), (30, (30, 30))):
         streams = (start, start + 1)
         judge.hear(group_started(start, streams))
         for stream, tick in zip(streams, slots, strict=True):
             judge.hear(started(stream, tick, "hello"))
-    assert not verdict(judge).holds
-    assert verdict(judge).seen == (
-        "2 of 3 starts as expected; 2 of 2 streams started at 0.20 s, skew 2 slots"
+    assert judge.verdict() == (
+        False,
+        "2 of 3 starts as expected; 2 of 2 streams started at 0.20 s, skew 2 slots",
     )
 
 
@@ -369,15 +333,8 @@ def test_every_start_of_a_group_is_judged() -> None:
 def test_after_something_what_lasts_has_to_come_true(
     true_in: range, happens: bool, never: bool
 ) -> None:
-    after = e.After(condition=c.EventForm(event="push"), within_ticks=None)
-    judges = [
-        judge_of(
-            e.Happens(
-                condition=c.FallenForm(fallen=True), where=after, times=times, **SAID
-            )
-        )
-        for times in (None, 0)
-    ]
+    after = ", after: {event: push}"
+    judges = [judge_of(FALLEN[times] + after) for times in (None, 0)]
     facts = Facts()
     for tick in range(20):
         facts.clear(tick)
@@ -385,5 +342,5 @@ def test_after_something_what_lasts_has_to_come_true(
             facts.note_event("push")
         facts.has_fallen = tick in true_in
         for judge in judges:
-            judge.look(facts, stage_with())
-    assert [verdict(judge).holds for judge in judges] == [happens, never]
+            judge.look(facts, setup_with())
+    assert [judge.verdict()[0] for judge in judges] == [happens, never]

@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -38,7 +37,7 @@ from experiments.scenarios.timeline.canvas import (
     resource_rows,
     row_of,
 )
-from experiments.scenarios.timeline.figure import Mark, action_words, timeline_figure
+from experiments.scenarios.timeline.figure import Mark, timeline_figure
 from experiments.scenarios.timeline.panels import LONGEST, SIZE, label_span, level_marks
 from experiments.scenarios.timeline.spans import (
     Span,
@@ -48,7 +47,6 @@ from experiments.scenarios.timeline.spans import (
     state_spans,
     stream_spans,
 )
-from experiments.scenarios.vocabulary import events as e
 from models import load_robot
 from models.library import LightPattern, LightStep, Unit
 
@@ -319,39 +317,6 @@ def test_a_label_of_a_mark_stays_in_the_panel(time_s: float, text: str) -> None:
     assert start >= 0.0
     assert end <= 9.0 + 1e-9
     assert min(abs(edge - time_s / 100.0 * 9.0) for edge in (start, end)) < 1e-9
-
-
-@pytest.mark.parametrize(
-    ("action", "words"),
-    [
-        (e.StartBehaviour(behaviour="a"), "start a"),
-        (e.StopBehaviour(behaviour="a"), "stop a"),
-        (e.Say(text="Ouch"), "say “Ouch”"),
-        (
-            e.Push(link="torso", newton=(30.0, 0.0, -1.5), ticks=20),
-            "push torso (30, 0, -1.5) N",
-        ),
-        (e.SetTemperature(joint="HeadYaw", degc=80.0), "HeadYaw set to 80 °C"),
-        (e.BreakParts(parts=("Left arm", "LHand")), "break Left arm, LHand"),
-        (e.RepairParts(parts=("Left arm",)), "repair Left arm"),
-        (e.ChangeBody(body="T14"), "body T14"),
-        (e.SetGround(friction=0.3, slope_deg=2.0), "ground friction 0.3, slope 2°"),
-        (e.SetGround(slope_deg=2.0), "ground slope 2°"),
-        (e.UseController(controller="smart"), "controller smart"),
-        (e.DeleteGroup(group="hello"), "delete group hello"),
-        (e.Modulate(behaviour="a/b", parameters={"x": 1.5}), "modulate a/b: x: 1.5"),
-    ],
-)
-def test_every_action_has_its_words(action: e.Action, words: str) -> None:
-    assert action_words(action) == words
-
-
-def test_there_are_words_for_every_kind_of_action() -> None:
-    (marked,) = (
-        mark.args[1]
-        for mark in test_every_action_has_its_words.pytestmark  # type: ignore[attr-defined]
-    )
-    assert {type(action) for action, _ in marked} == set(get_args(e.Action))
 
 
 def test_light_strips_show_the_fade() -> None:

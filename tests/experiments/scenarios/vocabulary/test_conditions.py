@@ -12,7 +12,7 @@ from experiments.scenarios.vocabulary import conditions as c
 from experiments.scenarios.vocabulary.conditions import ConditionWatch
 from experiments.scenarios.vocabulary.events import (
     AtTick,
-    BreakParts,
+    BreakEvent,
     ScenarioEvent,
     Trigger,
     WhenTrue,
@@ -246,7 +246,7 @@ def test_all_of_the_motors_have_to_be_hot_or_cold(
 
 
 def event(trigger: Trigger, line: int) -> ScenarioEvent:
-    action = BreakParts(parts=("Head",))
+    action = BreakEvent.model_validate({"at_s": 0, "break": ["Head"]})
     return ScenarioEvent(
         trigger=trigger, action=action, name=None, text="break: [Head]", line=line
     )
@@ -254,29 +254,31 @@ def event(trigger: Trigger, line: int) -> ScenarioEvent:
 
 def test_events_of_one_slot_come_in_the_order_of_the_file_and_once() -> None:
     hot = WhenTrue(condition=c.FallenForm(fallen=True), after_ticks=2)
-    cues = Triggers([event(AtTick(tick=3), 1), event(hot, 2), event(AtTick(tick=3), 3)])
+    triggers = Triggers(
+        [event(AtTick(tick=3), 1), event(hot, 2), event(AtTick(tick=3), 3)]
+    )
     facts = Facts()
     seen: list[tuple[int, list[int]]] = []
     for tick in range(8):
         facts.clear(tick)
-        lines = [one.line for one in cues.due(tick)]
+        lines = [one.line for one in triggers.due(tick)]
         if lines:
             seen.append((tick, lines))
         facts.has_fallen = tick in {0, 4, 5}
-        cues.look(facts)
+        triggers.look(facts)
     assert seen == [(3, [1, 2, 3])]  # fallen in slot 0: the next one is 1, and 2 more
-    assert cues.left == ()
+    assert triggers.left == ()
 
 
 def test_events_that_never_came_are_known() -> None:
-    cues = Triggers(
+    triggers = Triggers(
         [
             event(WhenTrue(condition=c.FallenForm(fallen=True)), 7),
             event(AtTick(tick=99), 8),
         ]
     )
-    cues.look(Facts())
-    assert [one.line for one in cues.left] == [7, 8]
+    triggers.look(Facts())
+    assert [one.line for one in triggers.left] == [7, 8]
 
 
 def test_an_output_that_is_not_there_has_no_value() -> None:

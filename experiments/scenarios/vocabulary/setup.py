@@ -1,9 +1,10 @@
 """Set up what a scenario is played on: robot, reservations, transmitter, schemas.
 
-And what the world does to the robot: forces on links, and a ground that turns.
+Events act on it, expectations look at it. And what the world does to the robot: forces
+on links, and a ground that turns.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -16,11 +17,6 @@ from controllers.schemas.declaration import State
 from controllers.schemas.runtime import SchemaRuntime
 from controllers.schemas.runtime.gate_actuators import GateActuators
 from controllers.schemas.waking import Waking
-from controllers.transmitter.buses.bus import TransmitterCfg, Watch
-from controllers.transmitter.commands.converter import (
-    CONVERSION_S,
-)
-from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
 from controllers.transmitter.receipt import GroupKey
 from experiments.closed_loop.behaviours import StiffnessOwner
 from experiments.closed_loop.robot_with_ledger import (
@@ -28,10 +24,8 @@ from experiments.closed_loop.robot_with_ledger import (
     RobotWithLedgerCfg,
 )
 from experiments.common.robot_setting import CONTROL_PERIOD
-from experiments.scenarios.scenario import Scenario, TransmitterPlan
-from experiments.scenarios.vocabulary.events import Vector3
-from models import UnknownName
-from models.library import PRESET, Unit
+from models import Robot, UnknownName
+from models.library import PRESET
 from sim.engine.world import ticks_of
 from sim.robot import SimulatedRobot
 
@@ -54,7 +48,7 @@ class Disturbance:
         self._slope_deg: float | None = None
         """To which the ground turns; None: it is there."""
 
-    def push(self, link: str, newton: Vector3, until_tick: int) -> None:
+    def push(self, link: str, newton: Sequence[float], until_tick: int) -> None:
         """Push a link at its centre of mass, in world axes, until a slot."""
         self._pushes.append((link, np.array(newton), until_tick))
 
@@ -93,28 +87,64 @@ DIRECTOR = "scenario"
 
 
 class Setup:
-    """Built from a plan; then slot by slot, and closed at the end."""
+    """Built once; then slot by slot, and closed at the end."""
 
-    def __init__(self, plan: Scenario, *, listeners: Iterable[Listener] = ()) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        cfg: RobotWithLedgerCfg,
+        behaviours: Iterable[tuple[Waking, str | None]] = (),
+        *,
+        controller: str,
+        seed: int = 0,
+        listeners: Iterable[Listener] = (),
+    ) -> None:
         """Place the robot, make every behaviour known, and wake nobody.
 
         Args:
-            plan: the scenario.
+            robot: with the library of the scenario.
+            cfg: of the robot and its reservations.
+            behaviours: of the top level, each with the owner that it is a part of.
+            controller: stiffness controller, as `nao-testbed heat` names it.
+            seed: of the schemas' chance.
             listeners: told every event, from the first on.
 
         Raises:
             BadInput: a value cannot be used; nothing is left open.
         """
-        self.plan = plan
-        self.robot = plan.robot
+        self.robot = robot
+        self.tick_s = cfg.ledger.tick_s
         self.motor_of = {
-            joint.name: int(plan.robot.motor_of_joint[i])
-            for i, joint in enumerate(plan.robot.joints)
+            joint.name: int(robot.motor_of_joint[i])
+            for i, joint in enumerate(robot.joints)
         }
         """Joint to the place of its motor."""
-        self.body = RobotWithLedger(plan.robot, _coupled(plan), listeners=listeners)
+        self.body = body = RobotWithLedger(robot, cfg, listeners=listeners)
         try:
-            self._furnish()
+            self.disturbance = Disturbance(body)
+            self.schemas = SchemaRuntime(
+                robot,
+                body.ledger,
+                GateActuators(body.gate, body.commands, body.ledger),
+                seed=seed,
+                posture=body.posture,
+            )
+            body.ledger.add_owner(Owner(name=DIRECTOR, priority=HIGHEST), 0)
+            body.behaviours.add(DIRECTOR, self.schemas.step)
+            self.control_ticks = ticks_of("control period", CONTROL_PERIOD, self.tick_s)
+            self.stiffness = StiffnessOwner(
+                body.ledger,
+                body.gate,
+                robot,
+                make_controller(controller),
+                self.control_ticks,
+            )
+            body.behaviours.add(self.stiffness.name, self.stiffness)
+            self._said = 0
+            orders = (cfg.library or robot.library).orders.values()
+            self._presets = sorted({PRESET, *(order.preset for order in orders)})
+            for waking, parent in behaviours:
+                self.schemas.add(waking, part_of=parent)
         except BaseException:
             self.body.close()
             raise
@@ -124,6 +154,11 @@ class Setup:
         """Of the reservations."""
         return self.body.ledger
 
+    @property
+    def tick(self) -> int:
+        """Number of the present slot."""
+        return self.body.tick
+
     def true_degc(self) -> NDArray[np.float64]:
         """Return the true temperatures (n_motors,) in °C."""
         return self.body.sim.heating.temperature
@@ -132,7 +167,7 @@ class Setup:
         """Return the motor of a joint."""
         return self.robot.motor_names[self.motor_of[joint]]
 
-    def say(self, text: str, tick: int) -> None:
+    def say(self, text: str) -> None:
         """Say a text for the scenario itself, as soon as the loudspeaker is free."""
         self._said += 1
         name = f"{DIRECTOR} says {self._said}"
@@ -140,90 +175,23 @@ class Setup:
             schema="say", name=name, parameters={"text": text}, timeout_s=60.0
         )
         self.schemas.add(waking)
-        self.schemas.wake(name, tick)
+        self.schemas.wake(name, self.tick)
 
-    def modulate(self, path: str, values: Mapping[str, object], tick: int) -> None:
+    def modulate(self, path: str, values: Mapping[str, object]) -> None:
         """Change parameters of a behaviour that is awake; another one stays asleep."""
         with suppress(UnknownName):  # its parent has not woken it yet
             if self.schemas.view(path).state is not State.SLEPT:
-                self.schemas.modulate(path, values, tick)
+                self.schemas.modulate(path, values, self.tick)
 
     def use_controller(self, spec: str) -> None:
         """Let another stiffness controller decide from now on."""
         self.stiffness.change(make_controller(spec))
 
-    def delete_group(self, group: str, tick: int) -> None:
+    def delete_group(self, group: str) -> None:
         """Delete a synchronous group, whatever its preset."""
         for preset in self._presets:
-            self.body.commands.delete_group(GroupKey(preset, group), tick)
+            self.body.commands.delete_group(GroupKey(preset, group), self.tick)
 
     def close(self) -> None:
         """Release the engine."""
         self.body.close()
-
-    def _furnish(self) -> None:
-        plan, body = self.plan, self.body
-        self.disturbance = Disturbance(body)
-        self.schemas = SchemaRuntime(
-            plan.robot,
-            body.ledger,
-            GateActuators(body.gate, body.commands, body.ledger),
-            seed=plan.seed,
-            posture=body.posture,
-        )
-        body.ledger.add_owner(Owner(name=DIRECTOR, priority=HIGHEST), 0)
-        body.behaviours.add(DIRECTOR, self.schemas.step)
-        self.control_ticks = ticks_of("control period", CONTROL_PERIOD, plan.tick_s)
-        self.stiffness = StiffnessOwner(
-            body.ledger,
-            body.gate,
-            plan.robot,
-            make_controller(plan.controller),
-            self.control_ticks,
-        )
-        body.behaviours.add(self.stiffness.name, self.stiffness)
-        self._said = 0
-        orders = plan.library.orders.values()
-        self._presets = sorted({PRESET, *(order.preset for order in orders)})
-        for behaviour in plan.behaviours:
-            parent = behaviour.owner_parent
-            self.schemas.add(behaviour.as_waking(), part_of=parent)
-
-
-def _coupled(plan: Scenario) -> RobotWithLedgerCfg:
-    return RobotWithLedgerCfg(
-        posture=plan.posture,
-        simulation=plan.simulation,
-        ledger=plan.ledger,
-        library=plan.library,
-        voice=plan.voice,
-        transmitter=_transmitter(plan.transmitter),
-        commands=_commands(plan.transmitter, plan.tick_s),
-        delays=_delays(plan.transmitter),
-    )
-
-
-def _transmitter(plan: TransmitterPlan) -> TransmitterCfg:
-    return TransmitterCfg(
-        buses=plan.buses, watch=Watch(plan.mode), ttl_s=plan.time_to_live_s
-    )
-
-
-def _commands(plan: TransmitterPlan, tick_s: float) -> CommandControllerCfg:
-    early = plan.early_ticks
-    return CommandControllerCfg(
-        enable=Enable(plan.enable.replace(" ", "_")),
-        early_s=0.0 if early is None else early * tick_s,
-        conversion_s=_expected(plan),
-    )
-
-
-def _delays(plan: TransmitterPlan) -> dict[Unit, float]:
-    """Return what the converters take in truth."""
-    expected = _expected(plan)
-    late = plan.late_s
-    return {u: expected[u] + late.get(u, 0.0) for u in Unit}
-
-
-def _expected(plan: TransmitterPlan) -> dict[Unit, float]:
-    return {**CONVERSION_S, **plan.conversion_s}
