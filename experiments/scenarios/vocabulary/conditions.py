@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from enum import Enum
+from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
@@ -146,9 +147,14 @@ class OfOwner(OfBehaviour):
 class RequestEnded(OfOwner):
     """A request of an owner ended in the way that the key says."""
 
+    @cached_property
+    def fact(self) -> tuple[str, str]:
+        """Owner and way, made once: it is looked for in each slot."""
+        return self.path, self.key
+
     def is_true(self, facts: Facts) -> bool:
         """It ended in this slot."""
-        return (self.path, self.key) in facts.requests
+        return self.fact in facts.requests
 
 
 class GrantedForm(RequestEnded):
@@ -384,9 +390,14 @@ class StreamBegins(Condition):
     def _known(self, lookup: Lookup) -> Iterable[str]:
         raise NotImplementedError
 
+    @cached_property
+    def fact(self) -> tuple[Unit, str]:
+        """Unit and name, made once: it is looked for in each slot."""
+        return self.unit, getattr(self, self.key)
+
     def is_true(self, facts: Facts) -> bool:
         """It begins in this slot."""
-        return (self.unit, getattr(self, self.key)) in facts.begun
+        return self.fact in facts.begun
 
 
 class MotionStartedForm(StreamBegins):
@@ -543,9 +554,15 @@ class OutputBeyond(OfOutput):
             "for its value by output."
         )
 
+    @cached_property
+    def limit(self) -> tuple[str, float]:
+        """Output and limit, made once: they are compared in each slot."""
+        ((name, limit),) = getattr(self, self.key).items()
+        return name, limit
+
     def is_true(self, facts: Facts) -> bool:
         """It is a number, and beyond."""
-        ((name, limit),) = getattr(self, self.key).items()
+        name, limit = self.limit
         value = facts.outputs.get(name)
         if isinstance(value, bool) or not isinstance(value, Real):
             return False

@@ -234,6 +234,28 @@ def test_events_and_expectations_share_conditions(
     assert list(never.means.conditions()) == [condition]
 
 
+@pytest.mark.parametrize("word", ["timed_out", "denied"])
+@pytest.mark.parametrize("way", ["happens: {0}", "order: [{0}, fallen: true]"])
+def test_who_is_expected_to_wait_in_vain_may(load: Load, word: str, way: str) -> None:
+    """What it needs this body lacks."""
+    condition = f"{{{word}: a}}"
+    load(
+        f"""
+        body: T14
+        behaviours: [{{name: a, schema: hold, needs: [Legs]}}]
+        expect: [{{{way.format(condition)}}}]
+        """
+    )
+
+
+def test_who_is_never_woken_may_be_expected_to_fail(load: Load) -> None:
+    """Whoever expects a failure knows why; of other conditions it is noted."""
+    behaviour = "behaviours: [{name: a, schema: example, needs: [Head], start: waits}]"
+    load(f"\n{behaviour}\nexpect: [happens: {{failed: a}}]\n")
+    with pytest.raises(FileErrors, match="'a' sleeps then"):
+        load(f"\n{behaviour}\nexpect: [happens: {{stopped: a}}]\n")
+
+
 def test_a_behaviour_without_children_in_the_file_may_wake_some(load: Load) -> None:
     scenario = load(f"{EVENTS}      - {{when: {{started: a/nod}}, say: Ah}}\n")
     trigger = scenario.events[0].trigger
