@@ -3,17 +3,16 @@
 Per level at most one WINNER; no write by one that is none; when a winner loses, its
 whole sub-tree sleeps and its tokens are dead before its successor even wins.
 
-    checker = SchemaChecker()
-    ledger = Ledger(tree, listeners=[checker.see])
-    ...
-    assert not checker.finish()
+A judge as those of the reservations, which follows the same trace from the first
+schema on:
+
+    checker = Checker((*JUDGES, *SYNC_JUDGES, WinnerDiscipline))
 
 That the same seed gives the same trace is for two runs to show (`trace_hash`).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from controllers.arbitration.events import (
     Event,
@@ -23,10 +22,12 @@ from controllers.arbitration.events import (
     Released,
     Revoked,
 )
+from controllers.arbitration.invariants import Checker, Violation
 from controllers.arbitration.invariants.trace_replay import (
     MALFORMED,
     Findings,
-    Violation,
+    InvariantJudge,
+    before,
 )
 from controllers.arbitration.tokens import TokenId
 from controllers.schemas.declaration import Kind, State
@@ -65,68 +66,38 @@ class _Seen:
             yield from child.below()
 
 
-class SchemaChecker:
-    """Follows a trace and collects what breaks the discipline.
+@dataclass(eq=False)
+class WinnerDiscipline(InvariantJudge):
+    """Judges schemas; owners that are no schemas are of no concern to it."""
 
-    It must see all of the trace from the first schema on. Owners that are no schemas
-    are of no concern to it.
-    """
+    invariants = (I_25,)
 
-    def __init__(self) -> None:
-        """Begin before the first event."""
-        self.violations: list[Violation] = []
-        self._seen: dict[str, _Seen] = {}
-        self._owner: dict[TokenId, str] = {}
-        """Of each token, also of ended ones."""
-        self._tokens: dict[str, set[TokenId]] = {}
-        """Owner to the tokens of it that are valid."""
-        self._count = 0
-        self._rules: dict[type[Event], Callable[[Any], Findings]] = {
-            Granted: self._granted,
-            Released: self._ended,
-            Revoked: self._ended,
-            Expired: self._ended,
-            Executed: self._executed,
-            Woken: self._woken,
-            Won: self._won,
-            StateChangedTo: self._changed,
-            SchemaStarted: self._started,
-            SchemaStopped: self._stopped,
-        }
-
-    def see(self, event: Event) -> None:
-        """Judge the next event."""
-        rule = self._rules.get(type(event))
-        for invariant, sentence in rule(event) if rule else ():
-            self.violations.append(
-                Violation(
-                    invariant=invariant,
-                    tick=event.tick,
-                    sentence=sentence,
-                    index=self._count,
-                )
-            )
-        self._count += 1
-
-    def finish(self) -> tuple[Violation, ...]:
-        """Return all that was wrong."""
-        return tuple(self.violations)
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _owner: dict[TokenId, str] = field(default_factory=dict)
+    """Of each token, also of ended ones."""
+    _tokens: dict[str, set[TokenId]] = field(default_factory=dict)
+    """Owner to the tokens of it that are valid."""
 
     # -- tokens -----------------------------------------------------------------------
 
-    def _granted(self, event: Granted) -> Findings:
+    @before
+    def granted(self, event: Granted) -> Findings:
+        """Only a winner is granted anything."""
         self._owner[event.token] = event.owner
         self._tokens.setdefault(event.owner, set()).add(event.token)
         one = self._seen.get(event.owner)
         if one is not None and one.state is not State.WINNER:
             yield I_25, f"{one.path} is {one.state} and is granted {event.token}"
 
-    def _ended(self, event: Released | Revoked | Expired) -> Findings:
+    @before
+    def ended(self, event: Released | Revoked | Expired) -> None:
+        """Note what is valid no more."""
         if isinstance(event, Expired) or event.is_whole:
             self._tokens.get(event.owner, set()).discard(event.token)
-        yield from ()
 
-    def _executed(self, event: Executed) -> Findings:
+    @before
+    def executed(self, event: Executed) -> Findings:
+        """Only a winner that has started writes, by a valid token."""
         one = self._seen.get(self._owner.get(event.token, ""))
         if one is None:
             return
@@ -140,7 +111,9 @@ class SchemaChecker:
 
     # -- schemas ----------------------------------------------------------------------
 
-    def _woken(self, event: Woken) -> Findings:
+    @before
+    def woken(self, event: Woken) -> Findings:
+        """Only a winner that has started wakes, and one that sleeps."""
         parent = None if event.parent is None else self._seen.get(event.parent)
         if event.parent is not None:
             if parent is None:
@@ -156,7 +129,9 @@ class SchemaChecker:
         elif one.state is not State.SLEPT:
             yield MALFORMED, f"{event.path} is {one.state} and is woken"
 
-    def _changed(self, event: StateChangedTo) -> Findings:
+    @before
+    def changed(self, event: StateChangedTo) -> Findings:
+        """States follow each other in their order; one winner a level."""
         one = self._seen.get(event.path)
         if one is None:
             yield MALFORMED, f"{event.path} was never woken and is {event.state}"
@@ -188,7 +163,9 @@ class SchemaChecker:
             if below.state is not State.SLEPT:
                 yield I_25, f"{one.path} is {state} and {below.path} {below.state}"
 
-    def _won(self, event: Won) -> Findings:
+    @before
+    def won(self, event: Won) -> Findings:
+        """Before it, its rivals and all below them have lost their tokens."""
         parent = None if event.parent is None else self._seen.get(event.parent)
         for other in parent.children if parent is not None else ():
             if other.path == event.path or other.kind is Kind.PERCEPTIVE:
@@ -197,7 +174,9 @@ class SchemaChecker:
                 for token in sorted(self._tokens.get(one.path, ())):
                     yield I_25, f"{event.path} wins; {one.path} still has {token}"
 
-    def _started(self, event: SchemaStarted) -> Findings:
+    @before
+    def started(self, event: SchemaStarted) -> Findings:
+        """Only a winner starts."""
         one = self._seen.get(event.path)
         if one is None or one.state is not State.WINNER:
             state = "unknown" if one is None else one.state
@@ -205,7 +184,9 @@ class SchemaChecker:
         else:
             one.has_started = True
 
-    def _stopped(self, event: SchemaStopped) -> Findings:
+    @before
+    def stopped(self, event: SchemaStopped) -> Findings:
+        """Only what has started stops."""
         one = self._seen.get(event.path)
         if one is None or not one.has_started:
             yield MALFORMED, f"{event.path} stops, and had not started"
@@ -215,7 +196,7 @@ class SchemaChecker:
 
 def check_schemas(events: Iterable[Event]) -> tuple[Violation, ...]:
     """Return all that breaks I-25 in a trace."""
-    checker = SchemaChecker()
+    checker = Checker((WinnerDiscipline,))
     for event in events:
         checker.see(event)
     return checker.finish()

@@ -31,7 +31,7 @@ from controllers.schemas.events import (
     Woken,
     Won,
 )
-from controllers.schemas.invariants import SchemaChecker
+from controllers.schemas.invariants import WinnerDiscipline
 from controllers.transmitter.events import OrderEnded, OrderReceived
 from controllers.transmitter.invariants import SYNC_JUDGES
 from controllers.transmitter.receipt import EndReason
@@ -176,17 +176,13 @@ class Proof:
 
     def __init__(self) -> None:
         """Begin before the first event."""
-        self._checkers = (Checker((*JUDGES, *SYNC_JUDGES)), SchemaChecker())
-        self._see = tuple(checker.see for checker in self._checkers)
-
-    def hear(self, event: Event) -> None:
-        """Judge the next event."""
-        for see in self._see:
-            see(event)
+        self._checker = Checker((*JUDGES, *SYNC_JUDGES, WinnerDiscipline))
+        self.hear = self._checker.see
+        """Judges the next event."""
 
     def violations(self) -> tuple[Violation, ...]:
         """Return all that was wrong until now."""
-        return tuple(v for checker in self._checkers for v in checker.finish())
+        return self._checker.finish()
 
     def verdict(self) -> Verdict:
         """Judge the whole trace until now."""

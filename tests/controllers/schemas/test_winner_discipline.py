@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from controllers.arbitration.events import Event, Executed, Expired, Granted
+from controllers.arbitration.invariants import Checker
 from controllers.arbitration.tokens import TokenId
 from controllers.schemas import State, Waking
 from controllers.schemas.declaration import Kind
@@ -16,7 +17,7 @@ from controllers.schemas.events import (
     Woken,
     Won,
 )
-from controllers.schemas.invariants import SchemaChecker, check_schemas
+from controllers.schemas.invariants import WinnerDiscipline, check_schemas
 from controllers.schemas.runtime.deactivation import Deactivation
 from controllers.schemas.runtime.instance import Instance
 from models import Robot
@@ -202,7 +203,7 @@ def test_a_broken_runtime_is_found_out(
     second = actuation("second", needs=("HeadYaw",), ready=lambda s: s.tick >= 3)
     leaf = actuation("leaf", needs=("HeadYaw",), iterate=turn)
     stage = SchemaWorld.of(nao, first, second, leaf, perceptive("eye"))
-    checker = SchemaChecker()
+    checker = Checker((WinnerDiscipline,))
     stage.ledger.listeners.append(checker.see)
     children = (Waking(schema="second"), Waking(schema="first"), Waking(schema="eye"))
     rule = {"arbitration": "highest_order"}

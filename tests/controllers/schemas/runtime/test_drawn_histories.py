@@ -16,7 +16,7 @@ from controllers.arbitration.events import (
     event_from_line,
     event_to_line,
 )
-from controllers.arbitration.invariants import trace_hash
+from controllers.arbitration.invariants import Checker, trace_hash
 from controllers.schemas import ActuationSchema, SchemaInfo, State, Waking
 from controllers.schemas.events import (
     Modulated,
@@ -26,7 +26,7 @@ from controllers.schemas.events import (
     SchemaStopped,
     Won,
 )
-from controllers.schemas.invariants import SchemaChecker, check_schemas
+from controllers.schemas.invariants import WinnerDiscipline, check_schemas
 from models import Robot
 from tests.controllers.schemas.schema_world import SchemaWorld
 
@@ -119,9 +119,9 @@ CLASSES = [
 ]
 
 
-def play(robot: Robot, seed: int) -> tuple[SchemaWorld, SchemaChecker]:
+def play(robot: Robot, seed: int) -> tuple[SchemaWorld, Checker]:
     stage = SchemaWorld.of(robot, *CLASSES, seed=seed)
-    checker = SchemaChecker()
+    checker = Checker((WinnerDiscipline,))
     stage.ledger.listeners.append(checker.see)
     random = Random(seed)
     for name in ("head", "arms", "none", "all"):
