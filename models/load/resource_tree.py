@@ -21,8 +21,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 
-from models.errors import RobotDataError
+from models.errors import BadInput, RobotDataError
 from models.files.yaml_forms import YamlFile, read_yaml
 from models.load.forms import LeafPart, ResourceFile, RobotFile
 from models.resources import Device, DeviceKind, ResourceKind, ResourceNode
@@ -233,13 +234,31 @@ def load_resources(robot: Robot) -> ResourceNode:
     path = robot.folder / "resources.yaml"
     if not path.exists():
         return default_resources(robot)
-    reader = _Reader(read_yaml(path, ResourceFile), robot)
-    reader.check_names()
-    reader.find_places()
-    reader.check_reach()
-    reader.check_states()
-    reader.devices = leaf_devices(reader.file, robot)
-    return reader.build(reader.file.value.root)
+    reader = _Reader(read_yaml(path, ResourceFile), robot.name, robot.motor_names)
+    reader.check()
+    motors = {name: device_of(robot, MOTOR, (name,)) for name in robot.motor_names}
+    return reader.build(motors | leaf_devices(reader.file, robot))
+
+
+def read_resources(path: Path) -> ResourceNode:
+    """Return the root of a tree of the same form, of no robot at all.
+
+    Raises:
+        BadInput: there is no file.
+        RobotDataError: as `load_resources`; or a leaf has a device.
+    """
+    if not path.exists():
+        raise BadInput(f"resource file {path} is missing; give one that is there.")
+    reader = _Reader(read_yaml(path, ResourceFile))
+    reader.check()
+    for name, leaf in reader.file.value.leaves.items():
+        if leaf.leds or leaf.speakers or leaf.stiffness:
+            reader.file.fail(
+                f"leaf {name!r} has a device, but this file belongs to no robot; put "
+                "it into the robot's folder and give that with --robot.",
+                *("leaves", name),
+            )
+    return reader.build({})
 
 
 def check_resource_names(file: YamlFile[RobotFile], robot: Robot) -> None:
@@ -263,18 +282,27 @@ def check_resource_names(file: YamlFile[RobotFile], robot: Robot) -> None:
 
 @dataclass
 class _Reader:
-    """One pass over the file, in the order of `load_resources`."""
+    """One pass over the file."""
 
     file: YamlFile[ResourceFile]
-    robot: Robot
+    robot_name: str = ""
+    """Empty: of no robot."""
+    motors: tuple[str, ...] = ()
+    """Of the robot: leaves that the file does not list."""
     parents: dict[str, str] = field(default_factory=dict)
     parts: dict[str, list[str]] = field(default_factory=dict)
-    devices: dict[str, Device | None] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Refuse what is no tree."""
+        self.check_names()
+        self.find_places()
+        self.check_reach()
+        self.check_states()
 
     def check_names(self) -> None:
         """Refuse a name that stands for two things, and a root that is none."""
         value = self.file.value
-        first = dict.fromkeys(self.robot.motor_names, "a motor of the robot")
+        first = dict.fromkeys(self.motors, "a motor of the robot")
         for section, names, what in (
             ("composites", value.composites, "a composite"),
             ("instances", value.instances, "an instance of a class"),
@@ -294,14 +322,10 @@ class _Reader:
     def find_places(self) -> None:
         """Give every part its one parent."""
         value = self.file.value
-        known = (
-            *value.composites,
-            *value.instances,
-            *value.leaves,
-            *self.robot.motor_names,
-        )
+        known = (*value.composites, *value.instances, *value.leaves, *self.motors)
+        robot = f"the resources and motors of {self.robot_name!r}"
+        where = robot if self.robot_name else "this file"
         for parent, part, place, origin in chain(self._listed(), self._from_classes()):
-            where = f"the resources and motors of {self.robot.name!r}"
             self.file.need("Resource", part, known, where, *place, before=origin)
             if part == value.root:
                 self.file.fail(
@@ -337,10 +361,10 @@ class _Reader:
     def check_reach(self) -> None:
         """Refuse what has no place, and composites that are inside themselves."""
         value = self.file.value
-        for motor in self.robot.motor_names:
+        for motor in self.motors:
             if motor not in self.parents:
                 self.file.fail(
-                    f"motor {motor!r} of robot {self.robot.name!r} is in no composite; "
+                    f"motor {motor!r} of robot {self.robot_name!r} is in no composite; "
                     "name it in one, else nobody could command it.",
                     "composites",
                 )
@@ -388,12 +412,14 @@ class _Reader:
         leaf = self.file.value.leaves.get(name)
         return leaf is not None and leaf.kind is ResourceKind.STATE
 
-    def build(self, name: str) -> ResourceNode:
-        """Return a resource with all below it."""
+    def build(
+        self, devices: Mapping[str, Device | None], name: str | None = None
+    ) -> ResourceNode:
+        """Return a resource, the root if none is named, with all below it."""
+        value = self.file.value
+        name = name or value.root
         if name in self.parts:
-            children = tuple(self.build(part) for part in self.parts[name])
+            children = tuple(self.build(devices, part) for part in self.parts[name])
             return ResourceNode(name=name, children=children)
-        if name in self.file.value.leaves:
-            kind = self.file.value.leaves[name].kind
-            return ResourceNode(name=name, kind=kind, device=self.devices[name])
-        return _device_leaf(self.robot, name, MOTOR)
+        leaf = value.leaves.get(name) or LeafPart()
+        return ResourceNode(name=name, kind=leaf.kind, device=devices.get(name))

@@ -326,10 +326,10 @@ BAD = {
     SERVE + "--robot {tmp}": "file is missing",
     SERVE + "--body H26": "H25",
     SERVE + "--resources {tmp}/none": "is missing",
-    SERVE + "--resources {tmp}/circle.yaml": "circle.yaml:5: cycle: A in B in A",
+    SERVE + "--resources {tmp}/circle.yaml": "circle.yaml:4: cycle: A in B in A",
     SERVE + "--resources {tmp}/twice.yaml": "twice.yaml:3: resource 'ball' is twice",
     SERVE + "--resources {tmp}/unknown.yaml": "Did you mean 'ball'?",
-    SERVE + "--resources {tmp}/orphan.yaml": "orphan.yaml:6: resource 'cup' is not",
+    SERVE + "--resources {tmp}/orphan.yaml": "orphan.yaml:6: resource 'cup' is part",
     SERVE + "--resources {tmp}/class.yaml": "Did you mean 'Goal'?",
     SERVE + "--resources {tmp}/device.yaml": "belongs to no robot",
     SERVE + "--resources {tmp}/circle.yaml --body H25": "leave out --robot",
@@ -342,7 +342,7 @@ FILES = {
     "empty": ("", 0o600),
     "bad": ("seven", 0o600),
     "circle.yaml": (
-        "root: root\ncomposites:\n  root: [A]\n  A: [B]\n  B: [A]\n",
+        "root: root\ncomposites:\n  root: [b]\n  A: [B]\n  B: [A]\nleaves: {b: {}}\n",
         0o600,
     ),
     "twice.yaml": (
