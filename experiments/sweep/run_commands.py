@@ -10,16 +10,17 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Column, Table
+from rich.table import Column as ProgressColumn
+from rich.text import Text
 
 from experiments.closed_loop.warm_up import say_if_it_compiles
-from experiments.common.drawing.plain_table import plain_table
+from experiments.common.drawing.page import Column, DataTable, Row
 from experiments.common.options import STDOUT, check_json_file, json_text, write_json
 from experiments.common.signals import exit_status
 from experiments.sweep.engines import SweepEngine
@@ -31,62 +32,44 @@ from experiments.sweep.runner import (
     run_sweep,
     run_sweep_trial,
 )
-from experiments.sweep.spec import Parameter, SweepSpec, Values, value_text, words_of
+from experiments.sweep.spec import SweepSpec, value_text
 from experiments.sweep.spec_file.read_spec import SWEEPS, read_spec
+from experiments.sweep.summary.section import parameter_table
 from experiments.sweep.summary.show import show_summary, summary_json
 from experiments.sweep.sweep_table import TABLE_FILE, Sweep, read_sweep
 from experiments.sweep.sweep_trial import SweepTrial
-from experiments.sweep.trial_store import TrialStore
+from experiments.sweep.trial_store import TrialStore, identity
 from models import BadInput
 
 FIRST_TRIALS = 8
 MOST_COLUMNS = 5
 
 
-def parameter_table(spec: SweepSpec) -> Table:
-    """Return all parameters and what they may be; like joints share a line."""
-    table = plain_table(f"\nParameters of {spec.name}")
-    table.add_column("parameter")
-    table.add_column("of")
-    table.add_column("values")
-    for name, joints, values in _lines(spec.parameters):
-        table.add_row(name, joints, words_of(values))
-    return table
-
-
-def _lines(parameters: tuple[Parameter, ...]) -> Iterator[tuple[str, str, Values]]:
-    def kind(parameter: Parameter) -> tuple[str, Values]:
-        return parameter.name.partition(".")[0], parameter.values
-
-    for (name, values), alike in groupby(parameters, kind):
-        columns = [column for parameter in alike for column in parameter.columns]
-        joints = [column.partition(".")[2] for column in columns]
-        yield name, _few(joints), values
-
-
-def _few(joints: list[str]) -> str:
-    if len(joints) <= 3:
-        return ", ".join(joints)
-    return f"{joints[0]}, {joints[1]} and {len(joints) - 2} more"
-
-
-def trial_table(spec: SweepSpec) -> Table:
+def trial_table(spec: SweepSpec) -> DataTable:
     """Return the first trials, by what differs between trials."""
     grids = [parameter.name for parameter in spec.grids]
     drawn = [parameter.name for parameter in spec.drawn]
     shown = [*drawn[: max(0, MOST_COLUMNS - len(grids))], *grids] or ["controller"]
     more = len(drawn) + len(grids) - len(shown)
-    title = f"First trials of {spec.n_trials:,}".replace(",", " ")
+    caption = f"First trials of {spec.n_trials:,}".replace(",", " ")
     if more > 0:
-        title += f", without {more} more columns that are drawn"
-    table = plain_table(f"\n{title}")
-    table.add_column("robot", justify="right")
-    for name in shown:
-        table.add_column(name.replace(".", "\n"), overflow="fold")
-    for trial in islice(spec.trials(), FIRST_TRIALS):
-        cells = (value_text(trial.parameters[name]) for name in shown)
-        table.add_row(str(trial.robot), *cells)
-    return table
+        caption += f", without {more} more columns that are drawn"
+    return DataTable(
+        caption=caption,
+        columns=(
+            Column(label="robot"),
+            *(Column(label=n.replace(".", "\n"), is_number=False) for n in shown),
+        ),
+        rows=tuple(
+            Row(
+                cells=(
+                    str(trial.robot),
+                    *(value_text(trial.parameters[name]) for name in shown),
+                )
+            )
+            for trial in islice(spec.trials(), FIRST_TRIALS)
+        ),
+    )
 
 
 def duration_words(seconds: float) -> str:
@@ -137,12 +120,12 @@ def shown_progress(name: str, n_trials: int) -> Iterator[OnTally]:
         TextColumn(
             "{task.description}",
             markup=False,
-            table_column=Column(no_wrap=True, max_width=16),
+            table_column=ProgressColumn(no_wrap=True, max_width=16),
         ),
         BarColumn(),
         TextColumn(
             "{task.completed:.0f} of {task.total:.0f}",
-            table_column=Column(no_wrap=True, min_width=widest),
+            table_column=ProgressColumn(no_wrap=True, min_width=widest),
         ),
         TextColumn("{task.fields[words]}", markup=False),
         console=Console(stderr=True),
@@ -197,7 +180,8 @@ def run_sweep_command(asked: SweepCfg) -> int:
     is_json = asked.json_file == STDOUT
     console = Console(stderr=is_json, width=None if sys.stdout.isatty() else 100)
     if asked.is_dry:
-        console.print(parameter_table(spec), trial_table(spec))
+        console.print(Text(f"\nSweep {spec.name}", "bold"))
+        console.print(parameter_table(identity(spec)), trial_table(spec))
         console.print(_size(spec, asked.jobs), highlight=False)
         return 0
     out = asked.out or Path("runs", "sweeps", path.stem)

@@ -50,7 +50,12 @@ def signed(value: float | None, digits: int = 1) -> str:
 def with_unit(value: float | None, unit: str, digits: int = 1) -> str:
     """Return a number with its unit; no unit where there is no number."""
     text = number(value, digits)
-    return text if text == NOTHING else f"{text}{'' if unit == '°' else ' '}{unit}"
+    return text if text == NOTHING else join_unit(text, unit)
+
+
+def join_unit(text: str, unit: str) -> str:
+    """Return a number with its unit behind it; degrees of angle stand close."""
+    return text + unit if unit in {"", "°"} else f"{text} {unit}"
 
 
 def duration(time_s: float) -> str:
@@ -101,6 +106,8 @@ class Quantity(Generic[T]):
     unit: str = ""
     digits: int = 1
     is_signed: bool = False
+    is_text: bool = False
+    """Whether a column of it is aligned to the left."""
 
     def bare(self, result: T) -> str:
         """Return its cell in a column whose head has the unit."""
@@ -112,13 +119,19 @@ class Quantity(Generic[T]):
     def text(self, result: T) -> str:
         """Return its cell in a row of its own, with the unit."""
         text = self.bare(result)
-        if text == NOTHING or not self.unit or isinstance(self.of(result), str):
+        if text == NOTHING or isinstance(self.of(result), str):
             return text
-        return text + ("" if self.unit == "°" else " ") + self.unit
+        return join_unit(text, self.unit)
 
     def column(self, group: str = "", *, is_extra: bool = False) -> Column:
         """Return its column."""
-        return Column(label=self.label, unit=self.unit, group=group, is_extra=is_extra)
+        return Column(
+            label=self.label,
+            unit=self.unit,
+            group=group,
+            is_number=not self.is_text,
+            is_extra=is_extra,
+        )
 
 
 def rows_across(

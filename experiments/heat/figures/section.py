@@ -243,7 +243,7 @@ def _overview(joints: Sequence[str]) -> tuple[Quantity[TrialResult], ...]:
         RIGHT_RISE,
         Quantity("Joule loss of the legs", lambda arm: legs_loss(arm, joints), "J", 0),
         POWER,
-        TIMES_LEAST,
+        replace(TIMES_LEAST, label="over the least with gear friction"),
         ENDED_EARLY,
     )
 

@@ -149,7 +149,9 @@ TIMES_LEAST = Quantity[TrialResult](
     "power over the least with",
     lambda arm: times_least(arm.legs_power_w, arm.least_with_gears_w),
 )
-ENDED_EARLY = Quantity[TrialResult]("ended early", lambda arm: arm.failure or "no")
+ENDED_EARLY = Quantity[TrialResult](
+    "ended early", lambda arm: arm.failure or "no", is_text=True
+)
 
 OF_JOINTS = (
     Quantity[JointResult]("end", lambda joint: joint.end_degc, "°C"),

@@ -44,9 +44,13 @@ MOST_JOINTS = 3
 """Joints that are named one by one."""
 
 
-def parameter_table(sweep: Sweep) -> DataTable:
-    """A row a parameter and what it may be; joints that are alike share one."""
-    rows = [Row(cells=line) for line in _lines(sweep.meta["identity"])]
+def parameter_table(identity: Mapping[str, Any]) -> DataTable:
+    """A row a parameter and what it may be; joints that are alike share one.
+
+    Args:
+        identity: of the sweep (`experiments.sweep.trial_store.identity`).
+    """
+    rows = [Row(cells=line) for line in _lines(identity)]
     labels = ("parameter", "of", "values")
     return DataTable(
         caption="What was asked",
@@ -157,7 +161,7 @@ def sweep_section(found: SweepFolder, prefix: str) -> Section:
         results=sweep_tables(found),
         figures=figures,
         trials=trial_tables(sweep),
-        settings=(parameter_table(sweep), origin_table(sweep)),
+        settings=(parameter_table(sweep.meta["identity"]), origin_table(sweep)),
         texts=(TextBlock(caption="The sweep's file", text=sweep.spec),),
     )
 

@@ -216,7 +216,10 @@ def test_a_damaged_parameter_is_told_on_the_page(tmp_path: Path) -> None:
     run_sweep(spec, folder, work=heat)
     (folder / TABLE_FILE).unlink()
     damage(folder / SWEEP_FILE, ("identity", "slope_deg"), {"uniform": {"low": "x"}})
-    rows = [row.cells for row in parameter_table(read_folder(folder).sweep).rows]
+    rows = [
+        row.cells
+        for row in parameter_table(read_folder(folder).sweep.meta["identity"]).rows
+    ]
     (told,) = (words for name, _, words in rows if name == "slope_deg")
     assert told == "damaged: {'uniform': {'low': 'x'}}"
 

@@ -203,7 +203,7 @@ def test_other_entries_are_no_values(other: object) -> None:
 
 def test_what_was_asked_is_on_the_page(tmp_path: Path) -> None:
     text = f"{ANKLES}pushes: [{{at_s: 1, duration_s: 0.2, force_n: [5, 0, 0]}}]\n"
-    table = parameter_table(of(tmp_path, text, heat).sweep)
+    table = parameter_table(of(tmp_path, text, heat).sweep.meta["identity"])
     assert cells(table, "friction") == ("", "each of 0.5, 0.7, 0.9")
     assert cells(table, "misalignment_deg", "LAnklePitch") == ("each of 0, 1",)
     assert ("push", "", "push of (5, 0, 0) N for 0.2 s at the base") in {
