@@ -40,8 +40,8 @@ class TransmitterCfg:
     """Bus to the units on it; each unit is on one bus."""
     watch: Watch = Watch.WATCHING
     ttl_s: float = 10.0
-    """Time in s for which a group may be incomplete, from its first member on. After
-    that it is deleted, and late members are refused for as long again."""
+    """Time in s for which a group may be incomplete, from its first stream on. After
+    that it is deleted, and late streams are refused for as long again."""
 
     def __post_init__(self) -> None:
         """Refuse buses that leave a unit out or take it twice.

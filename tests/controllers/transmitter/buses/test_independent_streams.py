@@ -9,8 +9,6 @@ from controllers.transmitter.receipt import EndReason, NotReceived, StreamState
 from models import Robot
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
-    LIGHT,
-    SOUND,
     Clip,
     TransmitterWorld,
     tag,
@@ -37,47 +35,6 @@ def test_it_passes_a_hundred_groups_that_wait(
     stage.slots(2)
     assert (receipt.started_tick, receipt.ended_tick) == (1, 2)
     assert stage.sent() == [(101, 0), (101, 1)]
-
-
-@pytest.mark.requirement("SY-16", "SY-18")
-def test_lights_and_sounds_obey_during_an_initial_motion(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    """And nothing of the group that waits for its end is on the bus."""
-    motion = stage.receive(Clip(token, ["LElbowYaw"], 10))
-    group = [
-        stage.receive(Clip(token, ["LElbowYaw"]), tag(20), after=motion),
-        stage.receive(Clip(token, ["HeadYaw"], unit=LIGHT), tag(80), after=motion),
-    ]
-    stage.slots(4)
-    blink = stage.receive(Clip(token, ["HeadYaw"], 2, unit=LIGHT))
-    beep = stage.receive(Clip(token, ["HeadPitch"], 3, unit=SOUND))
-    stage.slots(6)
-    assert (blink.started_tick, beep.started_tick) == (5, 5)
-    assert blink.is_done
-    assert beep.is_done
-    assert not {event.stream for event in stage.told(Sent)} & {2, 3}
-    stage.slot()
-    assert [receipt.started_tick for receipt in group] == [11, 11]
-
-
-@pytest.mark.requirement("SY-17")
-def test_an_independent_group_runs_during_the_initial_motion(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    """Light 4 and sound 6 of 10, while 20, 10 and 70 of 100 wait for its end."""
-    motion = stage.receive(Clip(token, ["LElbowYaw"], 10))
-    leaves = (["LElbowYaw"], ["HeadYaw"], ["HeadPitch"])
-    later = [
-        stage.receive(Clip(token, leaf), tag(points), after=motion)
-        for leaf, points in zip(leaves, (20, 10, 70), strict=True)
-    ]
-    stage.slots(2)
-    light = stage.receive(Clip(token, ["HeadYaw"], unit=LIGHT), tag(4, preset=10))
-    sound = stage.receive(Clip(token, ["HeadPitch"], unit=SOUND), tag(6, preset=10))
-    stage.slots(9)
-    assert (light.started_tick, sound.started_tick) == (3, 3)
-    assert {receipt.started_tick for receipt in later} == {11}
 
 
 @pytest.mark.requirement("I-24")
@@ -108,19 +65,6 @@ def test_a_leaf_that_a_started_group_uses_is_refused(
     stage.slots(3)
     assert all(receipt.is_done for receipt in group)
     assert stage.receive(Clip(token, [LEAVES[1]])).refused is None
-
-
-def test_the_leaf_of_a_member_that_is_done_is_free(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    short = stage.receive(Clip(token, ["HeadYaw"], 1), tag(50))
-    long = stage.receive(Clip(token, ["HeadPitch"], 9), tag(50))
-    stage.slot()
-    blink = stage.receive(Clip(token, ["HeadYaw"], 2))
-    stage.slots(2)
-    assert short.is_done
-    assert blink.is_done
-    assert long.state is StreamState.RUNNING
 
 
 @pytest.mark.requirement("SY-13", "SY-15")

@@ -1,10 +1,11 @@
 """What follows a stream starts in the very next slot; its sender is told in time."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from controllers.arbitration.tokens import Token
-from controllers.transmitter.events import GroupStarted
-from controllers.transmitter.receipt import EndReason, NotReceived, Receipt, StreamState
+from controllers.transmitter.receipt import EndReason, NotReceived, Receipt
 from models import BadInput, Robot
 from tests.controllers.transmitter.transmitter_world import (
     LEAVES,
@@ -13,7 +14,7 @@ from tests.controllers.transmitter.transmitter_world import (
     tag,
 )
 
-A, B, C = LEAVES[:3]
+A, B, C, D = LEAVES[:4]
 
 
 @pytest.fixture
@@ -26,51 +27,114 @@ def token(stage: TransmitterWorld) -> Token:
     return stage.take("greet", *LEAVES)
 
 
-@pytest.mark.requirement("SY-1", "SY-18", "SY-22")
-def test_a_group_whose_data_is_there_early_starts_after_the_initial_motion(
-    stage: TransmitterWorld, token: Token
+@dataclass(frozen=True)
+class Given:
+    """A stream that is received before a slot."""
+
+    leaf: str
+    items: int = 3
+    at: int = 1
+    """The slot."""
+    points: int = 0
+    """0: it is independent."""
+    preset: int = 100
+    after: int = 0
+    """Number of the stream that it follows; 0: none."""
+
+
+Ends = tuple[int, int] | tuple[int | None, int, EndReason]
+"""First and last slot of a stream, and why it ended if it is not done."""
+
+
+REPLACED = EndReason.REPLACED
+CASES: dict[str, tuple[list[Given], list[Ends]]] = {
+    "a group whose data is there early starts after the initial motion": (
+        [Given(A, 6), Given(B, points=50, after=1), Given(C, points=50, after=1)],
+        [(1, 6), (7, 9), (7, 9)],
+    ),
+    "a complete group that is held does not expire": (
+        [Given(A, 30), Given(B, points=100, after=1)],
+        [(1, 30), (31, 33)],
+    ),
+    "a group waits for the last of several streams, of which none has its leaf": (
+        [
+            *(Given(A, 2), Given(B, 5)),
+            *(Given(C, 1, points=50, after=1), Given(D, 1, points=50, after=2)),
+        ],
+        [(1, 2), (1, 5), (6, 6), (6, 6)],
+    ),
+    "a group follows several streams on its leaves": (
+        [
+            *(Given(A, 3), Given(B, 5)),
+            *(Given(A, points=50, after=1), Given(B, points=50, after=2)),
+        ],
+        [(1, 3), (1, 5), (6, 8), (6, 8)],
+    ),
+    "a complete group starts in the slot after that in which its leaves are free": (
+        [Given(A, 7), Given(A, 2, 3, 50), Given(B, 2, 3, 50)],
+        [(1, 7), (8, 9), (8, 9)],
+    ),
+    "an ID is free again when its group is over": (
+        [Given(leaf, 2, at, 50) for at in (1, 3) for leaf in (A, B)],
+        [(1, 2), (1, 2), (3, 4), (3, 4)],
+    ),
+    "the leaf of a stream that is done is free while its group goes on": (
+        [Given(A, 1, points=50), Given(B, 9, points=50), Given(A, 2, at=2)],
+        [(1, 1), (1, 9), (2, 3)],
+    ),
+    "lights and sounds obey during an initial motion": (
+        [
+            Given(A, 10),
+            *(Given(A, points=20, after=1), Given(B, points=80, after=1)),
+            *(Given(B, 2, at=5), Given(C, 3, at=5)),
+        ],
+        [(1, 10), (11, 13), (11, 13), (5, 6), (5, 7)],
+    ),
+    "a group of ten runs while one of a hundred waits for the initial motion": (
+        [
+            Given(A, 10),
+            *(Given(x, points=n, after=1) for x, n in ((A, 20), (B, 10), (C, 70))),
+            *(Given(B, 3, 3, 4, preset=10), Given(C, 3, 3, 6, preset=10)),
+        ],
+        [(1, 10), *[(11, 13)] * 3, *[(3, 5)] * 2],
+    ),
+    "independent streams make a chain, as transitions between postures do": (
+        [Given(A, 3), Given(A, 2, after=1), Given(A, 2, after=2)],
+        [(1, 3), (4, 5), (6, 7)],
+    ),
+    "what follows a stream that is done starts at once": (
+        [Given(A, 2), Given(A, 2, at=5, after=1)],
+        [(1, 2), (5, 6)],
+    ),
+    "an independent follower waits for a group on its leaf": (
+        [Given(A, 2), Given(B, 2, after=1), Given(B, 4, points=100)],
+        [(1, 2), (5, 6), (1, 4)],
+    ),
+    "a follower replaces an independent stream that came later but started before": (
+        [Given(A, 3), Given(B, 2, after=1), Given(B, 9)],
+        [(1, 3), (4, 5), (1, 4, REPLACED)],
+    ),
+    "what is new replaces a follower that would start in its slot": (
+        [Given(A, 3), Given(A, 2, after=1), Given(A, 2, at=4)],
+        [(1, 3), (None, 4, REPLACED), (4, 5)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "ends"), CASES.values(), ids=CASES)
+@pytest.mark.requirement("SY-1", "SY-14", "SY-16", "SY-17", "SY-18", "SY-22")
+def test_each_stream_has_its_slots(
+    stage: TransmitterWorld, token: Token, given: list[Given], ends: list[Ends]
 ) -> None:
-    """Last item of that in slot 6, all first items of this in slot 7."""
-    motion = stage.receive(Clip(token, [A], 6))
-    group = [stage.receive(Clip(token, [x]), tag(50), after=motion) for x in (B, C)]
-    stage.slots(6)
-    assert motion.ended_tick == 6
-    assert {one.state for one in group} == {StreamState.WAITING}
-    stage.slot()
-    assert {one.started_tick for one in group} == {7}
-
-
-@pytest.mark.requirement("SY-14")
-def test_a_complete_group_that_is_held_does_not_expire(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    """A time to live is for members that never come."""
-    motion = stage.receive(Clip(token, [A], 30))
-    receipt = stage.receive(Clip(token, [B]), tag(100), after=motion)
-    stage.slots(31)
-    assert receipt.started_tick == 31
-
-
-def test_independent_streams_make_a_chain(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    """As the transitions from one posture to another do."""
-    first = stage.receive(Clip(token, [A], 3))
-    second = stage.receive(Clip(token, [A], 2), after=first)
-    third = stage.receive(Clip(token, [A], 2), after=second)
-    stage.slots(7)
-    chain = [(one.started_tick, one.ended_tick) for one in (first, second, third)]
-    assert chain == [(1, 3), (4, 5), (6, 7)]
-
-
-def test_what_follows_a_stream_that_is_done_starts_at_once(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    first = stage.receive(Clip(token, [A], 2))
-    stage.slots(4)
-    second = stage.receive(Clip(token, [A], 2), after=first)
-    stage.slot()
-    assert second.started_tick == 5
+    receipts: list[Receipt] = []
+    for one in given:
+        stage.slots(one.at - stage.tick)
+        head = tag(one.points, preset=one.preset) if one.points else None
+        after = receipts[one.after - 1] if one.after else None
+        receipts.append(stage.receive(Clip(token, [one.leaf], one.items), head, after))
+    stage.slots(40)
+    found = [(one.started_tick, one.ended_tick, one.reason) for one in receipts]
+    assert found == [end if len(end) == 3 else (*end, EndReason.DONE) for end in ends]
 
 
 @pytest.mark.requirement("SY-2")
@@ -96,35 +160,12 @@ def test_what_follows_a_stream_that_fails_is_deleted(
     assert len(stage.robot.commands) == 2
 
 
-def test_a_group_may_follow_several_streams(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    first = stage.receive(Clip(token, [A], 3))
-    second = stage.receive(Clip(token, [B], 5))
-    group = [
-        stage.receive(Clip(token, [A]), tag(50), after=first),
-        stage.receive(Clip(token, [B]), tag(50), after=second),
-    ]
-    stage.slots(6)
-    assert {one.started_tick for one in group} == {6}
-
-
 def test_no_stream_follows_one_of_its_own_group(
     stage: TransmitterWorld, token: Token
 ) -> None:
     first = stage.receive(Clip(token, [A]), tag(50))
     with pytest.raises(BadInput, match="follows stream 1 of its own group"):
         stage.receive(Clip(token, [B]), tag(50), after=first)
-
-
-def test_an_independent_follower_waits_for_a_group_on_its_leaf(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    motion = stage.receive(Clip(token, [A], 2))
-    follower = stage.receive(Clip(token, [B], 2), after=motion)
-    stage.receive(Clip(token, [B], 4), tag(100))
-    stage.slots(5)
-    assert follower.started_tick == 5
 
 
 @pytest.mark.parametrize(
@@ -182,41 +223,3 @@ def test_how_many_items_are_left_is_known_once_it_has_started(
     assert receipt.items_left is None
     stage.slots(2)
     assert receipt.items_left == 1
-
-
-def test_a_follower_replaces_the_independent_stream_on_its_leaf(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    """It starts later, though it came before."""
-    motion = stage.receive(Clip(token, [A], 3))
-    follower = stage.receive(Clip(token, [B], 2), after=motion)
-    other = stage.receive(Clip(token, [B], 9))
-    stage.slots(4)
-    assert follower.started_tick == 4
-    assert other.reason is EndReason.REPLACED
-
-
-def test_what_is_new_replaces_a_follower_that_would_start_in_its_slot(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    motion = stage.receive(Clip(token, [A], 3))
-    follower = stage.receive(Clip(token, [A], 2), after=motion)
-    stage.slots(3)
-    new = stage.receive(Clip(token, [A], 2))
-    stage.slot()
-    assert new.started_tick == 4
-    assert (follower.reason, follower.sent) == (EndReason.REPLACED, 0)
-
-
-@pytest.mark.requirement("SY-1")
-def test_a_group_waits_for_the_last_of_several_streams(
-    stage: TransmitterWorld, token: Token
-) -> None:
-    """Of which none has a leaf of the group."""
-    before = [stage.receive(Clip(token, [LEAVES[n]], 2 + 3 * n)) for n in (0, 1)]
-    for n, first in enumerate(before):
-        stage.receive(Clip(token, [LEAVES[2 + n]], 1), tag(50), after=first)
-    stage.slots(7)
-    (started,) = stage.told(GroupStarted)
-    assert (before[0].ended_tick, before[1].ended_tick) == (2, 5)
-    assert started.tick == 6

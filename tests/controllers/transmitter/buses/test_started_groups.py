@@ -149,17 +149,6 @@ def test_deleting_a_group_that_runs_revokes_it_whole(stage: TransmitterWorld) ->
     assert len(stage.robot.commands) == 2
 
 
-def test_an_id_may_be_used_again_when_its_group_is_over(
-    stage: TransmitterWorld,
-) -> None:
-    token = stage.take("greet", *LEAVES)
-    for _ in range(2):
-        receipts = [stage.receive(Clip(token, [x], 2), tag(50)) for x in (A, B)]
-        stage.slots(2)
-        assert all(receipt.is_done for receipt in receipts)
-    assert len(stage.told(GroupStarted)) == 2
-
-
 def test_two_groups_run_side_by_side(stage: TransmitterWorld) -> None:
     token = stage.take("greet", *LEAVES)
     for group, leaves in (("one", LEAVES[:2]), ("two", LEAVES[2:4])):
@@ -176,20 +165,6 @@ def test_two_groups_run_side_by_side(stage: TransmitterWorld) -> None:
         (1, 1),
         (3, 1),
     ]
-
-
-@pytest.mark.requirement("SY-1")
-def test_a_complete_group_waits_until_its_leaves_are_free(
-    stage: TransmitterWorld,
-) -> None:
-    """And starts in the slot after: no empty one."""
-    token = stage.take("greet", *LEAVES)
-    motion = stage.receive(Clip(token, [A], 7))
-    stage.slots(2)
-    receipts = [stage.receive(Clip(token, [x], 2), tag(50)) for x in (A, B)]
-    stage.slots(6)
-    assert motion.ended_tick == 7
-    assert [receipt.started_tick for receipt in receipts] == [8, 8]
 
 
 def test_a_group_begins_from_the_set_points_in_force(stage: TransmitterWorld) -> None:
