@@ -8,7 +8,7 @@ one slot [CN1396856, fig. 17].
 
 commands        command controller and converters
 streams         what a motion, a light and a sound put out, one item a slot
-transmitter     plays streams, each group in one slot; buses is the inside of it
+transmitter     starts the streams of a group in one slot; buses is the inside of it
 receipt         tag and receipt of a stream, and the words for its states and ends
 events          what the trace is told
 invariants      judges of the trace

@@ -37,7 +37,7 @@ class EndReason(StrEnum):
     EXPIRED = "expired"
     """Its group was not complete in time."""
     REJECTED = "rejected"
-    """It was refused, or its group was, because of a later member."""
+    """It was refused, or its group was, because of a later stream."""
     CANNOT_BEGIN = "cannot begin"
     """The robot is not where it begins, or an item of it is not fit."""
     REPLACED = "replaced"
@@ -81,16 +81,16 @@ class GroupKey(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncTag:
-    """The ID and the points of one member [CN1396856, claims 6 and 7].
+    """The ID and the points of one stream [CN1396856, claims 6 and 7].
 
-    The group starts when the points of its members sum to the preset: motion 20, light
+    The group starts when the points of its streams sum to the preset: motion 20, light
     10 and sound 70 to 100, say, or light 4 and sound 6 to 10.
     """
 
     group: str
     """ID of the group. Groups that are under way at one time need different ones."""
     points: int
-    """What this member adds, at least 1."""
+    """What this stream adds, at least 1."""
     preset: int = PRESET
     """Sum at which the group starts, at least 1."""
 
@@ -116,9 +116,9 @@ class SyncTag:
 
 
 def count_tag(group: str, total: int) -> SyncTag:
-    """Return the head in its general form: ID and number of members.
+    """Return the head in its general form: ID and number of streams.
 
-    Each member counts one [CN1396856, claims 14 and 15].
+    Each stream counts one [CN1396856, claims 14 and 15].
 
     Raises:
         BadInput: the ID is empty, or the number not whole or below 1.

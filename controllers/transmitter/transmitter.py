@@ -171,7 +171,7 @@ class Transmitter:
     def is_under_way(self, key: GroupKey, tick: int) -> bool:
         """Whether a new group cannot have this key now.
 
-        One waits, runs, or ended unsent so lately that late members may still come.
+        One waits, runs, or ended unsent so lately that late streams may still come.
         """
         groups = self.groups
         return groups.find(key) is not None or groups.is_dead(key, tick)

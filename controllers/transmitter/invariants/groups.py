@@ -1,6 +1,6 @@
 """I-23: the streams of a group start together or not at all, and end so.
 
-Started members in {0, all}; all first items in one slot; started only if the points
+Started streams in {0, all}; all first items in one slot; started only if the points
 sum to the preset; on one bus items in the order (k, unit); after a delete or another
 end no item. One that started finishes, or is revoked whole.
 
@@ -58,10 +58,10 @@ class StreamRecord:
 
 @dataclass(slots=True, eq=False)
 class GroupRecord:
-    """A group, from its first member on."""
+    """A group, from its first stream on."""
 
     key: Key
-    members: list[StreamRecord] = field(default_factory=list)
+    streams: list[StreamRecord] = field(default_factory=list)
     is_complete: bool = False
     started_tick: int | None = None
 
@@ -72,18 +72,18 @@ class GroupRecord:
 
     @property
     def points(self) -> int:
-        """Sum of the points of its members."""
-        return sum(member.asked.points for member in self.members)
+        """Sum of the points of its streams."""
+        return sum(one.asked.points for one in self.streams)
 
     @property
     def is_live(self) -> bool:
-        """Whether a member has not ended."""
-        return any(member.is_live for member in self.members)
+        """Whether a stream has not ended."""
+        return any(one.is_live for one in self.streams)
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """Its streams, rising."""
-        return tuple(sorted(member.asked.stream for member in self.members))
+        return tuple(sorted(one.asked.stream for one in self.streams))
 
 
 class StreamRecords:
@@ -108,7 +108,7 @@ class StreamRecords:
             if group is None or not group.is_live:
                 group = self.groups[key] = GroupRecord(key)
             record.group = group
-            group.members.append(record)
+            group.streams.append(record)
         return record
 
     def start(self, event: StreamStarted) -> None:
@@ -124,7 +124,7 @@ class StreamRecords:
             record
             for group in self.groups.values()
             if group.started_tick is not None
-            for record in group.members
+            for record in group.streams
             if record.is_live and not set(leaves).isdisjoint(record.asked.leaves)
         ]
 
@@ -134,7 +134,7 @@ class StreamRecords:
             tick in (record.started_tick, record.ended_tick)
             and not set(leaves).isdisjoint(record.asked.leaves)
             for group in self.groups.values()
-            for record in group.members
+            for record in group.streams
         )
 
 
@@ -187,7 +187,7 @@ class Together(InvariantJudge):
 
     @before
     def complete_by_its_points(self, event: s.GroupCompleted) -> Findings:
-        """The points of its members sum to the preset."""
+        """The points of its streams sum to the preset."""
         group = self._records.groups.get((event.preset, event.group))
         if group is None or group.is_complete or not group.is_live:
             yield "I-23", f"group {event.group!r} is complete, but does not wait"
@@ -197,7 +197,7 @@ class Together(InvariantJudge):
 
     @before
     def started_whole(self, event: s.GroupStarted) -> Findings:
-        """It is complete, all its members start, and what they follow is done."""
+        """It is complete, all its streams start, and what they follow is done."""
         group = self._records.groups.get((event.preset, event.group))
         if group is None or group.started_tick is not None or not group.is_live:
             yield "I-23", f"group {event.group!r} starts, but does not wait"
@@ -207,10 +207,10 @@ class Together(InvariantJudge):
         group.started_tick = event.tick
         self._touched[group] = None
         yield from _whole(group, event.streams, "started")
-        for member in group.members:
-            first = self._records.streams.get(member.asked.after or 0)
+        for one in group.streams:
+            first = self._records.streams.get(one.asked.after or 0)
             if first is not None and not _is_done_before(first, event.tick):
-                yield "I-23", f"{member.name} starts before {first.name} is done"
+                yield "I-23", f"{one.name} starts before {first.name} is done"
 
     @before
     def started_once(self, event: s.StreamStarted) -> Findings:
@@ -303,14 +303,14 @@ class Together(InvariantJudge):
     def _judge_start(self, group: GroupRecord) -> Findings:
         if group.started_tick != self._tick:
             return
-        for member in group.members:
-            if member.started_tick != self._tick:
-                yield "I-23", f"{group.name} has started without {member.name}"
+        for one in group.streams:
+            if one.started_tick != self._tick:
+                yield "I-23", f"{group.name} has started without {one.name}"
 
     def _judge_instant(self, group: GroupRecord) -> Findings:
         """All that run have an item of one place in this slot, or none has any."""
         now = self._tick
-        runs = [one for one in group.members if one.is_live or one.ended_tick == now]
+        runs = [one for one in group.streams if one.is_live or one.ended_tick == now]
         if len({one.is_paused for one in runs if one.is_live}) > 1:
             yield "I-23", f"only a part of {group.name} is paused"
         sent = [one for one in runs if one.sent_tick == now]
@@ -322,9 +322,9 @@ class Together(InvariantJudge):
 
     def _judge_end(self, group: GroupRecord) -> Findings:
         now = self._tick
-        ends = [one for one in group.members if one.ended_tick == now]
+        ends = [one for one in group.streams if one.ended_tick == now]
         broken = [one for one in ends if one.reason is not EndReason.DONE]
-        left = [one for one in group.members if one.is_live]
+        left = [one for one in group.streams if one.is_live]
         if broken and left:
             yield (
                 "I-23",

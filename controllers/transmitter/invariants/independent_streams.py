@@ -84,7 +84,7 @@ class Passing(InvariantJudge):
 
     @before
     def of_one_preset(self, event: s.GroupStarted) -> Findings:
-        """All members that start have the preset of their group."""
+        """All streams that start have the preset of their group."""
         group = self._records.groups.get((event.preset, event.group))
         if group is not None:
             group.started_tick = event.tick
