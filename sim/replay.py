@@ -31,6 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controllers.interface.robot_interface import (
+    OPTIONAL_READINGS,
+    READINGS,
     Command,
     Observation,
     check_command,
@@ -40,7 +42,6 @@ from models import BadInput, Robot, TestbedError
 from sim.recording.channels import (
     LIMITS,
     OBSERVED,
-    OBSERVED_CHANNELS,
     SHIFT,
     Channel,
     observation_channels,
@@ -142,12 +143,18 @@ def read_observations(run: Run, robot: Robot) -> RecordedObservations:
     return RecordedObservations(
         robot=robot,
         time_s=_read_only(time_s),
-        values={name: _read_only(block(name)[kept]) for name in OBSERVED_CHANNELS},
+        values={name: _read_only(block(name)[kept]) for name in _observed(run)},
         limits=_read_only(limits[kept]) if has_controller else None,
         shifts=_shifts(run, channels[SHIFT], kept, has_controller=has_controller),
         is_exact=_is_exact(run, channels),
         period_s=float(np.median(steps)) if len(steps) else np.inf,
     )
+
+
+def _observed(run: Run) -> list[str]:
+    """Return the fields of observations that a run must have, or has."""
+    there = {column.partition(".")[0] for column in run.meta.columns}
+    return [name for name in READINGS if name in there or name not in OPTIONAL_READINGS]
 
 
 def _shifts(
@@ -198,7 +205,7 @@ def _check_columns(run: Run, robot: Robot, channels: Mapping[str, Channel]) -> N
             f"{run.folder} was recorded without the times of its observations (format "
             f"{run.meta.format}), so it cannot be replayed. Record the run again."
         )
-    needed = [OBSERVED, LIMITS, *OBSERVED_CHANNELS]
+    needed = [OBSERVED, LIMITS, *_observed(run)]
     if any(column.startswith(f"{SHIFT}.") for column in there):
         needed.append(SHIFT)
     missing = [c for name in needed for c in channels[name].columns if c not in there]
@@ -220,7 +227,7 @@ def _check_columns(run: Run, robot: Robot, channels: Mapping[str, Channel]) -> N
 def _is_exact(run: Run, channels: Mapping[str, Channel]) -> bool:
     """Whether every value of the observations is stored as float64."""
     dtypes = run.frame.dtypes
-    names = [column for name in OBSERVED_CHANNELS for column in channels[name].columns]
+    names = [column for name in _observed(run) for column in channels[name].columns]
     return all(dtypes[name] == np.float64 for name in names)
 
 

@@ -206,18 +206,12 @@ class SimulatedRobot:
 
     def read(self) -> Observation:
         """Return the newest sensor readings."""
-        sensors = self._sensors
+        readings = self._sensors.readings
         return Observation(
             time_s=self.tick * self.dt,
-            q=sensors.q.copy(),
-            v=sensors.v.copy(),
             target=self._servo.target.copy(),
             stiffness=self._stiffness.in_force.copy(),
-            current=sensors.current.copy(),
-            temperature=sensors.temperature.copy(),
-            gyro=sensors.gyro.copy(),
-            accelerometer=sensors.accelerometer.copy(),
-            fsr=sensors.fsr.copy(),
+            **{name: values.copy() for name, values in readings.items()},
         )
 
     def write(self, command: Command) -> None:

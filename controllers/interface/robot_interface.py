@@ -6,10 +6,10 @@ a slot of sound (`SoundChunk`). `check_command` refuses what does not fit a robo
 any of it is obeyed. Ground truth (the engine's state) is no part of the interface.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from math import inf, pi
-from typing import Protocol
+from typing import Annotated, Protocol, get_type_hints
 
 import numpy as np
 
@@ -121,35 +121,102 @@ DEVICE_SLOT_S = 0.01
 """Period of a NAO's device manager in s [naoqi-dcm]: commands go out once in it."""
 
 
+AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a field of an observation holds: recordings and replays follow it."""
+
+    unit: str
+    """Such as `rad`, `N·m`, `degC`; `1` for what has none."""
+    members: Callable[[Robot], tuple[str, ...]]
+    """Names of its elements: joints, motors, force sensors or axes."""
+    about: str
+    """A sentence for who opens a recording."""
+
+
+def _joints(robot: Robot) -> tuple[str, ...]:
+    return robot.joint_names
+
+
+def _motors(robot: Robot) -> tuple[str, ...]:
+    return robot.motor_names
+
+
+def _force_sensors(robot: Robot) -> tuple[str, ...]:
+    return tuple(sensor.name for sensor in robot.force_sensors)
+
+
+def _axes(_robot: Robot) -> tuple[str, ...]:
+    return AXES
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
     """What the sensors say, and what was last commanded.
 
-    Arrays are fresh copies: a controller may keep them. It must not write into them,
-    since who records the run reads the same.
+    Arrays are fresh copies, one element a joint, motor, sensor or axis: a controller
+    may keep them. It must not write into them, since who records the run reads the
+    same.
+
+    A sensor is a field here, with what its annotation says of it, and its model in
+    `sim.sensors`; one that a robot or an old recording may lack has an empty array as
+    its default.
     """
 
     time_s: float
     """Time since the start, in s."""
-    q: FloatArray
-    """(n_joints,) joint angles as the encoders read them, in rad."""
-    v: FloatArray
-    """(n_joints,) joint velocities derived from the encoders, in rad/s."""
-    target: FloatArray
-    """(n_joints,) position set-points in force, in rad: what others ask for, with the
-    shift on top that the controller decided last (`Limits.shift`)."""
-    stiffness: FloatArray
-    """(n_joints,) stiffness in force, in [0, 1]."""
-    current: FloatArray
-    """(n_motors,) motor currents, in A, signed as the torque."""
-    temperature: FloatArray
-    """(n_motors,) reported temperatures, in °C."""
-    gyro: FloatArray
-    """(3,) angular velocity in the IMU frame, in rad/s."""
-    accelerometer: FloatArray
-    """(3,) specific force in the IMU frame, in m/s²; +g upward at rest."""
-    fsr: FloatArray
-    """(n_force_sensors,) normal forces, in N."""
+    q: Annotated[
+        FloatArray, Reading("rad", _joints, "Joint angles as the encoders read them.")
+    ]
+    v: Annotated[
+        FloatArray,
+        Reading("rad/s", _joints, "Joint velocities derived from the encoders."),
+    ]
+    target: Annotated[
+        FloatArray,
+        Reading("rad", _joints, "Set-points in force, any shift of them included."),
+    ]
+    """What others ask for, with the shift on top that the controller decided last
+    (`Limits.shift`)."""
+    stiffness: Annotated[
+        FloatArray,
+        Reading("1", _joints, "Part of the torque limit that is in force."),
+    ]
+    """In [0, 1]."""
+    temperature: Annotated[
+        FloatArray, Reading("degC", _motors, "Temperature that the robot reports.")
+    ]
+    current: Annotated[
+        FloatArray, Reading("A", _motors, "Motor current, signed as the torque.")
+    ]
+    fsr: Annotated[
+        FloatArray,
+        Reading("N", _force_sensors, "Normal force on the sensors of the feet."),
+    ]
+    gyro: Annotated[
+        FloatArray,
+        Reading("rad/s", _axes, "Angular velocity in the frame of the IMU."),
+    ]
+    accelerometer: Annotated[
+        FloatArray,
+        Reading("m/s²", _axes, "Specific force in that frame; +g up at rest."),
+    ]
+
+
+READINGS: Mapping[str, Reading] = {
+    name: hint.__metadata__[0]
+    for name, hint in get_type_hints(Observation, include_extras=True).items()
+    if name != "time_s"
+}
+"""Field of an observation to what it holds."""
+OPTIONAL_READINGS = frozenset(
+    one.name
+    for one in fields(Observation)
+    if one.default is not MISSING or one.default_factory is not MISSING
+)
+"""Those that a robot or a recording may lack."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

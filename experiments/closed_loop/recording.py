@@ -22,6 +22,8 @@ from models import Robot
 from sim.effectors import colour_names
 from sim.recording.channels import (
     AXES,
+    EFFORT,
+    RECORDED,
     Channel,
     observation_channels,
     replay_channels,
@@ -206,16 +208,10 @@ class RunRecording:
         position, quaternion = sim.engine.base_pose()
         self._recorder.append(
             sim.time_s,
-            seen.q,
-            seen.v,
-            seen.target,
-            sim.joint_torque,
-            seen.stiffness,
-            seen.temperature,
-            seen.current,
-            seen.fsr,
-            seen.gyro,
-            seen.accelerometer,
+            *(
+                sim.joint_torque if name == EFFORT else getattr(seen, name)
+                for name in RECORDED
+            ),
             seen.time_s,
             self._none if decided is None else decided.stiffness,
             position,

@@ -14,14 +14,19 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.interface.robot_interface import AXES as AXES  # noqa: PLC0414  # handed on
+from controllers.interface.robot_interface import READINGS
 from models import BadInput, Robot
 
 FloatArray = NDArray[np.float64]
 StoredType = Literal["float32", "float64"]
 
-AXES = ("x", "y", "z")
-
 TIME_COLUMN = "time_s"
+EFFORT = "effort"
+"""Torque of the motors on each joint in N·m, which the simulator knows."""
+_BEFORE_EFFORT = tuple(READINGS).index("target") + 1
+RECORDED = (*list(READINGS)[:_BEFORE_EFFORT], EFFORT, *list(READINGS)[_BEFORE_EFFORT:])
+"""Channels of every run, in the order of their columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,39 +67,31 @@ class Channel:
 def observation_channels(robot: Robot, *, exact: bool = False) -> tuple[Channel, ...]:
     """Return the channels that every run of a robot records, in this order.
 
-    `q`, `v`, `target`, `effort`, `stiffness` by joint; `temperature` and `current` by
-    motor; `fsr` by force sensor; `gyro` and `accelerometer` by axis of the IMU.
+    They are the fields of an `Observation`, and behind the set-points `effort`, the
+    motors' torque by joint, which no controller sees.
 
     Args:
         robot: whose joints, motors and sensors name the columns.
         exact: keep what a controller sees with all its digits, so that a replay gives
-            it the same numbers bit for bit. `effort` it does not see.
+            it the same numbers bit for bit.
     """
-    joints, motors = robot.joint_names, robot.motor_names
-    sensors = tuple(sensor.name for sensor in robot.force_sensors)
-    stored: StoredType = "float64" if exact else "float32"
-    rows = (
-        ("q", "rad", joints, "Joint angles as the encoders read them."),
-        ("v", "rad/s", joints, "Joint velocities derived from the encoders."),
-        ("target", "rad", joints, "Set-points in force, any shift of them included."),
-        ("effort", "N·m", joints, "Torque of the motors, friction of gears taken off."),
-        ("stiffness", "1", joints, "Part of the torque limit that is in force."),
-        ("temperature", "degC", motors, "Temperature that the robot reports."),
-        ("current", "A", motors, "Motor current, signed as the torque."),
-        ("fsr", "N", sensors, "Normal force on the sensors of the feet."),
-        ("gyro", "rad/s", AXES, "Angular velocity in the frame of the IMU."),
-        ("accelerometer", "m/s²", AXES, "Specific force in that frame; +g up at rest."),
+    effort = Channel(
+        name=EFFORT,
+        unit="N·m",
+        members=robot.joint_names,
+        about="Torque of the motors, friction of gears taken off.",
     )
-    return tuple(
-        Channel(
+    seen = {
+        name: Channel(
             name=name,
-            unit=unit,
-            members=members,
-            stored="float32" if name == "effort" else stored,
-            about=about,
+            unit=reading.unit,
+            members=reading.members(robot),
+            stored=_stored(exact),
+            about=reading.about,
         )
-        for name, unit, members, about in rows
-    )
+        for name, reading in READINGS.items()
+    }
+    return tuple(effort if name == EFFORT else seen[name] for name in RECORDED)
 
 
 class Layout:
@@ -151,19 +148,6 @@ LIMITS = "limits"
 SHIFT = "shift"
 """How far it answered to shift set-points, by joint in rad; NaN where it decided none.
 Only in runs whose controller ever did."""
-
-OBSERVED_CHANNELS = (
-    "q",
-    "v",
-    "target",
-    "stiffness",
-    "current",
-    "temperature",
-    "gyro",
-    "accelerometer",
-    "fsr",
-)
-"""Channels that together make an `Observation`, by the names of its fields."""
 
 
 def replay_channels(robot: Robot, *, exact: bool) -> tuple[Channel, ...]:

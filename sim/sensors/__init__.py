@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from controllers.interface.robot_interface import READINGS
 from models import Robot
 from sim.engine.bullet_engine import Engine
 from sim.engine.world import ticks_of
@@ -31,9 +32,10 @@ class SensorCfg:
 
 
 class Sensors:
-    """Samples the engine; the arrays below hold the newest readings.
+    """Samples the engine; arrays by the names of an observation's fields hold it.
 
-    `sample(tick)` is called after every tick and does only what is due.
+    `sample(tick)` is called after every tick and does only what is due. `readings` has
+    these arrays, live.
     """
 
     def __init__(
@@ -95,6 +97,10 @@ class Sensors:
             robot, noise=cfg.noise, resolution=cfg.resolution
         )
 
+        self.readings: dict[str, FloatArray] = {
+            name: getattr(self, name) for name in READINGS if hasattr(self, name)
+        }
+
     def start(self, q: FloatArray, temperature: FloatArray) -> None:
         """Fill all readings from a robot at rest."""
         self._read_encoders(q)
@@ -154,17 +160,7 @@ class Sensors:
 
     def arrays(self) -> tuple[FloatArray, ...]:
         """Return all that changes, live, but the generator."""
-        return (
-            self.q,
-            self.v,
-            self.current,
-            self.temperature,
-            self.gyro,
-            self.accelerometer,
-            self.fsr,
-            self._fine,
-            self._imu.velocity,
-        )
+        return (*self.readings.values(), self._fine, self._imu.velocity)
 
 
 def _round_to(array: FloatArray, step: FloatArray | float) -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
+from controllers.interface.robot_interface import READINGS
 from experiments.closed_loop.loop import Loop
 from experiments.closed_loop.recording import RunRecording
 from experiments.common.robot_setting import CONTROL_PERIOD
 from models import Robot
-from sim.recording.channels import OBSERVED_CHANNELS
 from sim.replay import RecordedObservations
 from sim.robot import SimulatedRobot, SimulationCfg
 from tests.sim.recording.answering_controller import Answering
@@ -23,7 +23,7 @@ def invented(robot: Robot, time_s: Sequence[float]) -> RecordedObservations:
         **dict.fromkeys(("gyro", "accelerometer"), 3),
         "fsr": len(robot.force_sensors),
     }
-    assert set(sizes) == set(OBSERVED_CHANNELS)
+    assert set(sizes) == set(READINGS)
     number = np.arange(float(len(time_s)))[:, np.newaxis]
     times = np.array(time_s)
     return RecordedObservations(

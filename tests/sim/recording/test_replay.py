@@ -15,8 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from controllers.interface.robot_interface import Command, Observation
+from controllers.interface.robot_interface import (
+    READINGS,
+    Command,
+    Observation,
+    Reading,
+)
 from models import BadInput, Robot
+from sim import replay
+from sim.recording import channels
 from sim.recording.run_folder import read_run
 from sim.recording.run_meta import recorded_robot
 from sim.replay import RecordingOver, ReplayRobot, read_observations
@@ -48,6 +55,22 @@ def assert_same_input(a: list[Observation], b: list[Observation]) -> None:
             assert_array_equal(
                 getattr(one, field.name), getattr(other, field.name), field.name
             )
+
+
+@pytest.mark.parametrize("may_lack", [True, False])
+def test_a_sensor_that_came_later_may_be_lacking_where_it_says_so(
+    may_lack: bool, two_leg: Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(tmp_path, two_leg, cycles=3)
+    height = Reading("m", lambda _robot: ("base",), "Height by a barometer.")
+    monkeypatch.setitem(READINGS, "height", height)
+    monkeypatch.setattr(channels, "RECORDED", (*channels.RECORDED, "height"))
+    monkeypatch.setattr(replay, "OPTIONAL_READINGS", {"height"} if may_lack else set())
+    if may_lack:
+        assert "height" not in open_replay(tmp_path).recorded.values
+    else:
+        with pytest.raises(BadInput, match=r"no column 'height\.base'"):
+            open_replay(tmp_path)
 
 
 # -- exactly what was recorded --------------------------------------------------------
