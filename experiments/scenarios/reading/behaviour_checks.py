@@ -261,11 +261,11 @@ def check_activation(behaviours: Iterable[Behaviour], lookup: Lookup) -> None:
             continue
         try:
             made = make_parameters(schema.info, behaviour.parameters)
-            waking = behaviour.as_waking()
+            behaviour.check()
         except BadInput:
             continue  # it is told elsewhere
         here = (*place, "with" if behaviour.parameters else "schema")
-        lookup.notes.attempt(here, check_waking, schema, waking, made, lookup.robot)
+        lookup.notes.attempt(here, check_waking, schema, behaviour, made, lookup.robot)
 
 
 def check_grants(

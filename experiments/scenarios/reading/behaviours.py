@@ -200,10 +200,6 @@ def _named(
     return None if found is None else tuple(found)
 
 
-PATIENCE_S = 5.0
-"""How long a behaviour waits for its resources where it does not say."""
-
-
 def read_behaviours(
     forms: list[BehaviourForm], lookup: Lookup, started: Mapping[str, float]
 ) -> tuple[Behaviour, ...]:
@@ -285,8 +281,17 @@ class _Reader:
         self._notes = lookup.notes
         self._first_tick = first_tick
 
-    def read(self, form: BehaviourForm, place: Place, above: str) -> Behaviour:
-        """Return a behaviour; what is wrong in it is noted."""
+    def read(
+        self, form: BehaviourForm, place: Place, above: str, order: int = 0
+    ) -> Behaviour:
+        """Return a behaviour; what is wrong in it is noted.
+
+        Args:
+            form: of the behaviour.
+            place: of it in the file.
+            above: path of its parent; empty at the top.
+            order: its rank among its siblings.
+        """
         path = f"{above}/{form.name}" if above else form.name
         self._tell(form, place, path, is_top=not above)
         if above:
@@ -296,13 +301,15 @@ class _Reader:
                 (*place, "start_s"),
                 "start_s and start: waits exclude each other; leave one of them out.",
             )
+        n = len(form.children)
         return Behaviour(
             name=form.name,
             path=path,
+            order=order,
             schema=form.schema_,
             parameters=plain(form.with_),
             children=tuple(
-                self.read(child, (*place, "children", i), path)
+                self.read(child, (*place, "children", i), path, n - i)
                 for i, child in enumerate(form.children)
             ),
             needs=_tuple(form.needs),
@@ -347,7 +354,7 @@ class _Reader:
 
     def _timeout_s(self, form: BehaviourForm, place: Place) -> float:
         if form.timeout_s is None:
-            return PATIENCE_S
+            return Behaviour.timeout_s
         self._lookup.ticks((*place, "timeout_s"), form.timeout_s)
         return form.timeout_s
 

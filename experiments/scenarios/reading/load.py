@@ -211,8 +211,8 @@ class _Loader:
         if not self._file.left_out:
             check_ways(behaviours, form.posture, lookup)
         check_activation(behaviours, lookup)
-        commands = frozenset(form.commands)
-        lookup.groups = commands | frozenset(group_ids(library, behaviours))
+        groups = (*form.commands, *group_ids(library, behaviours))
+        lookup.groups = frozenset(groups)
         said = (event.say for event in form.events if isinstance(event, SayEvent))
         lookup.spoken = frozenset((*spoken_texts(library, behaviours), *said))
         lookup.events = event_names(form.events, lookup)
@@ -226,6 +226,7 @@ class _Loader:
                 lookup,
                 changes_body=any(isinstance(e.action, BodyEvent) for e in events),
             )
+        transmitter, commands, delays = read_transmitter(form.transmitter, lookup)
         return Scenario(
             name=form.name,
             about=form.about,
@@ -240,7 +241,9 @@ class _Loader:
             voice=form.voice,
             simulation=simulation,
             ledger=self._ledger,
-            transmitter=read_transmitter(form.transmitter, lookup),
+            transmitter=transmitter,
+            commands=commands,
+            delays=delays,
             library=library,
             behaviours=behaviours,
             events=events,

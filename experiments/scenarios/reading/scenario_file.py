@@ -14,10 +14,12 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from controllers.arbitration.manager.state import LedgerCfg
 from controllers.arbitration.tokens import Preemption
+from controllers.transmitter.buses.bus import TransmitterCfg, Watch
+from controllers.transmitter.commands.converter import CONVERSION_S
+from controllers.transmitter.commands.issuing import CommandControllerCfg, Enable
 from experiments.common.robot_setting import RobotSetting
 from experiments.common.yaml_forms import Celsius, FiniteFloat, Name, Notes, Part, Prose
 from experiments.scenarios.reading.behaviours import BehaviourForm
-from experiments.scenarios.scenario import TransmitterPlan
 from experiments.scenarios.vocabulary.events import AnyEvent
 from experiments.scenarios.vocabulary.expectations import AnyExpectation
 from experiments.scenarios.vocabulary.lookup import Lookup
@@ -207,30 +209,45 @@ def check_reservations(form: ScenarioFile, lookup: Lookup) -> None:
     lookup.ticks(("reservations", "overtake_s"), form.reservations.overtake_s)
 
 
-def read_transmitter(form: TransmitterForm, lookup: Lookup) -> TransmitterPlan:
-    """Return how outputs are put on buses."""
+def read_transmitter(
+    form: TransmitterForm, lookup: Lookup
+) -> tuple[TransmitterCfg, CommandControllerCfg, dict[Unit, float]]:
+    """Return how outputs are put on buses, when, and what the converters really take.
+
+    What is wrong is noted, and wrong buses are left at their default.
+    """
     place = ("transmitter", "buses")
-    served = [Unit(unit) for units in form.buses.values() for unit in units]
-    for unit in Unit:
-        if served.count(unit) != 1:
-            lookup.notes.add(
-                place,
-                f"unit {unit.value!r} is on {served.count(unit)} buses; put each of "
-                f"{', '.join(Unit)} on exactly one.",
-            )
-    early = form.early_s
+    served = [unit for units in form.buses.values() for unit in units]
+    wrong = [unit for unit in Unit if served.count(unit.value) != 1]
+    for unit in wrong:
+        lookup.notes.add(
+            place,
+            f"unit {unit.value!r} is on {served.count(unit.value)} buses; put each of "
+            f"{', '.join(Unit)} on exactly one.",
+        )
     lookup.ticks(("transmitter", "ttl_s"), form.ttl_s)
     for key, times in (("conversion_s", form.conversion_s), ("late_s", form.late_s)):
         for name, seconds in times.items():
             lookup.ticks(("transmitter", key, name), seconds, f"{key} of {name}")
-    return TransmitterPlan(
-        buses={bus: tuple(map(Unit, units)) for bus, units in form.buses.items()},
-        mode=form.mode,
-        enable=form.enable,
-        early_ticks=None
-        if early is None
-        else lookup.ticks(("transmitter", "early_s"), early),
-        time_to_live_s=form.ttl_s,
-        conversion_s={Unit(unit): s for unit, s in form.conversion_s.items()},
-        late_s={Unit(unit): s for unit, s in form.late_s.items()},
+    if form.early_s is not None:
+        lookup.ticks(("transmitter", "early_s"), form.early_s)
+    buses = {"main": UNITS} if wrong else form.buses
+    expected = {
+        unit: form.conversion_s.get(unit.value, CONVERSION_S[unit]) for unit in Unit
+    }
+    transmitter = TransmitterCfg(
+        buses={bus: tuple(map(Unit, units)) for bus, units in buses.items()},
+        watch=Watch(form.mode),
+        ttl_s=form.ttl_s,
+    )
+    commands = CommandControllerCfg(
+        enable=Enable(form.enable.replace(" ", "_")),
+        early_s=form.early_s or 0.0,
+        conversion_s=expected,
+    )
+    late = form.late_s
+    return (
+        transmitter,
+        commands,
+        {u: expected[u] + late.get(u.value, 0.0) for u in Unit},
     )

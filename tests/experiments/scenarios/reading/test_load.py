@@ -7,6 +7,8 @@ from ruamel.yaml import YAML
 
 from controllers.arbitration.policies import PauseOnDemand, StopOnDemand
 from controllers.arbitration.tokens import Preemption
+from controllers.transmitter.buses.bus import Watch
+from controllers.transmitter.commands.issuing import Enable
 from experiments.scenarios.reading.load import load_scenario
 from experiments.scenarios.vocabulary import conditions as c
 from experiments.scenarios.vocabulary import events as e
@@ -56,7 +58,7 @@ def test_behaviours_keep_what_the_file_says(load: Load) -> None:
 
 def test_the_first_child_has_the_highest_order(load: Load) -> None:
     life = load(TREE).behaviours[0]
-    guard, show = life.as_waking().children
+    guard, show = life.children
     assert guard.order > show.order
     assert guard.needs == ("Legs",)
     assert show.children[0].name == "wave"
@@ -96,10 +98,12 @@ def test_settings_reach_the_parts_of_the_testbed(load: Load) -> None:
     assert (simulation.servo.friction_scale, simulation.seed) == (0.5, 7)
     assert scenario.ledger.preemption is Preemption.BY_PRIORITY
     assert (scenario.ledger.retry_s, scenario.ledger.overtake_s) == (0.2, 1.0)
-    wires = scenario.transmitter
+    wires, commands = scenario.transmitter, scenario.commands
     assert wires.buses == {"body": (Unit.MOTION,), "face": (Unit.SOUND, Unit.LIGHT)}
-    assert (wires.enable, wires.early_ticks, wires.mode) == ("early", 50, "elected")
-    assert wires.late_s == {Unit.SOUND: 0.3}
+    assert wires.watch is Watch.ELECTED
+    assert (commands.enable, commands.early_s) == (Enable.EARLY, 0.5)
+    late = {u: scenario.delays[u] - commands.conversion_s[u] for u in Unit}
+    assert late == pytest.approx({Unit.MOTION: 0, Unit.LIGHT: 0, Unit.SOUND: 0.3})
 
 
 def test_a_mode_of_earlier_files_changes_nothing(load: Load) -> None:

@@ -89,4 +89,4 @@ def test_a_mangled_file_is_read_or_refused(tmp_path: Path, data: st.DataObject) 
         raise AssertionError("an error without its place") from other
     else:
         for behaviour in scenario.behaviours:
-            behaviour.as_waking()  # refuses nothing that the file may say
+            behaviour.check()  # refuses nothing that the file may say
