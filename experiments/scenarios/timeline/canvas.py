@@ -4,16 +4,16 @@ An owner keeps one colour through all rows; LEDs show their own. Leaves that mov
 together are one row, and rows are few enough to be read.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from controllers.arbitration.resource_tree import ResourceTree
 from experiments.common.drawing.style import FAINT_INK, INK, SOFT_INK
-from experiments.scenarios.timeline.spans import Span, SpanKind
+from experiments.scenarios.timeline.spans import Span, SpanKind, StreamSpan
 from models.library import LightPattern
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class TimelineRow:
     """A line of bars, with lanes below each other where they overlap."""
 
     label: str
-    lanes: tuple[tuple[Span, ...], ...]
+    lanes: tuple[list[Span], ...]
     """Holders in the first ones, waiters below."""
     n_holding: int
     """How many lanes holders have."""
@@ -115,9 +115,8 @@ def resource_rows(
             together.setdefault(shown, []).append(leaf)
     busiest = sorted(together, key=_interest, reverse=True)[:most]
     kept = [row for row in together if row in set(busiest)]
-    return [_row(cover(together[row], tree), row) for row in kept], len(together) - len(
-        kept
-    )
+    rows = [row_of(cover(together[row], tree), row) for row in kept]
+    return rows, len(together) - len(kept)
 
 
 def cover(leaves: Sequence[str], tree: ResourceTree) -> str:
@@ -136,9 +135,17 @@ def cover(leaves: Sequence[str], tree: ResourceTree) -> str:
     return ", ".join(names[:n]) + (f" + {more}" if more > 0 else "")
 
 
-def row_of(label: str, spans: Sequence[Span]) -> TimelineRow:
+def row_of(label: str, spans: Iterable[Span]) -> TimelineRow:
     """Return a row of one label."""
-    return _row(label, tuple(spans))
+    holding: list[Span] = []
+    waiting: list[Span] = []
+    for span in spans:
+        (waiting if span.kind is SpanKind.WAITS else holding).append(span)
+    upper, lower = (
+        lanes(some, lambda s: (s.start_s, s.end_s, s.name))
+        for some in (holding, waiting)
+    )
+    return TimelineRow(label=label, lanes=(*upper, *lower), n_holding=len(upper))
 
 
 def _in_order(tree: ResourceTree, spans: Mapping[str, Sequence[Span]]) -> list[str]:
@@ -151,24 +158,28 @@ def _interest(row: tuple[Span, ...]) -> tuple[int, int]:
     return len({span.name for span in row}), len(row)
 
 
-def _row(label: str, spans: tuple[Span, ...]) -> TimelineRow:
-    holding = [span for span in spans if span.kind is not SpanKind.WAITS]
-    waiting = [span for span in spans if span.kind is SpanKind.WAITS]
-    upper, lower = _lanes(holding), _lanes(waiting)
-    return TimelineRow(label=label, lanes=(*upper, *lower), n_holding=len(upper))
+SpanT = TypeVar("SpanT", Span, StreamSpan)
 
 
-def _lanes(spans: Sequence[Span]) -> tuple[tuple[Span, ...], ...]:
-    """Put spans that overlap into lanes below each other, the earliest at the top."""
-    lanes: list[list[Span]] = []
-    for span in sorted(spans, key=lambda s: (s.start_s, s.end_s, s.name)):
-        for lane in lanes:
-            if lane[-1].end_s <= span.start_s + 1e-9:
+def lanes(
+    spans: Iterable[SpanT], key: Callable[[SpanT], tuple[Any, ...]]
+) -> list[list[SpanT]]:
+    """Put spans that overlap into lanes below each other, the earliest at the top.
+
+    Args:
+        spans: in any order.
+        key: their order; its first number is when a span begins.
+    """
+    found: list[list[SpanT]] = []
+    for span in sorted(spans, key=key):
+        begin = key(span)[0]
+        for lane in found:
+            if lane[-1].end_s <= begin + 1e-9:
                 lane.append(span)
                 break
         else:
-            lanes.append([span])
-    return tuple(map(tuple, lanes))
+            found.append([span])
+    return found
 
 
 BAR, THIN = 0.25, 0.13

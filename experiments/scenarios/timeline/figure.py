@@ -11,7 +11,6 @@ request.
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +47,7 @@ from experiments.scenarios.timeline.canvas import (
     row_of,
 )
 from experiments.scenarios.timeline.panels import (
+    Mark,
     draw_marks,
     draw_outputs,
     draw_temperatures,
@@ -80,16 +80,6 @@ TOP, MARK, FOOT, HEAT = 0.45, 0.17, 0.75, 1.9
 """Heights in inches: title, a line of event labels, foot, temperatures."""
 LEAST = 0.4
 """Height of rows where nobody did anything, in inches."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mark:
-    """Something that the scenario did to the robot, or that went wrong."""
-
-    time_s: float
-    text: str
-    is_mishap: bool = False
-    """Whether it went wrong, rather than was done on purpose."""
 
 
 def timeline_figure(
@@ -248,8 +238,8 @@ def draw_timeline(scenario: Scenario, run: "ScenarioRun", folder: Path) -> list[
         for tick, event in run.happened
     ]
     marks += [
-        Mark(time_s=mishap.time_s, text=f"✗ {mishap.what}", is_mishap=True)
-        for mishap in run.result.mishaps[:MOST_FAILURES]
+        Mark(time_s=one.time_s, text=f"✗ {one.what}", is_failure=True)
+        for one in run.result.mishaps[:MOST_FAILURES]
     ]
     fell = ", the robot fell" if run.result.fell else ""
     figure = timeline_figure(

@@ -8,7 +8,8 @@
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from experiments.scenarios.timeline.canvas import (
     OWNER_COLOURS,
     THIN,
     Canvas,
+    lanes,
 )
 from experiments.scenarios.timeline.spans import GroupStart, Span, SpanKind, StreamSpan
 from experiments.scenarios.vocabulary.expectations import TemperatureExpectation
@@ -50,23 +52,17 @@ LONGEST = 56
 """Letters of a label."""
 
 
-class Marked(Protocol):
-    """Something at a time."""
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """Something that the scenario did to the robot, or that went wrong."""
 
-    @property
-    def time_s(self) -> float:
-        """When, in s."""
-
-    @property
-    def text(self) -> str:
-        """What."""
-
-    @property
-    def is_mishap(self) -> bool:
-        """Whether it went wrong, rather than was done on purpose."""
+    time_s: float
+    text: str
+    is_failure: bool = False
+    """Whether it went wrong, rather than was done on purpose."""
 
 
-def label_span(mark: Marked, duration_s: float, width: float) -> tuple[float, float]:
+def label_span(mark: Mark, duration_s: float, width: float) -> tuple[float, float]:
     """Return where a label begins and ends, in inches from the panel's left edge.
 
     It begins at its mark. Where it would run out of the panel it ends there instead.
@@ -77,7 +73,7 @@ def label_span(mark: Marked, duration_s: float, width: float) -> tuple[float, fl
     return (at - length, at) if is_late else (at, at + length)
 
 
-def level_marks(marks: Sequence[Marked], duration_s: float, width: float) -> list[int]:
+def level_marks(marks: Sequence[Mark], duration_s: float, width: float) -> list[int]:
     """Return the line of each label, 0 the lowest; MOST_LEVELS or more: no room.
 
     Args:
@@ -99,7 +95,7 @@ def level_marks(marks: Sequence[Marked], duration_s: float, width: float) -> lis
 
 def draw_marks(
     panels: "Sequence[Axes]",
-    marks: Sequence[Marked],
+    marks: Sequence[Mark],
     levels: Sequence[int],
     duration_s: float,
     line: float,
@@ -117,7 +113,7 @@ def draw_marks(
     """
     width, height = size
     for mark, level in zip(marks, levels, strict=True):
-        colour = BROKEN if mark.is_mishap else SOFT_INK
+        colour = BROKEN if mark.is_failure else SOFT_INK
         for axes in panels:
             axes.axvline(mark.time_s, color=colour, lw=0.7, ls=DASHES, zorder=0.9)
         if level < 0:
@@ -182,7 +178,7 @@ def draw_outputs(
         if not of_unit:
             continue
         begin = canvas.y
-        for lane in _lanes(of_unit):
+        for lane in lanes(of_unit, lambda s: (s.received_s, s.end_s)):
             canvas.begins = [stream.received_s for stream in lane]
             for stream in lane:
                 _draw_stream(canvas, stream, tint, library)
@@ -206,18 +202,6 @@ def draw_outputs(
             ha="left",
             va="bottom",
         )
-
-
-def _lanes(streams: Sequence[StreamSpan]) -> list[list[StreamSpan]]:
-    lanes: list[list[StreamSpan]] = []
-    for stream in sorted(streams, key=lambda s: (s.received_s, s.end_s)):
-        for lane in lanes:
-            if lane[-1].end_s <= stream.received_s + 1e-9:
-                lane.append(stream)
-                break
-        else:
-            lanes.append([stream])
-    return lanes
 
 
 def _draw_stream(

@@ -266,6 +266,9 @@ def test_a_behaviour_without_children_in_the_file_may_wake_some(load: Load) -> N
     assert trigger == e.WhenTrue(condition=c.StartedForm(started="a/nod"))
 
 
+KID = """
+    behaviours: [{name: b, schema: choose, children: [{name: kid, schema: example}]}]
+"""
 GREETING = """
     sounds: {hi: {text: Hi}}
     motions: {tilt: {from: Stand, angles_deg: {HeadPitch: [[0.5, 20]]}}}
@@ -276,18 +279,19 @@ GREETING = """
 
 def test_windows_are_in_slots_and_end_with_the_run(load: Load) -> None:
     scenario = load(
-        GREETING
+        KID
+        + GREETING
         + """
       - {happens: {said: Hi}, at_s: 6.2, within_s: 0.1}
       - {happens: {said: Hi}, at_s: 9.95, within_s: 0.2, times: 1}
       - {happens: {said: Hi}, from_s: 2, to_s: 10}
       - {happens: {said: Hi}, after: {fallen: true}, within_slots: 3}
-      - {never: {fallen: true}, after: {group_started: hello}}
+      - {never: {fallen: true}, after: {started: kid}}
     """
     )
     windows = [tuple(one.window) for one in scenario.expectations]
     assert windows == [(610, 630), (975, 999), (200, 999), (0, 999), (0, 999)]
-    started = c.GroupStartedForm(group_started="hello")
+    started = c.StartedForm(started="b/kid")
     assert list(scenario.expectations[-1].means.conditions())[1] == started
 
 

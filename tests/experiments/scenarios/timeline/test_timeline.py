@@ -37,8 +37,14 @@ from experiments.scenarios.timeline.canvas import (
     resource_rows,
     row_of,
 )
-from experiments.scenarios.timeline.figure import Mark, timeline_figure
-from experiments.scenarios.timeline.panels import LONGEST, SIZE, label_span, level_marks
+from experiments.scenarios.timeline.figure import timeline_figure
+from experiments.scenarios.timeline.panels import (
+    LONGEST,
+    SIZE,
+    Mark,
+    label_span,
+    level_marks,
+)
 from experiments.scenarios.timeline.spans import (
     Span,
     SpanKind,
@@ -353,7 +359,7 @@ def test_figure_names_owners_groups_words_and_the_hottest(scenario: Scenario) ->
     events = [*head_queue(), *outputs()]
     marks = [
         Mark(time_s=4.0, text="push torso 30 N"),
-        Mark(time_s=5.0, text="✗ wave failed", is_mishap=True),
+        Mark(time_s=5.0, text="✗ wave failed", is_failure=True),
     ]
     figure = timeline_figure(scenario, events, frame, marks, said="1 of 1 hold")
     shown = texts(figure)
