@@ -1,6 +1,7 @@
 """A right file becomes a plan: names known, times in slots, composites as leaves."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from ruamel.yaml import YAML
@@ -181,6 +182,15 @@ def test_each_event_has_its_key(
     assert event.trigger == e.AtTick(tick=250)
     assert event.text == f"at_s: 2.5, {text}"
     assert event.line == 12
+
+
+def test_a_push_is_over_after_its_time(load: Load) -> None:
+    """The slot in which it begins is the first of them."""
+    text = "push: {link: torso, newton: [30, 0, 0], for_s: 0.2}"
+    (event,) = load(f"{EVENTS}      - {{at_s: 2.5, {text}}}\n").events
+    setup = Mock(tick=250, tick_s=0.01)
+    event.action.act(setup)
+    setup.disturbance.push.assert_called_once_with("torso", [30.0, 0.0, 0.0], 270)
 
 
 def test_every_event_is_in_the_table() -> None:
