@@ -36,6 +36,7 @@ TINY = BenchCfg(
     rounds=1,
     arm_seconds=0.1,
     fast_forward_seconds=0.1,
+    scenario_seconds=0.5,
 )
 RATIOS = {
     "loop_over_bare",

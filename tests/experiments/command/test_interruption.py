@@ -22,7 +22,7 @@ STEPPING_S = 2.0
 """Two workers that have computed for so long have recorded something."""
 ARMS = ("fixed", "smart")
 
-pytestmark = pytest.mark.slow(covers=True)
+pytestmark = pytest.mark.slow
 
 
 def wait_for(what: Callable[[], bool], process: "subprocess.Popen[str]") -> None:
@@ -80,7 +80,10 @@ def cpu_s(group: int) -> float:
     [
         ("the terminal's group", signal.SIGINT, "stopped by the user (Ctrl-C)"),
         ("the parent alone", signal.SIGINT, "stopped by the user (Ctrl-C)"),
-        ("the group, as by timeout", signal.SIGTERM, "stopped by SIGTERM"),
+        pytest.param(
+            *("the group, as by timeout", signal.SIGTERM, "stopped by SIGTERM"),
+            marks=pytest.mark.slow(covers=True),
+        ),
     ],
 )
 def test_ctrl_c_closes_both_run_folders(
