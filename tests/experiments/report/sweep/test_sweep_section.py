@@ -76,6 +76,7 @@ def test_the_comparison_is_that_of_the_summary(found: SweepFolder) -> None:
     assert cells(table, "smart")[0] == "10, 2 fell, 1 failed"
     assert texts[:2] == ("10", f"{row['pairs']:.0f}")
     assert texts[2] == f"{row['loss_median']:.2f} ({low:.2f} to {high:.2f})"
+    assert texts[3] == "2.00 (2.00 to 20.0)"
     assert texts[5:] == ("12, 14 s; 2 never", "0.40°")
 
 
@@ -121,6 +122,8 @@ def test_published_outcomes_stand_beside_robots_that_were_kept(
     section = sweep_section(near, "run1")
     band = section.results[-1]
     assert cells(band, "hotter leg, rise, K", "fixed")[-2] == "109.0"
+    ratio = ("", "smart", "3", "0.40", "0.40 to 0.46", "0.44", "67 %")
+    assert band.rows[-1].cells == ratio
     assert "of 4, 3 lie near the wanted outcome" in section.results[0].note
     assert cells(section.results[0], "smart") == ("3", "3", "0", "0", "0")
     assert "Without 1 of robots that were not kept." in section.trials[-1].note
