@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import cast
 
+from controllers.heat_minimization.longest import Longest
 from controllers.heat_minimization.minheat import MinHeat, MinHeatCfg
 from controllers.heat_minimization.nudge import Nudge
 from controllers.heat_minimization.set_point_shift import SetPointShiftCfg
@@ -70,11 +71,13 @@ BUILT_IN: Mapping[str, ControllerFactory] = {
     "smart-product": _plain("smart-product", _smart_product),
     "nudge": _plain("nudge", Nudge),
     "minheat": _plain("minheat", MinHeat),
+    "longest": _plain("longest", Longest),
     "minheat-no-gear": _plain("minheat-no-gear", _minheat_no_gear),
 }
 """Our controllers: no limit but the motor's; one value; the simplified and full models
 of ES2659053; the simplified model under the product's rules; the nudges of teams;
-set-points shifted to the least heat, with and without the help of stuck gears."""
+set-points shifted to the least heat and to the longest time until a motor is too hot;
+the former without the help of stuck gears."""
 
 
 def controller_names() -> tuple[str, ...]:

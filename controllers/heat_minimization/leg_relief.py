@@ -29,11 +29,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from controllers.heat_minimization.least_loss import (
-    LeastLoss,
-    solve_in_cones,
-    solve_least_loss,
-)
+from controllers.heat_minimization.least_loss import solve_in_cones
 from controllers.heat_minimization.standing_problem import (
     StandingProblem,
     build_standing_problem,
@@ -168,27 +164,21 @@ class LegRelief:
         self.weight = self._dynamics.mass * GRAVITY
         """Of the whole robot, in N."""
 
-    def solve(
+    def find(
         self,
         q: FloatArray,
         effort: FloatArray,
         *,
         is_pressed: BoolArray,
         up: FloatArray,
-        weights: FloatArray,
-    ) -> tuple[PresentForces, LeastLoss]:
-        """Solve at one moment.
+    ) -> PresentForces:
+        """Return how the legs bear the robot at one moment, as the motors tell it.
 
         Args:
             q: (n_joints,) measured angles in rad.
             effort: (n_motors,) torques that the motors give, in N·m on the joint side.
             is_pressed: (n_feet,) the feet that carry.
             up: (3,) unit vector against gravity, in the base frame.
-            weights: (n_motors,) as of `temperature_weights`.
-
-        Returns:
-            How the legs bear the robot, as the motors tell it, and how they could with
-            the least loss of weighted motors.
         """
         self._dynamics.update(q)
         (points,) = np.nonzero(is_pressed[self._foot_of_point])
@@ -202,6 +192,4 @@ class LegRelief:
             friction=self._friction,
             normals=sole_normals(corners, self._foot_of_point[points], up),
         )
-        present = find_present_forces(model, effort)
-        weighted = replace(present.problem, loss=self._loss * weights)
-        return present, solve_least_loss(weighted)
+        return find_present_forces(model, effort)

@@ -13,7 +13,7 @@ Nothing is shifted while the robot moves or is pushed, or rests on more than its
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class MinHeat:
     looking, so that `state` tells what it would save.
     """
 
-    signal_names = ("loss_w", "least_w")
+    signal_names: tuple[str, ...] = ("loss_w", "least_w")
     """What `signals` holds, for recorders."""
 
     def __init__(self, cfg: MinHeatCfg | None = None) -> None:
@@ -177,7 +177,7 @@ class MinHeat:
         return self._state
 
     @property
-    def signals(self) -> tuple[float, float]:
+    def signals(self) -> tuple[float, ...]:
         """Joule loss of the legs and the least possible, in W; NaN before the first."""
         state = self.state
         return (state.loss_w, state.least_w) if state else (np.nan, np.nan)
@@ -204,10 +204,14 @@ class MinHeat:
             if why_not is None:
                 self._solve(observation)
             else:
-                self._shift.renew_gear()
-                self._counts[why_not] += 1
+                self._interrupt(why_not)
         self._given = self._within_range(request)
         return Limits(stiffness=limits.stiffness, shift=self._given.copy())
+
+    def _interrupt(self, why: str) -> None:
+        """Leave the shift as it is; the gear's side is not known any more."""
+        self._shift.renew_gear()
+        self._counts[why] += 1
 
     def _within_range(self, request: FloatArray) -> FloatArray:
         """Return the shift, cut where a set-point would leave its joint's range."""
@@ -231,22 +235,25 @@ class MinHeat:
         return None
 
     def _solve(self, observation: Observation) -> None:
-        """Solve for the least loss, and let the shift follow unless switched off."""
+        """Find where to go, and let the shift follow unless switched off."""
         plane = self.limits.plane
         if plane is None:
             return
         pressed = self._stillness.is_pressed
-        present, target = self._relief.solve(
-            observation.q,
-            self._effort.value,
-            is_pressed=pressed,
-            up=plane.up,
-            weights=temperature_weights(observation.temperature, self.cfg.weights),
+        present = self._relief.find(
+            observation.q, self._effort.value, is_pressed=pressed, up=plane.up
         )
+        target = self._aim(present, observation)
         if self._is_enabled:
             self._follow(target)
         self._seen = present, observation.time_s, self._shift.value, pressed
         self._state = None
+
+    def _aim(self, present: PresentForces, observation: Observation) -> LeastLoss:
+        """Return the torques to go to: those of least loss of weighted motors."""
+        weights = temperature_weights(observation.temperature, self.cfg.weights)
+        problem = present.problem
+        return solve_least_loss(replace(problem, loss=problem.loss * weights))
 
     def _follow(self, least: LeastLoss) -> None:
         """Move the shift towards the torques of `least`, in the legs alone."""
