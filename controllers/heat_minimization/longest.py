@@ -20,7 +20,7 @@ which falls with t as long as u_0 < u_max.
     min s    over f in its pyramids, B f = h, |S (g - C f)|_m <= s b_m(t),
 
 and s <= 1 tells that t can be reached: bisection finds the latest t. Of all forces that
-reach it, up to a hundredth, those of least joule loss are taken.
+reach it those of least joule loss are taken.
 
 The forces are sought anew every minute, one programme at a time, so that no step of the
 controller waits for all of them (one takes about 10 ms); in between the set-points
@@ -56,10 +56,15 @@ LONGEST_S = 24.0 * 3600.0
 SHORTEST_S = 1.0
 """In s, where the search begins."""
 TOLERANCE = 0.01
-"""Of the time that is found; as much of it is given up for less heat."""
+"""Of the time that is found."""
+MARGIN = 0.995
+"""Part of b that is used: a hundredth of the heat is left for what is not foreseen, and
+"never" is not "in the very end"."""
 ABOVE_K = 1.0
 """In K: a motor beyond its limit has one this far above itself: it is relieved as far
 as can be."""
+ROUNDING = 1e-3
+"""Of a torque that is kept at its bound."""
 MOST_AT_BOUND = 12
 """Rounds in which motors are found that have to be kept there: about as many as legs
 have motors."""
@@ -153,15 +158,15 @@ class TimeSearch:
             else:
                 self._high = middle
         else:
-            return self._coolest((1.0 - TOLERANCE) * low), low
+            return self._coolest(low), low
         return None
 
     def _bounds(self, time_s: float) -> FloatArray:
-        return self._times.bounds(time_s, self._temperature)[self._counts]
+        return MARGIN * self._times.bounds(time_s, self._temperature)
 
     def _is_reached(self, time_s: float) -> bool:
         """Return whether some forces keep every motor below its limit until then."""
-        E, b = self._effort_map, -self._bounds(time_s)[:, None]
+        E, b = self._effort_map, -self._bounds(time_s)[self._counts, None]
         least = linprog(
             np.append(np.zeros(E.shape[1]), 1.0),
             A_ub=np.block([[-E, b], [E, b]]),
@@ -178,12 +183,12 @@ class TimeSearch:
         Motors whose torque is beyond its bound are kept on it, round by round.
         """
         problem = self._problem
-        bound = self._times.bounds(time_s, self._temperature)
+        bound = self._bounds(time_s)
         kept: dict[int, float] = {}
         least = solve_least_loss(problem)
         for _ in range(MOST_AT_BOUND):
             T = least.motor_effort
-            beyond = self._counts & (np.abs(T) > (1.0 + TOLERANCE) * bound)
+            beyond = self._counts & (np.abs(T) > (1.0 + ROUNDING) * bound)
             new = [m for m in np.flatnonzero(beyond).tolist() if m not in kept]
             if not new:
                 break

@@ -11,6 +11,7 @@ from controllers.heat_minimization.standing_problem import (
     StandingProblem,
     build_standing_problem,
     joule_loss,
+    sole_normals,
     sole_points,
 )
 from controllers.stiffness.dynamics import Dynamics
@@ -43,6 +44,16 @@ def standing_problem(
     )
 
 
+def upright(robot: Robot, posture: str) -> FloatArray:
+    """Return the vertical of a robot in a posture on level ground, base frame."""
+    points = sole_points(robot)
+    dynamics = Dynamics(robot, points)
+    dynamics.update(robot.posture(posture).angles)
+    foot = np.array([robot.feet.index(p.effector) for p in points])
+    normals = sole_normals(dynamics.point_positions, foot, UP)
+    return np.asarray(normals.mean(axis=0) / np.linalg.norm(normals.mean(axis=0)))
+
+
 class SpringRobot:
     """Joints are springs, soles stick, and nothing else gives.
 
@@ -51,10 +62,18 @@ class SpringRobot:
     any torques that carry the robot.
     """
 
-    def __init__(self, robot: Robot, misalignment: FloatArray) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        misalignment: FloatArray,
+        posture: str = "PoseInit",
+        up: FloatArray = UP,
+    ) -> None:
         self.robot = robot
         self.misalignment = misalignment
-        self.problem = problem = standing_problem(robot)
+        self.problem = problem = standing_problem(
+            robot, robot.posture(posture).angles, up
+        )
         legs = [robot.joint_index(name) for name in robot.leg_joints]
         self._motors = np.unique(robot.motor_of_joint[legs])
         inner = problem.sharing @ problem.contact_map @ null_space(problem.base_map)
@@ -64,7 +83,7 @@ class SpringRobot:
         effort = problem.effort(np.asarray(balanced, dtype=np.float64).reshape(-1, 3))
         self._carrying = problem.motor_effort(effort)[self._motors]
         self._kp = 150.0
-        self.still = make_observation(robot)
+        self.still = make_observation(robot, posture, up=tuple(up))
         self._constant = np.array([m.one_node.torque_constant for m in robot.motors])
 
     def motor_effort(self, shift: FloatArray) -> FloatArray:

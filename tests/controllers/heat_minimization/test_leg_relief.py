@@ -20,13 +20,13 @@ def test_normal_forces_are_those_of_the_slope(slope_deg: float) -> None:
     slope = np.deg2rad(slope_deg)
     up = np.array((np.sin(slope), 0.0, np.cos(slope)))
     relief = LegRelief(NAO, friction=0.5)
-    _, least = relief.solve(
+    present = relief.find(
         NAO.posture("PoseInit").angles,
         solve_least_loss(standing_problem(NAO, up=up)).motor_effort,
         is_pressed=np.ones(len(NAO.feet), dtype=np.bool_),
         up=up,
-        weights=np.ones(len(NAO.motors)),
     )
+    least = solve_least_loss(present.problem)
     along, across, normal = least.forces.sum(axis=0)
     assert_allclose(normal, relief.weight * np.cos(slope), atol=ATOL_N)
     level = relief.weight * abs(np.sin(slope))

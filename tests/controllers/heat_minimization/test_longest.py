@@ -1,0 +1,178 @@
+"""`longest`: the first hot motor is hot as late as contact forces allow."""
+
+import dataclasses
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from controllers.heat_minimization.least_loss import evaluate_forces, solve_least_loss
+from controllers.heat_minimization.longest import (
+    ABOVE_K,
+    Longest,
+    MotorTimes,
+    TimeSearch,
+    follow_forces,
+)
+from controllers.heat_minimization.minheat import MinHeat
+from controllers.heat_minimization.standing_problem import StandingProblem
+from models import load_robot
+from models.values import FloatArray
+from sim.thermal import HeatingCfg, make_heating
+from tests.controllers.heat_minimization.standing import (
+    SpringRobot,
+    standing_problem,
+    upright,
+)
+
+NAO = load_robot()
+LIMIT_DEGC = 80.0
+TIMES = MotorTimes(NAO, LIMIT_DEGC)
+UP = upright(NAO, "Crouch")
+CROUCH = standing_problem(NAO, NAO.posture("Crouch").angles, UP)
+COOL = np.full(len(NAO.motors), 38.0)
+KNEE = int(NAO.motor_of_joint[NAO.joint_index("LKneePitch")])
+
+
+def warm(motor: int, degc: float) -> FloatArray:
+    temperature = COOL.copy()
+    temperature[motor] = degc
+    return temperature
+
+
+def search(problem: StandingProblem, temperature: FloatArray) -> tuple[Any, float, int]:
+    """Return the torques of the forces that are found, their time, and the steps."""
+    seeking = TimeSearch(problem, TIMES, temperature)
+    for steps in range(1, 40):
+        found = seeking.step()
+        if found is not None:
+            return evaluate_forces(problem, found[0]), found[1], steps
+    raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize("torque", [0.3, 1.0, 2.5])
+def test_times_are_those_of_the_heating_model(torque: float) -> None:
+    heating = make_heating(NAO, HeatingCfg())
+    start = np.linspace(30.0, 75.0, len(NAO.motors))
+    heating.reset(start)
+    mean_square = np.full(len(NAO.motors), torque**2)
+    wanted = heating.time_to_reach(mean_square, LIMIT_DEGC)
+    found = TIMES.until_limit(np.full(len(NAO.motors), -torque), start)
+    assert_allclose(found, wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("time_s", [30.0, 600.0, 3000.0])
+def test_a_motor_at_its_bound_is_too_hot_just_then(time_s: float) -> None:
+    temperature = np.linspace(30.0, 79.0, len(NAO.motors))
+    bound = TIMES.bounds(time_s, temperature)
+    lasts = TIMES.until_limit(1.0001 * bound, temperature)
+    assert_allclose(lasts, time_s, rtol=0.05)
+    forever = TIMES.bounds(np.inf, temperature)
+    assert (TIMES.until_limit(0.999 * forever, temperature) == np.inf).all()
+
+
+def test_a_motor_beyond_its_limit_may_bear_least() -> None:
+    bounds = TIMES.bounds(600.0, warm(KNEE, 95.0))
+    beside = TIMES.bounds(600.0, warm(KNEE, 79.0))
+    assert 0.0 < bounds[KNEE] < np.inf
+    assert bounds[KNEE] < 1.1 * beside[KNEE] * np.sqrt(57.0 / 41.0 * ABOVE_K)
+
+
+def least_stretch(problem: StandingProblem, bound: FloatArray) -> float:
+    """Return min s with |T| <= s b, in round cones, by another solver."""
+    f = cp.Variable((problem.n_points, 3))
+    s = cp.Variable()
+    flat = cp.reshape(f, (3 * problem.n_points,), order="C")
+    T = problem.sharing @ (problem.gravity - problem.contact_map @ flat)
+    counts = problem.loss > 0.0
+    rules = [cp.abs(T[counts]) <= s * bound[counts]]
+    rules += [problem.base_map @ flat == problem.weight]
+    rules += [
+        cp.norm(f[k, :2]) <= problem.friction * f[k, 2] for k in range(problem.n_points)
+    ]
+    return float(cp.Problem(cp.Minimize(s), rules).solve(solver=cp.CLARABEL))
+
+
+@pytest.mark.parametrize("temperature", [COOL, warm(KNEE, 70.0), warm(KNEE, 79.5)])
+def test_no_forces_last_longer(temperature: FloatArray) -> None:
+    found, time_s, steps = search(CROUCH, temperature)
+    counts = CROUCH.loss > 0.0
+    lasts = TIMES.until_limit(found.motor_effort, temperature)[counts].min()
+    assert found.is_balanced
+    assert lasts >= 0.97 * time_s
+    assert steps <= 15
+    later = TIMES.bounds(1.01 * time_s, temperature)
+    assert least_stretch(CROUCH, later) > 0.99, "2 % of the heat, for what may come"
+    with_least = solve_least_loss(CROUCH)
+    least = TIMES.until_limit(with_least.motor_effort, temperature)[counts].min()
+    assert lasts > 1.3 * least, "nothing is gained: the test shows nothing"
+
+
+def test_where_nothing_gets_hot_the_least_heat_is_the_answer() -> None:
+    problem = standing_problem(NAO)
+    found, time_s, steps = search(problem, COOL)
+    assert time_s == np.inf
+    assert steps == 1
+    assert_allclose(found.loss_w, solve_least_loss(problem).loss_w, rtol=1e-6)
+
+
+def test_forces_are_followed_when_the_load_has_changed() -> None:
+    wanted = solve_least_loss(CROUCH).forces
+    heavier = dataclasses.replace(CROUCH, weight=1.1 * CROUCH.weight)
+    followed = follow_forces(heavier, wanted)
+    assert followed.is_balanced
+    assert np.abs(followed.forces - wanted).max() < 5.0  # N, of some 7 a corner
+    assert_allclose(follow_forces(CROUCH, wanted).forces, wanted, atol=1e-3)
+
+
+def crouching() -> SpringRobot:
+    return SpringRobot(NAO, np.zeros(len(NAO.joints)), "Crouch", UP)
+
+
+def minutes(controller: MinHeat, start: FloatArray) -> float:
+    """Return the minutes until a motor of the legs is too hot, on a robot of springs.
+
+    It settles for 20 s; then its torques stay.
+    """
+    robot = crouching()
+    controller.reset(NAO)
+    shift = np.zeros(len(NAO.joints))
+    for cycle in range(1000):
+        seen = robot.observe(0.02 * cycle, shift, temperature=start)
+        decided = controller.step(seen)
+        assert decided.shift is not None
+        shift = decided.shift
+    lasts = TIMES.until_limit(robot.motor_effort(shift), start)
+    return float(lasts[robot.problem.loss > 0.0].min()) / 60.0
+
+
+def test_a_crouching_robot_with_a_warm_knee_lasts_longer() -> None:
+    start = warm(KNEE, 60.0)
+    longest = Longest()
+    lasts = minutes(longest, start)
+    _, possible_s, _ = search(CROUCH, start)
+    assert lasts > 1.3 * minutes(MinHeat(), start)
+    assert lasts > 0.9 * possible_s / 60.0
+    assert longest.signals[2] == pytest.approx(lasts, rel=0.05)
+
+
+def test_it_plans_anew_each_minute_and_after_a_motion() -> None:
+    robot = crouching()
+    controller = Longest()
+    controller.reset(NAO)
+    shift = np.zeros(len(NAO.joints))
+    searches = []
+    for cycle in range(3600):
+        target = {"target": robot.still.target + 0.3} if 500 <= cycle < 510 else {}
+        seen = robot.observe(0.02 * cycle, shift, temperature=COOL, **target)
+        shift_now = controller.step(seen).shift
+        assert shift_now is not None
+        shift = shift_now
+        if controller._search is not None:
+            searches.append(cycle)
+    earlier = [-99, *searches]
+    begins = [c for c, b in zip(searches, earlier, strict=False) if c > b + 50]
+    assert len(begins) == 3, "at first, after the motion, and a minute later"
+    assert begins[2] - begins[1] == 3000
