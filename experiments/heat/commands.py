@@ -28,7 +28,7 @@ def heat_command(
     controllers: Annotated[
         str,
         typer.Option(
-            help="Comma-separated: fixed, smart, nudge, minheat, smart-full, "
+            help="Comma-separated: fixed, smart, nudge, minheat, longest, smart-full, "
             "smart-product, minheat-no-gear, constant:VALUE; one robot each."
         ),
     ] = "fixed,smart",
