@@ -1,5 +1,6 @@
 """Configurations that check themselves, by the ranges that their annotations tell."""
 
+from dataclasses import dataclass
 from functools import cache
 from math import inf, isfinite
 from typing import (
@@ -82,20 +83,39 @@ def check_value(name: str, value: object, hint: Any) -> None:
         if value not in (words := get_args(hint)):
             raise BadInput(f"{title} {value!r}; give one of {', '.join(words)}.")
         return
-    low, is_open, high = _range(hint)
-    number = as_number(value)
-    is_within = number is not None and isfinite(number) and low <= number <= high
-    if not is_within or (is_open and number == low):
+    accepted, number = _interval(hint), as_number(value)
+    if number is None or number not in accepted:
         unit = next((_UNITS[end] for end in _UNITS if name.endswith(end)), "")
         said = short(value) if number is None else f"{number}{unit}"
-        start = f"a number above {low:g}" if is_open else f"{low:g}"
-        if high == inf:
-            accepted = (
-                f"a finite number above {low:g}" if is_open else f"{low:g} or more"
-            )
-        else:
-            accepted = f"{start}{', up' if is_open else ''} to {high:g}"
         raise BadInput(f"{title} = {said}; give {accepted}.")
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """The finite numbers from `low` to `high`, or only the whole ones."""
+
+    low: float
+    high: float
+    is_low_in: bool
+    is_high_in: bool
+    is_whole: bool
+
+    def __contains__(self, number: float) -> bool:
+        above = number >= self.low if self.is_low_in else number > self.low
+        below = number <= self.high if self.is_high_in else number < self.high
+        is_one = not self.is_whole or number.is_integer()
+        return isfinite(number) and above and below and is_one
+
+    def __str__(self) -> str:
+        kind = f"a {'whole' if self.is_whole else 'finite'} number"
+        low, high = f"{self.low:g}", f"{self.high:g}"
+        if self.high == inf:
+            return f"{kind}, {low} or more" if self.is_low_in else f"{kind} above {low}"
+        if self.is_low_in and self.is_high_in and not self.is_whole:
+            return f"{low} to {high}"
+        begin = "from" if self.is_low_in else "above"
+        end = "up to" if self.is_high_in else "and below"
+        return f"{kind} {begin} {low} {end} {high}"
 
 
 def _marks(hint: Any) -> list[FieldInfo]:
@@ -104,11 +124,18 @@ def _marks(hint: Any) -> list[FieldInfo]:
 
 
 @cache
-def _range(hint: Any) -> tuple[float, bool, float]:
-    """Return the lower limit, whether it is itself refused, and the upper limit."""
-    low, is_open, high = -inf, False, inf
-    for limit in _marks(hint)[0].metadata:
-        low = getattr(limit, "gt", getattr(limit, "ge", low))
-        is_open = is_open or hasattr(limit, "gt")
-        high = getattr(limit, "le", high)
-    return low, is_open, high
+def _interval(hint: Any) -> _Interval:
+    """Return what `Field(gt=, ge=, lt=, le=)` accepts."""
+    limits = {
+        name: getattr(limit, name)
+        for limit in _marks(hint)[0].metadata
+        for name in ("gt", "ge", "lt", "le")
+        if hasattr(limit, name)
+    }
+    return _Interval(
+        low=limits.get("gt", limits.get("ge", -inf)),
+        high=limits.get("lt", limits.get("le", inf)),
+        is_low_in="gt" not in limits,
+        is_high_in="lt" not in limits,
+        is_whole=get_args(hint)[0] is int,
+    )

@@ -1,9 +1,11 @@
 """Every configuration refuses numbers and words without meaning, and names them."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from pydantic import Field
 
 from controllers import MinHeatCfg, PostureSearchCfg, SmartStiffnessCfg
 from controllers.heat_minimization.leg_relief import TemperatureWeightsCfg
@@ -80,7 +82,11 @@ def test_a_number_below_its_range_is_refused(
         (ConstantOffset, {"value": 0, "by_joint": {"HeadYaw": 2}}, "of HeadYaw = 2"),
         (PostureOffset, {"table": {"Sit": 2.0}}, "offset of Sit = 2.0; give 0 to 1"),
         (PostureTuning, {"extra": 2.0}, "extra = 2.0; give -1 to 1"),
-        (GroundPlaneCfg, {"doubt_rad": 4.0}, "4.0 rad; give a number above 0, up to 3"),
+        (
+            GroundPlaneCfg,
+            {"doubt_rad": 4.0},
+            "4.0 rad; give a .* above 0 up to 3",
+        ),
         (GroundPlaneCfg, {"doubt_ends": 2.0}, "doubt_ends = 2.0"),
         (MinHeatCfg, {"least_on_feet": 2.0}, "least_on_feet"),
         (SetPointShiftCfg, {"gear_share": 1.5}, "gear_share"),
@@ -111,3 +117,28 @@ def test_what_has_no_meaning_is_refused(
 ) -> None:
     with pytest.raises(BadInput, match=words):
         cls(**fields)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers(Checked):
+    angle: Annotated[float, Field(gt=0.0, lt=180.0)] = 25.0
+    sweeps: Annotated[int, Field(ge=1)] = 50
+    weight: Annotated[float, Field(ge=0.0)] = 9.81
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"angle": 180.0}, "angle = 180.0; give a finite number above 0 and below 180"),
+        ({"angle": 0.0}, "above 0 and below 180"),
+        ({"sweeps": 1.5}, "sweeps = 1.5; give a whole number, 1 or more"),
+        ({"sweeps": 0}, "a whole number, 1 or more"),
+        ({"weight": np.inf}, "weight = inf; give a finite number, 0 or more"),
+    ],
+)
+def test_limits_may_be_open_and_numbers_whole(
+    fields: dict[str, Any], words: str
+) -> None:
+    assert Numbers(angle=179.9, sweeps=1, weight=0.0).sweeps == 1
+    with pytest.raises(BadInput, match=words):
+        Numbers(**fields)

@@ -251,7 +251,10 @@ def test_the_ground_rises_ahead_by_the_slope(
         ({"slope_deg": float("inf")}, "slope = inf degrees"),
         ({"friction": -0.1}, "ground friction = -0.1; give 0 to 5"),
         ({"gravity": float("nan")}, "gravity in m/s² = nan"),
-        ({"solver_iterations": 0}, "solver_iterations = 0.*; give 1 or more"),
+        (
+            {"solver_iterations": 0},
+            "solver_iterations = 0.*a whole number, 1 or more",
+        ),
         ({"solver_residual": 0.1}, "solver_residual = 0.1; give 0 to 0.001"),
         ({"solver_residual": float("nan")}, "solver_residual = nan"),
     ],
