@@ -7,7 +7,7 @@ import pytest
 
 from controllers.schemas.library.common import StateMinded
 from controllers.schemas.library.move import SayParameters
-from controllers.transmitter.commands.command_controller import CommandController
+from controllers.transmitter.commands.admission import PostureBelief
 from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.runner import run_scenario
 from experiments.scenarios.reading.load import load_scenario
@@ -48,7 +48,7 @@ def test_a_dance_in_another_state_breaks_a_law(
     monkeypatch.setattr(StateMinded, "is_in_state_of", lambda self, posture: True)
     kept = play(tmp_path, SITTING_DANCER)
     assert [v.holds for v in kept.verdicts] == [True, False, True, True]
-    monkeypatch.setattr(CommandController, "_why_not", lambda *_: "")
+    monkeypatch.setattr(PostureBelief, "why_not", lambda *_: "")
     result = play(tmp_path, SITTING_DANCER)
     assert "begins in Stand, the robot is in Sit" in result.verdicts[-1].seen
     assert result.verdicts[-1].seen.startswith("I-26 at tick")
