@@ -176,3 +176,47 @@ def test_it_plans_anew_each_minute_and_after_a_motion() -> None:
     begins = [c for c, b in zip(searches, earlier, strict=False) if c > b + 50]
     assert len(begins) == 3, "at first, after the motion, and a minute later"
     assert begins[2] - begins[1] == 3000
+
+
+def run_for(
+    controller: Longest,
+    robot: SpringRobot,
+    begin_s: float,
+    shift: FloatArray,
+    **seen: Any,
+) -> FloatArray:
+    """Run for 20 s; return the shift."""
+    for cycle in range(1000):
+        observation = robot.observe(
+            begin_s + 0.02 * cycle, shift, temperature=COOL, **seen
+        )
+        decided = controller.step(observation)
+        assert decided.shift is not None
+        shift = decided.shift
+    return shift
+
+
+def test_a_load_that_comes_later_is_carried() -> None:
+    robot, controller = crouching(), Longest()
+    controller.reset(NAO)
+    shift = run_for(controller, robot, 0.0, np.zeros(len(NAO.joints)))
+    robot._carrying = 1.3 * robot._carrying
+    run_for(controller, robot, 20.0, shift)
+    assert controller.flag_counts["shift at its bound"] == 0
+
+
+def test_on_one_foot_the_plan_for_two_is_dropped() -> None:
+    robot, controller = crouching(), Longest()
+    controller.reset(NAO)
+    shift = run_for(controller, robot, 0.0, np.zeros(len(NAO.joints)))
+    left = np.array([s.name.startswith("L") for s in NAO.force_sensors])
+    run_for(controller, robot, 20.0, shift, fsr=np.where(left, 12.0, 0.0))
+    assert controller.state is not None
+    assert controller.state.feet == ("LFoot",)
+
+
+def test_a_motor_beyond_its_limit_is_relieved() -> None:
+    found, time_s, _ = search(CROUCH, warm(KNEE, 90.0))
+    least = solve_least_loss(CROUCH).motor_effort
+    assert time_s > 10.0
+    assert abs(found.motor_effort[KNEE]) < 0.95 * abs(least[KNEE])
