@@ -60,9 +60,6 @@ TOLERANCE = 0.01
 MARGIN = 0.995
 """Part of b that is used: a hundredth of the heat is left for what is not foreseen, and
 "never" is not "in the very end"."""
-ABOVE_K = 1.0
-"""In K: a motor beyond its limit has one this far above itself: it is relieved as far
-as can be."""
 ROUNDING = 1e-3
 """Of a torque that is kept at its bound."""
 MOST_AT_BOUND = 12
@@ -84,6 +81,8 @@ class MotorTimes:
 
     def bounds(self, time_s: float, temperature: FloatArray) -> FloatArray:
         """Return b(t), the torques (n_motors,) in N·m that may last until t.
+
+        A motor beyond its limit may not get hotter.
 
         Args:
             time_s: t from now, which may be infinite.
@@ -113,7 +112,7 @@ class MotorTimes:
 
     def _over_ambient(self, temperature: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return u_0 and u_max, (n_motors,) in K."""
-        limit = np.maximum(self._limit_degc, temperature + ABOVE_K)
+        limit = np.maximum(self._limit_degc, temperature)
         return temperature - self._ambient, limit - self._ambient
 
 
