@@ -60,7 +60,9 @@ class Answer:
 
     kind: AnswerKind
     after_s: float = 0.0
-    """Time that it needs before it gives way, in s; then it is made to."""
+    """Time that it needs before it gives way, in s; then it is made to. One that ends
+    at the asker's limit or later counts as KEEP for now: in one tick a wait ends before
+    a promise is kept."""
     resume_timeout_s: float | None = None
     """PAUSE: longest wait for getting the set back, in s; None waits without limit."""
 
