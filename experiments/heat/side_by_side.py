@@ -66,6 +66,8 @@ class _Line:
 
 
 _line: _Line | None = None
+_at_work = threading.Lock()
+"""Held by a worker that runs an arm."""
 
 
 def _start_worker(
@@ -73,6 +75,16 @@ def _start_worker(
 ) -> None:
     global _line  # noqa: PLW0603  # one line a worker process
     _line = _Line(reports=reports, stop=stop)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End a worker that waits for work when its parent was killed: none will come."""
+    parent = mp.parent_process()
+    if parent is not None:
+        parent.join()
+        with _at_work:  # one at work closes its run folder first
+            os._exit(1)
 
 
 def _work(number: int, cfg: TrialCfg) -> WorkerOutcome:
@@ -86,12 +98,11 @@ def _work(number: int, cfg: TrialCfg) -> WorkerOutcome:
         _line.reports.put((number, time_s))
 
     try:
-        return WorkerOutcome(result=run_trial(cfg, report))
+        with _at_work:
+            return WorkerOutcome(result=run_trial(cfg, report))
     except TestbedError as error:
         return WorkerOutcome(error=str(error), is_bad_input=isinstance(error, BadInput))
     except KeyboardInterrupt:
-        if _is_orphan():
-            os._exit(1)  # nobody will ever send it more work, or the order to end
         return WorkerOutcome(error="interrupted")
 
 
