@@ -23,6 +23,7 @@ from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.trial_log import TrialLog
 from experiments.closed_loop.trial_result import TrialResult
 from experiments.common.robot_setting import CONTROL_PERIOD, RobotSetting
+from experiments.common.signals import PATIENCE_S, noted_signals
 from models import BadInput, Robot, UnknownName, load_robot
 from sim.body import SimulationDiverged
 from sim.robot import SimulatedRobot, SimulationCfg
@@ -220,6 +221,7 @@ class Trial:
         self._loop = Loop(sim, controller, goal, cfg.control_period)
         self._loop.disturb = pusher(cfg.pushes, sim.robot)
         self._log = TrialLog(sim, controller, recording, on_progress)
+        self._check_signals: Callable[[], None] = lambda: None
         self._fast = cfg.fast_forward
         self._steadiness = Steadiness(cfg.fast_forward or FastForwardCfg())
         self._jump_length = JumpLength(cfg.fast_forward or FastForwardCfg())
@@ -234,14 +236,17 @@ class Trial:
         failure: str | None = None
         fell = False
         try:
-            while failure is None and self._left_s() > 0.5 * self._cfg.control_period:
-                self._physics_block()
-                if self._sim.has_fallen():
-                    failure, fell = self._fall(), True
-                elif self._may_jump():
-                    self._jump()
-                else:
-                    self._jump_length.restart()
+            with noted_signals(PATIENCE_S) as self._check_signals:
+                while (
+                    failure is None and self._left_s() > 0.5 * self._cfg.control_period
+                ):
+                    self._physics_block()
+                    if self._sim.has_fallen():
+                        failure, fell = self._fall(), True
+                    elif self._may_jump():
+                        self._jump()
+                    else:
+                        self._jump_length.restart()
         except (SimulationDiverged, SensorError) as error:
             failure = str(error)
         except BadInput as error:  # a limit that no robot accepts, such as NaN
@@ -275,6 +280,7 @@ class Trial:
         total = np.zeros_like(sim.mean_square)
         n = 0
         while n < cycles and not (n and sim.has_fallen()):
+            self._check_signals()
             observation = self._loop.cycle()
             total += sim.mean_square
             self._log.cycle(observation, self._loop)
@@ -302,6 +308,7 @@ class Trial:
         begin = sim.time_s
         end = min(begin + self._jump_length.take(), self._cfg.duration_s)
         while end - sim.time_s >= 1.0 - 1e-9:
+            self._check_signals()
             sim.advance_heat(mean_square, 1.0)
             if self._log.still(torque):
                 self._jump_length.restart()

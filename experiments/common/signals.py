@@ -11,6 +11,8 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Sent by `timeout` and job managers, and by a terminal that is closed."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
+PATIENCE_S = 5.0
+"""What a loop has until its next cycle, once a signal came."""
 
 
 class StoppedBySignal(KeyboardInterrupt):
@@ -94,12 +96,19 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def noted_signals() -> Iterator[Callable[[], None]]:
+def noted_signals(
+    patience_s: float | None = None,
+) -> Iterator[Callable[[], None]]:
     """Only note the signals that would raise meanwhile; at the end raise for the first.
 
-    A KeyboardInterrupt inside `concurrent.futures.wait` may leave the lock of a future
-    held for ever, so that the pool never ends. Outside the main thread, where no signal
-    raises, there is nothing to do.
+    A KeyboardInterrupt may come where it is lost (`__del__`, a callback from C) or does
+    harm: inside `concurrent.futures.wait` it leaves the lock of a future held for ever.
+    Outside the main thread, where no signal raises, there is nothing to do.
+
+    Args:
+        patience_s: how long after the first signal one raises where the program is, as
+            a second that comes from outside does at once, so that code which does not
+            return can be ended; None: never.
 
     Yields:
         A function that raises for the first signal there was; call it where that is
@@ -109,10 +118,19 @@ def noted_signals() -> Iterator[Callable[[], None]]:
         KeyboardInterrupt: a signal came.
     """
     noted: list[int] = []
+    reminders: list[threading.Timer] = []
 
     def note(number: int, frame: FrameType | None) -> None:
         del frame
         noted.append(number)
+        if patience_s is None:
+            return
+        if len(noted) > 1:
+            raise order_to_stop(noted[0])
+        reminder = threading.Timer(patience_s, os.kill, (os.getpid(), number))
+        reminder.daemon = True
+        reminder.start()
+        reminders.append(reminder)
 
     def check() -> None:
         if noted:
@@ -127,6 +145,8 @@ def noted_signals() -> Iterator[Callable[[], None]]:
     try:
         yield check
     finally:
+        for reminder in reminders:
+            reminder.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
     check()

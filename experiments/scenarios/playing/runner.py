@@ -21,7 +21,7 @@ from experiments.closed_loop.behaviours import SlotsFailed
 from experiments.closed_loop.loop import ControllerFailed
 from experiments.closed_loop.recording import RunRecording
 from experiments.closed_loop.robot_with_ledger import RobotWithLedger
-from experiments.common.signals import why_stopped
+from experiments.common.signals import PATIENCE_S, noted_signals, why_stopped
 from experiments.scenarios.playing.failures import NeverActed, Proof, RunFailures
 from experiments.scenarios.playing.result import ScenarioResult
 from experiments.scenarios.playing.trace_file import TraceFile, TraceKeeper, WholeTrace
@@ -142,7 +142,8 @@ class ScenarioRunner:
         stopped: KeyboardInterrupt | None = None
         try:
             try:
-                self._play_slots(on_time)
+                with noted_signals(PATIENCE_S) as check:
+                    self._play_slots(on_time, check)
             except SimulationDiverged as error:
                 self._fail(str(error))
                 self._recording.save_last_second(self._setup.body.sim)
@@ -161,9 +162,12 @@ class ScenarioRunner:
             raise RunStopped(str(self._failure), run) from stopped
         return run
 
-    def _play_slots(self, on_time: Callable[[float], None] | None) -> None:
+    def _play_slots(
+        self, on_time: Callable[[float], None] | None, check: Callable[[], None]
+    ) -> None:
         reported = time.perf_counter()
         for tick in range(self._plan.duration_ticks):
+            check()
             self.slot(tick)
             self._slots = tick + 1
             now = time.perf_counter()

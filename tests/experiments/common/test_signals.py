@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -39,3 +40,24 @@ def test_the_first_of_those_that_nobody_asked_for_is_raised_at_the_end() -> None
             work()
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("sent_again", [True, False])
+def test_code_that_does_not_return_is_ended(sent_again: bool) -> None:
+    def work() -> None:
+        with noted_signals(60.0 if sent_again else 0.05):
+            os.kill(os.getpid(), signal.SIGINT)
+            if sent_again:
+                os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(30.0)
+
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert time.monotonic() - begin < 20.0
+
+
+def test_no_reminder_comes_after_the_end() -> None:
+    with pytest.raises(KeyboardInterrupt), noted_signals(0.05):
+        os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.2)  # one would raise here
