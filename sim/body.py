@@ -12,7 +12,7 @@ the posture wins, then the more upright one.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from models import Posture, Robot, TestbedError
@@ -111,13 +111,18 @@ def place_at_rest(engine: Engine, robot: Robot, posture: Posture) -> None:
     engine.place(q, np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
     frames = {link.name: engine.link_pose(link.name) for link in robot.links}
 
-    def in_base(link: str, position: tuple[float, float, float]) -> FloatArray:
+    def in_base(link: str, position: ArrayLike) -> FloatArray:
         p, R = frames[link]
         return np.asarray(p + R @ np.array(position))
 
     points = np.array([in_base(c.link, c.position) for c in robot.contact_points])
-    masses = np.array([link.mass for link in robot.links])
-    centres = np.array([in_base(link.name, link.com) for link in robot.links])
+    parts: list[tuple[float, str, ArrayLike]]
+    parts = [(link.mass, link.name, link.com) for link in robot.links]
+    parts += [
+        (load.mass_kg, load.link, load.place_on(robot)) for load in engine.cfg.payloads
+    ]
+    masses = np.array([mass for mass, _, _ in parts])
+    centres = np.array([in_base(link, place) for _, link, place in parts])
     com = masses @ centres / masses.sum()
     up = engine.ground_normal
     quaternion = rotation_to_normal(resting_normal(robot, posture, points, com), up)

@@ -178,6 +178,19 @@ class Dynamics:
         self._carries.shape = (len(joints), len(points))  # 1 where i carries k, else 0
         self.update(np.zeros(self.n_joints))
 
+    def carry(self, link: str, mass_kg: float, place: FloatArray) -> None:
+        """Let a link carry a point mass from the next `update` on.
+
+        Args:
+            link: of the robot.
+            mass_kg: in kg.
+            place: (3,) in the link's frame, in m.
+        """
+        frame = self._model.frames[self._frame_id(link)]
+        mass = pin.Inertia(mass_kg, place, np.zeros((3, 3)))
+        self._model.appendBodyToJoint(frame.parentJoint, mass, frame.placement)
+        self.mass += mass_kg
+
     def update(self, q: FloatArray) -> None:
         """Set the configuration to the joint angles `q`, (n_joints,) in rad."""
         self._q[self._iq] = q

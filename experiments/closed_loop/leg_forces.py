@@ -76,6 +76,8 @@ def least_powers(
     robot, truth = sim.robot, sim.truth()
     points = sole_points(robot)
     dynamics = Dynamics(robot, points)
+    for load in sim.cfg.world.payloads:
+        dynamics.carry(load.link, load.mass_kg, load.place_on(robot))
     dynamics.update(truth.q)
     up = rotation_from_quaternion(truth.base_quaternion)[2]
     foot = np.array([robot.feet.index(point.effector) for point in points])
@@ -211,7 +213,7 @@ def find_internal_forces(
     Up is the normal of the plane through the corners of its soles.
 
     Args:
-        robot: with feet.
+        robot: with feet, and without payload.
         q: (n_joints,) true angles in rad: the encoders' plus their errors.
         effort: (n_joints,) torques on the links in N·m.
 

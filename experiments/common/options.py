@@ -117,18 +117,18 @@ def setting_options(command: CommandT) -> CommandT:
     It is called with the fields that were asked for, by their names.
     """
     options: list[inspect.Parameter] = []
-    field_of: dict[str, str] = {}
+    fields: list[tuple[str, Asked]] = []
     for name, asked, parameter in _options():
         options.append(parameter)
-        field_of[asked.option] = name
+        fields.append((name, asked))
 
     @functools.wraps(command)
     def with_setting(**given: Any) -> None:
         setting = {}
-        for option, name in field_of.items():
-            value = given.pop(option)
+        for name, asked in fields:
+            value = given.pop(asked.option)
             if isinstance(value, list):
-                value = _pairs(f"--{option}", value)
+                value = _pairs(asked, value)
             if value is not None:
                 setting[name] = value
         command(**given, **setting)
@@ -170,12 +170,13 @@ def _options() -> Iterator[tuple[str, Asked, inspect.Parameter]]:
             )
 
 
-def _pairs(option: str, items: Iterable[str]) -> dict[str, float]:
-    """Return `Joint=number` texts as a mapping.
+def _pairs(asked: Asked, items: Iterable[str]) -> dict[str, float]:
+    """Return `JOINT=DEG` texts, and the like, as a mapping.
 
     Raises:
         BadInput: a text is not of that form, or a joint comes twice.
     """
+    option = f"--{asked.option}"
     found: dict[str, float] = {}
     for item in items:
         name, equals, text = item.partition("=")
@@ -186,8 +187,8 @@ def _pairs(option: str, items: Iterable[str]) -> dict[str, float]:
             value = 0.0
         if not (name and equals):
             raise BadInput(
-                f"{option} {item!r} is not of the form Joint=number, such as "
-                f"{option} LAnklePitch=2.0."
+                f"{option} {item!r} is not of the form {asked.metavar}, such as "
+                f"{option} {asked.example}."
             )
         if name in found:
             raise BadInput(f"{option} names {name} twice; give it once.")

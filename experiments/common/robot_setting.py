@@ -9,6 +9,7 @@ configurations hold the ranges. Importing this loads no engine.
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -32,6 +33,8 @@ class Asked:
     option: str
     help: str
     metavar: str | None = None
+    example: str = "LAnklePitch=2.0"
+    """Of what is given by joint or link."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +70,18 @@ class RobotSetting:
     ] = field(default_factory=dict)
     other_start_degc: float | None = None
     """Start temperature of all other joints in °C; None: the preset's, or 30."""
+    payload_kg: Annotated[
+        Joints,
+        Asked(
+            "payload",
+            "Mass that a link carries in kg, at its centre of mass or at X,Y,Z in its "
+            "frame in m; repeatable.",
+            "LINK[@X,Y,Z]=KG",
+            "torso=2.0",
+        ),
+    ] = field(default_factory=dict)
+    """Place, as `sim.engine.world.Payload.at` takes it, to mass. No model of a
+    controller knows of it."""
     slope_deg: Annotated[float, Asked("slope", "Ground slope in degrees.")] = 0.0
     friction: float = 0.7
     """Coulomb coefficient of soles on the ground."""
@@ -125,7 +140,7 @@ class RobotSetting:
         Raises:
             BadInput: it cannot; the message names the first reason.
         """
-        from sim.engine.world import ticks_of  # noqa: PLC0415  # heavy
+        from sim.engine.world import payloads_of, ticks_of  # noqa: PLC0415  # heavy
         from sim.robot import misalignment_of, start_temperatures  # noqa: PLC0415
         from sim.thermal.protection import make_protection  # noqa: PLC0415
 
@@ -136,6 +151,7 @@ class RobotSetting:
         _check_physics_step(robot, self.physics_dt)
         ticks_of("control period", self.control_period, self.physics_dt)
         robot.posture(self.posture_of(robot))
+        payloads_of(robot, self.payload_kg)
         misalignment_of(robot, self.misalignment_deg)
         start_temperatures(robot, self.start_degc, simulation.other_start_degc)
         make_protection(self.protection, robot)
@@ -146,7 +162,7 @@ class RobotSetting:
         Raises:
             BadInput: a value is out of its range.
         """
-        from sim.engine.world import WorldCfg  # noqa: PLC0415  # heavy
+        from sim.engine.world import Payload, WorldCfg  # noqa: PLC0415  # heavy
         from sim.robot import SimulationCfg  # noqa: PLC0415
         from sim.servo import ServoCfg  # noqa: PLC0415
         from sim.thermal import COPPER_COEFFICIENT, HeatingCfg  # noqa: PLC0415
@@ -159,6 +175,7 @@ class RobotSetting:
                 slope_deg=self.slope_deg,
                 friction=self.friction,
                 solver_residual=self.solver_residual,
+                payloads=tuple(starmap(Payload.at, self.payload_kg.items())),
                 gui=gui,
             ),
             servo=ServoCfg(kind=self.servo, friction_scale=self.gear_friction),

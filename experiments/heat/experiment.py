@@ -213,6 +213,7 @@ def settings_of_run(cfg: HeatCfg, arm: TrialCfg) -> dict[str, Any]:
         ),
         "preset": cfg.preset,
         "slope_deg": cfg.slope_deg,
+        "payload_kg": dict(cfg.payload_kg),
         "servo": cfg.servo,
         "gear_friction": cfg.gear_friction,
         "heating": cfg.heating,

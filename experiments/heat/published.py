@@ -115,6 +115,8 @@ def differences(
         words, wanted = "the torque of {} at stiffness 1 in N·m", preset.effort_limits
         limits = {name: limits.get(name) for name in wanted}
         found.append(_of_joints(words, limits, wanted, None))
+    loads = settings.get("payload_kg") or {}
+    found += [f"it carries {kg:g} kg at {place}" for place, kg in loads.items()]
     setting = RobotSetting().over(preset.setting)
     fitted = vars(setting) | {
         "robot": "nao",

@@ -91,7 +91,7 @@ _ALWAYS_SAID = {
     *("friction", "pushes", "seed", "fast_forward", "robot"),
 }
 """In the description of a golden run."""
-_JOINTS = ("misalignment_deg", "start_degc", "effort_limits")
+_JOINTS = ("misalignment_deg", "start_degc", "effort_limits", "payload_kg")
 
 
 def make_setting(values: Mapping[str, Any], where: str) -> StandingCfg:

@@ -41,6 +41,7 @@ from experiments.report.run_source import RecordedTrial
 from models import Robot
 from models.files import read_bytes, why
 from sim.effectors import SOUND_FILE
+from sim.engine.world import Payload
 from sim.recording.run_folder import Event
 
 if TYPE_CHECKING:
@@ -400,6 +401,7 @@ def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is recorded of those settings that `heat.json` names."""
     places = {
         "slope_deg": ("simulation", "world", "slope_deg"),
+        "payloads": ("simulation", "world", "payloads"),
         "servo": ("simulation", "servo", "kind"),
         "gear_friction": ("simulation", "servo", "friction_scale"),
         "heating": ("simulation", "heating", "model"),
@@ -417,6 +419,9 @@ def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
             inside = inside.get(key) if isinstance(inside, Mapping) else None
         if isinstance(inside, Mapping) and last in inside:
             found[name] = inside[last]
+    if "payloads" in found:
+        loads = [Payload(**load) for load in found.pop("payloads")]
+        found["payload_kg"] = {load.place: load.mass_kg for load in loads}
     if "copper" in found:
         found["copper"] = bool(found["copper"])
     return found

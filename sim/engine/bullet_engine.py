@@ -57,7 +57,7 @@ class Engine:
             view.hide_panels(self._client)
         self._set_engine_parameters()
         self._ground = Ground(self._client, cfg.friction, cfg.slope_deg)
-        loaded = load(self._client, robot)
+        loaded = load(self._client, robot, cfg.payloads)
         self._body, self._indices = loaded.body, loaded.joints
         self._link_index, self._link_name = loaded.link_index, loaded.link_name
         self._base_inertial = loaded.base_inertial

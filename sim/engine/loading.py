@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from models import Robot
 from sim.engine.bullet import p, rotation_from_quaternion, stdout_to_stderr
 from sim.engine.urdf import PrincipalInertia, write_bullet_urdf
+from sim.engine.world import Payload
 
 FloatArray = NDArray[np.float64]
 
@@ -97,10 +98,14 @@ class LoadedRobot:
     """The inverse."""
 
 
-def load(client: int, robot: Robot) -> LoadedRobot:
-    """Put a robot into a PyBullet client, its own motors switched off."""
+def load(client: int, robot: Robot, payloads: Sequence[Payload] = ()) -> LoadedRobot:
+    """Put a robot into a PyBullet client, its own motors switched off.
+
+    Raises:
+        UnknownName: a payload is on no link of the robot.
+    """
     with TemporaryDirectory() as folder, stdout_to_stderr():
-        path, inertias = write_bullet_urdf(robot, folder)
+        path, inertias = write_bullet_urdf(robot, folder, payloads)
         body: int = p.loadURDF(
             str(path),
             useFixedBase=not robot.has_legs,

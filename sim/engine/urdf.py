@@ -10,16 +10,23 @@ which is exact for the joint's own motion. Such a tensor is not that of a rigid 
 (one moment exceeds the sum of the others), and the URDF loader would set it to zero.
 So the file carries the principal *frame* of I' with harmless moments, and the engine
 sets the true moments after loading.
+
+A payload of mass m at p joins its link's mass m_0 at c_0:
+
+    M = m_0 + m,    c = (m_0 c_0 + m p) / M,
+    I_c = I_0 + m_0 [c_0 - c] + m [p - c],    [d] = |d|² 1 - d dᵀ.
 """
 
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models import Robot
+from models import Robot, UnknownName
+from sim.engine.world import Payload
 
 FloatArray = NDArray[np.float64]
 
@@ -33,22 +40,36 @@ class PrincipalInertia:
 
 
 def write_bullet_urdf(
-    robot: Robot, folder: str
+    robot: Robot, folder: str, payloads: Sequence[Payload] = ()
 ) -> tuple[Path, dict[str, PrincipalInertia]]:
     """Write the URDF with principal frames of the rotor-loaded inertias.
 
+    Args:
+        robot: whose URDF.
+        folder: where to.
+        payloads: what its links carry.
+
     Returns:
         The path of the file in `folder`, and the moments of each link with mass.
+
+    Raises:
+        UnknownName: a payload is on no link with a mass.
     """
     tree = ET.parse(robot.urdf)
     root = tree.getroot()
     armature = _armature_of_link(robot, root)
+    inertials = {
+        link.attrib["name"]: inertial
+        for link in root.findall("link")
+        if (inertial := link.find("inertial")) is not None
+    }
+    for payload in payloads:
+        if payload.link not in inertials:
+            known = list(inertials)
+            raise UnknownName("Link", payload.link, known, f"robot {robot.name!r}")
+        _load(inertials[payload.link], payload)
     inertias: dict[str, PrincipalInertia] = {}
-    for link in root.findall("link"):
-        inertial = link.find("inertial")
-        if inertial is None:
-            continue
-        name = link.attrib["name"]
+    for name, inertial in inertials.items():
         inertia = _inertia_in_link_axes(inertial) + armature.get(name, 0.0)
         moments, axes = np.linalg.eigh(inertia)
         if np.linalg.det(axes) < 0.0:
@@ -104,6 +125,37 @@ def _inertia_in_link_axes(inertial: ET.Element) -> FloatArray:
     R = rotation_from_rpy(_vector(origin.attrib.get("rpy", "0 0 0")))
     rotated: FloatArray = R @ tensor @ R.T
     return rotated
+
+
+def _load(inertial: ET.Element, payload: Payload) -> None:
+    """Put a payload's mass into a link's."""
+    inertia = _inertia_in_link_axes(inertial)
+    origin, mass = inertial.find("origin"), inertial.find("mass")
+    if origin is None:
+        origin = ET.SubElement(inertial, "origin")
+    if mass is None:
+        mass = ET.SubElement(inertial, "mass", {"value": "0"})
+    c_0 = _vector(origin.attrib.get("xyz", "0 0 0"))
+    m_0, m = float(mass.attrib["value"]), payload.mass_kg
+    place = c_0 if payload.position is None else np.array(payload.position)
+    c = (m_0 * c_0 + m * place) / (m_0 + m)
+    inertia = inertia + m_0 * _spread(c_0 - c) + m * _spread(place - c)
+    mass.attrib["value"] = f"{m_0 + m:.17g}"
+    origin.attrib |= {"xyz": " ".join(f"{x:.17g}" for x in c), "rpy": "0 0 0"}
+    for element in inertial.findall("inertia"):
+        inertial.remove(element)
+    axes = "xyz"
+    moments = {
+        f"i{axes[i]}{axes[j]}": f"{inertia[i, j]:.17g}"
+        for i in range(3)
+        for j in range(i, 3)
+    }
+    ET.SubElement(inertial, "inertia", moments)
+
+
+def _spread(d: FloatArray) -> FloatArray:
+    """Return |d|² 1 - d dᵀ, the inertia of a unit mass at d."""
+    return np.asarray((d @ d) * np.eye(3) - np.outer(d, d))
 
 
 def _write_frame(inertial: ET.Element, axes: FloatArray, moment: float) -> None:

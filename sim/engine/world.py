@@ -8,16 +8,18 @@ own frame, x right, y up, as in OpenGL; pixels count from the upper left corner.
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from itertools import starmap
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from controllers.interface.checked import Checked
-from models import BadInput, UnknownName
-from models.values import FloatArray
+from controllers.interface.checked import Checked, check_value
+from models import BadInput, Robot, UnknownName
+from models.values import FloatArray, number_of
 
 
 def ticks_of(name: str, period: float, dt: float) -> int:
@@ -45,6 +47,77 @@ SHORTEST_STEP_S = 1e-5
 """Of the physics: a hundredth of ours; at less a second of a robot takes an hour."""
 
 
+Coordinate = Annotated[float, Field(ge=-1.0, le=1.0, title="a payload's place in m")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payload(Checked):
+    """A point mass that a link carries, fixed to it."""
+
+    link: str
+    mass_kg: Annotated[float, Field(gt=0.0, le=50.0, title="payload in kg")]
+    position: tuple[float, float, float] | None = None
+    """In the link's frame, in m; None: at the link's centre of mass."""
+
+    @classmethod
+    def at(cls, place: str, mass_kg: float) -> Self:
+        """Return a mass at a place that is written `LINK` or `LINK@X,Y,Z`.
+
+        Raises:
+            BadInput: it is written otherwise, or out of range.
+        """
+        link, at, text = place.partition("@")
+        if not at:
+            return cls(link=link, mass_kg=mass_kg)
+        try:
+            x, y, z = (number_of(part) for part in text.split(","))
+        except ValueError as error:
+            raise BadInput(
+                f"payload is at {place!r}; give a link, or a link and a place in its "
+                "frame in m, such as torso@-0.08,0,0.05."
+            ) from error
+        return cls(link=link, mass_kg=mass_kg, position=(x, y, z))
+
+    def __post_init__(self) -> None:
+        """Check mass and place.
+
+        Raises:
+            BadInput: one is out of range.
+        """
+        super().__post_init__()
+        for x in self.position or ():
+            check_value("place", x, Coordinate)
+
+    def place_on(self, robot: Robot) -> FloatArray:
+        """Return where it is, (3,) in the link's frame, in m."""
+        if self.position is not None:
+            return np.array(self.position)
+        (com,) = (link.com for link in robot.links if link.name == self.link)
+        return np.array(com)
+
+    @property
+    def place(self) -> str:
+        """As `at` takes it."""
+        if self.position is None:
+            return self.link
+        return f"{self.link}@{','.join(f'{x:g}' for x in self.position)}"
+
+
+def payloads_of(robot: Robot, payload_kg: Mapping[str, float]) -> tuple[Payload, ...]:
+    """Return what a robot carries, from place to mass as `Payload.at` takes them.
+
+    Raises:
+        UnknownName: the robot has no such link.
+        BadInput: a place or a mass cannot be used.
+    """
+    links = [link.name for link in robot.links]
+    loads = tuple(starmap(Payload.at, payload_kg.items()))
+    for load in loads:
+        if load.link not in links:
+            raise UnknownName("Link", load.link, links, f"robot {robot.name!r}")
+    return loads
+
+
 @dataclass(frozen=True, kw_only=True)
 class WorldCfg(Checked):
     """What the engine is told before it starts."""
@@ -63,6 +136,8 @@ class WorldCfg(Checked):
     """Squared residual at which the contact solver stops before that; PyBullet's
     default. With 1e-5 a tick of a standing robot costs a tenth less; its legs' torques,
     with an ankle 2 degrees off, stay the same to 1 in 4000 over two minutes."""
+    payloads: tuple[Payload, ...] = ()
+    """What the robot carries; no model of a controller knows of it."""
     gui: bool = False
     """Open PyBullet's window."""
 

@@ -27,6 +27,7 @@ from models import Robot, default_robot_folder, load_robot
 from models.library import Unit
 from models.load.library_forms import LibraryForm
 from models.values import PositiveSeconds, Seconds
+from sim.engine.world import payloads_of
 from sim.robot import SimulationCfg, misalignment_of, start_temperatures
 from sim.servo import MOST_FRICTION
 
@@ -54,6 +55,8 @@ class SimulationForm(Part):
 
     misalignment_deg: dict[Name, FiniteFloat] = Field(default_factory=dict)
     """Joint to calibration error in degrees: true angle minus measured angle."""
+    payload_kg: dict[str, FiniteFloat] = Field(default_factory=dict)
+    """Link, or `link@x,y,z` in its frame in m, to the mass in kg that it carries."""
     start_degc: dict[Name, Celsius] = Field(default_factory=dict)
     """Joint to temperature of its motor at the start, in °C."""
     other_start_degc: Celsius = 30.0
@@ -182,8 +185,14 @@ def read_simulation(form: ScenarioFile, robot: Robot, notes: Notes) -> Simulatio
     for joint, degc in given.start_degc.items():
         place = ("simulation", "start_degc", joint)
         notes.attempt(place, start_temperatures, robot, {joint: degc}, 30.0)
+    loads = {}
+    for link, kg in given.payload_kg.items():
+        place = ("simulation", "payload_kg", link)
+        if notes.attempt(place, payloads_of, robot, {link: kg}):
+            loads[link] = kg
     world = notes.attempt(("world",), _in_world, form.world) or RobotSetting()
-    return dataclasses.replace(world, seed=form.seed, **dict(given)).simulation()
+    setting = {**dict(given), "payload_kg": loads}
+    return dataclasses.replace(world, seed=form.seed, **setting).simulation()
 
 
 def _in_world(given: WorldForm) -> RobotSetting:

@@ -267,3 +267,24 @@ def test_point_on_an_unknown_link_is_refused_by_name(nao: Robot) -> None:
     load = ExternalLoad(name="tray", link="LeftHand", upward_newton=-1.0)
     with pytest.raises(UnknownName, match="Link 'LeftHand' is not in"):
         Dynamics(nao, (load,))
+
+
+def test_a_mass_that_a_link_carries_is_a_weight_and_moves_the_centre(
+    nao: Robot,
+) -> None:
+    """Its weight does to the joints what a force at its place does."""
+    q, up, _ = random_case(nao, 1)
+    place = ExternalLoad(
+        name="bag", link="l_gripper", position=(0.01, 0.02, -0.1), upward_newton=0.0
+    )
+    free, loaded = Dynamics(nao, (place,)), Dynamics(nao, (place,))
+    loaded.carry(place.link, 0.7, np.array(place.position))
+    for dynamics in (free, loaded):
+        dynamics.update(q)
+    (at,) = free.point_positions
+    assert loaded.mass == pytest.approx(free.mass + 0.7)
+    centre = (free.mass * free.com + 0.7 * at) / loaded.mass
+    np.testing.assert_allclose(loaded.com, centre, atol=1e-12)
+    weight = free.contact_term(np.array([0]), up, np.array([-0.7 * GRAVITY]))
+    extra = loaded.gravity_term(-GRAVITY * up) - free.gravity_term(-GRAVITY * up)
+    np.testing.assert_allclose(extra, -weight, atol=1e-9)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from experiments.closed_loop.leg_forces import LegsPower, are_at_stops, least_powers
 from models import load_robot
-from sim.engine.world import WorldCfg
+from sim.engine.world import Payload, WorldCfg
 from sim.robot import SimulatedRobot, SimulationCfg
 from sim.servo import ServoCfg
 
@@ -75,6 +75,26 @@ def test_the_least_of_a_level_robot_is_that_of_its_posture() -> None:
         assert_allclose(least.with_gears_w, 0.290, rtol=0.05)
     finally:
         sim.close()
+
+
+def test_the_least_of_a_robot_with_a_payload_carries_it_too() -> None:
+    """A weight over both soles adds to the knees as to the ground: quadratic in it."""
+    powers = []
+    for mass_kg in (1e-3, 2.0):
+        load = Payload(link="torso", mass_kg=mass_kg)
+        cfg = SimulationCfg(world=WorldCfg(payloads=(load,)))
+        sim = SimulatedRobot(NAO, cfg, "PoseInit")
+        try:
+            least = least_powers(sim)
+        finally:
+            sim.close()
+        assert least is not None
+        powers.append(least.without_gears_w)
+    below = ("LTibia", "LAnklePitch", "l_ankle")
+    carried = NAO.total_mass - 2.0 * sum(
+        link.mass for link in NAO.links if link.name in below
+    )  # what the knees bear
+    assert_allclose(powers[1] / powers[0], (1.0 + 2.0 / carried) ** 2, rtol=0.1)
 
 
 def test_gears_help_by_the_friction_that_they_have() -> None:

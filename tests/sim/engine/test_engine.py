@@ -3,8 +3,10 @@
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,10 +14,12 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from models import BadInput, Robot
+from sim.body import Body
 from sim.engine.bullet import p
 from sim.engine.bullet_engine import Engine
 from sim.engine.urdf import rotation_from_rpy, rpy_from_rotation, write_bullet_urdf
-from sim.engine.world import WorldCfg
+from sim.engine.world import Payload, WorldCfg
+from sim.servo import ServoCfg
 from tests.sim.engine.oracle import Oracle
 
 FloatArray = NDArray[np.float64]
@@ -127,6 +131,61 @@ def test_bullet_urdf_holds_the_moments_with_the_rotor(
         expected = oracle.inertia(link.attrib["name"])
         scale = np.abs(expected).max()
         assert_allclose(I_with_rotor, expected, atol=1e-7 * scale)  # digits of the URDF
+
+
+@pytest.mark.parametrize("position", [None, (-0.09, 0.02, 0.05)])
+def test_a_payload_is_part_of_its_link(
+    position: tuple[float, float, float] | None, nao: Robot, tmp_path: Path
+) -> None:
+    """Mass, centre and inertia are those of Pinocchio's sum of two bodies."""
+    load = Payload(link="torso", mass_kg=2.0, position=position)
+    path, inertias = write_bullet_urdf(nao, str(tmp_path), (load,))
+    alone = next(link for link in nao.links if link.name == "torso")
+    place = np.array(alone.com if position is None else position)
+    oracle = Oracle(nao, rotors=True)
+    own: Any = pin.Inertia(alone.mass, np.array(alone.com), oracle.inertia("torso"))
+    both = own + pin.Inertia(2.0, place, np.zeros((3, 3)))
+    links = ET.parse(path).getroot().findall("link")
+    (torso,) = [link for link in links if link.attrib["name"] == "torso"]
+    origin, mass = torso.find("inertial/origin"), torso.find("inertial/mass")
+    assert origin is not None
+    assert mass is not None
+    assert float(mass.attrib["value"]) == pytest.approx(both.mass)
+    centre = [float(x) for x in origin.attrib["xyz"].split()]
+    assert_allclose(centre, both.lever, atol=1e-12)
+    R = rotation_from_rpy(np.array([float(x) for x in origin.attrib["rpy"].split()]))
+    inertia = R @ np.diag(inertias["torso"].moments) @ R.T
+    assert_allclose(inertia, both.inertia, atol=1e-7 * np.abs(both.inertia).max())
+
+
+def test_soles_bear_the_payload_too(nao: Robot) -> None:
+    load = Payload(link="l_gripper", mass_kg=0.5)
+    weights = []
+    for payloads in ((), (load,)):
+        body = Body(
+            nao,
+            WorldCfg(payloads=payloads),
+            ServoCfg(),
+            np.zeros(len(nao.joints)),
+            "Stand",
+        )
+        forces = []
+        for tick in range(1000):
+            body.tick(0.001 * tick)
+            if tick >= 800:
+                forces.append(sum(c.force[2] for c in body.engine.contacts()))
+        body.engine.close()
+        weights.append(float(np.mean(forces)))
+    assert weights[0] == pytest.approx(9.81 * nao.total_mass, rel=2e-3)
+    assert weights[1] - weights[0] == pytest.approx(9.81 * 0.5, rel=0.05)
+
+
+def test_a_payload_needs_a_link_and_a_mass(nao: Robot, engine: MakeEngine) -> None:
+    with pytest.raises(BadInput, match=r"Link 'Torso'.*Did you mean 'torso'"):
+        engine(nao, WorldCfg(payloads=(Payload(link="Torso", mass_kg=1.0),)))
+    for mass_kg in (0.0, -1.0, 51.0, np.nan):
+        with pytest.raises(BadInput, match="payload in kg = "):
+            Payload(link="torso", mass_kg=mass_kg)
 
 
 @pytest.mark.parametrize("name", ["nao", "two_leg"])

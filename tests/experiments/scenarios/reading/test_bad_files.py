@@ -31,6 +31,11 @@ simulation:
     LAnklePich: 1  #! Did you mean 'LAnklePitch'?
     LKneePitch: 200  #! allows at most
   start_degc: {HeadYw: 60}  #! Did you mean 'HeadYaw'?
+  payload_kg:
+    Torso: 1  #! Did you mean 'torso'?
+    l_gripper: 60  #! payload in kg = 60.0
+    torso@1,2: 1  #! such as torso@-0.08,0,0.05
+    torso@0,0,5: 1  #! a payload's place in m = 5.0
 reservations: {preemption: yes}  #! 'off' or 'by_priority'
 transmitter:
   buses:  #! unit 'light' is on 2 buses

@@ -16,6 +16,7 @@ from experiments.scenarios.vocabulary import events as e
 from experiments.scenarios.vocabulary import expectations as x
 from models.files.yaml_forms import FileErrors
 from models.library import Unit
+from sim.engine.world import Payload
 from tests.experiments.scenarios.helpers import Load
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -77,6 +78,7 @@ def test_settings_reach_the_parts_of_the_testbed(load: Load) -> None:
         simulation:
           misalignment_deg: {LAnklePitch: 1}
           start_degc: {HeadYaw: 60}
+          payload_kg: {torso: 1, "l_gripper@0,0,-0.05": 0.5}
           protection: nao
           heating: two-node
           gear_friction: 0.5
@@ -95,6 +97,10 @@ def test_settings_reach_the_parts_of_the_testbed(load: Load) -> None:
     assert (simulation.world.friction, simulation.world.slope_deg) == (0.3, -2.0)
     assert simulation.misalignment_deg == {"LAnklePitch": 1.0}
     assert simulation.start_degc == {"HeadYaw": 60.0}
+    assert simulation.world.payloads == (
+        Payload(link="torso", mass_kg=1.0),
+        Payload(link="l_gripper", mass_kg=0.5, position=(0.0, 0.0, -0.05)),
+    )
     assert (simulation.protection, simulation.heating.model) == ("nao", "two-node")
     assert (simulation.servo.friction_scale, simulation.seed) == (0.5, 7)
     assert scenario.ledger.preemption is Preemption.BY_PRIORITY
