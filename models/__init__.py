@@ -16,8 +16,10 @@ from models.robot import (
     Posture,
     Robot,
     SensorRates,
+    Sonar,
     Speaker,
     TwoNodeHeating,
+    VideoCamera,
 )
 
 __all__ = [
@@ -39,10 +41,12 @@ __all__ = [
     "Robot",
     "RobotDataError",
     "SensorRates",
+    "Sonar",
     "Speaker",
     "TestbedError",
     "TwoNodeHeating",
     "UnknownName",
+    "VideoCamera",
     "default_robot_folder",
     "load_robot",
 ]

@@ -217,6 +217,47 @@ class SensorRates(StrictPart):
     """Standard deviation in A."""
     temperature_step: NotNegative
     """Resolution in K."""
+    sonar_period: Positive = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sonar(StrictPart):
+    """An ultrasonic sensor; its beam runs along x of its own frame."""
+
+    name: Name
+    link: Name
+    position: tuple[Real, Real, Real]
+    """In the link frame, in m; distances count from here."""
+    rpy: tuple[Real, Real, Real]
+    """Roll, pitch, yaw of its frame in that of the link, in rad."""
+    cone: Annotated[Real, Field(gt=0.0, lt=3.0)]
+    """Full angle of the beam in rad."""
+    least: Positive
+    """Below it a thing is known to be there, not how far; in m."""
+    largest: Positive
+    """What it says when it hears nothing, in m."""
+    step: NotNegative
+    """Resolution in m."""
+    incidence: Annotated[Real, Field(gt=0.0, lt=1.5708)]
+    """A surface that the sound meets at more than this from its normal throws it away,
+    in rad."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VideoCamera(StrictPart):
+    """A camera; it looks along x of its own frame, z upwards in the picture."""
+
+    name: Name
+    link: Name
+    position: tuple[Real, Real, Real]
+    """In the link frame, in m."""
+    rpy: tuple[Real, Real, Real]
+    """Roll, pitch, yaw of its frame in that of the link, in rad."""
+    vertical_fov: Annotated[Real, Field(gt=0.0, lt=3.0)]
+    """In rad; the horizontal one follows from square pixels."""
+    width: Annotated[int, Field(gt=0)]
+    """Pixels of its full picture."""
+    height: Annotated[int, Field(gt=0)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,6 +345,8 @@ class Robot:
     leds: tuple[LedGroup, ...]
     speakers: tuple[Speaker, ...]
     battery: Battery
+    sonars: tuple[Sonar, ...] = ()
+    cameras: tuple[VideoCamera, ...] = ()
     resources: ResourceNode = _NO_RESOURCES
     """What behaviours may reserve: the root of the tree."""
     bodies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -15,7 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from controllers.interface.robot_interface import Command, Observation, check_command
+from controllers.interface.robot_interface import (
+    Command,
+    Observation,
+    Picture,
+    check_command,
+)
 from models import BadInput, Robot
 from sim.body import Body
 from sim.effectors import SimulatedLeds, SimulatedSpeaker, SpeakerState
@@ -23,6 +28,7 @@ from sim.engine.bullet_engine import Contact, Engine
 from sim.engine.world import WorldCfg
 from sim.recording.recorder import LastSecond
 from sim.sensors import SensorCfg, Sensors
+from sim.sensors.cameras import take_picture
 from sim.servo import ServoCfg, StiffnessInForce
 from sim.thermal import HeatingCfg, make_heating
 from sim.thermal.motor_heat import MotorHeat
@@ -251,6 +257,10 @@ class SimulatedRobot:
             sample(self.tick, q, torque)
             if self.tick % period == 0:
                 self._warm()
+
+    def look(self, camera: str, width: int = 320) -> Picture:
+        """Take a picture with one of the robot's cameras (`TakesPictures`)."""
+        return take_picture(self._robot, self.engine, self.time_s, camera, width)
 
     def close(self) -> None:
         """Release the engine."""

@@ -397,6 +397,14 @@ def getLinkStates(
     computeForwardKinematics: int = ...,
     physicsClientId: int = ...,
 ) -> tuple[_LinkState, ...]: ...
+def rayTestBatch(
+    rayFromPositions: Sequence[_Numbers] | Sequence[list[float]],
+    rayToPositions: Sequence[_Numbers] | Sequence[list[float]],
+    numThreads: int = ...,
+    *,
+    collisionFilterMask: int = ...,
+    physicsClientId: int = ...,
+) -> tuple[tuple[int, int, float, _Vector, _Vector], ...]: ...
 def getContactPoints(
     bodyA: int = ...,
     bodyB: int = ...,

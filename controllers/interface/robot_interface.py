@@ -9,9 +9,10 @@ any of it is obeyed. Ground truth (the engine's state) is no part of the interfa
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from math import inf, pi
-from typing import Annotated, Protocol, get_type_hints
+from typing import Annotated, Protocol, get_type_hints, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models import BadInput, LedGroup, Robot, Speaker, UnknownName
 from models.values import FloatArray, as_number, as_numbers, short
@@ -148,6 +149,10 @@ def _force_sensors(robot: Robot) -> tuple[str, ...]:
     return tuple(sensor.name for sensor in robot.force_sensors)
 
 
+def _sonars(robot: Robot) -> tuple[str, ...]:
+    return tuple(sonar.name for sonar in robot.sonars)
+
+
 def _axes(_robot: Robot) -> tuple[str, ...]:
     return AXES
 
@@ -203,6 +208,10 @@ class Observation:
         FloatArray,
         Reading("m/s²", _axes, "Specific force in that frame; +g up at rest."),
     ]
+    sonar: Annotated[
+        FloatArray,
+        Reading("m", _sonars, "Distance to what the sonars hear, largest: nothing."),
+    ] = field(default_factory=lambda: np.zeros(0))
 
 
 READINGS: Mapping[str, Reading] = {
@@ -259,6 +268,34 @@ class RobotInterface(Protocol):
 
     def close(self) -> None:
         """Release what the robot holds; may be called twice."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Picture:
+    """What a camera of a robot sees, in its own pinhole."""
+
+    time_s: float
+    """When, since the start, in s."""
+    camera: str
+    rgb: NDArray[np.uint8] = field(repr=False)
+    """(height, width, 3), from the upper left corner."""
+
+
+@runtime_checkable
+class TakesPictures(Protocol):
+    """A robot whose cameras can be asked; pictures are in no observation."""
+
+    def look(self, camera: str, width: int = 320) -> Picture:
+        """Take a picture now; it costs tens of milliseconds and changes nothing.
+
+        Args:
+            camera: name of one of `Robot.cameras`.
+            width: of the picture in pixels, at most the camera's own.
+
+        Raises:
+            UnknownName: the robot has no such camera.
+            BadInput: it takes no picture of that width.
+        """
 
 
 def check_command(command: Command, robot: Robot) -> None:

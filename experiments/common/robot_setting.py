@@ -205,6 +205,7 @@ def _check_physics_step(robot: Robot, physics_dt: float) -> None:
         "IMU": rates.imu_period,
         "FSR": rates.fsr_period,
         "temperature": rates.temperature_period,
+        "sonar": rates.sonar_period,
     }
     for name, period in periods.items():
         try:

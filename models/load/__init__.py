@@ -95,6 +95,8 @@ def load_robot(folder: Path | str | None = None) -> Robot:
         postures=postures,
         leds=load_leds(folder, urdf),
         speakers=settings.speakers,
+        sonars=settings.sonars,
+        cameras=settings.cameras,
         battery=settings.battery,
         bodies=settings.bodies,
     )

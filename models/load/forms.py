@@ -20,9 +20,11 @@ from models.robot import (
     MotorType,
     OneNodeHeating,
     SensorRates,
+    Sonar,
     Speaker,
     TwoNodeHeating,
     Vector3,
+    VideoCamera,
 )
 from models.values import (
     Name,
@@ -271,6 +273,8 @@ class RobotFile(_Part):
     sensor_rates: SensorRates
     battery: Battery
     speakers: tuple[Speaker, ...] = ()
+    sonars: tuple[Sonar, ...] = ()
+    cameras: tuple[VideoCamera, ...] = ()
     typical_postures: dict[Name, TypicalPosturePart]
     bodies: dict[Name, tuple[ResourceName, ...]] = {}
     """Bodies that the robot is made with, and the resources that each lacks."""

@@ -177,12 +177,15 @@ def load_groups(
 def check_devices(
     file: YamlFile[RobotFile], urdf: UrdfTree, effectors: tuple[str, ...]
 ) -> None:
-    """Refuse an IMU, loudspeaker or foot that is on nothing known."""
+    """Refuse an IMU, loudspeaker, sonar, camera or foot that is on nothing known."""
     links = [link.name for link in urdf.links]
     settings, where = file.value, urdf.path.name
     file.need("Link", settings.imu.link, links, where, "imu", "link")
     for i, speaker in enumerate(settings.speakers):
         file.need("Link", speaker.link, links, where, "speakers", i, "link")
+    for kind in ("sonars", "cameras"):
+        for i, device in enumerate(getattr(settings, kind)):
+            file.need("Link", device.link, links, where, kind, i, "link")
     for foot in settings.feet:
         file.need("Effector", foot, effectors, "contacts.csv", "feet")
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from models import Robot
 from sim.engine import view
 from sim.engine.bullet import p, rotation_from_quaternion, stdout_to_stderr
-from sim.engine.loading import Ground, load
+from sim.engine.loading import ROBOT, Ground, load
 from sim.engine.view import draw
 from sim.engine.world import Camera, Rendering, WorldCfg, check_display
 
@@ -230,6 +230,33 @@ class Engine:
             z += f * pz
         return force, np.array([x, y, z])
 
+    def cast(
+        self, origin: FloatArray, directions: FloatArray, reach: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return how far rays run until they meet what is not the robot.
+
+        Args:
+            origin: (3,) in the world, in m.
+            directions: (n, 3) unit vectors.
+            reach: where they end, in m.
+
+        Returns:
+            Distances (n,) in m, `reach` where a ray meets nothing, and normals (n, 3)
+            of what is met, away from it; 0 where that is nothing.
+        """
+        far = origin + reach * directions
+        hits = p.rayTestBatch(
+            [origin.tolist()] * len(far),
+            far.tolist(),
+            numThreads=1,
+            collisionFilterMask=~ROBOT,
+            physicsClientId=self._client,
+        )
+        distance = reach * np.array([hit[2] for hit in hits])
+        normal = np.array([hit[4] for hit in hits])
+        normal[[hit[0] < 0 for hit in hits]] = 0.0
+        return distance, normal
+
     # -- the loop ---------------------------------------------------------------
 
     def read_joints(self, q: FloatArray, v: FloatArray) -> None:
@@ -296,6 +323,10 @@ class Engine:
     def render(self, camera: Camera) -> Rendering:
         """Return what a camera sees of the robot, drawn in software (no display)."""
         return draw(self._client, self._body, self._link_name, camera)
+
+    def photograph(self, camera: Camera) -> NDArray[np.uint8]:
+        """Return what a camera sees of everything, (height, width, 3)."""
+        return view.photograph(self._client, camera)
 
     def save(self) -> int:
         """Keep the engine's state in memory and return its number."""

@@ -75,8 +75,8 @@ def _slope_quaternion(slope_deg: float) -> tuple[float, float, float, float]:
     return (0.0, float(np.sin(half)), 0.0, float(np.cos(half)))
 
 
-ROBOT = 1
-"""Collision group of its links: that of every body that moves."""
+ROBOT = 64
+"""Collision group of its links, of nobody else: rays pass through them."""
 Transform = tuple[Sequence[float], Sequence[float]]
 """Position in m and quaternion x y z w."""
 

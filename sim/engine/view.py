@@ -58,6 +58,39 @@ def draw(
         link_name: number of a link to its name, -1 being the base.
         camera: that looks.
     """
+    rgb, depth, seen = _draw(client, camera)
+    # Body in the lower 24 bits, link + 1 above; -1 where nothing is.
+    is_robot = (seen >= 0) & ((seen & 0xFFFFFF) == body)
+    link = np.where(is_robot, seen >> 24, -1).astype(np.int32)
+    return Rendering(
+        camera=camera,
+        rgb=rgb,
+        depth=np.where(is_robot, depth, np.inf),
+        link=link,
+        links=tuple(link_name[i] for i in sorted(link_name)),
+    )
+
+
+SKY = (214, 224, 232)
+"""Colour of where there is nothing."""
+
+
+def photograph(client: int, camera: Camera) -> NDArray[np.uint8]:
+    """Return what a camera sees of everything, (height, width, 3).
+
+    Args:
+        client: of PyBullet.
+        camera: that looks.
+    """
+    rgb, _, seen = _draw(client, camera)
+    rgb[seen < 0] = SKY
+    return rgb
+
+
+def _draw(
+    client: int, camera: Camera
+) -> tuple[NDArray[np.uint8], FloatArray, NDArray[np.intp]]:
+    """Return colours (height, width, 3), depths in m, and what is seen (the same)."""
     height, width = camera.height, camera.width
     image = p.getCameraImage(
         width,
@@ -77,16 +110,7 @@ def draw(
     )
     rgba = np.reshape(image[2], (height, width, 4))
     buffer = np.reshape(image[3], (height, width)).astype(np.float64)
-    seen = np.reshape(image[4], (height, width))
-    # Body in the lower 24 bits, link + 1 above; -1 where nothing is.
-    is_robot = (seen >= 0) & ((seen & 0xFFFFFF) == body)
-    link = np.where(is_robot, seen >> 24, -1).astype(np.int32)
     near, far = camera.near, camera.far
     depth = far * near / (far - (far - near) * buffer)
-    return Rendering(
-        camera=camera,
-        rgb=rgba[..., :3].astype(np.uint8),
-        depth=np.where(is_robot, depth, np.inf),
-        link=link,
-        links=tuple(link_name[i] for i in sorted(link_name)),
-    )
+    seen = np.reshape(image[4], (height, width)).astype(np.intp)
+    return rgba[..., :3].astype(np.uint8), depth, seen

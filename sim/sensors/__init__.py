@@ -17,6 +17,7 @@ from sim.engine.bullet_engine import Engine
 from sim.engine.world import ticks_of
 from sim.sensors.force_sensors import ForceSensors
 from sim.sensors.inertial_unit import InertialUnit
+from sim.sensors.sonars import Sonars
 
 FloatArray = NDArray[np.float64]
 
@@ -74,10 +75,15 @@ class Sensors:
         self.temperature_ticks = ticks_of(
             "temperature period", rates.temperature_period, dt
         )
+        self._sonar_ticks = ticks_of("sonar period", rates.sonar_period, dt)
         self._rates = rates
         # Nothing is due at most ticks: one division tells.
         self._any_ticks = gcd(
-            self._encoder_ticks, self._current_ticks, self._imu_ticks, self._fsr_ticks
+            self._encoder_ticks,
+            self._current_ticks,
+            self._imu_ticks,
+            self._fsr_ticks,
+            self._sonar_ticks,
         )
         n, m = len(robot.joints), len(robot.motors)
         self.q = np.zeros(n)
@@ -86,6 +92,7 @@ class Sensors:
         self._current_normal = np.zeros(m)
         self.temperature = np.zeros(m)
         self.fsr = np.zeros(len(robot.force_sensors))
+        self.sonar = np.zeros(len(robot.sonars))
         self._fine = np.zeros(n)
         steps = 1.0 if cfg.resolution else 0.0
         self._fine_step = np.array([steps * joint.servo_step for joint in robot.joints])
@@ -96,6 +103,7 @@ class Sensors:
         self._force_sensors = ForceSensors(
             robot, noise=cfg.noise, resolution=cfg.resolution
         )
+        self._sonars = Sonars(robot, resolution=cfg.resolution)
 
         self.readings: dict[str, FloatArray] = {
             name: getattr(self, name) for name in READINGS if hasattr(self, name)
@@ -108,6 +116,7 @@ class Sensors:
         self._imu.start(self._engine)
         self._imu.read(self._engine)
         self._read_fsr()
+        self._sonars.read(self._engine, self.sonar)
         self.read_temperature(temperature)
         self.current[:] = 0.0
 
@@ -129,6 +138,8 @@ class Sensors:
             self._imu.read(self._engine)
         if tick % self._fsr_ticks == 0:
             self._read_fsr()
+        if tick % self._sonar_ticks == 0:
+            self._sonars.read(self._engine, self.sonar)
 
     def read_temperature(self, temperature: FloatArray) -> None:
         """Take the temperatures of the heating model, in °C."""

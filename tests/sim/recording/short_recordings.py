@@ -22,6 +22,7 @@ def invented(robot: Robot, time_s: Sequence[float]) -> RecordedObservations:
         **dict.fromkeys(("current", "temperature"), len(robot.motors)),
         **dict.fromkeys(("gyro", "accelerometer"), 3),
         "fsr": len(robot.force_sensors),
+        "sonar": len(robot.sonars),
     }
     assert set(sizes) == set(READINGS)
     number = np.arange(float(len(time_s)))[:, np.newaxis]

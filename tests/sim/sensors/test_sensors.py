@@ -47,6 +47,11 @@ class StillWorld:
     def normal_load(self, link: str) -> tuple[float, FloatArray]:
         return self.force, self.force * self.rotation @ self.cop
 
+    def cast(
+        self, origin: FloatArray, directions: FloatArray, reach: float
+    ) -> tuple[FloatArray, FloatArray]:
+        return np.full(len(directions), reach), np.zeros_like(directions)
+
 
 def sensors_in(
     world: StillWorld,

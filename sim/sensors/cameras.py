@@ -1,0 +1,82 @@
+"""The cameras: a picture of what is before them, when somebody asks for it.
+
+A camera is a pinhole with square pixels. A point at (x, y, z) of its frame, x ahead, y
+to the left, z up, is seen at
+
+    column = w / 2 - f y / x,    row = h / 2 - f z / x,    f = h / (2 tan(θ / 2)),
+
+with the size w x h of the picture and the vertical field of view θ. A picture costs
+tens of milliseconds and is no part of an observation: the loop never takes one.
+
+Assumptions: no lens distortion, noise, blur or rolling shutter; nothing nearer than
+3 cm is seen, which hides the head's own shell.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from controllers.interface.robot_interface import Picture
+from models import BadInput, Robot, UnknownName, VideoCamera
+from sim.engine.bullet_engine import Engine
+from sim.engine.urdf import rotation_from_rpy
+from sim.engine.world import Camera
+
+FloatArray = NDArray[np.float64]
+
+NEAREST_M, FARTHEST_M = 0.03, 20.0
+
+
+def take_picture(
+    robot: Robot, engine: Engine, time_s: float, camera: str, width: int
+) -> Picture:
+    """Return what a camera of the robot sees now.
+
+    Args:
+        robot: whose camera it is.
+        engine: the world that it sees.
+        time_s: now.
+        camera: its name.
+        width: of the picture in pixels.
+
+    Raises:
+        UnknownName: the robot has no such camera.
+        BadInput: the width is not from 16 up to the camera's own.
+    """
+    known = {one.name: one for one in robot.cameras}
+    if camera not in known:
+        raise UnknownName("Camera", camera, known, f"robot {robot.name!r}")
+    one = known[camera]
+    if not 16 <= width <= one.width:
+        raise BadInput(
+            f"picture of {camera} is {width} pixels wide; accepted: 16 to {one.width}."
+        )
+    pinhole = pinhole_of(one, *engine.link_pose(one.link), width)
+    return Picture(time_s=time_s, camera=camera, rgb=engine.photograph(pinhole))
+
+
+def pinhole_of(
+    camera: VideoCamera, position: FloatArray, rotation: FloatArray, width: int
+) -> Camera:
+    """Return the pinhole in the world.
+
+    Args:
+        camera: of the robot.
+        position: (3,) of its link frame, in m.
+        rotation: (3, 3) link to world.
+        width: of the picture in pixels.
+    """
+    R = rotation @ rotation_from_rpy(np.array(camera.rpy))
+    eye = position + rotation @ np.array(camera.position)
+    x, y, z = eye.tolist()
+    ahead_x, ahead_y, ahead_z = (eye + R[:, 0]).tolist()
+    up_x, up_y, up_z = R[:, 2].tolist()
+    return Camera(
+        eye=(x, y, z),
+        target=(ahead_x, ahead_y, ahead_z),
+        up=(up_x, up_y, up_z),
+        fov_deg=float(np.rad2deg(camera.vertical_fov)),
+        width=width,
+        height=max(round(width * camera.height / camera.width), 1),
+        near=NEAREST_M,
+        far=FARTHEST_M,
+    )

@@ -1,0 +1,71 @@
+"""The sonars: how far it is to the nearest thing that sends their sound back.
+
+A sonar hears the first echo from anywhere in its cone. Rays stand for the sound: one
+along the beam, the others on rings about it. With the distance r_k that ray k runs,
+its direction d_k and the normal n_k of what it meets,
+
+    reading = min { r_k : -d_k · n_k >= cos(largest incidence) },
+
+the largest range if there is none, rounded to the step and kept within the range:
+nearer than the least distance a sonar knows only that something is there.
+
+Assumptions: the sound runs straight, a surface answers up to a sharp largest incidence
+and as a mirror beyond (so that no floor is heard), the robot does not hear itself, one
+sonar does not hear the other, and a thing narrower than the gaps between the rays (15
+degrees) may be missed. Readings have no noise.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import Robot
+from sim.engine.bullet_engine import Engine
+from sim.engine.urdf import rotation_from_rpy
+
+FloatArray = NDArray[np.float64]
+
+RINGS = (0, 6, 12)
+"""Rays on each ring, from the beam outwards: at 0, half and all of the half angle."""
+
+
+class Sonars:
+    """All sonars of a robot; `read` is called when they are due."""
+
+    def __init__(self, robot: Robot, *, resolution: bool) -> None:
+        """Lay out the rays.
+
+        Args:
+            robot: whose sonars they are.
+            resolution: round to their steps.
+        """
+        self._sonars = robot.sonars
+        self._from = [np.array(one.position) for one in robot.sonars]
+        self._rays = [
+            cone_rays(one.cone) @ rotation_from_rpy(np.array(one.rpy)).T
+            for one in robot.sonars
+        ]
+        self._least_cosine = [np.cos(one.incidence) for one in robot.sonars]
+        self._has_resolution = resolution
+
+    def read(self, engine: Engine, sonar: FloatArray) -> None:
+        """Write the readings in m into `sonar`, (n_sonars,)."""
+        for k, one in enumerate(self._sonars):
+            p, R = engine.link_pose(one.link)
+            d = self._rays[k] @ R.T
+            r, n = engine.cast(p + R @ self._from[k], d, one.largest)
+            answers = -np.einsum("ij,ij->i", d, n) >= self._least_cosine[k]
+            reading = float(r[answers].min(initial=one.largest))
+            if self._has_resolution and one.step > 0.0:
+                reading = round(reading / one.step) * one.step
+            sonar[k] = min(max(reading, one.least), one.largest)
+
+
+def cone_rays(cone: float) -> FloatArray:
+    """Return unit vectors (n, 3) of a cone about x; the full angle is in rad."""
+    rays = [(1.0, 0.0, 0.0)]
+    for ring, count in enumerate(RINGS):
+        angle = 0.5 * cone * ring / (len(RINGS) - 1)
+        for turn in 2.0 * np.pi * np.arange(count) / max(count, 1):
+            across = np.sin(angle)
+            rays.append((np.cos(angle), across * np.cos(turn), across * np.sin(turn)))
+    return np.array(rays)

@@ -1,0 +1,92 @@
+"""Cameras: a known point is where the pinhole equation has it; asking costs nothing."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from controllers.interface.robot_interface import TakesPictures
+from models import BadInput, Robot, UnknownName
+from sim.engine.bullet import p
+from sim.engine.urdf import rotation_from_rpy
+from sim.robot import SimulatedRobot, SimulationCfg
+from tests.sim.conftest import Simulate
+
+FloatArray = NDArray[np.float64]
+WIDTH, HEIGHT = 320, 240
+
+
+def put_ball(sim: SimulatedRobot, place: FloatArray, radius: float = 0.02) -> None:
+    client = sim.engine._client
+    shape = p.createVisualShape(
+        p.GEOM_SPHERE, radius=radius, rgbaColor=[1, 0, 0, 1], physicsClientId=client
+    )
+    p.createMultiBody(
+        baseVisualShapeIndex=shape, basePosition=place, physicsClientId=client
+    )
+
+
+def red_middle(rgb: NDArray[np.uint8]) -> FloatArray:
+    """Return column and row of the middle of what is red."""
+    r, g, b = (rgb[..., i].astype(int) for i in range(3))
+    rows, columns = np.nonzero((r > 60) & (r > 2 * g) & (r > 2 * b))
+    assert len(rows) > 4, "the ball is not in the picture"
+    return np.array([columns.mean() + 0.5, rows.mean() + 0.5])
+
+
+@pytest.mark.requirement("JD-23")
+@pytest.mark.parametrize("name", ["CameraTop", "CameraBottom"])
+@pytest.mark.parametrize(("ahead", "left", "up"), [(0.5, 0, 0), (0.45, 0.12, -0.05)])
+def test_a_ball_is_where_the_pinhole_has_it(
+    nao: Robot, simulate: Simulate, name: str, ahead: float, left: float, up: float
+) -> None:
+    """column = w/2 - f y/x, row = h/2 - f z/x with f = h / (2 tan 23.8°), by hand."""
+    sim = simulate(nao, SimulationCfg(), "StandZero")
+    camera = next(one for one in nao.cameras if one.name == name)
+    head, R = sim.engine.link_pose("Head")
+    place = np.array([ahead, left, up])
+    world = head + R @ (
+        np.array(camera.position) + rotation_from_rpy(np.array(camera.rpy)) @ place
+    )
+    put_ball(sim, world)
+    f = HEIGHT / (2.0 * np.tan(np.deg2rad(23.8)))
+    expected = [WIDTH / 2.0 - f * left / ahead, HEIGHT / 2.0 - f * up / ahead]
+    picture = sim.look(name, WIDTH)
+    assert picture.rgb.shape == (HEIGHT, WIDTH, 3)
+    assert_allclose(red_middle(picture.rgb), expected, atol=1.5)  # pixels
+
+
+def test_the_two_cameras_see_what_the_data_sheet_says(nao: Robot) -> None:
+    """60.9 degrees across follow from 47.6 upright and 4:3; 1.2 and 39.7 down."""
+    for camera, down in zip(nao.cameras, (1.2, 39.7), strict=True):
+        half = np.tan(camera.vertical_fov / 2.0) * camera.width / camera.height
+        assert np.rad2deg(2.0 * np.arctan(half)) == pytest.approx(60.9, abs=0.1)
+        ahead = rotation_from_rpy(np.array(camera.rpy))[:, 0]
+        assert -np.rad2deg(np.arcsin(ahead[2])) == pytest.approx(down, abs=0.05)
+
+
+def test_a_picture_changes_nothing(nao: Robot, simulate: Simulate) -> None:
+    ends = []
+    for looks in (True, False):
+        sim = simulate(nao, SimulationCfg(), "Stand")
+        for _ in range(5):
+            sim.step(20)
+            if looks:
+                sim.look("CameraTop", 64)
+        ends.append(sim.truth())
+    assert_array_equal(ends[0].q, ends[1].q)
+    assert_array_equal(ends[0].motor_torque, ends[1].motor_torque)
+
+
+def test_a_camera_is_asked_for_by_name_and_width(
+    nao: Robot, two_leg: Robot, simulate: Simulate
+) -> None:
+    sim = simulate(nao, SimulationCfg(), "Stand")
+    assert isinstance(sim, TakesPictures)
+    with pytest.raises(UnknownName, match="CameraTop"):
+        sim.look("CameraTp")
+    for width in (15, 1281):
+        with pytest.raises(BadInput, match=f"{width} pixels wide; accepted: 16 to"):
+            sim.look("CameraTop", width)
+    with pytest.raises(UnknownName):
+        simulate(two_leg, SimulationCfg(), next(iter(two_leg.postures))).look("Any")
