@@ -3,13 +3,14 @@
 A `Controller` turns an `Observation` into `Limits`: torque limits and, if it is of
 those that may, small shifts of the set-points. Every controller asks for a robot and
 for finite sensor values before it computes (`require_robot`, `require_finite`).
+`ControllerWrapper` is the base of those that add something to another one.
 `ConstantStiffness` and `FixedStiffness` are the plain ones to compare with: the
 stiffness never changes.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ class Limits:
     """(n_joints,) fraction of the effort limit that a joint may use, in [0, 1]."""
     shift: FloatArray | None = None
     """(n_joints,) added to the set-points of the posture, in rad; None: no shift."""
+    is_urgent: bool = False
+    """Whether the shift has to go at once, as a push is caught. Else it may go slowly:
+    a robot that several share lets it."""
 
 
 class Controller(Protocol):
@@ -70,15 +74,27 @@ class SensorError(TestbedError):
         )
 
 
+_Made = TypeVar("_Made")
+
+
+def require_reset(made: _Made | None) -> _Made:
+    """Return what `reset` has made.
+
+    Raises:
+        BadInput: it was not called yet, and there is None.
+    """
+    if made is None:
+        raise BadInput("The controller has no robot yet; call reset(robot) first.")
+    return made
+
+
 def require_robot(robot: Robot | None) -> Robot:
     """Return the robot that `reset` was given.
 
     Raises:
         BadInput: it was not called yet, and there is None.
     """
-    if robot is None:
-        raise BadInput("The controller has no robot yet; call reset(robot) first.")
-    return robot
+    return require_reset(robot)
 
 
 def require_finite(observation: Observation, fields: Iterable[str]) -> None:
@@ -102,6 +118,41 @@ def check_answer(controller: Controller, decided: object) -> None:
             f"controller {controller.name!r} answered {short(decided)}; its `step` "
             "must return Limits."
         )
+
+
+class ControllerWrapper:
+    """Another controller with something added; base of those that add it.
+
+    What it lacks is the wrapped one's: name, signals, state and switches are read, and
+    set, as if nothing were in between. What belongs to the wrapper begins with `_`, or
+    is declared in its class.
+    """
+
+    name: str
+    """That of the wrapped one."""
+
+    def __init__(self, controller: Controller) -> None:
+        """Wrap a controller."""
+        self._wrapped = controller
+
+    def reset(self, robot: Robot) -> None:
+        """Pass it on."""
+        self._wrapped.reset(robot)
+
+    def step(self, observation: Observation) -> Limits:
+        """Pass it on."""
+        return self._wrapped.step(observation)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # of this one, and not there yet: a copy is made
+            raise AttributeError(name)
+        return getattr(self._wrapped, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name.startswith("_") or hasattr(type(self), name):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._wrapped, name, value)
 
 
 class ConstantStiffness:

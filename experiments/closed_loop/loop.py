@@ -28,14 +28,19 @@ from controllers.arbitration.manager.ledger import Ledger
 from controllers.arbitration.manager.negotiation import words_of
 from controllers.arbitration.requests import Owner, Request
 from controllers.arbitration.resource_tree import ResourceTree
-from controllers.interface.controller import Controller, Limits, check_answer
+from controllers.interface.controller import (
+    Controller,
+    ControllerWrapper,
+    Limits,
+    check_answer,
+)
 from controllers.interface.robot_interface import (
     Observation,
     RobotInterface,
     check_shift,
 )
 from experiments.common.robot_setting import CONTROL_PERIOD
-from models import Robot, TestbedError
+from models import TestbedError
 from models.files import write_text
 from sim.engine.world import ticks_of
 
@@ -117,24 +122,24 @@ def _line(error: Exception) -> str:
     return f"at {last.filename}:{last.lineno} in {last.name}{source}"
 
 
-class TimedController:
+class TimedController(ControllerWrapper):
     """Another controller, with the time that its steps take."""
 
     def __init__(self, controller: Controller) -> None:
         """Wrap a controller."""
-        self._controller = controller
-        self.name = controller.name
-        self.times_s: list[float] = []
+        super().__init__(controller)
+        self._times_s: list[float] = []
 
-    def reset(self, robot: Robot) -> None:
-        """Pass it on."""
-        self._controller.reset(robot)
+    @property
+    def times_s(self) -> list[float]:
+        """Of each step, in s."""
+        return self._times_s
 
     def step(self, observation: Observation) -> Limits:
         """Pass it on and note the time."""
         begin = perf_counter()
-        limits = self._controller.step(observation)
-        self.times_s.append(perf_counter() - begin)
+        limits = super().step(observation)
+        self._times_s.append(perf_counter() - begin)
         return limits
 
 

@@ -1,0 +1,83 @@
+"""A wrapper adds something to a controller and takes nothing away."""
+
+import copy
+
+import pytest
+
+from controllers import FixedStiffness, Limits, Observation
+from controllers.interface.controller import ControllerWrapper, SignalSource
+from models import Robot
+from tests.controllers.helpers import Observe
+
+
+class Switched(FixedStiffness):
+    """A controller with a signal, a switch and a state."""
+
+    signal_names = ("steps",)
+    enabled = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps = 0
+
+    @property
+    def signals(self) -> tuple[float, ...]:
+        return (float(self.steps),)
+
+    def step(self, observation: Observation) -> Limits:
+        self.steps += 1
+        return super().step(observation)
+
+
+class Halved(ControllerWrapper):
+    """A wrapper with a number of its own."""
+
+    _factor = 0.5
+
+    @property
+    def factor(self) -> float:
+        return self._factor
+
+    @factor.setter
+    def factor(self, value: float) -> None:
+        self._factor = value
+
+    def step(self, observation: Observation) -> Limits:
+        return Limits(stiffness=self._factor * super().step(observation).stiffness)
+
+
+def test_it_is_the_wrapped_one_with_something_added(
+    nao: Robot, observe: Observe
+) -> None:
+    inner = Switched()
+    outer = Halved(Halved(inner))
+    outer.reset(nao)
+    assert outer.step(observe(nao)).stiffness.tolist() == [0.25] * 26
+    assert outer.name == "fixed"
+    assert outer.steps == 1
+    assert isinstance(outer, SignalSource)
+    assert outer.signals == (1.0,)
+    assert not isinstance(Halved(FixedStiffness()), SignalSource)
+
+
+def test_switches_reach_the_wrapped_one_and_own_ones_do_not() -> None:
+    inner = Switched()
+    outer = Halved(inner)
+    outer.enabled = False
+    assert inner.enabled is False
+    outer.factor = 0.1
+    assert outer.factor == 0.1
+    assert not hasattr(inner, "factor")
+    assert not hasattr(inner, "_factor")
+
+
+def test_what_neither_has_is_missed_by_its_name() -> None:
+    with pytest.raises(AttributeError, match=r"'Switched' .* 'no_such_thing'"):
+        _ = Halved(Switched()).no_such_thing
+
+
+def test_it_can_be_copied() -> None:
+    outer = Halved(Switched())
+    other = copy.deepcopy(outer)
+    other.enabled = False
+    assert outer.enabled is True
