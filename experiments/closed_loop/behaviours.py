@@ -10,8 +10,9 @@ raised once the slots that were asked for have run.
 torque limits alone. It takes every stiffness of the robot that is free and submits
 limits at its own period; another controller may take its place at any slot. Which
 posture is held is not its matter; a controller that shifts set-points a little has its
-shift put on top of them, never faster than `SHIFT_RATE`, also when another controller
-takes over. It is entrusted with both by whoever holds a motor and does not forbid it.
+shift put on top of them, never faster than `SHIFT_RATE` (`URGENT_RATE` while it catches
+a push), also when another controller takes over. It is entrusted with both by whoever
+holds a motor and does not forbid it.
 """
 
 from collections.abc import Callable
@@ -192,6 +193,8 @@ STIFFNESS_PRIORITY = 5
 """Above what behaviours usually have, below an emergency that makes the robot limp."""
 SHIFT_RATE = np.deg2rad(2.0)
 """Largest speed of a shift, in rad/s: three times that of `minheat`."""
+URGENT_RATE = np.deg2rad(150.0)
+"""That of one that is urgent (`Limits.is_urgent`): 3 degrees in 20 ms."""
 
 
 class StiffnessOwner:
@@ -238,7 +241,7 @@ class StiffnessOwner:
             controller.reset(robot)
         self.shift = np.zeros(len(robot.joints))
         """(n_joints,) submitted last, on top of the set-points, in rad."""
-        self._largest_step = SHIFT_RATE * period_ticks * ledger.cfg.tick_s
+        self._period_s = period_ticks * ledger.cfg.tick_s
         self.decided = Limits(stiffness=np.full(len(robot.joints), np.nan))
         """What the controller decided last, before anything cut it; no answer that was
         refused."""
@@ -280,7 +283,7 @@ class StiffnessOwner:
         limits = decided.stiffness
         if decided.shift is not None:
             check_shift(decided.shift, self._robot)
-        moves = self._move_shift(decided.shift)
+        moves = self._move_shift(decided.shift, urgent=decided.is_urgent)
         if self._has_all():
             self._gate.submit_stiffness(self._whole, limits)
             if moves:
@@ -298,7 +301,7 @@ class StiffnessOwner:
                 if moves:
                     self._submit_shift(token)
 
-    def _move_shift(self, wanted: FloatArray | None) -> bool:
+    def _move_shift(self, wanted: FloatArray | None, *, urgent: bool = False) -> bool:
         """Go towards the shift that the controller wants; None: towards none.
 
         A step begins at what is in force: joints that were somebody else's come after
@@ -311,7 +314,7 @@ class StiffnessOwner:
         if wanted is None and not present.any():
             self.shift = present
             return False
-        most = self._largest_step
+        most = (URGENT_RATE if urgent else SHIFT_RATE) * self._period_s
         step = np.clip((0.0 if wanted is None else wanted) - present, -most, most)
         self.shift = present + step
         return True

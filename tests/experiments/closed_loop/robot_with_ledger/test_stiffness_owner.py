@@ -17,6 +17,7 @@ from experiments.closed_loop.behaviours import (
     SHIFT_RATE,
     STIFFNESS_OWNER,
     STIFFNESS_PRIORITY,
+    URGENT_RATE,
     SlotsFailed,
     StiffnessOwner,
 )
@@ -149,13 +150,15 @@ def test_a_body_that_lacks_parts_is_limited_in_the_others(
 class Shifting(ConstantStiffness):
     """Wants all set-points 0.02 rad higher."""
 
+    is_urgent = False
+
     def __init__(self, stiffness: float = 1.0) -> None:
         super().__init__(stiffness)
 
     def step(self, observation: Observation) -> Limits:
         limits = super().step(observation)
         shift = np.full(len(limits.stiffness), 0.02)
-        return Limits(stiffness=limits.stiffness, shift=shift)
+        return Limits(stiffness=limits.stiffness, shift=shift, is_urgent=self.is_urgent)
 
 
 def test_a_shift_comes_and_goes_no_faster_than_its_rate(
@@ -176,6 +179,23 @@ def test_a_shift_comes_and_goes_no_faster_than_its_rate(
         last, reached = target, max(reached, float((target - posture).max()))
     assert np.isclose(reached, 0.02)
     assert_array_equal(last, posture)
+
+
+def test_a_shift_that_catches_a_push_goes_at_once(
+    staged: Callable[[Robot], Staged],
+) -> None:
+    body, owner, _ = staged(load_robot())
+    posture = body.sim.read().target
+    catching = Shifting()
+    catching.is_urgent = True
+    owner.change(catching)
+    run(body, PERIOD)
+    assert URGENT_RATE * PERIOD * 0.01 > 0.02
+    assert np.isclose((body.sim.read().target - posture).max(), 0.02)
+    owner.change(Counting())  # whoever comes next takes it back slowly
+    run(body, PERIOD)
+    back = 0.02 - SHIFT_RATE * PERIOD * 0.01
+    assert np.isclose((body.sim.read().target - posture).max(), back)
 
 
 def test_joints_whose_stiffness_another_holds_keep_their_shift(
